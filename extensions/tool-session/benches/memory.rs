@@ -1,5 +1,5 @@
 //! The time of a search among 100,000 notes of one user, for rare and for common words: `cargo bench -p tool-session --features
-//! sqlite --bench memory`.
+//! sqlite,postgres --bench memory`. The bar is 10 ms; Postgres, on the server that the tests find, is printed beside it.
 //!
 //! The texts have 20 words each; `w0` is in nearly all of them, `wN` in about one of N²/20. The medians of 21 searches are printed, in
 //! milliseconds. An argument sets another number of notes.
@@ -34,7 +34,26 @@ async fn measure_stores(notes: usize) -> anyhow::Result<()> {
     let bytes = std::fs::metadata(folder.join("notes.sqlite"))?.len();
     std::fs::remove_dir_all(folder)?;
     println!("{:>10}: {} MB in the file", "SQLite", bytes / 1_000_000);
-    measured
+    measured?;
+    measure_postgres(notes).await
+}
+
+#[cfg(feature = "postgres")]
+async fn measure_postgres(notes: usize) -> anyhow::Result<()> {
+    use test_support::postgres::{new_schema, shared_url};
+
+    let Some(url) = shared_url() else {
+        println!("Postgres is left out; run `.ci/session/install` and source its file `environment`");
+        return Ok(());
+    };
+    let store = tool_session::PostgresOptions::new(&url)?.schema(new_schema())?.open().await?;
+    measure("Postgres", store.clone().into(), store.into(), notes).await
+}
+
+#[cfg(not(feature = "postgres"))]
+async fn measure_postgres(_notes: usize) -> anyhow::Result<()> {
+    println!("Postgres is left out; add the feature `postgres`");
+    Ok(())
 }
 
 async fn measure(
@@ -72,7 +91,8 @@ async fn measure(
         }
         times.sort_unstable();
         let median = times.get(SEARCHES / 2).map(Duration::as_secs_f64).context("there are searches")?;
-        println!("{name:>10}: {label:<18} {:>7.2} ms, {matches} matches", median * 1000.0);
+        let bar = if name == "SQLite" { "at most 10 ms" } else { "no bar" };
+        println!("{name:>10}: {label:<18} {:>7.2} ms, {matches} matches; {bar}", median * 1000.0);
     }
     Ok(())
 }

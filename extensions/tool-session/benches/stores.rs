@@ -118,7 +118,12 @@ async fn print_begins(name: &str, sessions: &SharedSessionStore) -> Result<()> {
         begin_run(sessions, id).await?;
         let later = began.elapsed();
         let peak = peak.unwrap_or_else(|| "unknown".to_owned());
-        println!("{name:<10} {id:<10} {entries:>8} {:>12} {:>12} {peak:>12}", micros(first), micros(later));
+        let bar = if name == "SQLite" { "at most 20 ms, 16384 kB" } else { "no bar" };
+        println!(
+            "{name:<10} {id:<10} {entries:>8} {:>12} {:>12} {peak:>12}  {bar}",
+            micros(first),
+            micros(later)
+        );
     }
     Ok(())
 }
@@ -189,7 +194,7 @@ async fn main() -> Result<()> {
         print_writes(name_of(address), &open(address).await?).await?;
     }
     println!(
-        "\n{:<10} {:<10} {:>8} {:>12} {:>12} {:>12}",
+        "\n{:<10} {:<10} {:>8} {:>12} {:>12} {:>12}  bar",
         "a begin", "session", "entries", "first", "later", "peak"
     );
     for address in &addresses {

@@ -19,22 +19,22 @@ use crate::{
 /// The number of runs at once.
 pub(crate) const RUNS: usize = 1_000;
 
-/// The stores and the tools of the loads, in the order in which they are printed. The first one is the run without a store.
-const LOADS: [(&str, &str); 6] = [
-    ("none", "reads"),
-    ("memory", "reads"),
-    ("sqlite", "reads"),
-    ("sqlite", "effects"),
-    ("postgres", "reads"),
-    ("postgres", "effects"),
+/// The stores, the tools and the bars of the loads, in the order in which they are printed. The first one is the run without a session.
+const LOADS: [(&str, &str, &str); 6] = [
+    ("none", "reads", ""),
+    ("memory", "reads", "no bar"),
+    ("sqlite", "reads", "at most 3.00 times, 256 MB"),
+    ("sqlite", "effects", "no bar"),
+    ("postgres", "reads", "no bar"),
+    ("postgres", "effects", "no bar"),
 ];
 
 /// Makes each load in a process of its own; prints its time, the largest memory of the process, and the ratio to the time without a store.
 pub(crate) fn print_loads(runs: usize) -> Outcome<()> {
     println!("{runs} runs at once of {ROUNDS} rounds with 3 calls");
-    println!("{:<10} {:<8} {:>9} {:>6} {:>10}", "store", "tools", "time", "ratio", "memory");
+    println!("{:<10} {:<8} {:>9} {:>6} {:>10}  bar", "store", "tools", "time", "ratio", "memory");
     let mut without_store = None;
-    for (store, tool) in LOADS {
+    for (store, tool, bar) in LOADS {
         let server = Server::start()?;
         let mut command = Command::new(env::current_exe()?);
         command.args(["load", &server.url, store, tool, &runs.to_string()]).env("SESSION_FSYNC", "on");
@@ -47,7 +47,7 @@ pub(crate) fn print_loads(runs: usize) -> Outcome<()> {
         let (seconds, memory) = text.trim().split_once(' ').ok_or("the load printed nothing")?;
         let seconds: f64 = seconds.parse()?;
         let ratio = seconds / *without_store.get_or_insert(seconds);
-        println!("{store:<10} {tool:<8} {seconds:>7.1} s {ratio:>6.2} {memory:>10}");
+        println!("{store:<10} {tool:<8} {seconds:>7.1} s {ratio:>6.2} {memory:>10}  {bar}");
     }
     Ok(())
 }
