@@ -154,7 +154,7 @@ impl Runner {
     /// limits of its own.
     ///
     /// A new session beyond it removes the session without a run that was not used for the longest time, with its
-    /// conversation and its open calls; the log has a warning. If all sessions have a run, the number is exceeded, so that
+    /// conversation, its state and its open calls; the log has a warning. If all sessions have a run, the number is exceeded, so that
     /// there is always one session.
     #[must_use]
     pub fn with_max_sessions(self, max_sessions: usize) -> Self {

@@ -62,7 +62,7 @@ impl RunnerSettings {
 impl Runner {
     /// Keeps the sessions in `store`, so that another process continues them: conversation and state. Default: an
     /// [`InMemoryStore`](tool_session::InMemoryStore) that the runner and its clones alone have, in which a run that was dropped is not
-    /// [recovered](Self::recover).
+    /// [recovered](Self::recover). In any store, a message has at most [16 MiB](tool_session::JsonText::MAX_BYTES).
     ///
     /// A run takes the lease of its session, and renews it while its stream is polled. Each message is stored before it is an event, and
     /// before a call of it runs; changes of state and the usage are stored with it. The state of the session, of its user and of

@@ -128,7 +128,7 @@ async fn a_read_only_database_is_read_and_refuses_each_write() {
 #[tokio::test]
 async fn a_locked_session_is_unavailable_and_read_all_the_same() {
     let Some(mut schema) = Schema::new().await else { return };
-    let options = schema.options("").operation_timeout(Duration::from_millis(300));
+    let options = schema.options("").operation_timeout(Duration::from_secs(3));
     let sessions = SharedSessionStore::new(options.open().await.unwrap());
     for id in ["s", "other"] {
         write_run(&sessions, id, "a").await.unwrap();
