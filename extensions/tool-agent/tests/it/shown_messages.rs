@@ -9,7 +9,7 @@ use tool_runtime::{
     request::{ModelRequest, RequestHook, RequestRole},
 };
 
-/// What a hook saw of each request: the authors, and the last results.
+/// The authors of the messages of each request, and its last results.
 type Seen = Arc<Mutex<Vec<(Vec<RequestRole>, Vec<(String, String, bool)>)>>>;
 
 /// Notes what it sees, and shows the file that a result names.

@@ -9,7 +9,7 @@ fn map(value: Value) -> Map<String, Value> {
     value.as_object().cloned().unwrap()
 }
 
-/// Applies `changes`, and compares the length with that of the text.
+/// Applies `changes`, and compares the length with the number of bytes of the text.
 fn change(scope: &mut Scope, changes: Value) {
     let changes = map(changes);
     let bytes = scope.bytes_after(&changes).unwrap();
@@ -20,7 +20,7 @@ fn change(scope: &mut Scope, changes: Value) {
 }
 
 #[test]
-fn the_length_of_a_scope_is_that_of_its_text_after_each_change() {
+fn a_scope_knows_the_length_of_its_text_after_each_change() {
     let values = [
         json!({}),
         json!({ "a": 1 }),

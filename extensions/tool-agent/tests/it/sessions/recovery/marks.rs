@@ -1,4 +1,4 @@
-//! What a run knows beside its messages: that a response was cut off, and that a part of the cost is not known.
+//! The marks of a run beside its messages: a response that was cut off, and a cost that is known in part.
 
 use tool_agent::{
     EndReason, Limit, Limits, Message, Part, Price, hook,
