@@ -9,7 +9,7 @@
 //! | `todo` | `TodoTools`: a task list in the state of the session |
 //! | `tool-search` | `ToolSearch`: the right tools among thousands, and calls of them that pass the same rules |
 //! | `web` | `WebTools`: pages of the web as Markdown, and searches |
-//! | `agent` | groups as parts of agents of `tool-agent`: with `todo`, `todo::TodoEnforcer`, which does not let a run end with open tasks; with `tool-search`, `tool_search::SelectTools`, which chooses the tools of each request |
+//! | `agent` | groups as parts of agents of `tool-agent`: with `todo`, `todo::TodoEnforcer`, which does not let a run end with open tasks; with `tool-search`, `tool_search::SelectTools`, which chooses the tools of each request; with `code`, `CodeTools` runs the scripts of skills |
 //!
 //! With `files` and `shell`, `sets` has ready sets: `DefaultTools`, and `CodingTools` with `web`.
 #![cfg_attr(

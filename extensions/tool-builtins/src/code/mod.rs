@@ -3,6 +3,8 @@
 //! Each run has a folder of its own below one private folder, which is removed after the result is made. Nothing runs
 //! without a sandbox unless the program of the user says so.
 
+#[cfg(feature = "agent")]
+mod executor;
 mod left;
 
 use std::{

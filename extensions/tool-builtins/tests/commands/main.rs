@@ -8,6 +8,8 @@ mod exchanges;
 mod leftovers;
 mod refusals;
 mod results;
+#[cfg(feature = "agent")]
+mod skills;
 mod tasks;
 mod users;
 
