@@ -2,9 +2,13 @@
 
 use std::{collections::HashSet, sync::Arc};
 
+#[cfg(feature = "executor")]
+use tool_core::{SharedRequestHook, Tool};
 use tool_core::{ToolDefinition, ToolName};
 
 use super::Registry;
+#[cfg(feature = "executor")]
+use super::{BuildError, Entry, Origins, reserved::refuse_tool};
 
 /// The names of deferred tools, and the definitions of the others.
 pub(super) struct Deferral {
@@ -83,5 +87,41 @@ impl Registry {
     pub fn is_deferred(&self, name: &str) -> bool {
         let names = self.inner.deferral.as_ref().map(|deferral| &deferral.names);
         names.is_some_and(|names| names.contains(name)) && self.entry(name).is_some()
+    }
+}
+
+#[cfg(feature = "executor")]
+impl Registry {
+    /// Returns the names of the deferred tools.
+    pub(crate) fn deferred_names(&self) -> Option<&Arc<HashSet<ToolName>>> {
+        self.inner.deferral.as_ref().map(|deferral| &deferral.names)
+    }
+
+    /// Returns a registry as [`of_with`](Self::of_with) does, of which the tools with the names in `deferred` are deferred.
+    pub(crate) fn of_snapshot(
+        &self,
+        entries: Vec<Arc<Entry>>,
+        hooks: &[SharedRequestHook],
+        origins: Origins,
+        hides_secret: bool,
+        deferred: HashSet<ToolName>,
+    ) -> Self {
+        let deferral = Deferral { names: Arc::new(deferred), listed: Box::default() };
+        self.with_origins(entries, hooks, origins, hides_secret, Some(&deferral))
+    }
+
+    /// Compiles `tool` as [`compile`](Self::compile) does. If `is_deferred` returns `true`, its schemas are compiled by its first call,
+    /// which mistakes in them fail.
+    pub(crate) fn compile_unless_deferred(
+        &self,
+        tool: &Arc<dyn Tool>,
+        is_deferred: impl FnOnce(&ToolName) -> bool,
+    ) -> Result<Arc<Entry>, BuildError> {
+        self.compile_unless(tool, refuse_tool, |tool, facts, lenience, diagnostics| {
+            match is_deferred(facts.definition.name()) {
+                true => Some(Entry::uncompiled(tool, facts, lenience, diagnostics)),
+                false => Entry::new(tool, facts, lenience, diagnostics),
+            }
+        })
     }
 }

@@ -4,14 +4,17 @@ use std::{future::poll_fn, sync::Arc, task::Poll, time::Duration};
 
 use tokio::{runtime::Handle, time::timeout};
 use tool_core::{
-    Arguments, BoxFuture, Confirmation, Dependency, ErrorKind, Misfit, Prepared, ProvidedValues, Purpose,
-    Redirect, SourceLocation, Tool, ToolContext, ToolDefinition, ToolError, ToolOutput, WithCallId,
+    Arguments, BoxFuture, Confirmation, Dependency, ErrorKind, Prepared, ProvidedValues, Redirect,
+    SourceLocation, Tool, ToolContext, ToolDefinition, ToolError, ToolOutput, WithCallId,
     internals::within_call,
 };
 
-use super::{AvailableTools, BuildDiagnostic, Check, Guard};
+use super::{
+    AvailableTools, BuildDiagnostic, Check, Guard,
+    compiled::{CompiledSchemas, OnceSchemas, unusable_schemas_error},
+};
 use crate::{
-    arguments::{self, Foreign, Lenience, Repair, Validator},
+    arguments::{self, Lenience, Repair},
     guard::{Guarded, Panic, catch},
     panics::{GuardedCall, catch_result},
 };
@@ -76,10 +79,7 @@ impl ToolFacts {
 pub(crate) struct Entry {
     tool: Arc<dyn Tool>,
     facts: ToolFacts,
-    /// The validator of arguments whose schema has no plan.
-    foreign: Option<Arc<Foreign>>,
-    /// The validator of results, if the tool has an output schema.
-    promise: Option<Arc<Validator>>,
+    schemas: Arc<OnceSchemas>,
     lenience: Lenience,
     /// The name as results share it, once there is a result.
     #[cfg(feature = "executor")]
@@ -97,54 +97,72 @@ impl Entry {
         lenience: Lenience,
         diagnostics: &mut Vec<BuildDiagnostic>,
     ) -> Option<Self> {
-        let ToolFacts { definition, site, .. } = &facts;
-        let mut refuse = |message: String| {
-            let tool_name = definition.name().to_string();
-            diagnostics.push(BuildDiagnostic::Schema { tool: tool_name, site: *site, message });
-        };
-        let schema = definition.input_schema();
-        let foreign = schema.check().err().map(|problems| Foreign::instead_of(problems, &schema.to_value()));
-        let foreign = foreign.transpose();
-        let foreign =
-            foreign.map_err(|all| all.iter().for_each(|it| refuse(format!("input schema: {it}")))).ok();
-        let promise = definition.output_schema().filter(|schema| schema.is_promise());
-        let promise = promise.map(|schema| Validator::compile(schema.as_value())).transpose();
-        let promise =
-            promise.map_err(|all| all.iter().for_each(|it| refuse(format!("output schema: {it}")))).ok();
-        let (foreign, mut promise) = (foreign?, promise?);
-        if definition.metadata().merge && promise.is_none() {
-            // Merged items may exceed the limits of one item, such as the maximum of a number.
-            promise =
-                definition.output_schema().and_then(|schema| Validator::compile(schema.as_value()).ok());
-        }
-        for (at, example) in definition.examples().iter().enumerate() {
-            let violations = match (&foreign, schema.plan()) {
-                (Some(foreign), _) => foreign.violations(example),
-                (None, plan) => plan.map(|plan| plan.violations(example)).unwrap_or_default(),
-            };
-            for violation in violations {
-                let tool_name = definition.name().to_string();
-                let message = format!("example {}: {violation}", at + 1);
-                diagnostics.push(BuildDiagnostic::Example { tool: tool_name, site: *site, message });
+        let mut unanswered = Vec::new();
+        let entry = Self::uncompiled(tool, facts, lenience, &mut unanswered);
+        let is_valid = match entry.compiled() {
+            Ok(_) => true,
+            Err(mistakes) => {
+                diagnostics.extend_from_slice(mistakes);
+                false
             }
-        }
-        diagnostics.extend(schema.misfits().into_iter().map(|misfit| misfit_diagnostic(&facts, &misfit)));
+        };
+        diagnostics.append(&mut unanswered);
+        is_valid.then_some(entry)
+    }
+
+    /// Creates an entry whose schemas are compiled by its first call; as [`new`](Self::new).
+    pub(super) fn uncompiled(
+        tool: Arc<dyn Tool>,
+        facts: ToolFacts,
+        lenience: Lenience,
+        diagnostics: &mut Vec<BuildDiagnostic>,
+    ) -> Self {
         diagnostics.extend(unanswered_checks(&*tool, &facts));
         let coercion = lenience.coercion;
-        let coercion = definition.metadata().strict.map_or(coercion, |strict| !strict);
+        let coercion = facts.definition.metadata().strict.map_or(coercion, |strict| !strict);
         let lenience = Lenience { coercion, ..lenience };
         let _tool = Guarded::new(Arc::clone(&tool));
-        let (foreign, promise) = (foreign.map(Arc::new), promise.map(Arc::new));
-        Some(Self {
+        Self {
             tool,
             facts,
-            foreign,
-            promise,
+            schemas: Arc::default(),
             lenience,
             #[cfg(feature = "executor")]
             shared_name: OnceLock::new(),
             _tool,
+        }
+    }
+
+    /// Returns the compiled schemas, which are compiled now if they were not before.
+    ///
+    /// # Errors
+    ///
+    /// Returns all mistakes in them.
+    #[inline]
+    pub(crate) fn compiled(&self) -> Result<&CompiledSchemas, &[BuildDiagnostic]> {
+        self.schemas.get_or_compile(&self.facts)
+    }
+
+    /// Compiles the schemas as [`compiled`](Self::compiled) does; a panic is a mistake in them.
+    #[cfg(feature = "executor")]
+    pub(crate) fn compile_guarded(&self) -> Result<(), Vec<BuildDiagnostic>> {
+        let compiled = catch(|| self.compiled().map(drop).map_err(<[_]>::to_vec));
+        compiled.unwrap_or_else(|panic| {
+            let (tool, site) = (self.definition().name().to_string(), self.site());
+            Err(vec![BuildDiagnostic::Panicked { tool, site, message: panic.into_message() }])
         })
+    }
+
+    /// Returns `true` if the schemas were compiled before.
+    #[cfg(feature = "executor")]
+    pub(crate) fn is_compiled(&self) -> bool {
+        self.schemas.is_compiled()
+    }
+
+    /// Returns the compiled schemas for a call.
+    #[inline]
+    fn schemas(&self) -> Result<&CompiledSchemas, ToolError> {
+        self.compiled().map_err(unusable_schemas_error)
     }
 
     /// Returns the same tool with another lenience, where it has none of its own.
@@ -153,8 +171,7 @@ impl Entry {
         Self {
             tool: Arc::clone(&self.tool),
             facts: self.facts.clone(),
-            foreign: self.foreign.clone(),
-            promise: self.promise.clone(),
+            schemas: Arc::clone(&self.schemas),
             lenience: Lenience {
                 coercion: coercion.unwrap_or(self.lenience.coercion),
                 repair: repair.unwrap_or(self.lenience.repair),
@@ -198,8 +215,11 @@ impl Entry {
         &self,
         arguments: Arguments<'a>,
     ) -> Result<Arguments<'a>, ToolError> {
-        let (definition, foreign, lenience) = (self.definition(), self.foreign.as_deref(), self.lenience);
-        let fitting = catch_result(|| arguments::fit(&*self.tool, definition, foreign, arguments, lenience));
+        let (definition, lenience) = (self.definition(), self.lenience);
+        let fitting = catch_result(|| {
+            let foreign = self.schemas()?.foreign.as_ref();
+            arguments::fit(&*self.tool, definition, foreign, arguments, lenience)
+        });
         fitting.map_err(|error| error.of_tool(self.definition().name().to_string()))
     }
 
@@ -332,10 +352,12 @@ impl Entry {
         result: Result<ToolOutput, ToolError>,
     ) -> Result<ToolOutput, ToolError> {
         let result = cx.conclude(result);
-        if result.is_ok() && self.promise.is_none() {
+        // A call that has run was prepared.
+        let promise = self.compiled().ok().and_then(|schemas| schemas.promise.as_ref());
+        if result.is_ok() && promise.is_none() {
             return result;
         }
-        match (result, &self.promise) {
+        match (result, promise) {
             // A failure carries an explanation instead of a result.
             (Ok(output), _) if output.is_failure() => Ok(output),
             // Work that continues after the batch has no result yet.
@@ -352,11 +374,12 @@ impl Entry {
     #[inline]
     fn normalize_arguments<'a>(&self, arguments: Arguments<'a>) -> Result<Arguments<'a>, ToolError> {
         let ToolFacts { only_decodes, holds_arguments, .. } = self.facts;
-        if only_decodes && holds_arguments && self.foreign.is_none() && !self.repairs_arguments() {
+        let foreign = self.schemas()?.foreign.as_ref();
+        if only_decodes && holds_arguments && foreign.is_none() && !self.repairs_arguments() {
             // Most tools: nothing is repaired, rewritten or validated before the tool decodes it.
             return Ok(arguments.lenient(self.lenience.coercion));
         }
-        arguments::ready(&*self.tool, self.definition(), self.foreign.as_deref(), arguments, self.lenience)
+        arguments::ready(&*self.tool, self.definition(), foreign, arguments, self.lenience)
     }
 
     /// Validates the call and returns its future.
@@ -403,22 +426,6 @@ fn unanswered_checks(tool: &dyn Tool, facts: &ToolFacts) -> Vec<BuildDiagnostic>
 /// The error of polling a completed call.
 fn completed_error() -> ToolError {
     ToolError::new(ErrorKind::Unavailable, "the call has already completed")
-}
-
-/// The diagnostic of a provided value with a type that calls cannot have.
-fn misfit_diagnostic(facts: &ToolFacts, misfit: &Misfit) -> BuildDiagnostic {
-    let (name, site) = (facts.definition.name().to_string(), facts.site);
-    let Misfit { parameter, purpose, violation } = misfit;
-    match purpose {
-        Purpose::DefaultValue => {
-            let message = format!("the default of `{parameter}`: {violation}");
-            BuildDiagnostic::DefaultValue { tool: name, site, message }
-        }
-        Purpose::Example => {
-            let message = format!("an example of `{parameter}`: {violation}");
-            BuildDiagnostic::Example { tool: name, site, message }
-        }
-    }
 }
 
 /// Runs the future with the timeout `limit`.

@@ -16,6 +16,7 @@
 mod available;
 mod build;
 mod builder;
+mod compiled;
 mod deferral;
 mod diagnostic;
 mod direct;

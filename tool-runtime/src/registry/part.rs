@@ -229,9 +229,19 @@ impl Registry {
         origins: Origins,
         hides_secret: bool,
     ) -> Self {
+        self.with_origins(entries, hooks, origins, hides_secret, self.inner.deferral.as_deref())
+    }
+
+    pub(super) fn with_origins(
+        &self,
+        entries: Vec<Arc<Entry>>,
+        hooks: &[SharedRequestHook],
+        origins: Origins,
+        hides_secret: bool,
+        deferral: Option<&Deferral>,
+    ) -> Self {
         let hooks = [self.request_hooks(), hooks].concat();
         let (settings, hides_secret) = (Arc::clone(&self.inner.settings), hides_secret || self.has_secret());
-        let deferral = self.inner.deferral.as_deref();
         Self::from_entries(entries, settings, hooks, Some(Arc::new(origins)), hides_secret, deferral)
     }
 
@@ -258,18 +268,19 @@ impl Registry {
 
     /// Compiles `tool` with the settings of this registry.
     pub(crate) fn compile(&self, tool: &Arc<dyn Tool>) -> Result<Arc<Entry>, BuildError> {
-        self.compile_unless(tool, refuse_tool)
+        self.compile_unless(tool, refuse_tool, Entry::new)
     }
 
     /// Compiles the output tool, as [`compile`](Self::compile).
     pub(crate) fn compile_output_tool(&self, tool: &Arc<dyn Tool>) -> Result<Arc<Entry>, BuildError> {
-        self.compile_unless(tool, |facts| refuse_output_tool(facts.definition.name()))
+        self.compile_unless(tool, |facts| refuse_output_tool(facts.definition.name()), Entry::new)
     }
 
-    fn compile_unless(
+    pub(super) fn compile_unless(
         &self,
         tool: &Arc<dyn Tool>,
         refuse: impl FnOnce(&ToolFacts) -> Option<BuildDiagnostic>,
+        create: impl FnOnce(Arc<dyn Tool>, ToolFacts, Lenience, &mut Vec<BuildDiagnostic>) -> Option<Entry>,
     ) -> Result<Arc<Entry>, BuildError> {
         let unusable = |diagnostic| BuildError { diagnostics: vec![diagnostic] };
         let facts =
@@ -280,7 +291,7 @@ impl Registry {
         let (name, site) = (facts.definition.name().clone(), facts.site);
         let mut diagnostics = Vec::new();
         let lenience = self.inner.settings.lenience;
-        match catch(|| Entry::new(Arc::clone(tool), facts, lenience, &mut diagnostics)) {
+        match catch(|| create(Arc::clone(tool), facts, lenience, &mut diagnostics)) {
             Ok(Some(entry)) if diagnostics.is_empty() => return Ok(Arc::new(entry)),
             Ok(_) => {}
             Err(panic) => {

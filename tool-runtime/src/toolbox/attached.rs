@@ -7,11 +7,12 @@ use std::{
 
 use tool_core::{ReadonlyContext, Tool, ToolError};
 
+use super::ToolboxDeferral;
 use crate::{
     Registry, ToolSet,
     guard::discard,
     panics::run_component,
-    registry::{BuildDiagnostic, Entry},
+    registry::{BuildDiagnostic, BuildError, Entry},
     toolset::identity,
 };
 
@@ -53,11 +54,19 @@ impl Attached {
     }
 
     /// Lists the tools for this run; if the toolset fails, returns its last listing for the same user.
-    pub(super) async fn list(&self, cx: ReadonlyContext<'_>, base: &Registry) -> ListingOutcome {
+    pub(super) async fn list(
+        &self,
+        cx: ReadonlyContext<'_>,
+        base: &Registry,
+        deferral: &ToolboxDeferral,
+    ) -> ListingOutcome {
         match run_component("the set", || self.set.tools(cx)).await.and_then(|result| result) {
             Ok(tools) => {
                 let last = self.last();
-                let listing = Arc::new(Listing::new(cx.user(), tools, last.as_deref(), base));
+                let listing = Listing::new(cx.user(), tools, last.as_deref(), |tool| {
+                    base.compile_unless_deferred(tool, |name| deferral.is_deferred(name))
+                });
+                let listing = Arc::new(listing);
                 // Tools are dropped outside the lock.
                 let _before =
                     self.last.lock().unwrap_or_else(PoisonError::into_inner).replace(Arc::clone(&listing));
@@ -73,14 +82,19 @@ impl Attached {
 
 impl Listing {
     /// Compiles the `tools` that are not among the `last` ones.
-    fn new(user: Option<&str>, tools: Vec<Arc<dyn Tool>>, last: Option<&Self>, base: &Registry) -> Self {
+    fn new(
+        user: Option<&str>,
+        tools: Vec<Arc<dyn Tool>>,
+        last: Option<&Self>,
+        compile: impl Fn(&Arc<dyn Tool>) -> Result<Arc<Entry>, BuildError>,
+    ) -> Self {
         let last = last.map(|last| last.entries.as_slice()).unwrap_or_default();
         let known: HashMap<_, _> = last.iter().map(|entry| (identity(entry.tool()), entry)).collect();
         let mut listing = Self { user: user.map(str::to_owned), ..Self::default() };
         for tool in tools {
             match known.get(&identity(&tool)) {
                 Some(entry) => listing.entries.push(Arc::clone(entry)),
-                None => match base.compile(&tool) {
+                None => match compile(&tool) {
                     Ok(entry) => listing.entries.push(entry),
                     Err(error) => listing.diagnostics.extend(error.diagnostics),
                 },

@@ -67,7 +67,10 @@ impl Toolbox {
     ///
     /// As [`add`](Self::add).
     pub fn add_framework_tool(&self, tool: impl Tool + 'static) -> Result<(), BuildError> {
-        self.insert(vec![self.compile(Arc::new(tool))?], true)
+        let tool: Arc<dyn Tool> = Arc::new(tool);
+        let entry = self.inner.base.compile(&tool);
+        discard(tool);
+        self.insert(vec![entry?], true)
     }
 
     /// Sets the tool by which a model submits its final output, and returns `true` if it replaced one. Its name
@@ -260,9 +263,11 @@ impl Toolbox {
         }
     }
 
-    /// Compiles `tool`; only the result holds the tool afterwards.
+    /// Compiles `tool`, unless it is deferred; only the result holds the tool afterwards.
     fn compile(&self, tool: Arc<dyn Tool>) -> Result<Arc<Entry>, BuildError> {
-        let entry = self.inner.base.compile(&tool);
+        let state = self.state();
+        let is_deferred = |name: &ToolName| state.deferral.is_deferred(name);
+        let entry = self.inner.base.compile_unless_deferred(&tool, is_deferred);
         discard(tool);
         entry
     }
@@ -282,7 +287,7 @@ impl Toolbox {
         if diagnostics.is_empty() { Ok(entries) } else { Err(BuildError { diagnostics }) }
     }
 
-    fn set(&self, mut set: impl FnMut(&mut State)) {
+    pub(super) fn set(&self, mut set: impl FnMut(&mut State)) {
         self.changed(|state| (set(state), vec![ToolboxEvent::Settings]));
     }
 

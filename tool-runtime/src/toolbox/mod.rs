@@ -13,6 +13,7 @@
 //! | [`ToolboxListener`], [`ToolboxEvent`], [`ToolboxChanges`] | notification of changes |
 
 mod attached;
+mod deferral;
 mod diagnostic;
 mod edit;
 mod event;
@@ -31,7 +32,7 @@ use std::{
 use tokio::sync::{broadcast, watch};
 use tool_core::{RunContext, SharedRequestHook};
 
-use self::attached::Attached;
+use self::{attached::Attached, deferral::ToolboxDeferral};
 pub use self::{
     diagnostic::RunDiagnostic,
     event::{ToolboxChange, ToolboxChanges, ToolboxEvent, ToolboxListener},
@@ -94,6 +95,7 @@ struct State {
     strict_listing: bool,
     strict_names: bool,
     request_hooks: Vec<SharedRequestHook>,
+    deferral: ToolboxDeferral,
 }
 
 #[derive(Clone)]
@@ -123,7 +125,7 @@ impl Toolbox {
 
     /// Creates a toolbox with the tools of `tools` and its settings for all later tools: provided values,
     /// strictness, repair. Tools that belong to a toolset are added as [toolsets](Registry::toolsets), the
-    /// others as direct tools.
+    /// others as direct tools. Its [deferred](Registry::with_deferred) tools stay deferred.
     #[must_use]
     pub fn from_registry(tools: &Registry) -> Self {
         let mut direct = Vec::new();
@@ -148,6 +150,7 @@ impl Toolbox {
             strict_listing: false,
             strict_names: true,
             request_hooks: Vec::new(),
+            deferral: ToolboxDeferral::of_names(tools.deferred_names()),
         };
         let state = RwLock::new(Arc::new(state));
         let inner = Inner {

@@ -1,7 +1,7 @@
 //! The tools of one run, taken from the current state of a toolbox.
 
 use std::{
-    collections::{BTreeMap, HashMap},
+    collections::{BTreeMap, HashMap, HashSet},
     sync::Arc,
 };
 
@@ -57,7 +57,7 @@ pub(super) async fn snapshot(
     additions: &RunTools,
 ) -> Result<Snapshot, BuildError> {
     let cx = run.read_only();
-    let listed = join_all(state.toolsets.iter().map(|set| set.list(cx, base))).await;
+    let listed = join_all(state.toolsets.iter().map(|set| set.list(cx, base, &state.deferral))).await;
     let mut gathering = Gathering {
         state,
         base,
@@ -67,6 +67,7 @@ pub(super) async fn snapshot(
         hidden: HashMap::new(),
         has_secret: false,
         shown: BTreeMap::new(),
+        deferred: HashSet::new(),
         clashes: BTreeMap::new(),
         errors: Vec::new(),
         diagnostics: Vec::new(),
@@ -87,7 +88,8 @@ pub(super) async fn snapshot(
         [(&additions.additional, Origin::Additional), (&additions.external, Origin::External)]
     {
         for tool in tools {
-            match base.compile(tool) {
+            let entry = base.compile_unless_deferred(tool, |name| state.deferral.is_deferred(name));
+            match entry {
                 Ok(entry) => gathering.offer(&entry, &origin),
                 Err(error) => gathering.unusable(error.diagnostics, &origin),
             }
@@ -108,6 +110,7 @@ struct Gathering<'a> {
     /// Set if some tool, visible or hidden, has a secret parameter.
     has_secret: bool,
     shown: BTreeMap<ToolName, (Arc<Entry>, Origin)>,
+    deferred: HashSet<ToolName>,
     clashes: BTreeMap<ToolName, Vec<Origin>>,
     errors: Vec<BuildDiagnostic>,
     diagnostics: Vec<RunDiagnostic>,
@@ -171,6 +174,16 @@ impl Gathering<'_> {
         if !missing.is_empty() {
             return self.unusable(missing, origin);
         }
+        let is_deferred = self.state.deferral.defers(entry, origin);
+        // A deferred tool that was not called yet stays as it is.
+        if (!is_deferred || entry.is_compiled())
+            && let Err(mistakes) = entry.compile_guarded()
+        {
+            return self.drop_with_diagnostics(mistakes, origin);
+        }
+        if is_deferred {
+            self.deferred.insert(name.clone());
+        }
         self.shown.insert(name.clone(), (Arc::clone(entry), origin.clone()));
     }
 
@@ -186,11 +199,16 @@ impl Gathering<'_> {
     fn unusable(&mut self, errors: Vec<BuildDiagnostic>, origin: &Origin) {
         match origin {
             Origin::Direct | Origin::Framework => self.errors.extend(errors),
-            _ if self.state.strict_listing => self.errors.extend(errors),
-            _ => {
-                let diagnostic = |cause| RunDiagnostic::Unusable { origin: origin.clone(), cause };
-                self.diagnostics.extend(errors.into_iter().map(diagnostic));
-            }
+            _ => self.drop_with_diagnostics(errors, origin),
+        }
+    }
+
+    /// Reports mistakes that were not known when the tool was added: other tools of the run are not affected.
+    fn drop_with_diagnostics(&mut self, mistakes: Vec<BuildDiagnostic>, origin: &Origin) {
+        let diagnostic = |cause| RunDiagnostic::Unusable { origin: origin.clone(), cause };
+        match self.state.strict_listing {
+            true => self.errors.extend(mistakes),
+            false => self.diagnostics.extend(mistakes.into_iter().map(diagnostic)),
         }
     }
 
@@ -229,7 +247,8 @@ impl Gathering<'_> {
             entries.push(entry);
             origins.insert(name, origin);
         }
-        let tools = self.base.of_with(entries, &self.request_hooks, origins, self.has_secret);
+        let tools =
+            self.base.of_snapshot(entries, &self.request_hooks, origins, self.has_secret, self.deferred);
         Ok(Snapshot { tools, diagnostics: self.diagnostics })
     }
 }
