@@ -36,7 +36,7 @@ use std::{
 };
 
 use serde::{Serialize, Serializer};
-use serde_json::Value;
+use serde_json::{Map, Value};
 
 #[cfg(feature = "schemars")]
 #[doc(hidden)]
@@ -44,7 +44,11 @@ pub use self::derived::{
     has_type, input_generator, list_of, output_generator, with_definitions, without_null,
 };
 pub use self::output::OutputSchema;
-use self::{canonical::canonicalize_schema, map_samples::MapPath, shared::SharedForm};
+use self::{
+    canonical::canonicalize_schema,
+    map_samples::MapPath,
+    shared::{SharedDefinition, SharedForm},
+};
 #[doc(hidden)]
 pub use self::{
     canonical::{Closing, canonical_output},
@@ -197,6 +201,17 @@ impl InputSchema {
         match &self.shared.form {
             Form::Shared(shared) if shared.cached_value().is_none() => Cow::Owned(shared.to_value()),
             _ => Cow::Borrowed(self.as_value()),
+        }
+    }
+
+    /// Returns the keywords of the root, and the definitions that it [shares](Self::with_shared), which belong to its `$defs`: for
+    /// readers of many schemas, without a copy.
+    #[doc(hidden)]
+    #[must_use]
+    pub fn root_and_shared(&self) -> (Option<&Map<String, Value>>, &[SharedDefinition]) {
+        match &self.shared.form {
+            Form::Shared(shared) => shared.parts(),
+            Form::Value(_) | Form::Flat(_) => (self.as_value().as_object(), &[]),
         }
     }
 

@@ -10,10 +10,13 @@ use super::SchemaError;
 /// The keyword of the definitions.
 const DEFINITIONS: &str = "$defs";
 
+/// A definition, with its name.
+pub(super) type SharedDefinition = (Arc<str>, Arc<Value>);
+
 /// A schema without its definitions, and the definitions, which other schemas may have, too.
 pub(super) struct SharedForm {
     root: Map<String, Value>,
-    definitions: Vec<(Arc<str>, Arc<Value>)>,
+    definitions: Vec<SharedDefinition>,
     /// The copy for callers that need the schema as one value.
     whole: OnceLock<Value>,
     is_valid: OnceLock<()>,
@@ -29,6 +32,11 @@ impl SharedForm {
             )));
         }
         Ok(Self { root, definitions, whole: OnceLock::new(), is_valid: OnceLock::new() })
+    }
+
+    /// Returns the root without its definitions, and these.
+    pub(super) fn parts(&self) -> (Option<&Map<String, Value>>, &[SharedDefinition]) {
+        (Some(&self.root), &self.definitions)
     }
 
     /// Returns a keyword of the root.

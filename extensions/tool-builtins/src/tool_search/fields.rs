@@ -1,6 +1,6 @@
 //! The texts of a definition by which its tool is found.
 
-use serde_json::Value;
+use serde_json::{Map, Value};
 use tool_runtime::ToolDefinition;
 
 /// The number of fields.
@@ -33,7 +33,11 @@ pub(super) fn for_each_text(definition: &ToolDefinition, receive: &mut dyn FnMut
     }
     receive(Field::Description, definition.description());
     let mut reader = SchemaReader { receive, values: 0 };
-    reader.read_schema(&definition.input_schema().to_value(), 0);
+    let (root, definitions) = definition.input_schema().root_and_shared();
+    if let Some(root) = root.filter(|_| reader.has_room(0)) {
+        reader.read_keywords(root, 0);
+    }
+    definitions.iter().for_each(|(_, definition)| reader.read_schema(definition, 1));
     for example in definition.examples() {
         reader.read_value(example, 0);
     }
@@ -53,7 +57,12 @@ impl SchemaReader<'_> {
     }
 
     fn read_schema(&mut self, schema: &Value, depth: usize) {
-        let Some(keywords) = schema.as_object().filter(|_| self.has_room(depth)) else { return };
+        if let Some(keywords) = schema.as_object().filter(|_| self.has_room(depth)) {
+            self.read_keywords(keywords, depth);
+        }
+    }
+
+    fn read_keywords(&mut self, keywords: &Map<String, Value>, depth: usize) {
         for (keyword, value) in keywords {
             match (keyword.as_str(), value) {
                 ("properties" | "$defs" | "definitions", Value::Object(members)) => {

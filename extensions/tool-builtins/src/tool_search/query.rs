@@ -5,6 +5,7 @@ use std::collections::HashMap;
 use super::{
     fields::{FIELDS, Field},
     index::{Posting, ToolIndex},
+    related::related_words,
     words::for_each_word,
 };
 
@@ -22,16 +23,6 @@ const MAX_UNKNOWN_WORDS: usize = 8;
 
 /// The maximum number of words with which an unknown one is compared; longer ones are left out.
 const MAX_COMPARED_WORDS: usize = 2_000;
-
-/// Verbs of one action, without their endings.
-const RELATED: [&[&str]; 6] = [
-    &["creat", "add", "new", "insert", "make", "regist"],
-    &["delet", "remov", "destroi", "eras"],
-    &["updat", "edit", "modifi", "chang", "patch", "set"],
-    &["get", "retriev", "fetch", "read", "show", "view", "return"],
-    &["search", "find", "queri", "lookup"],
-    &["send", "post", "submit", "publish"],
-];
 
 /// The words of a query.
 #[derive(Default)]
@@ -79,9 +70,9 @@ impl Query {
             if index.postings(word).is_some() {
                 variants.push((word.clone(), 1.0));
             }
-            let group = RELATED.iter().find(|group| related > 0.0 && group.contains(&word.as_str()));
-            for other in group.into_iter().flat_map(|group| group.iter()).filter(|other| **other != word) {
-                variants.push(((*other).to_owned(), related));
+            if related > 0.0 {
+                let others = related_words(word).iter().filter(|other| index.postings(other).is_some());
+                variants.extend(others.map(|other| (other.clone(), related)));
             }
         }
     }

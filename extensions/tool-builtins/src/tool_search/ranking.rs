@@ -21,7 +21,7 @@ pub struct Ranking {
     pub similar: f32,
     /// The weight of words that are written as one or as two.
     pub joined: f32,
-    /// The weight of other verbs of the same action.
+    /// The weight of other words of the same meaning.
     pub related: f32,
     /// The fields are distinct, not one text.
     pub has_fields: bool,

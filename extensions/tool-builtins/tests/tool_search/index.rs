@@ -167,3 +167,47 @@ fn a_search_follows_a_toolbox_that_changes() {
         assert_eq!(found("moon tide").await, Vec::<String>::new());
     });
 }
+
+#[test]
+fn threads_search_a_toolbox_while_others_change_it() {
+    const ROUNDS: usize = 40;
+    let toolbox =
+        Toolbox::from_registry(&tools_of([("get_weather", "Returns the weather.")]).build().unwrap());
+    let search = ToolSearch::new();
+    let tide = |text: &str| Fixed::new("get_tide", text, json!({ "type": "object" }));
+    let found = |query: &str| {
+        let snapshot = run(toolbox.snapshot(&RunContext::new())).unwrap();
+        let known = snapshot.tools().all_definitions();
+        let matches = search.matches(known, query, 5);
+        // Each match is a tool of this snapshot, as it is there.
+        assert!(matches.iter().all(|it| known.contains(&it.definition)), "{matches:?}");
+        matches.len()
+    };
+    std::thread::scope(|scope| {
+        scope.spawn(|| {
+            for round in 0..ROUNDS {
+                match round % 3 {
+                    0 => drop(toolbox.replace(tide("Returns the tide.")).unwrap()),
+                    1 => drop(toolbox.replace(tide("Returns the moon.")).unwrap()),
+                    _ => drop(toolbox.remove("get_tide")),
+                }
+            }
+        });
+        for _ in 0..3 {
+            scope.spawn(|| (0..ROUNDS).for_each(|_| assert_eq!(found("weather"), 1)));
+            scope.spawn(|| (0..ROUNDS).for_each(|_| assert!(found("tide moon") <= 1)));
+        }
+    });
+}
+
+#[test]
+fn words_of_one_meaning_find_a_tool_after_those_that_have_the_word_itself() {
+    let index = index_of([
+        ("make_image", "Draws something."),
+        ("take_photo", "Uses the camera."),
+        ("send_invoice", "Asks for money."),
+    ]);
+    assert_eq!(names(&index, "a photo, please")[..2], ["take_photo", "make_image"]);
+    assert_eq!(names(&index, "pictures"), ["make_image", "take_photo"]);
+    assert_eq!(names(&index, "a bill for the customer"), ["send_invoice"]);
+}
