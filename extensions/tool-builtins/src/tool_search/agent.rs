@@ -8,16 +8,43 @@ use tool_agent::{
     AgentHook, Message, Role, Step,
     model::{Response, SharedModel},
 };
-use tool_runtime::{Registry, ToolDefinition, ToolError, ToolName};
+use tool_runtime::{Registry, ToolDefinition, ToolError, ToolName, Toolbox};
 
 use self::model_choice::{chosen_names, rewritten_query};
-use super::{ToolSearch, is_callable};
+use super::{CALL_TOOL, SEARCH_TOOLS, ToolSearch, is_callable};
 
 /// A catalogue whose tools are deferred in each request: see [`ToolSearch::defer`].
 impl AgentHook for ToolSearch {
     async fn before_model(&self, step: &mut Step) -> Result<Option<Response>, ToolError> {
         step.set_tools(self.defer(&step.request.tools));
         Ok(None)
+    }
+}
+
+impl ToolSearch {
+    /// Defers the tools of a toolbox, as [`defer`](Self::defer) does those of a registry, in its later snapshots. The schemas of a tool that
+    /// is added later are compiled by its first call: of thousands of tools, those that a model chooses.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use tool_builtins::ToolSearch;
+    /// use tool_runtime::{RunContext, Toolbox, prelude::*};
+    ///
+    /// # tokio::runtime::Builder::new_current_thread().build()?.block_on(async {
+    /// let (search, toolbox) = (ToolSearch::new(), Toolbox::new());
+    /// search.defer_in(&toolbox);
+    /// toolbox.add(search.search_tools())?;
+    /// toolbox.add(search.call_tool())?;
+    /// // Thousands of tools follow.
+    /// assert_eq!(toolbox.snapshot(&RunContext::new()).await?.tools().definitions().len(), 2);
+    /// # Ok::<(), anyhow::Error>(())
+    /// # })?;
+    /// # Ok::<(), anyhow::Error>(())
+    /// ```
+    pub fn defer_in(&self, toolbox: &Toolbox) {
+        let own = [SEARCH_TOOLS, CALL_TOOL].into_iter();
+        toolbox.defer_all_except(own.chain(self.always.iter().map(String::as_str)));
     }
 }
 

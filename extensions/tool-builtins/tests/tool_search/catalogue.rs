@@ -3,13 +3,13 @@
 use tool_agent::{Agent, AgentEventKind, Runner, ScriptedModel, model::Reply};
 use tool_builtins::ToolSearch;
 use tool_runtime::{
-    Executor, ToolCall,
+    Executor, ToolCall, Toolbox,
     event::EventKind,
     policy::{Rule, Rules},
     prelude::*,
 };
 
-use super::{run, tools_of};
+use super::{Fixed, run, tools_of};
 
 const SUBJECTS: [&str; 40] = [
     "invoice",
@@ -120,5 +120,44 @@ fn an_agent_finds_three_of_two_thousand_tools_and_calls_one() {
         assert!(found.iter().all(|name| name.contains("refund") || name.contains("payment")), "{found:?}");
         assert_eq!(result(2, "2"), "shop__create_refund {}");
         assert!(result(2, "3").starts_with("Denied"), "{}", result(2, "3"));
+    });
+}
+
+// T11: an agent with a live toolbox, whose deferred tools are compiled when a model calls them.
+#[test]
+fn an_agent_calls_a_deferred_tool_of_a_toolbox_and_hears_of_a_schema_that_cannot_be_used() {
+    run(async {
+        let (search, toolbox) = (ToolSearch::new().always(["ping"]), Toolbox::new());
+        search.defer_in(&toolbox);
+        toolbox.add(search.search_tools()).unwrap();
+        toolbox.add(search.call_tool()).unwrap();
+        let pattern =
+            |pattern: &str| json!({ "properties": { "id": { "type": "string", "pattern": pattern } } });
+        toolbox.add(Fixed::new("ping", "Answers.", pattern("^[a-z]*$"))).unwrap();
+        toolbox.add(Fixed::new("get_tide", "Returns the tide.", pattern("^[a-z]*$"))).unwrap();
+        toolbox.add(Fixed::new("get_moon", "Returns the moon.", pattern("("))).unwrap();
+        let call = |id: &str, name: &str, text: &str| {
+            let arguments = json!({ "name": name, "arguments": { "id": text } });
+            ToolCall::new("call_tool", arguments).with_id(id.to_owned())
+        };
+        let model = ScriptedModel::new([
+            Reply::call("search_tools", json!({ "query": "tide" })),
+            Reply::calls([
+                call("1", "get_tide", "brest"),
+                call("2", "get_tide", "7"),
+                call("3", "get_moon", "x"),
+            ]),
+            Reply::text("Done."),
+        ]);
+        let agent = Agent::builder("clerk", model.clone()).tools(toolbox).hook(search).build().unwrap();
+        assert_eq!(Runner::new(agent).run("The tide in Brest?").answer().await.unwrap(), "Done.");
+        let requests = model.requests();
+        let listed: Vec<_> = requests[0].tools.definitions().iter().map(|it| it.name().as_str()).collect();
+        assert_eq!(listed, ["call_tool", "ping", "search_tools"]);
+        let results: Vec<_> =
+            requests[2].messages.last().unwrap().tool_results().map(|it| it.text().into_owned()).collect();
+        assert_eq!(results[0], r#"get_tide {"id":"brest"}"#);
+        assert!(results[1].starts_with("Invalid arguments: /id"), "{}", results[1]);
+        assert!(results[2].contains("its schemas cannot be used"), "{}", results[2]);
     });
 }

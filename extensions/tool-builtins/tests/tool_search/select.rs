@@ -194,6 +194,43 @@ fn nothing_happens_without_tools_or_candidates() {
     });
 }
 
+// T10
+#[test]
+fn a_run_without_words_of_the_user_fails_or_has_all_tools() {
+    run(async {
+        for fails_open in [false, true] {
+            let hook = SelectTools::new(3).fail_open(fails_open);
+            let registry = tools_of(ten()).build().unwrap();
+            let (requests, end) = requests_with(registry, hook, [Reply::text("Done.")], " \n").await;
+            match fails_open {
+                true => assert_eq!((requests[0].len(), &end), (10, &EndReason::Answered)),
+                false => assert!(
+                    matches!(&end, EndReason::Failed { message } if message.contains("a message of the user")),
+                    "{end}"
+                ),
+            }
+        }
+    });
+}
+
+// T09
+#[test]
+fn the_tokens_of_all_selections_of_a_run_are_summed() {
+    run(async {
+        let usage: Usage = serde_json::from_value(json!({ "input": 10, "output": 2 })).unwrap();
+        let words = || Reply::text("wash car").with_usage(usage);
+        let (_, rewriter) = model_of([words(), words()]);
+        let model = ScriptedModel::new([Reply::call("j", json!({})), Reply::text("Done.")]);
+        let agent = Agent::builder("a", model)
+            .tools(tools_of(ten()).build().unwrap())
+            .hook(SelectTools::new(1).rewrite_by(rewriter))
+            .build()
+            .unwrap();
+        let end = Runner::new(agent).run("My vehicle is dirty.").end().await;
+        assert_eq!((end.usage.additional.input, end.usage.additional.output), (Some(20), Some(4)));
+    });
+}
+
 /// Vectors with one number for each of some words.
 #[derive(Clone, Default)]
 struct WordVectors {
