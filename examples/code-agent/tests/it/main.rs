@@ -2,6 +2,8 @@
 #![cfg(unix)]
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "tests")]
 
+#[cfg(target_os = "linux")]
+mod researcher;
 #[path = "../../../agents/tests/it/terminal.rs"]
 mod terminal;
 
@@ -35,6 +37,7 @@ impl World {
         Terminal::start(command.arg("--script").arg(format!("{PACKAGE}/scripts/{script}.jsonl")))
     }
 
+    /// Returns the text of a file of the project.
     fn read(&self, name: &str) -> String {
         fs::read_to_string(self.0.path().join("project").join(name)).unwrap()
     }
@@ -58,7 +61,8 @@ fn the_agent_is_ended_in_the_middle_and_continues_its_task_list_in_a_new_process
     assert!(seen.contains("[ ] Run the tests"), "{seen}"); // S21
     assert_eq!(seen.matches("\n  [").count(), 3 * list.len(), "{seen}"); // Z09
 
-    let mut second = world.start("continue", "Go on.");
+    let mut second = world.start("continue", "Go on, and add NEWS.md.");
+    second.enter("[y/N]", "y\n");
     second.enter("[y/N]", "y\n");
     let (seen, code) = second.finish();
     hold("continue", &seen);
@@ -66,6 +70,8 @@ fn the_agent_is_ended_in_the_middle_and_continues_its_task_list_in_a_new_process
     // The list of the first process, before the model of the second one says anything.
     let before = seen.split("The greeting is fixed.").next().unwrap();
     assert!(list.iter().all(|line| before.contains(line)), "{seen}"); // S07 S21
+    // T11: the model found a tool that no request lists, and the question is about that tool.
+    assert_eq!(world.read("NEWS.md"), "- The greeting has a name.\n");
 }
 
 #[test]

@@ -127,6 +127,8 @@ const UNASKED_TOOLS: &[(&str, &[&str])] = &[
     // Of the state of the session alone.
     ("todo_write", &[]),
     ("todo_declare_blocker", &[]),
+    // Of the definitions of tools alone. A call by `call_tool` is judged as one of the tool that it names.
+    ("search_tools", &[]),
 ];
 
 /// Tools that write, run code, or send something to another host.
@@ -155,7 +157,7 @@ const NO_ADDED_RULE: &str = "no added rule";
 /// | `run_code`; `RunCode` | asked about |
 /// | `fetch`, `web_fetch`, `web_search`, `duckduckgo_search`; `WebFetch`, `WebSearch` | asked about |
 /// | `task_output`, `task_stop`; `TaskOutput`, `TaskStop` | allowed |
-/// | `todo_write`, `todo_declare_blocker` | allowed |
+/// | `todo_write`, `todo_declare_blocker`, `search_tools` | allowed |
 ///
 /// Any other tool is asked about: [`rules`](ConservativePolicy::rules) decide about those of the program. Secrets are `.env`, `.env.*`, `*.env`, `*.pem`, `*.key`,
 /// `id_*`, `.netrc`, `.npmrc`, `credentials`, `*.tfvars`, files in `.ssh`, `.aws`, `.gnupg` and `.kube`, and similar names, in
