@@ -74,7 +74,8 @@ impl RunScope {
     /// Lists the tools of the active agent, with those of this crate that it receives.
     pub(super) async fn list_tools(&self) -> Result<(Executor, Vec<RunDiagnostic>), ListingError> {
         let (executor, diagnostics) = self.list_tools_of(&self.agent).await?;
-        let awaits_reply = self.agent.0.awaits_user_reply && !self.ends_with_call && self.place.is_none();
+        let has_session = !self.ends_with_call && self.place.is_none() && !self.is_beside_others();
+        let awaits_reply = self.agent.0.awaits_user_reply && has_session;
         match awaits_reply || !self.period.targets.is_empty() {
             true => Ok((self.with_control_tools(executor, awaits_reply)?, diagnostics)),
             false => Ok((executor, diagnostics)),

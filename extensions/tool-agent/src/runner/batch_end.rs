@@ -113,10 +113,7 @@ async fn finish_batch(run: &mut ActiveRun, number: u64, response: &Response) -> 
     limits.count_children(scope);
     conversation.usage = limits.usage;
     if scope.ends_with_call {
-        let reason = match scope.member.as_ref().is_some_and(|member| member.origin.view.is_some()) {
-            true => "not answered: an agent that works in parallel with others does not wait for an answer",
-            false => "not answered: the run ends with the call of its parent",
-        };
+        let reason = "not answered: the run ends with the call of its parent";
         for notice in refuse_open_calls(scope, conversation, reason).await {
             scope.emit_notice(notice).await;
         }

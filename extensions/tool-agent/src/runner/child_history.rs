@@ -110,9 +110,13 @@ impl RunHistory {
         Self { writer: None, ..self }
     }
 
-    /// Returns the history of a run that does not wait for answers.
-    pub(super) fn without_waiting(self) -> Self {
-        Self { stays_open: false, ..self }
+    /// Waits for the turn of an agent that works beside others in its history `view`.
+    pub(super) async fn member_turn(&self, view: &Arc<str>) -> SessionTurn {
+        let session = Arc::clone(self.histories.lock().entry(Arc::clone(view)).or_default());
+        let (histories, view) = (Arc::clone(&self.histories), Arc::clone(view));
+        let lease = HistoryLease { histories, view, is_kept: false };
+        // No other run knows the view.
+        SessionTurn::of_child(session.lock_owned().await, lease)
     }
 
     fn below(&self, place: &ChildPlace, writer: Option<Arc<SessionWriter>>) -> Self {
@@ -154,6 +158,8 @@ impl ChildHistories {
                 views.extend(open.below.iter().map(|below| Arc::clone(&below.view)));
                 finish_unanswered(open).await;
             }
+            let members = session.position.take().map(|position| position.members).unwrap_or_default();
+            views.extend(members.into_iter().map(|member| member.view));
             let is_kept = session.is_kept;
             drop(session);
             if !is_kept {
@@ -199,7 +205,7 @@ impl HistoryLease {
             session.is_kept = self.is_kept && open.is_some();
             session.open = open;
         }
-        if session.is_kept || session.open.is_some() {
+        if session.is_kept || session.open.is_some() || session.position.is_some() {
             return;
         }
         let mut histories = self.histories.lock();

@@ -10,7 +10,7 @@ use super::{
     control::Control,
     entry::{CompactionBody, ControlBody, CutOff, MessageBody, MessageMarks, UnstoredMessage},
     flow::{Flow, end_with},
-    group::{POSITION_KIND, Position},
+    group::{MemberState, POSITION_KIND, Position},
     handle::Inbox,
     member::EntryOrigin,
     scope::RunScope,
@@ -34,11 +34,13 @@ pub(super) struct RunConversation {
     /// The agent that runs, if it is one of several.
     pub(super) member: Option<MemberTurn>,
     /// `true` if a message has secret arguments.
-    has_secrets: bool,
+    pub(super) has_secrets: bool,
     /// The progress of the last run, of which the session has no end.
     pub(super) progress: StoredProgress,
     /// The agent that has control, and the one that has the next message; stored with the next messages.
     pub(super) control: Control,
+    /// The state of an agent that works beside others.
+    pub(super) member_state: Option<MemberState>,
 }
 
 /// The turn of one of several agents in a conversation.
@@ -77,6 +79,7 @@ impl RunConversation {
             has_secrets: false,
             progress,
             control,
+            member_state: None,
         }
     }
 
@@ -85,30 +88,16 @@ impl RunConversation {
         let StoredConversation { messages, model_messages, has_secrets, progress, .. } = stored;
         session.messages = messages;
         let (usage, control) = (RunUsage::default(), session.control.clone());
-        Self { session, model_messages, counted: None, usage, member: None, has_secrets, progress, control }
-    }
-
-    /// Returns a conversation that begins as this one, whose messages are no messages of the session.
-    pub(super) async fn fork(&self) -> Self {
-        let mut session = SessionTurn::without_session().await;
-        session.messages = self.session.messages.clone();
-        session.writer = self.session.writer.clone();
-        let model_messages = self.model_messages.clone();
-        let (usage, progress) = (RunUsage::default(), StoredProgress::default());
-        let (has_secrets, control) = (self.has_secrets, Control::default());
-        Self { session, model_messages, counted: None, usage, member: None, has_secrets, progress, control }
-    }
-
-    /// Begins the turn of an agent, whose request nothing counted yet.
-    pub(super) fn begin_turn(&mut self, turn: MemberTurn) {
-        (self.counted, self.usage, self.member) = (None, RunUsage::default(), Some(turn));
-    }
-
-    /// Ends the turn of an agent; messages for its model alone are removed.
-    pub(super) fn end_turn(&mut self) {
-        let Some(MemberTurn { reminders, .. }) = self.member.take() else { return };
-        if !reminders.is_empty() {
-            self.model_messages.retain(|message| !reminders.iter().any(|reminder| reminder.is_same(message)));
+        Self {
+            session,
+            model_messages,
+            counted: None,
+            usage,
+            member: None,
+            has_secrets,
+            progress,
+            control,
+            member_state: None,
         }
     }
 
@@ -121,7 +110,7 @@ impl RunConversation {
     }
 
     /// Returns an entry of the agent that runs.
-    fn entry(
+    pub(super) fn entry(
         &self,
         writer: &SessionWriter,
         kind: &'static str,
@@ -224,9 +213,11 @@ impl RunConversation {
         if self.session.is_unchecked {
             return writer.failure().is_none();
         }
-        let entries = self
-            .take_position(&writer)
-            .and_then(|position| Ok(position.into_iter().chain(self.unstored_entries(&writer)?).collect()));
+        let state = self.take_state(&writer);
+        let entries = self.take_position(&writer).and_then(|position| {
+            let messages = self.unstored_entries(&writer)?;
+            Ok(position.into_iter().chain(messages).chain(state?).collect())
+        });
         let is_stored = writer.write(entries, self.total_usage()).await;
         self.session.unstored.clear();
         if is_stored {
@@ -243,18 +234,13 @@ impl RunConversation {
     }
 
     /// Takes the entry of the position of the agent that runs, if it is not stored.
-    fn take_position(&mut self, writer: &SessionWriter) -> Result<Option<EntryContent>, SessionError> {
+    pub(super) fn take_position(
+        &mut self,
+        writer: &SessionWriter,
+    ) -> Result<Option<EntryContent>, SessionError> {
         let Some(member) = &mut self.member else { return Ok(None) };
         let Some(position) = member.position.take() else { return Ok(None) };
         writer.entry_of(&member.origin, POSITION_KIND, &position, false).map(Some)
-    }
-
-    /// Stores the position of the agent that runs, as before messages that are no messages of the session.
-    pub(super) async fn store_position(&mut self) {
-        let Some(writer) = self.session.writer.clone() else { return };
-        if let Some(entry) = self.take_position(&writer).transpose() {
-            writer.write(entry.map(|entry| vec![entry]), self.total_usage()).await;
-        }
     }
 
     /// Returns the entries of the messages, and of a change of control, that the store does not have.
@@ -305,11 +291,30 @@ impl RunConversation {
     }
 
     /// Stores the open batch while the run waits for answers.
-    pub(super) async fn store_open_batch(&self) {
-        if let (Some(writer), Some(open)) = (&self.session.writer, &self.session.open) {
-            let entry = self.entry(writer, EntryContent::OPEN_BATCH, &open.body(), self.has_secrets);
-            writer.write(entry.map(|entry| vec![entry]), self.total_usage()).await;
+    pub(super) async fn store_open_batch(&mut self) {
+        let Some(writer) = self.session.writer.clone() else { return };
+        let entries = self.open_batch_entries(&writer);
+        if entries.as_ref().is_ok_and(Vec::is_empty) {
+            return;
         }
+        writer.write(entries, self.total_usage()).await;
+    }
+
+    /// Returns the entry of the open batch, if there is one, after the position of its agent.
+    pub(super) fn open_batch_entries(
+        &mut self,
+        writer: &SessionWriter,
+    ) -> Result<Vec<EntryContent>, SessionError> {
+        if self.session.open.is_none() {
+            return Ok(Vec::new());
+        }
+        let position = self.take_position(writer)?;
+        let open = self
+            .session
+            .open
+            .as_ref()
+            .map(|open| self.entry(writer, EntryContent::OPEN_BATCH, &open.body(), self.has_secrets));
+        Ok(position.into_iter().chain(open.transpose()?).collect())
     }
 
     /// Stores the end of the run; returns the reason of another end if that fails.
@@ -322,17 +327,9 @@ impl RunConversation {
         if self.session.is_unchecked {
             self.session.unstored.clear();
         }
-        let entries = self.unstored_entries(&writer).and_then(|mut entries| {
-            if let Some(open) = &self.session.open {
-                entries.push(self.entry(
-                    &writer,
-                    EntryContent::OPEN_BATCH,
-                    &open.body(),
-                    self.has_secrets,
-                )?);
-            }
-            Ok(entries)
-        });
+        let unstored = self.unstored_entries(&writer);
+        let open = self.open_batch_entries(&writer);
+        let entries = unstored.and_then(|unstored| Ok(unstored.into_iter().chain(open?).collect()));
         writer.write_end(entries, reason, self.total_usage()).await;
         self.session.unstored.clear();
         writer.failure().cloned()

@@ -84,8 +84,8 @@ impl OpenBatch {
         (!open.is_empty()).then_some(UnfinishedCalls { open, confirmations, paths })
     }
 
-    /// Returns the open call that `call` names, in the batch or below its calls; `None` if that call has its result.
-    pub(super) fn find_open(&self, call: &CallRef) -> Result<Option<OpenTarget>, String> {
+    /// Returns the open calls that `call` names, in the batch and below its calls.
+    pub(super) fn open_targets(&self, call: &CallRef) -> Vec<OpenTarget> {
         let is_named = |outcome: &CallOutcome| match call {
             CallRef::Id(id) => outcome.id() == id,
             CallRef::Address(address) => outcome.address() == Some(address),
@@ -99,16 +99,30 @@ impl OpenBatch {
             let named = it.questions.iter().enumerate().filter(|(_, question)| is_open(&question.outcome));
             named.map(move |(question, _)| OpenTarget::Below { below, question })
         });
-        let open: Vec<_> = own.map(|(index, _)| OpenTarget::Call(index)).chain(below).collect();
-        match open[..] {
+        own.map(|(index, _)| OpenTarget::Call(index)).chain(below).collect()
+    }
+
+    /// Returns the open call that `call` names, in the batch or below its calls; `None` if that call has its result.
+    pub(super) fn find_open(&self, call: &CallRef) -> Result<Option<OpenTarget>, String> {
+        match self.open_targets(call)[..] {
             [target] => Ok(Some(target)),
-            [] if self.outcomes.iter().any(|it| it.is_finished() && had_name(it, call)) => Ok(None),
-            [] if self.below.iter().any(|it| is_call_above(call, &it.call)) => Err(format!(
+            [] if self.has_result_of(call) => Ok(None),
+            [] if self.is_above(call) => Err(format!(
                 "the call `{call}` waits for the answers of calls below it; answer those of `End::open`"
             )),
             [] => Err(format!("no call `{call}` waits for an answer; use an id or address of `End::open`")),
-            _ => Err(format!("several open calls have the id `{call}`; use the address of one")),
+            _ => Err(ambiguous_call(call)),
         }
+    }
+
+    /// Returns `true` if `call` names a call that has its result.
+    pub(super) fn has_result_of(&self, call: &CallRef) -> bool {
+        self.outcomes.iter().any(|it| it.is_finished() && had_name(it, call))
+    }
+
+    /// Returns `true` if `call` names a call that waits for the answers of calls below it.
+    pub(super) fn is_above(&self, call: &CallRef) -> bool {
+        self.below.iter().any(|it| is_call_above(call, &it.call))
     }
 
     /// Returns the open call at `target`.
@@ -220,6 +234,11 @@ impl UnfinishedCalls {
         let paths = if has_paths { self.paths } else { Vec::new() };
         End { open: self.open, confirmations: self.confirmations, paths, ..End::new(reason) }
     }
+}
+
+/// Returns the problem of an id that several open calls have.
+pub(super) fn ambiguous_call(call: &CallRef) -> String {
+    format!("several open calls have the id `{call}`; use the address of one")
 }
 
 /// Returns the request for an approval that a call waits for.

@@ -53,7 +53,7 @@ pub(super) struct StoredBatch {
 pub(super) async fn settle_open_calls(scope: &RunScope, conversation: &mut RunConversation) -> Flow {
     let mut is_announced = false;
     loop {
-        while let Some(answers) = scope.inbox.next_answers() {
+        while let Some(answers) = own_answers(scope) {
             if let Err(problem) = apply_answers(scope, conversation, answers).await {
                 scope.emit_notice(problem).await;
             }
@@ -69,7 +69,7 @@ pub(super) async fn settle_open_calls(scope: &RunScope, conversation: &mut RunCo
         if scope.run.cancellation().is_cancelled() {
             return ControlFlow::Break(unfinished.into_end(EndReason::Cancelled));
         }
-        if !scope.agent.0.waits_for_answers || scope.place.is_some() {
+        if !scope.agent.0.waits_for_answers || scope.place.is_some() || scope.is_beside_others() {
             return ControlFlow::Break(unfinished.into_end(EndReason::OpenCalls));
         }
         // The process may end while the run waits: another one can then answer.
@@ -82,6 +82,14 @@ pub(super) async fn settle_open_calls(scope: &RunScope, conversation: &mut RunCo
                 return Interruption::DeadlinePassed.end().map_break(|end| unfinished.into_end(end.reason));
             }
         }
+    }
+}
+
+/// Returns the next answers of the handle; those for an agent that works beside others are passed on by its group.
+fn own_answers(scope: &RunScope) -> Option<Answers> {
+    match scope.is_beside_others() {
+        true => None,
+        false => scope.inbox.next_answers(),
     }
 }
 
@@ -139,16 +147,7 @@ fn indexed_answers(open: &OpenBatch, answers: Answers) -> Result<IndexedAnswers,
             indexed.ignored.push(call);
             continue;
         };
-        let waits_for_approval = open.outcome(target).and_then(approval_request).is_some();
-        match (&answer, waits_for_approval) {
-            (Answer::Result(_), true) => {
-                return Err(format!("the call `{call}` waits for an approval, and received a result"));
-            }
-            (Answer::Decision(_), false) => {
-                return Err(format!("the call `{call}` waits for its result, and received a decision"));
-            }
-            _ => {}
-        }
+        check_answer(open, target, &call, &answer)?;
         let is_new = match (target, answer) {
             (OpenTarget::Call(index), Answer::Result(result)) => {
                 indexed.results.insert(index, result).is_none()
@@ -166,10 +165,34 @@ fn indexed_answers(open: &OpenBatch, answers: Answers) -> Result<IndexedAnswers,
             }
         };
         if !is_new {
-            return Err(format!("the call `{call}` received two answers; give one for each call"));
+            return Err(repeated_answer(&call));
         }
     }
     Ok(indexed)
+}
+
+/// Returns an error if the call does not wait for an answer of this kind.
+pub(super) fn check_answer(
+    open: &OpenBatch,
+    target: OpenTarget,
+    call: &CallRef,
+    answer: &Answer,
+) -> Result<(), String> {
+    let waits_for_approval = open.outcome(target).and_then(approval_request).is_some();
+    match (answer, waits_for_approval) {
+        (Answer::Result(_), true) => {
+            Err(format!("the call `{call}` waits for an approval, and received a result"))
+        }
+        (Answer::Decision(_), false) => {
+            Err(format!("the call `{call}` waits for its result, and received a decision"))
+        }
+        _ => Ok(()),
+    }
+}
+
+/// Returns the problem of a call with two answers.
+pub(super) fn repeated_answer(call: &CallRef) -> String {
+    format!("the call `{call}` received two answers; give one for each call")
 }
 
 /// Finishes an external or long-running call. If the store of open calls fails, it stays open.
@@ -252,7 +275,7 @@ async fn can_resume(
 
 /// Ignores answers that arrived before the batch: they cannot be about its calls, which may have the same ids.
 pub(super) async fn ignore_early_answers(scope: &RunScope) {
-    while scope.inbox.next_answers().is_some() {
+    while own_answers(scope).is_some() {
         scope.emit_notice("an answer to an earlier batch is ignored").await;
     }
 }

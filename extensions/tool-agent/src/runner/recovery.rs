@@ -14,6 +14,7 @@ use super::{
     conversation::RunConversation,
     entry::OpenBatchBody,
     flow::{Flow, boxed, end_as_failed},
+    group::Position,
     open_batch::{OpenBatch, definition_hash, interrupted_result, unexecuted_result},
     open_below::{ChildInput, continue_below, settle_below},
     open_calls::{close_open_calls, ignore_early_answers},
@@ -97,7 +98,8 @@ pub(super) fn check_unfinished(scope: &RunScope, conversation: &RunConversation)
         Some(_) => progress.lost_lease || progress.has_no_end(),
         None => {
             let has_calls = progress.has_own_message && conversation.unanswered_calls().is_some();
-            has_calls || progress.has_no_end()
+            let waits = conversation.session.position.as_ref().is_some_and(Position::has_open_members);
+            has_calls || progress.has_no_end() || progress.lost_lease && waits
         }
     };
     match is_unfinished {

@@ -56,6 +56,11 @@ impl RunScope {
         self.member.as_ref().map_or(own, |member| member.total_usage(own))
     }
 
+    /// Returns `true` if the agent works beside others, which share the inbox of the run.
+    pub(super) fn is_beside_others(&self) -> bool {
+        self.member.as_ref().is_some_and(|member| member.origin.view.is_some())
+    }
+
     /// Returns `true` if a call may end a loop around the agent.
     pub(super) fn is_in_loop(&self) -> bool {
         self.member.as_ref().is_some_and(|member| member.is_in_loop)

@@ -10,7 +10,7 @@ use super::{
     context_note::SharedMessages,
     control::Control,
     entry::{CompactionBody, ControlBody, EntryCodec, MessageBody, OpenBatchBody},
-    group::{Position, PositionReader},
+    group::{MEMBER_KIND, MemberProgress, Position, PositionReader},
     stored_progress::StoredProgress,
 };
 use crate::{Message, Role};
@@ -33,6 +33,8 @@ pub(super) struct StoredConversation {
     pub(super) open: Option<OpenBatchBody>,
     /// `true` if earlier messages are left out since they are too long.
     pub(super) is_shortened: bool,
+    /// `true` if the messages begin with a compaction.
+    pub(super) is_compacted: bool,
     /// The progress of the last run.
     pub(super) progress: StoredProgress,
     /// Control as the last entry about it has it, if that entry was read.
@@ -118,7 +120,7 @@ pub(super) async fn read_conversation(
                 Visibility::Hidden => continue,
             }
             reader.progress.see_entry(entry, inherited_entries);
-            reader.position.see_entry(codec, entry)?;
+            reader.position.see_entry(codec, entry, inherited_entries)?;
             if reader.is_full() {
                 reader.is_shortened = true;
                 return Ok(reader.finish(None));
@@ -150,6 +152,20 @@ pub(super) async fn read_control(
         query = page_query.next(&page);
     }
     Ok(Control::default())
+}
+
+/// Reads the state and the end of a member of a parallel group from its history; empty if there is none.
+pub(super) async fn read_member(
+    store: &SharedSessionStore,
+    codec: &EntryCodec,
+    view: &str,
+) -> Result<MemberProgress, SessionError> {
+    let query = EntryQuery::backward().of_view(view).of_kind(MEMBER_KIND).limit(1);
+    let page = store.entries(&codec.session, &query).await?;
+    match page.entries.first() {
+        Some(entry) => Ok(read_body(codec, entry)?.0),
+        None => Ok(MemberProgress::default()),
+    }
 }
 
 /// Reads all messages of a session, in order.
@@ -265,6 +281,7 @@ impl ConversationReader {
         let later = self.messages;
         let (has_secrets, is_shortened) = (self.has_secrets, self.is_shortened);
         let (mut messages, mut model_messages) = (Vec::new(), Vec::new());
+        let is_compacted = compaction.is_some();
         if let Some(CompactionBody { messages: compacted, added, .. }) = compaction {
             let entries = compacted.iter().enumerate().filter(|(index, _)| !added.contains(index));
             messages.extend(entries.map(|(_, message)| message.clone()));
@@ -282,6 +299,7 @@ impl ConversationReader {
             has_secrets,
             open,
             is_shortened,
+            is_compacted,
             progress,
             position,
             control,

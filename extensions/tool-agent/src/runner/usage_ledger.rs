@@ -31,6 +31,11 @@ impl UsageLedger {
         self.lock().ended = usage;
     }
 
+    /// Adds the usage of an agent that ended.
+    pub(super) fn add_ended(&self, usage: &RunUsage) {
+        self.lock().ended.include(usage);
+    }
+
     /// Adds an agent that begins.
     pub(super) fn begin(self: &Arc<Self>) -> LedgerEntry {
         let mut state = self.lock();

@@ -65,6 +65,24 @@ pub(super) async fn joined_end(ends: Vec<(&str, End)>, output: JoinedOutput) -> 
     End { text, ..end }
 }
 
+/// Returns the end of agents in parallel of which some wait for answers: their open calls, with the texts of those that ended.
+pub(super) fn open_end(ends: Vec<(&str, End)>, interruption: Option<EndReason>) -> End {
+    let texts: Vec<_> = ends.iter().filter_map(|(name, end)| named_text(name, end)).collect();
+    let mut joined = End::new(interruption.unwrap_or(EndReason::OpenCalls));
+    joined.text = texts.join("\n\n");
+    let has_paths = ends.iter().any(|(_, end)| !end.paths.is_empty());
+    for (_, end) in ends.into_iter().filter(|(_, end)| !end.reason.is_success()) {
+        let mut paths = end.paths;
+        paths.resize_with(end.open.len(), Vec::new);
+        joined.open.extend(end.open);
+        joined.confirmations.extend(end.confirmations);
+        if has_paths {
+            joined.paths.extend(paths);
+        }
+    }
+    joined
+}
+
 /// The structured output of agents in parallel.
 pub(super) enum JoinedOutput {
     None,

@@ -6,9 +6,15 @@
 //! events pass through its one emitter.
 //!
 //! The position of the run is stored with the first message of each turn. A later run continues the turn there, and then goes on with the
-//! remaining agents. The turns of agents in parallel are not continued.
+//! remaining agents.
+//!
+//! Of agents in parallel, each has a history of its own under a view key, which is stored with the position of their group: its messages, its open
+//! calls, its position, and in the end its answer. While one of them waits for answers, the run ends with the open calls of all. A later run reads each
+//! history, passes each answer to the agent that has the call, and runs no agent that has ended.
 
 mod answer;
+mod member_state;
+mod members;
 mod parallel;
 mod position;
 mod sequence;
@@ -18,10 +24,12 @@ use std::{ops::ControlFlow, sync::Arc};
 
 use tool_runtime::{BoxFuture, RunContext};
 
-use self::answer::failed_end;
-pub(super) use self::position::{POSITION_KIND, PathStep, Position, PositionReader};
+pub(super) use self::{
+    member_state::MemberState,
+    position::{MEMBER_KIND, MemberProgress, POSITION_KIND, PathStep, Position, PositionReader},
+};
 use super::{
-    End, RunnerSettings,
+    End, RunUsage, RunnerSettings,
     answers::Input,
     batch_end::no_open_calls,
     conversation::RunConversation,
@@ -48,6 +56,7 @@ struct GroupRun<'r> {
 }
 
 /// The place of an agent in its tree.
+#[derive(Clone)]
 struct Place {
     /// The run as the agent has it.
     run: Arc<RunContext>,
@@ -107,7 +116,10 @@ pub(super) async fn run_group(
         conversation.usage = group_run.usage.total();
     }
     end.usage = conversation.total_usage();
-    if conversation.session.open.is_none() {
+    let has_open_members = |position: &Position| position.has_open_members();
+    if conversation.session.open.is_none()
+        && !conversation.session.position.as_ref().is_some_and(has_open_members)
+    {
         conversation.session.position = None;
     }
     store_end(&mut conversation, &mut end).await;
@@ -164,17 +176,9 @@ fn run_agent<'t>(
             let place = Place { is_in_loop: true, ..place };
             Box::pin(sequence::run_loop(group_run, members, *max, place, conversation, start))
         }
-        AgentKind::Parallel { .. } if !start.is_begin() => {
-            let problem = format!(
-                "the run was interrupted while the agents of `{}` worked in parallel, which is not continued; send a \
-                 message in place of it",
-                agent.name()
-            );
-            Box::pin(std::future::ready(TurnEnd::new(conversation, failed_end(problem))))
-        }
         AgentKind::Parallel { members, cancels_on_failure } => {
             let group = parallel::ParallelGroup { agent, members, cancels_on_failure: *cancels_on_failure };
-            Box::pin(parallel::run_parallel(group_run, group, place, conversation))
+            Box::pin(parallel::run_parallel(group_run, group, place, conversation, start))
         }
     }
 }
@@ -188,21 +192,26 @@ async fn start_group(
     let scope = group_run.root;
     match &input {
         Input::Message(message) => {
+            close_members(group_run, conversation).await;
             add_checked(scope, conversation, message.clone()).await?;
             return ControlFlow::Continue(TurnStart::begin());
         }
-        Input::Answers(_) if conversation.session.open.is_none() => {
+        Input::Answers(_) if conversation.session.open.is_none() && !has_members(conversation) => {
             return end_as_failed(no_open_calls(scope).to_owned());
         }
         Input::Answers(_) => {
-            if let Some(place) = &scope.place {
-                conversation.progress.usage = place.usage;
+            // The usage of a run that is not below a call begins anew.
+            conversation.progress.usage = scope.place.as_ref().map_or_else(RunUsage::default, |it| it.usage);
+            if scope.place.is_some() {
                 continue_usage(group_run, conversation);
             }
         }
         Input::Turn => {}
         Input::Recovery => {
-            check_unfinished(scope, conversation)?;
+            // Below a call, the questions of agents in parallel are asked again.
+            if scope.place.is_none() || !has_members(conversation) {
+                check_unfinished(scope, conversation)?;
+            }
             continue_usage(group_run, conversation);
         }
     }
@@ -219,6 +228,26 @@ async fn start_group(
     }
     let path = position.path.iter().rev().cloned().collect();
     ControlFlow::Continue(TurnStart { input, path })
+}
+
+/// Returns `true` if the run stands at a parallel group of which a member may continue.
+fn has_members(conversation: &RunConversation) -> bool {
+    conversation.session.position.as_ref().is_some_and(Position::has_open_members)
+}
+
+/// Closes the open calls of agents in parallel before a message that is in place of their answers. Those of agents that are gone remain until
+/// they expire.
+async fn close_members(group_run: &GroupRun<'_>, conversation: &RunConversation) {
+    let position = conversation.session.position.as_ref().filter(|it| it.has_open_members());
+    let Some((position, group)) = position.and_then(|it| Some((it, it.agent(&group_run.root.agent)?))) else {
+        return;
+    };
+    let place = Place { path: position.path.clone(), ..group_run.root_place() };
+    let token = place.run.cancellation().clone();
+    let members = group_run.load_members(group, &place, conversation, position, &token).await;
+    for mut member in members.continue_value().into_iter().flatten() {
+        member.close().await;
+    }
 }
 
 /// Goes on with the usage of the interrupted run, a part of which is the usage of the agent that continues.

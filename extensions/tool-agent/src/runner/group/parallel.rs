@@ -1,17 +1,28 @@
 //! Agents that work at the same time.
 
-use std::sync::Arc;
+use std::{ops::ControlFlow, sync::Arc};
 
 use futures_util::{StreamExt as _, stream::FuturesUnordered};
 use tool_runtime::CancellationToken;
 
 use super::{
     super::{
-        AgentEventKind, End, EndReason, conversation::RunConversation, parent_run::ParentRun,
-        scope::RunScope, state_changes::state_changes,
+        AgentEventKind, End, EndReason,
+        answers::{Answers, Input},
+        batch_end::no_open_calls,
+        conversation::{MemberTurn, RunConversation},
+        flow::{Flow, Interruption, boxed, end_as_failed},
+        limits::count_spent,
+        open_calls::ignore_early_answers,
+        parent_run::ParentRun,
+        scope::RunScope,
     },
-    GroupRun, Place, Position, TurnEnd, TurnStart,
-    answer::{JoinedOutput, joined_end},
+    GroupRun, PathStep, Place, Position, TurnEnd, TurnStart,
+    answer::{JoinedOutput, joined_end, open_end},
+    changed_agents,
+    member_state::MemberState,
+    members::{GroupMember, MemberWork, member_turn, routed_answers},
+    position::{MemberEnd, MemberRecord},
     run_agent, with_time_limit,
 };
 use crate::{Agent, Message, Part};
@@ -23,97 +34,358 @@ pub(super) struct ParallelGroup<'t> {
     pub(super) cancels_on_failure: bool,
 }
 
-/// Runs the members of a group at the same time, and adds their answers to the conversation as one message.
+/// A parallel group that works.
+struct WorkingGroup<'t> {
+    group_run: &'t GroupRun<'t>,
+    group: ParallelGroup<'t>,
+    place: &'t Place,
+    scope: &'t RunScope,
+    token: CancellationToken,
+}
+
+/// A member after its work.
+struct WorkedMember {
+    member: GroupMember,
+    end: End,
+    is_escalated: bool,
+}
+
+impl WorkedMember {
+    /// Returns `true` if the member waits for answers.
+    fn is_open(&self) -> bool {
+        !self.end.reason.is_success() && !self.end.open.is_empty()
+    }
+
+    fn has_failed(&self) -> bool {
+        !self.end.reason.is_success() && !self.is_open()
+    }
+}
+
+/// Runs the members of a group at the same time, and adds their answers to the conversation as one message. While a member waits for answers,
+/// the group does: the members that ended are not run again.
 pub(super) async fn run_parallel(
     group_run: &GroupRun<'_>,
     group: ParallelGroup<'_>,
     place: Place,
     mut conversation: RunConversation,
+    start: TurnStart,
 ) -> TurnEnd {
-    let usage_before = group_run.usage.total();
-    let (scope, mut turn) = group_run.begin_turn(group.agent, &place);
-    if place.view.is_none() {
-        let position = Position::new(place.path.clone(), usage_before);
-        conversation.session.position = Some(position.clone());
-        turn.position = Some(position);
-    }
-    conversation.begin_turn(turn);
-    // The messages of the members are stored before the next message of the conversation.
-    conversation.store_position().await;
-    let ends = run_members(group_run, &group, &place, &scope, &conversation).await;
-    let is_escalated = ends.iter().any(|turn| turn.is_escalated);
-    let names = group.members.iter().map(Agent::name);
-    let ends: Vec<_> = names.zip(ends).map(|(name, turn)| (name, turn.end)).collect();
-    report_failures(&scope, &ends).await;
-    let output = match (place.output, group.agent.output_type()) {
-        (Some(output), _) => JoinedOutput::Of(output),
-        (None, Some(_)) => JoinedOutput::Members,
-        (None, None) => JoinedOutput::None,
+    let (scope, turn) = group_run.begin_turn(group.agent, &place);
+    let token = place.run.cancellation().child_token();
+    let working = WorkingGroup { group_run, group, place: &place, scope: &scope, token };
+    let started = boxed(|| working.start(&mut conversation, turn, start.input)).await;
+    let (members, answers) = match started {
+        ControlFlow::Continue(started) => started,
+        ControlFlow::Break(end) => {
+            conversation.end_turn();
+            return TurnEnd::new(conversation, end);
+        }
     };
-    let mut end = joined_end(ends, output).await;
-    if !end.text.is_empty() {
-        conversation.add(&scope, Message::assistant([Part::Text(end.text.clone())])).await;
-    }
-    if end.reason.is_success() && is_escalated {
-        end.reason = EndReason::Escalated;
-    }
+    let ends = boxed(|| working.work(&mut conversation, members, answers)).await;
+    let turn = boxed(|| working.finish(&mut conversation, ends)).await;
     conversation.end_turn();
+    let (end, is_escalated) = turn;
     TurnEnd { conversation, end, is_escalated }
 }
 
-/// Runs the members, and returns their ends in the order of the list.
-async fn run_members(
-    group_run: &GroupRun<'_>,
-    group: &ParallelGroup<'_>,
-    place: &Place,
+impl WorkingGroup<'_> {
+    /// Begins, or continues, the turn of the group; returns its members and their answers.
+    async fn start(
+        &self,
+        conversation: &mut RunConversation,
+        mut turn: MemberTurn,
+        input: Input,
+    ) -> Flow<(Vec<GroupMember>, Answers)> {
+        if matches!(input, Input::Turn) {
+            ignore_early_answers(self.scope).await;
+            let mut position = Position::new(self.place.path.clone(), self.group_run.usage.total());
+            let members = self.new_members(conversation).await;
+            let record = |(agent, member): (&Agent, &GroupMember)| {
+                MemberRecord::new(agent.name().to_owned(), member.place.view.clone().unwrap_or_default())
+            };
+            position.members = self.group.members.iter().zip(&members).map(record).collect();
+            self.set_position(conversation, turn, position).await;
+            return ControlFlow::Continue((members, Answers::new()));
+        }
+        let Some(position) = conversation.session.position.clone().filter(|it| !it.members.is_empty()) else {
+            return end_as_failed(changed_agents(&self.group_run.root.agent));
+        };
+        let (group_run, agent) = (self.group_run, self.group.agent);
+        let members = group_run.load_members(agent, self.place, conversation, &position, &self.token).await?;
+        let is_outermost = self.place.view.is_none();
+        let answers = match input {
+            Input::Answers(answers) => answers,
+            _ => Answers::new(),
+        };
+        let has_answers = !answers.is_empty();
+        if is_outermost && has_answers && group_run.root.place.is_none() {
+            if !members.iter().any(GroupMember::has_open_calls) {
+                return end_as_failed(no_open_calls(self.scope).to_owned());
+            }
+        }
+        if is_outermost {
+            self.continue_usage(conversation);
+        }
+        turn.position = None;
+        self.set_position(conversation, turn, position).await;
+        ControlFlow::Continue((members, answers))
+    }
+
+    /// Makes the position of the group that of its conversation, before the messages of its members.
+    async fn set_position(
+        &self,
+        conversation: &mut RunConversation,
+        mut turn: MemberTurn,
+        position: Position,
+    ) {
+        turn.position = Some(position.clone());
+        conversation.session.position = Some(position);
+        conversation.begin_turn(turn);
+        conversation.store_position().await;
+    }
+
+    /// Goes on with what the members used before.
+    fn continue_usage(&self, conversation: &mut RunConversation) {
+        let GroupRun { root, usage, .. } = self.group_run;
+        let spent = std::mem::take(&mut conversation.progress.usage);
+        if root.place.is_none() {
+            count_spent(&root.run, &spent);
+        }
+        usage.add_ended(&spent);
+        root.parent.continue_usage(usage.total().children);
+    }
+
+    /// Returns the members of a group that begins.
+    async fn new_members(&self, conversation: &RunConversation) -> Vec<GroupMember> {
+        let mut members = Vec::new();
+        for (index, member) in self.group.members.iter().enumerate() {
+            let place = place_of_member(self.scope, self.place, member, index, None, &self.token);
+            let state = MemberState::new(&place, self.place.run.state());
+            let fork = conversation.fork(member_turn(&place).await, state);
+            members.push(GroupMember::new(place, fork));
+        }
+        members
+    }
+
+    /// Runs the members until all have ended, or none of the others has answers.
+    async fn work(
+        &self,
+        conversation: &mut RunConversation,
+        mut members: Vec<GroupMember>,
+        mut answers: Answers,
+    ) -> Flow<Vec<WorkedMember>> {
+        let mut is_strict = self.group_run.root.place.is_none();
+        loop {
+            let routed = match routed_answers(&members, answers, is_strict) {
+                Ok(routed) => routed,
+                Err(problem) => return end_as_failed(problem),
+            };
+            for problem in routed.problems {
+                self.scope.emit_notice(problem).await;
+            }
+            let mut worked = boxed(|| self.run_members(members, routed.by_member)).await;
+            if self.group.cancels_on_failure && worked.iter().any(WorkedMember::has_failed) {
+                self.close_open_members(&mut worked).await;
+            }
+            self.note_progress(conversation, &worked);
+            let next = match worked.iter().any(WorkedMember::is_open) {
+                true => self.next_answers().await,
+                false => None,
+            };
+            let Some(next) = next else { return ControlFlow::Continue(worked) };
+            (answers, is_strict) = (next, false);
+            members = Vec::new();
+            for WorkedMember { mut member, end, is_escalated } in worked {
+                if member.conversation.is_none() {
+                    member.progress.end = Some(MemberEnd::new(&end, is_escalated));
+                }
+                boxed(|| self.group_run.load_nested(&mut member)).await?;
+                members.push(member);
+            }
+        }
+    }
+
+    /// Runs the members that have work, and returns all in the order of the list.
+    async fn run_members(
+        &self,
+        members: Vec<GroupMember>,
+        mut answers: std::collections::BTreeMap<usize, Answers>,
+    ) -> Vec<WorkedMember> {
+        let mut running = FuturesUnordered::new();
+        let mut ends: Vec<Option<WorkedMember>> = members.iter().map(|_| None).collect();
+        for (index, (mut member, agent)) in members.into_iter().zip(self.group.members).enumerate() {
+            let work = member.take_work(answers.remove(&index), &self.group_run.root.agent);
+            let (end, is_escalated) = match work {
+                MemberWork::Runs(start) => {
+                    running.push(async move { (index, self.run_member(agent, member, start).await) });
+                    continue;
+                }
+                MemberWork::Waits(end) => (end, false),
+                MemberWork::Ended(end) => {
+                    let is_escalated = end.is_escalated;
+                    (end.into_end(), is_escalated)
+                }
+            };
+            if let Some(worked) = ends.get_mut(index) {
+                *worked = Some(WorkedMember { member, end, is_escalated });
+            }
+        }
+        while let Some((index, worked)) = running.next().await {
+            if self.group.cancels_on_failure && worked.has_failed() {
+                self.token.cancel();
+            }
+            if let Some(end) = ends.get_mut(index) {
+                *end = Some(worked);
+            }
+        }
+        ends.into_iter().flatten().collect()
+    }
+
+    /// Runs a member, and stores its end, or the calls with which it waits.
+    async fn run_member(&self, agent: &Agent, member: GroupMember, start: TurnStart) -> WorkedMember {
+        let GroupMember { place, conversation, .. } = member;
+        let conversation = match conversation {
+            Some(conversation) => *conversation,
+            None => RunConversation::new(member_turn(&place).await),
+        };
+        let turn = run_agent(self.group_run, agent, place.clone(), conversation, start).await;
+        let TurnEnd { mut conversation, end, is_escalated } = turn;
+        let is_open = !end.reason.is_success() && !end.open.is_empty();
+        let stored = (!is_open).then(|| MemberEnd::new(&end, is_escalated));
+        if stored.is_some() {
+            conversation.session.position = None;
+        }
+        let progress = boxed(|| conversation.store_member(stored)).await;
+        let mut member = GroupMember::new(place, conversation);
+        member.progress = progress.with_end(None);
+        if !is_open {
+            member.conversation = None;
+        }
+        WorkedMember { member, end, is_escalated }
+    }
+
+    /// Closes the open calls of the members after another one has failed.
+    async fn close_open_members(&self, worked: &mut [WorkedMember]) {
+        for it in worked.iter_mut().filter(|it| it.is_open()) {
+            drop(boxed(|| self.group_run.load_nested(&mut it.member)).await);
+            it.member.close().await;
+            it.end = End::new(EndReason::Cancelled);
+            if let Some(conversation) = &mut it.member.conversation {
+                let end = Some(MemberEnd::new(&it.end, false));
+                boxed(|| conversation.store_member(end)).await;
+            }
+            it.member.conversation = None;
+        }
+    }
+
+    /// Notes what became of the members, for a run in memory that continues.
+    fn note_progress(&self, conversation: &mut RunConversation, worked: &[WorkedMember]) {
+        let Some(position) = &mut conversation.session.position else { return };
+        for (record, it) in position.members.iter_mut().zip(worked) {
+            let end = (!it.is_open()).then(|| MemberEnd::new(&it.end, it.is_escalated));
+            record.progress = it.member.progress.clone().with_end(end);
+        }
+    }
+
+    /// Returns the next answers of the handle: those that arrived, or those that the run waits for. `None` for a group within another one, or if
+    /// no agent waits.
+    async fn next_answers(&self) -> Option<Answers> {
+        if self.scope.is_beside_others() {
+            return None;
+        }
+        let is_root = self.group_run.root.place.is_none() && !self.scope.ends_with_call;
+        let waits = is_root && self.group.agent.models().iter().any(|agent| agent.0.waits_for_answers);
+        loop {
+            match self.scope.inbox.next_answers() {
+                None if !waits => return None,
+                None => {}
+                answers => return answers,
+            }
+            tokio::select! {
+                biased;
+                () = self.scope.run.cancellation().cancelled() => return None,
+                () = self.scope.inbox.wait_for_answers() => {}
+                () = self.scope.wait_for_deadline() => return None,
+            }
+        }
+    }
+
+    /// Returns the end of the group, and `true` if the nearest loop around it ends.
+    async fn finish(
+        &self,
+        conversation: &mut RunConversation,
+        worked: Flow<Vec<WorkedMember>>,
+    ) -> (End, bool) {
+        let worked = match worked {
+            ControlFlow::Continue(worked) => worked,
+            ControlFlow::Break(end) => return (end, false),
+        };
+        let is_open = worked.iter().any(WorkedMember::is_open);
+        let is_escalated = worked.iter().any(|it| it.is_escalated);
+        if !is_open {
+            for it in &worked {
+                self.place.run.change_state(&it.member.progress.changes);
+            }
+        }
+        let names = self.group.members.iter().map(Agent::name);
+        let ends: Vec<_> = names.zip(worked).map(|(name, it)| (name, it.end)).collect();
+        if is_open {
+            return (open_end(ends, self.interruption()), false);
+        }
+        report_failures(self.scope, &ends).await;
+        let output = match (self.place.output.clone(), self.group.agent.output_type()) {
+            (Some(output), _) => JoinedOutput::Of(output),
+            (None, Some(_)) => JoinedOutput::Members,
+            (None, None) => JoinedOutput::None,
+        };
+        let mut end = joined_end(ends, output).await;
+        let is_stored = conversation.session.position.as_ref().is_some_and(|it| it.is_answered);
+        if !end.text.is_empty() && !is_stored {
+            conversation.add(self.scope, Message::assistant([Part::Text(end.text.clone())])).await;
+        }
+        if end.reason.is_success() && is_escalated {
+            end.reason = EndReason::Escalated;
+        }
+        (end, is_escalated)
+    }
+
+    /// Returns the interruption of the run, if it was interrupted.
+    fn interruption(&self) -> Option<EndReason> {
+        let interruption = match self.scope.deadline() {
+            _ if self.scope.run.cancellation().is_cancelled() => Interruption::Cancelled,
+            Some(deadline) if deadline <= std::time::Instant::now() => Interruption::DeadlinePassed,
+            _ => return None,
+        };
+        match interruption.end::<()>() {
+            ControlFlow::Break(end) => Some(end.reason),
+            ControlFlow::Continue(()) => None,
+        }
+    }
+}
+
+/// Returns the place of a member of a group whose scope is `scope`, in its history `view` if it has begun before.
+pub(super) fn place_of_member(
     scope: &RunScope,
-    conversation: &RunConversation,
-) -> Vec<MemberEnd> {
-    let state_before = place.run.state();
-    let token = place.run.cancellation().child_token();
-    let (mut running, mut runs) = (FuturesUnordered::new(), Vec::new());
-    for (index, member) in group.members.iter().enumerate() {
-        let place = place_of_member(scope, place, member, &token);
-        runs.push(Arc::clone(&place.run));
-        let fork = conversation.fork().await;
-        running.push(async move {
-            let TurnEnd { end, is_escalated, .. } =
-                run_agent(group_run, member, place, fork, TurnStart::begin()).await;
-            (index, MemberEnd { end, is_escalated })
-        });
-    }
-    let mut ends: Vec<_> = group.members.iter().map(|_| None).collect();
-    while let Some((index, turn)) = running.next().await {
-        if group.cancels_on_failure && !turn.end.reason.is_success() {
-            token.cancel();
-        }
-        if let Some(end) = ends.get_mut(index) {
-            *end = Some(turn);
-        }
-    }
-    for run in runs {
-        place.run.change_state(&state_changes(&state_before, &run.state()));
-    }
-    ends.into_iter().flatten().collect()
-}
-
-/// The end of a member.
-struct MemberEnd {
-    end: End,
-    is_escalated: bool,
-}
-
-/// Returns the place of a member of a group whose scope is `scope`.
-fn place_of_member(scope: &RunScope, place: &Place, member: &Agent, token: &CancellationToken) -> Place {
+    place: &Place,
+    member: &Agent,
+    index: usize,
+    view: Option<Arc<str>>,
+    token: &CancellationToken,
+) -> Place {
     let run = place.run.parallel_member(member.name()).with_cancellation(token.child_token());
+    let run = match view {
+        Some(view) => run.with_key(&*view),
+        None => run,
+    };
     let run = Arc::new(with_time_limit(run, member));
     let parent = ParentRun::offer_part(&run, &scope.inbox, Some(Arc::clone(&place.parent)));
     if let Some(history) = place.parent.history() {
-        parent.set_history(history.clone().without_waiting());
+        parent.set_history(history.clone());
     }
+    let step = PathStep { agent: member.name().to_owned(), step: index as u64 };
+    let path = place.path.iter().cloned().chain([step]).collect();
     let view = run.key().map(Into::into);
-    let (path, is_in_loop) = (place.path.clone(), place.is_in_loop);
-    Place { run, parent, path, is_in_loop, view, output: None }
+    Place { run, parent, path, is_in_loop: place.is_in_loop, view, output: None }
 }
 
 /// Reports the members that ended without an answer.

@@ -33,11 +33,9 @@ pub(super) async fn run_turn(
     place.parent.begin_turn();
     let usage_before = group_run.usage.total();
     let (scope, mut turn) = group_run.begin_turn(agent, &place);
-    if place.view.is_none() {
-        let position = Position::new(place.path, usage_before);
-        conversation.session.position = Some(position.clone());
-        turn.position = Some(position);
-    }
+    let position = Position::new(place.path, usage_before);
+    conversation.session.position = Some(position.clone());
+    turn.position = Some(position);
     conversation.begin_turn(turn);
     let mut span = RunSpan::new(agent, &scope.run, None);
     let entered = span.span().clone();
@@ -77,7 +75,7 @@ impl GroupRun<'_> {
             inbox: Arc::clone(&root.inbox),
             emitter: root.emitter.clone(),
             parent: Arc::clone(&place.parent),
-            ends_with_call: root.ends_with_call || place.view.is_some(),
+            ends_with_call: root.ends_with_call,
             place: root.place.clone(),
             writer: root.writer.get().cloned().map_or_else(OnceLock::new, OnceLock::from),
             member: Some(Member { is_in_loop: place.is_in_loop, origin, usage }),

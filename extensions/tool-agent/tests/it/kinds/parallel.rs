@@ -178,7 +178,7 @@ fn remove(path: String) -> String {
 }
 
 #[tokio::test]
-async fn approvals_reach_the_handle_of_the_run_from_each_member_and_unanswered_calls_are_closed() {
+async fn approvals_reach_the_handle_of_the_run_from_each_member_and_other_questions_end_the_run() {
     let tools = || Registry::builder().tool::<remove>().build().unwrap();
     let member = |name: &str, by_handle: bool| {
         let removal = ToolCallOf::id("c1", name);
@@ -204,7 +204,11 @@ async fn approvals_reach_the_handle_of_the_run_from_each_member_and_unanswered_c
                 asked.push(agent.to_owned());
             }
             AgentEventKind::Ended { end } => {
-                assert_eq!((end.reason, end.open.len()), (EndReason::Answered, 0))
+                assert_eq!(
+                    (end.reason, end.open.len(), end.confirmations.len()),
+                    (EndReason::OpenCalls, 1, 1)
+                );
+                assert_eq!(end.text, "a:\nDone.\n\nb:\nDone.");
             }
             _ => {}
         }
@@ -214,7 +218,7 @@ async fn approvals_reach_the_handle_of_the_run_from_each_member_and_unanswered_c
     };
     assert_eq!(result(&a_model), "a is removed");
     assert!(result(&b_model).contains("no"));
-    assert!(result(&c_model).contains("does not wait for an answer"), "{}", result(&c_model));
+    assert_eq!(c_model.requests().len(), 1);
     assert!(["a", "b"].iter().all(|name| asked.iter().any(|asked| asked == name)), "{asked:?}");
 }
 
@@ -246,4 +250,61 @@ async fn groups_nest() {
     let end = end_of(Agent::parallel("all", [steps, inner("z")]).build().unwrap()).await;
     assert_eq!(end.text, "steps:\nY.\n\nz:\nz0:\nz0\n\nz1:\nz1\n\nz2:\nz2");
     assert_eq!(end.usage.rounds, 7);
+}
+
+#[tokio::test]
+async fn members_of_a_session_in_memory_wait_for_answers_and_those_that_ended_are_not_run_again() {
+    let tools = || Registry::builder().tool::<remove>().build().unwrap();
+    let asking = |name: &str, text: &str| {
+        let model = ScriptedModel::new([Reply::calls([ToolCallOf::id("c1", name)]), Reply::text(text)]);
+        Agent::builder(name, model).tools(tools()).build().unwrap()
+    };
+    let pair = Agent::parallel("pair", [asking("b", "B."), asking("c", "C.")]).build().unwrap();
+    let panel = Agent::parallel("panel", [speaker("a", "A."), pair]).build().unwrap();
+    let runner = Runner::new(panel);
+    let run = || RunContext::new().with_session("s");
+    let end = runner.run_with(run(), "Go.").end().await;
+    assert_eq!((&end.reason, end.open.len()), (&EndReason::OpenCalls, 2));
+    let wrong = runner.resume(run(), tool_agent::Answers::new().approve("c1")).end().await;
+    assert!(wrong.to_string().contains("several open calls"), "{wrong}");
+    let answers = tool_agent::Answers::new().approve(end.open[1].address().unwrap());
+    let end = runner.resume(run(), answers).end().await;
+    assert_eq!((&end.reason, end.open.len()), (&EndReason::OpenCalls, 1), "{end}");
+    let answers = tool_agent::Answers::new().approve("c1");
+    let answer = runner.resume(run(), answers).answer().await.unwrap();
+    assert_eq!(answer, "a:\nA.\n\npair:\nb:\nB.\n\nc:\nC.");
+    assert_eq!(runner.history(&run()).await.len(), 2);
+    let end = runner.resume(run(), tool_agent::Answers::new().approve("c1")).end().await;
+    assert!(end.to_string().contains("no open calls"), "{end}");
+}
+
+#[tokio::test]
+async fn a_group_waits_for_the_answers_of_the_handle_if_a_member_does() {
+    let tools = || Registry::builder().tool::<remove>().build().unwrap();
+    let asking = |name: &str| {
+        let calls = [ToolCallOf::id(&format!("{name}0"), name), ToolCallOf::id(&format!("{name}1"), name)];
+        let model = ScriptedModel::new([Reply::calls(calls), Reply::text(name)]);
+        Agent::builder(name, model).tools(tools()).wait_for_answers(true).build().unwrap()
+    };
+    let panel = Agent::parallel("panel", [asking("a"), asking("b")]).build().unwrap();
+    let mut stream = Runner::new(panel).run("Go.");
+    let (handle, mut asked, mut end) = (stream.handle(), 0, None);
+    while let Some(event) = stream.next().await {
+        match event.kind {
+            AgentEventKind::Open { calls, .. } => {
+                asked += 1;
+                if asked == 2 {
+                    // One for each member, then the others, and one that no member has.
+                    handle.answer(tool_agent::Answers::new().approve("a1").approve("b0"));
+                    handle.answer(tool_agent::Answers::new().approve("none"));
+                    handle.answer(tool_agent::Answers::new().approve("b1").approve("a0"));
+                }
+                assert!(!calls.is_empty());
+            }
+            AgentEventKind::Ended { end: reached } => end = Some(reached),
+            _ => {}
+        }
+    }
+    let end = end.unwrap();
+    assert_eq!((&end.reason, end.text.as_str()), (&EndReason::Answered, "a:\na\n\nb:\nb"), "{end}");
 }

@@ -279,33 +279,6 @@ async fn a_crash_after_a_message_that_followed_the_answer_begins_with_the_first_
     assert_eq!(end.usage.rounds, 4, "those of the answer before count");
 }
 
-async fn agents_in_parallel_are_not_continued_after_a_crash<F: StoreFactory>() {
-    let world = World::new::<F>().await;
-    let group = |waits: bool| {
-        let (a, _) = world.member("a", [Reply::text("A.")]);
-        let (b, _) = world.member_builder("b", [removal("b.txt"), Reply::text("B.")]);
-        let b = if waits { b.hook(hook::before_model(|_| std::future::pending())) } else { b };
-        let panel = Agent::parallel("panel", [a, b.build().unwrap()]).build().unwrap();
-        world.runner_of_agent(panel)
-    };
-    let runner = group(true);
-    let mut events = runner.run_with(run("s"), "Go.");
-    while let Some(event) = events.next().await {
-        if &*event.agent == "a" && matches!(event.kind, AgentEventKind::Message { .. }) {
-            break;
-        }
-    }
-    drop(events);
-    world.pass(60);
-    let runner = group(false);
-    let reason = runner.recover(run("s")).end().await.reason;
-    assert!(reason.to_string().contains("worked in parallel, which is not continued"), "{reason}");
-    // A call that waits for an approval is answered in the run of the member.
-    let end = runner.run_with(run("s"), "Again.").end().await;
-    assert_eq!((end.reason.is_success(), end.open.len()), (true, 0), "{end}");
-    assert_eq!(end.text, "a:\nA.\n\nb:\nB.");
-}
-
 async fn a_session_of_other_agents_is_not_continued<F: StoreFactory>() {
     let world = World::new::<F>().await;
     let (runner, _) = team(&world, [vec![Reply::text("One.")], vec![removal("a.txt")], vec![]]);
@@ -351,6 +324,6 @@ tests! {
     a_crash_is_continued_at_the_member_that_had_its_turn, a_loop_is_continued_in_its_iteration,
     a_crash_after_a_message_that_followed_the_answer_begins_with_the_first_member,
     members_in_parallel_store_their_messages_beside_the_conversation,
-    agents_in_parallel_are_not_continued_after_a_crash, a_session_of_other_agents_is_not_continued,
+    a_session_of_other_agents_is_not_continued,
     a_refused_message_reaches_no_member_and_is_not_stored,
 }

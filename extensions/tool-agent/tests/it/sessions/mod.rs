@@ -2,6 +2,7 @@
 
 mod below;
 mod below_changes;
+mod below_members;
 mod below_seams;
 mod below_tree;
 pub(crate) mod caller;

@@ -1,0 +1,320 @@
+//! The members of a parallel group that continue: their histories, and the answers for each of them.
+
+use std::{collections::BTreeMap, ops::ControlFlow, sync::Arc};
+
+use tool_runtime::{BoxFuture, CancellationToken, open_calls::CallRef};
+
+use super::{
+    super::{
+        End, EndReason,
+        answers::{Answer, Answers, Input},
+        compact::max_tokens,
+        conversation::RunConversation,
+        flow::{Flow, boxed, end_as_failed, end_with},
+        open_batch::{OpenBatch, OpenTarget, ambiguous_call},
+        open_calls::{check_answer, repeated_answer},
+        open_session::restore_open_batch,
+        session::SessionTurn,
+        session_writer::{Retries, SessionWriter},
+        stored_conversation::{ConversationView, StoredConversation, read_conversation, read_member},
+    },
+    GroupRun, Place, TurnStart, changed_agents,
+    member_state::MemberState,
+    parallel::place_of_member,
+    position::{MemberEnd, MemberProgress, MemberRecord, Position},
+};
+use crate::Agent;
+
+/// A member of a parallel group, before it runs.
+pub(super) struct GroupMember {
+    pub(super) place: Place,
+    pub(super) progress: MemberProgress,
+    /// The conversation of a member that has not ended.
+    pub(super) conversation: Option<Box<RunConversation>>,
+    /// The members of the parallel group at the position of the member.
+    nested: Vec<GroupMember>,
+}
+
+/// The answers for each member, by its index.
+#[derive(Default)]
+pub(super) struct RoutedAnswers {
+    pub(super) by_member: BTreeMap<usize, Answers>,
+    /// The problems of answers that have no call.
+    pub(super) problems: Vec<String>,
+}
+
+/// The work of a member in this run.
+pub(super) enum MemberWork {
+    /// None: it has ended.
+    Ended(MemberEnd),
+    /// None: it waits for answers.
+    Waits(End),
+    Runs(TurnStart),
+}
+
+impl GroupMember {
+    /// Creates a member that begins in `conversation`.
+    pub(super) fn new(place: Place, conversation: RunConversation) -> Self {
+        let (progress, conversation) = (MemberProgress::default(), Some(Box::new(conversation)));
+        Self { place, progress, conversation, nested: Vec::new() }
+    }
+
+    /// Returns the open batches of the member.
+    fn open_batches(&self) -> Vec<&OpenBatch> {
+        let own = self.conversation.as_ref().and_then(|it| it.session.open.as_ref());
+        own.into_iter().chain(self.nested.iter().flat_map(Self::open_batches)).collect()
+    }
+
+    /// Returns `true` if a call of the member waits for an answer.
+    pub(super) fn has_open_calls(&self) -> bool {
+        self.open_batches().iter().any(|open| open.unfinished().is_some())
+    }
+
+    /// Takes the work of the member, which receives `answers`.
+    pub(super) fn take_work(&mut self, answers: Option<Answers>, root: &Agent) -> MemberWork {
+        if let Some(end) = self.progress.end.take() {
+            return MemberWork::Ended(end);
+        }
+        // They read their histories when they run.
+        let is_group = !std::mem::take(&mut self.nested).is_empty();
+        let Some(session) = self.conversation.as_ref().map(|it| &it.session) else {
+            return MemberWork::Runs(TurnStart::begin());
+        };
+        let input = match (answers, session.open.as_ref().and_then(OpenBatch::unfinished)) {
+            (Some(answers), _) => Input::Answers(answers),
+            (None, Some(open)) => return MemberWork::Waits(open.into_end(EndReason::OpenCalls)),
+            (None, None) if is_group => Input::Answers(Answers::new()),
+            (None, None) => Input::Recovery,
+        };
+        let Some(position) = &session.position else { return MemberWork::Runs(TurnStart::begin()) };
+        match position.path.strip_prefix(&self.place.path[..]) {
+            Some(below) => MemberWork::Runs(TurnStart { input, path: below.iter().rev().cloned().collect() }),
+            None => {
+                let message = changed_agents(root);
+                MemberWork::Ended(MemberEnd::new(&End::new(EndReason::Failed { message }), false))
+            }
+        }
+    }
+
+    /// Closes the open calls of the member: they can no longer be answered.
+    pub(super) fn close(&mut self) -> BoxFuture<'_, ()> {
+        Box::pin(async move {
+            if let Some(conversation) = &mut self.conversation
+                && let Some(open) = conversation.session.open.take()
+            {
+                open.discard().await;
+                if let Some(history) = self.place.parent.history() {
+                    for below in &open.below {
+                        history.close(&below.view).await;
+                    }
+                }
+            }
+            for nested in &mut self.nested {
+                nested.close().await;
+            }
+            if let Some(conversation) = &mut self.conversation {
+                conversation.session.position = None;
+            }
+        })
+    }
+}
+
+/// Returns the answers for each member. Without `is_strict`, an answer that has no call is a problem of its own.
+///
+/// # Errors
+///
+/// Returns the problem of the first answer that has no call, or is of the wrong kind.
+pub(super) fn routed_answers(
+    members: &[GroupMember],
+    answers: Answers,
+    is_strict: bool,
+) -> Result<RoutedAnswers, String> {
+    let (mut routed, mut named) = (RoutedAnswers::default(), Vec::new());
+    for (call, answer) in answers.0 {
+        match find_member(members, &call, &answer, &mut named) {
+            Ok(Some(member)) => {
+                routed.by_member.entry(member).or_insert_with(Answers::new).0.push((call, answer));
+            }
+            Ok(None) => routed
+                .problems
+                .push(format!("the call `{call}` has its result; the further answer is ignored")),
+            Err(problem) if is_strict => return Err(problem),
+            Err(problem) => routed.problems.push(problem),
+        }
+    }
+    Ok(routed)
+}
+
+/// Returns the index of the member that has the open call; `None` if that call has its result. `named` has the calls with an answer.
+fn find_member(
+    members: &[GroupMember],
+    call: &CallRef,
+    answer: &Answer,
+    named: &mut Vec<(usize, usize, OpenTarget)>,
+) -> Result<Option<usize>, String> {
+    let (mut found, mut problems, mut has_result) = (Vec::new(), Vec::new(), false);
+    for (member, it) in members.iter().enumerate() {
+        for (batch, open) in it.open_batches().into_iter().enumerate() {
+            found.extend(open.open_targets(call).into_iter().map(|target| (member, batch, target, open)));
+            has_result |= open.has_result_of(call);
+            problems.extend(open.find_open(call).err().map(|problem| (!open.is_above(call), problem)));
+        }
+    }
+    match found[..] {
+        [(member, batch, target, open)] => {
+            check_answer(open, target, call, answer)?;
+            if named.contains(&(member, batch, target)) {
+                return Err(repeated_answer(call));
+            }
+            named.push((member, batch, target));
+            Ok(Some(member))
+        }
+        [] if has_result => Ok(None),
+        [] => match problems.into_iter().min() {
+            Some((_, problem)) => Err(problem),
+            None => Err(format!("no call `{call}` waits for an answer; use an id or address of `End::open`")),
+        },
+        _ => Err(ambiguous_call(call)),
+    }
+}
+
+impl GroupRun<'_> {
+    /// Reads the members of the group `group` at `position`, in whose place a run continues.
+    pub(super) fn load_members<'t>(
+        &'t self,
+        group: &'t Agent,
+        place: &'t Place,
+        conversation: &'t RunConversation,
+        position: &'t Position,
+        token: &'t CancellationToken,
+    ) -> BoxFuture<'t, Flow<Vec<GroupMember>>> {
+        Box::pin(async move {
+            let names = group.members().iter().map(Agent::name);
+            if !names.eq(position.members.iter().map(|member| member.agent.as_str())) {
+                return end_as_failed(changed_agents(&self.root.agent));
+            }
+            let mut members = Vec::new();
+            for (index, (member, record)) in group.members().iter().zip(&position.members).enumerate() {
+                let view = Some(Arc::clone(&record.view));
+                let place = place_of_member(self.root, place, member, index, view, token);
+                members.push(boxed(|| self.load_member(place, conversation, record)).await?);
+            }
+            ControlFlow::Continue(members)
+        })
+    }
+
+    /// Reads a member.
+    async fn load_member(
+        &self,
+        place: Place,
+        above: &RunConversation,
+        record: &MemberRecord,
+    ) -> Flow<GroupMember> {
+        let initial = place.run.state();
+        let writer = above.session.writer.clone();
+        let progress = match &writer {
+            None => record.progress.clone(),
+            Some(writer) => {
+                self.read(writer, |writer| {
+                    let view = Arc::clone(&record.view);
+                    Box::pin(async move { read_member(&writer.access().store, writer.codec(), &view).await })
+                })
+                .await?
+            }
+        };
+        if progress.end.is_some() {
+            return ControlFlow::Continue(GroupMember {
+                place,
+                progress,
+                conversation: None,
+                nested: Vec::new(),
+            });
+        }
+        place.run.change_state(&progress.changes);
+        let mut turn = member_turn(&place).await;
+        let state = MemberState::new(&place, initial);
+        let conversation = match &writer {
+            None if turn.messages.is_empty() => above.fork(turn, state),
+            None => {
+                let mut conversation = RunConversation::new(turn);
+                (conversation.has_secrets, conversation.member_state) = (above.has_secrets, Some(state));
+                conversation
+            }
+            Some(writer) => {
+                let mut stored = self.read_history(writer, &record.view).await?;
+                turn.open = match self.root.wait_for(restore_open_batch(self.root, &mut stored)).await {
+                    Ok(Ok(open)) => open,
+                    Ok(Err(error)) => return end_as_failed(error.to_string()),
+                    Err(interruption) => return interruption.end(),
+                };
+                turn.position = stored.position.take();
+                if let Some(open) = &mut turn.open {
+                    stored.progress.apply_outcomes(&place.run, open);
+                }
+                above.stored_fork(turn, stored, state)
+            }
+        };
+        let mut member = GroupMember::new(place, conversation);
+        member.progress = progress;
+        self.load_nested(&mut member).await?;
+        ControlFlow::Continue(member)
+    }
+
+    /// Reads the members of the parallel group at the position of a member.
+    pub(super) async fn load_nested(&self, member: &mut GroupMember) -> Flow {
+        let Some(conversation) = &member.conversation else { return ControlFlow::Continue(()) };
+        let Some(position) = conversation.session.position.as_ref().filter(|it| !it.members.is_empty())
+        else {
+            return ControlFlow::Continue(());
+        };
+        let Some(group) = position.agent(&self.root.agent) else {
+            return end_as_failed(changed_agents(&self.root.agent));
+        };
+        let place = Place { path: position.path.clone(), ..member.place.clone() };
+        let token = place.run.cancellation().clone();
+        member.nested = self.load_members(group, &place, conversation, position, &token).await?;
+        ControlFlow::Continue(())
+    }
+
+    /// Reads the history of a member.
+    async fn read_history(&self, writer: &Arc<SessionWriter>, view: &Arc<str>) -> Flow<StoredConversation> {
+        let max_tokens = max_tokens(self.root);
+        self.read(writer, |writer| {
+            let view = Arc::clone(view);
+            Box::pin(async move {
+                let view = ConversationView::of_child(&view, false);
+                read_conversation(&writer.access().store, writer.codec(), max_tokens, &view).await
+            })
+        })
+        .await
+    }
+
+    /// Reads from the store until that succeeds, or its time is over.
+    async fn read<T>(
+        &self,
+        writer: &Arc<SessionWriter>,
+        read: impl Fn(Arc<SessionWriter>) -> BoxFuture<'static, Result<T, tool_session::SessionError>>,
+    ) -> Flow<T> {
+        let mut retries = Retries::new(writer.access(), &self.root.run);
+        loop {
+            let attempt = retries.attempt(read(Arc::clone(writer)));
+            match self.root.wait_for(attempt).await {
+                Ok(Ok(value)) => return ControlFlow::Continue(value),
+                Ok(Err(error)) => {
+                    if let Err(reason) = retries.pause_after(error).await {
+                        return end_with(reason);
+                    }
+                }
+                Err(interruption) => return interruption.end(),
+            }
+        }
+    }
+}
+
+/// Waits for the turn of a member in its history.
+pub(super) async fn member_turn(place: &Place) -> SessionTurn {
+    match (place.parent.history(), &place.view) {
+        (Some(history), Some(view)) => history.member_turn(view).await,
+        _ => SessionTurn::without_session().await,
+    }
+}
