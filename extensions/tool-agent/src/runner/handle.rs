@@ -37,6 +37,19 @@ struct Waiting {
     follow_ups: VecDeque<Message>,
     answers: VecDeque<Answers>,
     approvals: HashMap<CallAddress, oneshot::Sender<Approval>>,
+    /// `true` once the run has ended: no one answers any more.
+    is_ended: bool,
+}
+
+/// Ends the inbox of a run with the run.
+pub(super) struct InboxEnd(Arc<Inbox>);
+
+impl Drop for InboxEnd {
+    fn drop(&mut self) {
+        let mut waiting = self.0.lock();
+        waiting.is_ended = true;
+        waiting.approvals.clear();
+    }
 }
 
 impl RunHandle {
@@ -103,10 +116,22 @@ impl Inbox {
         self.answered.notified().await;
     }
 
-    /// Waits for the answer to a request.
+    /// Returns a value that ends the inbox when it is dropped.
+    pub(super) fn ends_with_run(self: &Arc<Self>) -> InboxEnd {
+        InboxEnd(Arc::clone(self))
+    }
+
+    /// Waits for the answer to a request. One of the handle of a run that has ended is not decided: guards of that run may be those of calls that
+    /// a later run continues.
     pub(super) async fn wait_for_approval(&self, request: &ApprovalHandle) -> Result<Approval, ToolError> {
         let (sender, answer) = oneshot::channel();
-        self.lock().approvals.insert(request.address.clone(), sender);
+        {
+            let mut waiting = self.lock();
+            if waiting.is_ended {
+                return Ok(Approval::Pending);
+            }
+            waiting.approvals.insert(request.address.clone(), sender);
+        }
         answer.await.map_err(|_| ToolError::cancelled())
     }
 }

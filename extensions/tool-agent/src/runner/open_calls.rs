@@ -14,6 +14,7 @@ use tool_runtime::{
 
 use super::{
     AgentEventKind, Answers, EndReason,
+    active_agent::restore_names,
     answers::Answer,
     batch_end::report_ignored_transfer,
     calls::run_batch,
@@ -336,7 +337,11 @@ pub(super) async fn store_results(
     conversation: &mut RunConversation,
 ) -> Option<StoredBatch> {
     let OpenBatch { outcomes, after, .. } = conversation.session.open.as_ref()?;
-    let (outcomes, after) = (outcomes.clone(), after.clone());
+    let (mut outcomes, after) = (outcomes.clone(), after.clone());
+    // A transfer that waited for an approval was judged as what it is; its result answers the call that the model made.
+    if let Some(message) = conversation.unanswered_calls() {
+        restore_names(&message.calls().cloned().collect::<Vec<_>>(), &mut outcomes);
+    }
     let change = conversation.control.after_batch(&scope.root, &scope.agent, &outcomes, &conversation.usage);
     let ControlChange { mut control, transfer } = change;
     if !after.is_empty() {

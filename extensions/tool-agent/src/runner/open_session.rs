@@ -187,10 +187,28 @@ pub(super) async fn restore_open_batch(
     scope: &RunScope,
     stored: &mut StoredConversation,
 ) -> Result<Option<OpenBatch>, ListingError> {
+    restore_batch_in(scope, &scope.run, 0, stored).await
+}
+
+/// Takes the open calls of a stored conversation of `run`, whose agent is `depth` levels below the root of the tree. They have the tools, and pass the
+/// rules, of the agent that made them in its run.
+pub(super) async fn restore_batch_in(
+    scope: &RunScope,
+    run: &RunContext,
+    depth: usize,
+    stored: &mut StoredConversation,
+) -> Result<Option<OpenBatch>, ListingError> {
     let Some(open) = stored.open.take() else { return Ok(None) };
-    let agent = stored.position.as_ref().and_then(|position| position.agent(&scope.agent));
-    let (executor, _) = match agent {
-        Some(agent) => scope.list_tools_of(agent).await?,
+    let position = stored.position.as_ref();
+    let listed = position.and_then(|position| Some((position.agent(&scope.agent)?, &position.path)));
+    let (executor, _) = match listed {
+        Some((agent, path)) => {
+            let steps = path.iter().skip(depth);
+            let member = steps.fold(None, |above: Option<RunContext>, step| {
+                Some(above.as_ref().unwrap_or(run).member(step.agent.as_str()))
+            });
+            scope.list_tools_in(agent, member.as_ref().unwrap_or(run)).await?
+        }
         None => scope.list_tools().await?,
     };
     Ok(Some(OpenBatch::restored(open, executor).await))

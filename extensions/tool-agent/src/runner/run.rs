@@ -44,6 +44,7 @@ pub(super) async fn run_to_end(
     (input, place): (Input, Option<ChildPlace>),
     mut span: RunSpan,
 ) {
+    let _inbox_end = inbox.ends_with_run();
     let (parent, ends_with_call) =
         (ParentRun::offer(&run, &inbox), place.as_ref().is_some_and(|place| !place.stays_open));
     let hooks = additions.inherit(&run, &runner.0.hooks);

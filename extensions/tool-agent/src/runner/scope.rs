@@ -79,19 +79,28 @@ impl RunScope {
         &self,
         agent: &Agent,
     ) -> Result<(Executor, Vec<RunDiagnostic>), ListingError> {
+        self.list_tools_in(agent, &self.run).await
+    }
+
+    /// Returns the tools as [`list_tools_of`](Self::list_tools_of) does, for `run`, which is this run or one of a member.
+    pub(super) async fn list_tools_in(
+        &self,
+        agent: &Agent,
+        run: &RunContext,
+    ) -> Result<(Executor, Vec<RunDiagnostic>), ListingError> {
         let (tools, additions) = (&agent.0.tools, &self.additions);
         // An agent that has control after a transfer keeps its tools; the members of a group have no such agents.
         let has_replaced = agent.name() == self.root.name() || self.root.model().is_none();
         let replaced = additions.replaced_tools.as_ref().filter(|_| has_replaced);
         let (executor, mut diagnostics) = match (replaced, &additions.tools) {
-            (Some(replaced), _) => tools.executor_of(&self.run, replaced.clone())?,
-            (None, Some(of_run)) => tools.executor_with(&self.run, of_run).await?,
-            (None, None) => tools.executor(&self.run).await?,
+            (Some(replaced), _) => tools.executor_of(run, replaced.clone())?,
+            (None, Some(of_run)) => tools.executor_with(run, of_run).await?,
+            (None, None) => tools.executor(run).await?,
         };
         if additions.settings.is_none() && additions.visibility.is_none() {
             return Ok((executor, diagnostics));
         }
-        let executor = additions.with_settings(&self.run, executor).map_err(ListingError::Executor)?;
+        let executor = additions.with_settings(run, executor).map_err(ListingError::Executor)?;
         diagnostics.extend_from_slice(executor.diagnostics());
         Ok((executor, diagnostics))
     }

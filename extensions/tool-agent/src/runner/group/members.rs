@@ -13,7 +13,7 @@ use super::{
         flow::{Flow, boxed, end_as_failed, end_with},
         open_batch::{OpenBatch, OpenTarget, ambiguous_call},
         open_calls::{check_answer, repeated_answer},
-        open_session::restore_open_batch,
+        open_session::restore_batch_in,
         session::SessionTurn,
         session_writer::{Retries, SessionWriter},
         stored_conversation::{ConversationView, StoredConversation, read_conversation, read_member},
@@ -48,7 +48,7 @@ pub(super) enum MemberWork {
     /// None: it has ended.
     Ended(MemberEnd),
     /// None: it waits for answers.
-    Waits(End),
+    Waits(Box<End>),
     Runs(TurnStart),
 }
 
@@ -82,7 +82,7 @@ impl GroupMember {
         };
         let input = match (answers, session.open.as_ref().and_then(OpenBatch::unfinished)) {
             (Some(answers), _) => Input::Answers(answers),
-            (None, Some(open)) => return MemberWork::Waits(open.into_end(EndReason::OpenCalls)),
+            (None, Some(open)) => return MemberWork::Waits(Box::new(open.into_end(EndReason::OpenCalls))),
             (None, None) if is_group => Input::Answers(Answers::new()),
             (None, None) => Input::Recovery,
         };
@@ -242,7 +242,9 @@ impl GroupRun<'_> {
             }
             Some(writer) => {
                 let mut stored = self.read_history(writer, &record.view).await?;
-                turn.open = match self.root.wait_for(restore_open_batch(self.root, &mut stored)).await {
+                let depth = place.path.len();
+                let restoring = restore_batch_in(self.root, &place.run, depth, &mut stored);
+                turn.open = match self.root.wait_for(restoring).await {
                     Ok(Ok(open)) => open,
                     Ok(Err(error)) => return end_as_failed(error.to_string()),
                     Err(interruption) => return interruption.end(),

@@ -93,7 +93,7 @@ impl WorkingGroup<'_> {
     async fn start(
         &self,
         conversation: &mut RunConversation,
-        mut turn: MemberTurn,
+        turn: MemberTurn,
         input: Input,
     ) -> Flow<(Vec<GroupMember>, Answers)> {
         if matches!(input, Input::Turn) {
@@ -113,25 +113,22 @@ impl WorkingGroup<'_> {
         let (group_run, agent) = (self.group_run, self.group.agent);
         let members = group_run.load_members(agent, self.place, conversation, &position, &self.token).await?;
         let is_outermost = self.place.view.is_none();
-        let answers = match input {
-            Input::Answers(answers) => answers,
-            _ => Answers::new(),
+        let (answers, has_answers) = match input {
+            Input::Answers(answers) => (answers, true),
+            _ => (Answers::new(), false),
         };
-        let has_answers = !answers.is_empty();
-        if is_outermost && has_answers && group_run.root.place.is_none() {
-            if !members.iter().any(GroupMember::has_open_calls) {
-                return end_as_failed(no_open_calls(self.scope).to_owned());
-            }
+        let is_root = is_outermost && group_run.root.place.is_none();
+        if is_root && has_answers && !members.iter().any(GroupMember::has_open_calls) {
+            return end_as_failed(no_open_calls(self.scope).to_owned());
         }
         if is_outermost {
             self.continue_usage(conversation);
         }
-        turn.position = None;
         self.set_position(conversation, turn, position).await;
         ControlFlow::Continue((members, answers))
     }
 
-    /// Makes the position of the group that of its conversation, before the messages of its members.
+    /// Stores the position of the group before the messages of its members.
     async fn set_position(
         &self,
         conversation: &mut RunConversation,
@@ -220,7 +217,7 @@ impl WorkingGroup<'_> {
                     running.push(async move { (index, self.run_member(agent, member, start).await) });
                     continue;
                 }
-                MemberWork::Waits(end) => (end, false),
+                MemberWork::Waits(end) => (*end, false),
                 MemberWork::Ended(end) => {
                     let is_escalated = end.is_escalated;
                     (end.into_end(), is_escalated)

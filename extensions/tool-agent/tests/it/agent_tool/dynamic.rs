@@ -1,6 +1,7 @@
 //! Agents whose tools and instruction a model chooses, inside a boundary.
 
 mod hostile;
+mod waiting;
 
 use serde_json::{Map, Value};
 use tool_agent::{DynamicAgentTool, RequestField, RunOptions, hook};

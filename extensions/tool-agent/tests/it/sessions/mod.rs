@@ -44,6 +44,14 @@ impl StoreFactory for InMemory {
 
 struct Sqlite;
 
+impl Sqlite {
+    /// Opens the stores of a file that other processes have.
+    async fn open_file(file: &std::path::Path) -> Stores {
+        let store = SqliteOptions::new(file).open().await.unwrap();
+        Stores { sessions: store.clone().into(), open_calls: store.into(), owned: Box::new(()) }
+    }
+}
+
 impl StoreFactory for Sqlite {
     async fn open(clock: Clock) -> Stores {
         let folder = Folder::new();

@@ -51,8 +51,13 @@ impl World {
         let time = Arc::new(Mutex::new(SystemTime::now()));
         let clock_time = Arc::clone(&time);
         let stores = F::open(Clock::new(move || *clock_time.lock().unwrap())).await;
+        Self { time, ..Self::of(stores) }
+    }
+
+    /// A world whose stores have a clock of their own.
+    pub(super) fn of(stores: Stores) -> Self {
         let Stores { sessions: store, open_calls, owned } = stores;
-        Self { store, open_calls, time, _owned: owned }
+        Self { store, open_calls, time: Arc::new(Mutex::new(SystemTime::now())), _owned: owned }
     }
 
     /// Lets leases expire.

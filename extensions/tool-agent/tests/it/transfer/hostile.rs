@@ -1,7 +1,11 @@
 //! A model that transfers where it may not.
 
 use tool_agent::{AgentTool, Answers, EndReason, Limit, Limits, Runner, model::Reply};
-use tool_runtime::{Executor, ToolCall, prelude::*};
+use tool_runtime::{
+    Executor, ToolCall,
+    policy::{Rule, Rules},
+    prelude::*,
+};
 
 use super::{agent, desk, events_of, last_results, run, transfer, transfers};
 use crate::{runner::open::assert_valid, sessions::caller::Caller};
@@ -84,6 +88,39 @@ async fn a_transfer_by_a_tool_that_redirects_is_refused() {
     let results = last_results(&model.requests()[1].messages);
     assert!(results[0].contains("`call_tool` cannot call `transfer_to_agent`"), "{}", results[0]);
     assert!(billing.requests().is_empty());
+}
+
+#[tokio::test]
+async fn an_output_is_not_submitted_by_a_tool_that_redirects() {
+    let arguments = json!({ "name": "submit_output", "arguments": { "output": 7 } });
+    let calls = [Reply::call("call_tool", arguments), Reply::call("submit_output", json!({ "output": 8 }))];
+    let (desk, model, _) = desk(calls, []);
+    let tools = Registry::builder().add(Caller::new()).build().unwrap();
+    let (_, end) = events_of(&Runner::new(desk.tools(tools).output::<u32>().build().unwrap()), "Hi.").await;
+    assert_eq!(end.output, Some(json!(8)));
+    let results = last_results(&model.requests()[1].messages);
+    assert!(results[0].contains("`call_tool` cannot call `submit_output`"), "{}", results[0]);
+}
+
+#[tokio::test]
+async fn a_transfer_by_the_name_of_an_agent_that_waits_for_an_approval_is_shown_as_a_transfer() {
+    let asks = Executor::builder(Registry::default())
+        .pending_approvals(true)
+        .rules(Rules::new([Rule::ask("transfer_to_agent")]));
+    let call = ToolCall::new("billing", json!({ "message": "Is 7 paid?" })).with_id("t");
+    let (desk, _, billing) = desk([Reply::calls([call])], [Reply::text("Paid.")]);
+    let runner = Runner::new(desk.tools(asks.build().unwrap()).build().unwrap());
+    let (events, end) = events_of(&runner, "Paid?").await;
+    assert_eq!((&end.reason, transfers(&events).len()), (&EndReason::OpenCalls, 0), "{end}");
+    // The judge sees a transfer.
+    assert_eq!(end.open[0].name(), "transfer_to_agent");
+    let end = runner.resume(run(), Answers::new().approve("t")).end().await;
+    assert_eq!(end.text, "Paid.", "{end}");
+    // The result answers the call that the model made.
+    let history = runner.history(&run()).await;
+    assert_valid(&history);
+    let result = history.iter().find_map(|message| message.tool_results().next()).unwrap().clone();
+    assert_eq!((&*result.name, billing.requests().len()), ("billing", 1));
 }
 
 #[tokio::test]
