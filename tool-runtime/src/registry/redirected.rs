@@ -2,7 +2,7 @@
 
 use tool_core::{Arguments, ErrorKind, Redirection, ToolDefinition, ToolError};
 
-use super::{Entry, Origin, Registry};
+use super::{Entry, OUTPUT_TOOL, Origin, Registry};
 use crate::panics::catch_result;
 
 impl Registry {
@@ -48,7 +48,7 @@ impl Registry {
     /// Returns `false` for a tool of the framework. A model has it in each request, and its component reads the calls of a response by
     /// their names before they are redirected.
     pub(crate) fn is_redirection_target(&self, name: &str) -> bool {
-        self.origin(name) != Some(&Origin::Framework)
+        self.origin(name) != Some(&Origin::Framework) && name != OUTPUT_TOOL
     }
 }
 

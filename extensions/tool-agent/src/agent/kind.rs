@@ -72,8 +72,10 @@ impl Agent {
     /// object with the output or the text of each member by its name. Changes of state are merged in the order of the members.
     ///
     /// A member that ends without an answer does not end the others, unless [they are cancelled](GroupBuilder::cancel_on_failure); once all have
-    /// ended, the run ends for the reason of the first member that failed, with the texts of the others. Calls of a member that stay
-    /// open are answered with an error: use an approver, or [approvals by the handle](crate::AgentBuilder::approvals_by_handle).
+    /// ended, the run ends for the reason of the first member that failed, with the texts of the others. While calls of a member
+    /// stay open, the run ends with those of all members, once the others have ended: [`Runner::resume`](crate::Runner::resume) continues the
+    /// members whose calls are answered, in any process with a store, and runs no member that has ended. A run of a group waits for the answers of
+    /// its handle if [one of its agents does](crate::AgentBuilder::wait_for_answers).
     ///
     /// # Examples
     ///

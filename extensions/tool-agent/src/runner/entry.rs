@@ -7,7 +7,8 @@
 //! | `open-batch` | `{"v":1,"outcomes":[..],"definitions":["..",null],"after":[..]}` | before the end of a run with open calls: the outcomes of the last batch, the hashes of the definitions of its tools, the messages that follow its results, and `below`, the questions of runs below calls of agents |
 //! | `call-intent` | `{"v":1,"intent":{"address":{..},"tool":"charge","definition":"..","arguments":".."}}` | before the body of a call runs whose tool is neither read-only nor idempotent; `arguments` is a hash |
 //! | `call-outcome` | `{"v":1,"address":{..},"outcome":{..},"definition":".."}` | as a call of such a tool ends, or waits for an answer; after a crash it is the outcome of the call |
-//! | `position` | `{"v":1,"path":[{"agent":"critic","step":3}],"usage":{..}}` | of several agents, with the first message of each turn and after a compaction: the way to the agent from the root of its tree, each step with the number of members that began before it, and the usage of the run until then |
+//! | `position` | `{"v":1,"path":[{"agent":"critic","step":3}],"usage":{..}}` | of several agents, with the first message of each turn and after a compaction: the way to the agent from the root of its tree, each step with the number of members that began before it, and the usage of the run until then; of agents in parallel, `members` has their names and view keys |
+//! | `member` | `{"v":1,"changes":{..},"end":{"reason":..,"text":".."}}` | by an agent that works beside others, in its view: its changes of state with its messages, and its end, which has none while calls wait |
 //! | `control` | `{"v":1,"control":{"agent":"billing","next":"billing","transfers":1,..}}` | with the results or the message after which another agent has the conversation, or the next message: names of agents, none for the root |
 //! | `end` | `{"v":1,"reason":{"reason":"answered"},"usage":{..}}` | with the end of the run, in the transaction that releases its lease; `recovered` has the runs that it continued |
 //!
@@ -17,8 +18,8 @@
 //! if no message follows it: the executor of the agent continues it. A call whose tool is gone or has another definition is answered
 //! with an error, and does not run.
 //!
-//! A position counts for the last message or open batch if it is of the same run. Entries with a view are those of agents that work in parallel, which
-//! are no part of the conversation.
+//! A position counts for the last message or open batch if it is of the same run. Entries with a view are those of agents that work in parallel, and of
+//! runs below calls, which are no part of the conversation.
 //!
 //! The messages of a user whose check has not accepted them are written with the next message after it did.
 //!

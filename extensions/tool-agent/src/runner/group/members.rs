@@ -242,13 +242,15 @@ impl GroupRun<'_> {
             }
             Some(writer) => {
                 let mut stored = self.read_history(writer, &record.view).await?;
-                let depth = place.path.len();
-                let restoring = restore_batch_in(self.root, &place.run, depth, &mut stored);
-                turn.open = match self.root.wait_for(restoring).await {
-                    Ok(Ok(open)) => open,
-                    Ok(Err(error)) => return end_as_failed(error.to_string()),
-                    Err(interruption) => return interruption.end(),
-                };
+                if turn.open.is_none() {
+                    let depth = place.path.len();
+                    let restoring = restore_batch_in(self.root, &place.run, depth, &mut stored);
+                    turn.open = match self.root.wait_for(restoring).await {
+                        Ok(Ok(open)) => open,
+                        Ok(Err(error)) => return end_as_failed(error.to_string()),
+                        Err(interruption) => return interruption.end(),
+                    };
+                }
                 turn.position = stored.position.take();
                 if let Some(open) = &mut turn.open {
                     stored.progress.apply_outcomes(&place.run, open);
