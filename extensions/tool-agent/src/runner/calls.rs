@@ -37,6 +37,7 @@ pub(super) async fn run_batch(scope: &RunScope, batch: Batch) -> (Vec<CallOutcom
             }
         }
     }
+    boxed(|| events.release_all()).await;
     let mut messages = steering.take();
     if !messages.is_empty() && scope.agent.0.steering_mode == QueueMode::All {
         messages.extend(std::iter::from_fn(|| scope.inbox.next_steering()));
@@ -62,7 +63,7 @@ impl BatchEvents<'_> {
         }
         let start = matches!(event.kind, EventKind::Started { .. }).then(|| event.address.clone());
         if start.is_none() {
-            // A call that was resumed has started in another batch.
+            // A call may have started in another batch.
             self.release_held(&event.address).await;
         }
         self.scope.emit(AgentEventKind::Tool { event: Box::new(event) }).await;
@@ -79,11 +80,20 @@ impl BatchEvents<'_> {
         }
     }
 
+    /// Emits all events that were held.
+    async fn release_all(&mut self) {
+        for child in std::mem::take(&mut self.held) {
+            self.emit_below(child).await;
+        }
+    }
+
     /// Emits an event of a run below a call, after the start of the call.
     async fn emit_child(&mut self, child: ChildEvent) {
-        // The start of a call of another run is no event here: the body of a call made it.
-        let is_of_run = child.call.run.as_ref() == Some(self.scope.run.id());
-        match is_of_run && !self.started.contains(&child.call) {
+        // The start of a call of another run is no event here: the body of a call made it. A call that continues has the address of its
+        // first run.
+        let is_own = child.call.run.as_ref() == Some(self.scope.run.id())
+            || self.scope.parent.is_resumed_call(&child.call);
+        match is_own && !self.started.contains(&child.call) {
             true => self.held.push(child),
             false => self.emit_below(child).await,
         }

@@ -209,6 +209,11 @@ impl ParentRun {
         is_own && self.history().is_some_and(RunHistory::stays_open)
     }
 
+    /// Returns `true` if the call at `call` of the current batch continues, which another run of the session may have made.
+    pub(super) fn is_resumed_call(&self, call: &CallAddress) -> bool {
+        self.calls_below().is_resumed(call)
+    }
+
     /// Notes the calls of the next batch that were approved.
     pub(super) fn note_approved(&self, calls: impl IntoIterator<Item = CallAddress>) {
         self.calls_below().approved.extend(calls);

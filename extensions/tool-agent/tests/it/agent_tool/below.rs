@@ -8,7 +8,7 @@ use std::{
     time::{Duration, SystemTime},
 };
 
-use tool_agent::hook;
+use tool_agent::{Answers, hook};
 use tool_runtime::Executor;
 use tool_session::{Clock, InMemoryStore, SharedSessionStore};
 
@@ -96,4 +96,40 @@ async fn the_events_of_an_agent_in_the_batch_of_a_body_are_shown() {
     let shown: Vec<_> = events_of(&runner).await.iter().map(shown).collect();
     let below = shown.iter().filter(|it| it.starts_with("inner researcher > ")).count();
     assert_eq!(below, 7, "{shown:?}");
+}
+
+/// Looks up a fact that needs an approval.
+#[tool(register = false, name = "look_up", confirm)]
+fn look_up_with_approval(what: String) -> String {
+    format!("{what}: 717,710")
+}
+
+#[tokio::test]
+async fn the_events_below_a_call_that_continues_are_between_its_start_and_its_end() {
+    let tools = Registry::builder().tool::<look_up_with_approval>().build().unwrap();
+    let look_up = Reply::call("look_up", json!({ "what": "Oslo" }));
+    let child = ScriptedModel::new([look_up, Reply::text("717,710 people.")]);
+    let child = Agent::builder("researcher", child).tools(tools).build().unwrap();
+    let tools = Registry::builder().add(AgentTool::new(child).unwrap()).build().unwrap();
+    let model = ScriptedModel::new([ask("c1"), Reply::text("Done.")]);
+    let runner = Runner::new(Agent::builder("manager", model).tools(tools).build().unwrap());
+    let run = || RunContext::new().with_session("s");
+    let end = runner.run_with(run(), "How large is Oslo?").end().await;
+    let question = end.open[0].address().unwrap();
+
+    let mut events = runner.resume(run(), Answers::new().approve(question));
+    let mut kinds = Vec::new();
+    while let Some(event) = events.next().await {
+        match &event.kind {
+            AgentEventKind::Tool { event } => kinds.push(match &event.kind {
+                EventKind::Started { .. } => "start",
+                EventKind::Finished { .. } => "end",
+                _ => continue,
+            }),
+            AgentEventKind::Child { .. } => kinds.push("below"),
+            _ => {}
+        }
+    }
+    kinds.dedup();
+    assert_eq!(kinds, ["start", "below", "end"]);
 }
