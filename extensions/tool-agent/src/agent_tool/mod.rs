@@ -3,21 +3,23 @@
 mod branch_state;
 mod child_call;
 mod dynamic;
+mod history_key;
 mod sub_agent;
 
 use std::{
+    borrow::Cow,
     collections::{BTreeMap, BTreeSet},
     fmt,
 };
 
-use serde_json::json;
+use serde_json::{Value, json};
 use tool_runtime::{
     Tool, ToolContext, ToolDefinition, ToolError, ToolName,
     definition::Prepared,
     schema::{Arguments, InputSchema, SchemaError},
 };
 
-use self::child_call::ChildCall;
+use self::{child_call::ChildCall, history_key::HistoryKeyFn};
 pub use self::{
     dynamic::{DynamicAgentBuilder, DynamicAgentTool, RequestField},
     sub_agent::{SubAgentBuilder, SubAgentTool},
@@ -76,6 +78,8 @@ const REQUEST_DESCRIPTION: &str = "What the agent is to do, with all that it mus
 pub struct AgentTool {
     definition: ToolDefinition,
     settings: AgentToolSettings,
+    /// The key of the history by the arguments of a call.
+    history_key: Option<HistoryKeyFn>,
 }
 
 #[derive(Clone)]
@@ -177,7 +181,7 @@ impl AgentTool {
         if let Some(output) = output {
             definition = definition.with_output_schema(output);
         }
-        Ok(Self { definition, settings })
+        Ok(Self { definition, settings, history_key: None })
     }
 
     /// Sets the schema of the arguments, whose canonical JSON is then the message of the run. Default: an object with one text
@@ -245,15 +249,60 @@ impl AgentTool {
     #[must_use]
     pub fn history(mut self, scope: HistoryScope) -> Self {
         self.settings.history = scope;
+        self.history_key = None;
         self
     }
 
-    /// Returns the message of the run.
-    fn message(&self, arguments: Arguments<'_>) -> Result<String, ToolError> {
-        match self.settings.takes_request {
-            true => text_argument(&self.definition, arguments, REQUEST),
-            false => Ok(self.definition.canonical(arguments)?.into_text().into_owned()),
-        }
+    /// Sets the history of the run to the one of earlier calls of this agent with the same key, in place of [`history`](Self::history): `key`
+    /// returns it for the arguments of a call. Calls with another key, and other agents, do not see it. An empty key is the one of
+    /// [`HistoryScope::Persistent`]; a key of more than 256 bytes is an error of the call.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use tool_agent::{Agent, AgentTool, ScriptedModel, model::Reply};
+    /// use tool_runtime::prelude::*;
+    ///
+    /// /// A question about a customer.
+    /// #[tool_args]
+    /// struct Question {
+    ///     customer: String,
+    ///     question: String,
+    /// }
+    ///
+    /// # fn main() -> anyhow::Result<()> {
+    /// let agent = Agent::builder("account_manager", ScriptedModel::new([Reply::text("Paid.")])).build()?;
+    /// // One conversation for each customer.
+    /// let tool = AgentTool::new(agent)?
+    ///     .with_input_schema(tool_runtime::schema::InputSchema::of::<Question>()?)
+    ///     .history_by(|arguments| arguments["customer"].as_str().unwrap_or_default().to_owned());
+    /// # drop(tool);
+    /// # Ok(())
+    /// # }
+    /// ```
+    #[must_use]
+    pub fn history_by(mut self, key: impl Fn(&Value) -> String + Send + Sync + 'static) -> Self {
+        self.history_key = Some(HistoryKeyFn::new(key));
+        self
+    }
+
+    /// Returns the message of the run, and the settings of its call.
+    fn read(&self, arguments: Arguments<'_>) -> Result<(String, Cow<'_, AgentToolSettings>), ToolError> {
+        let canonical = self.definition.canonical(arguments)?.into_text();
+        let settings = match &self.history_key {
+            None => Cow::Borrowed(&self.settings),
+            Some(key) => {
+                let arguments = serde_json::from_str(&canonical)
+                    .map_err(|error| ToolError::bad_parameter(error.to_string()))?;
+                let history = key.scope(self.settings.runner.agent().name(), &arguments)?;
+                Cow::Owned(AgentToolSettings { history, ..self.settings.clone() })
+            }
+        };
+        let message = match self.settings.takes_request {
+            true => canonical_text(&canonical, REQUEST)?,
+            false => canonical.into_owned(),
+        };
+        Ok((message, settings))
     }
 }
 
@@ -274,9 +323,13 @@ fn text_argument(
     arguments: Arguments<'_>,
     name: &str,
 ) -> Result<String, ToolError> {
-    let canonical = definition.canonical(arguments)?.into_text();
+    canonical_text(&definition.canonical(arguments)?.into_text(), name)
+}
+
+/// Returns the text `name` of canonical arguments, all of which are texts.
+fn canonical_text(canonical: &str, name: &str) -> Result<String, ToolError> {
     let mut texts: BTreeMap<String, String> =
-        serde_json::from_str(&canonical).map_err(|error| ToolError::bad_parameter(error.to_string()))?;
+        serde_json::from_str(canonical).map_err(|error| ToolError::bad_parameter(error.to_string()))?;
     Ok(texts.remove(name).unwrap_or_default())
 }
 
@@ -288,8 +341,8 @@ impl Tool for AgentTool {
     fn prepare<'a>(&'a self, arguments: Arguments<'a>) -> Result<Prepared<'a>, ToolError> {
         Ok(Prepared::new(arguments, move |arguments, cx: &ToolContext| {
             Box::pin(async move {
-                let message = self.message(arguments)?;
-                let call = ChildCall::begin(&self.settings, cx, message)?;
+                let (message, settings) = self.read(arguments)?;
+                let call = ChildCall::begin(&settings, cx, message)?;
                 boxed(|| call.result()).await
             })
         }))

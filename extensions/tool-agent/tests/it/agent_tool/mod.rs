@@ -2,6 +2,7 @@
 
 mod below;
 mod dynamic;
+mod history_key;
 mod inherited;
 mod results;
 mod states;
