@@ -175,16 +175,9 @@ async fn report_ignored_action(scope: &RunScope, action: &str) {
     scope.emit_notice(format!("{action}, {effect}")).await;
 }
 
-/// Reports actions that have no effect in a run of one agent.
+/// Reports actions that have no effect in a run of one agent. Artifacts need none: their names and versions are information for the program.
 async fn report_ignored_actions(scope: &RunScope, actions: &Actions) {
-    let ignored = [
-        (actions.escalate && !scope.is_in_loop()).then(|| "a tool asked to escalate".to_owned()),
-        (!actions.artifacts.is_empty()).then(|| {
-            let names: Vec<_> = actions.artifacts.keys().map(|name| format!("`{name}`")).collect();
-            format!("a tool saved the artifacts {}", names.join(", "))
-        }),
-    ];
-    for action in ignored.into_iter().flatten() {
-        report_ignored_action(scope, &action).await;
+    if actions.escalate && !scope.is_in_loop() {
+        report_ignored_action(scope, "a tool asked to escalate").await;
     }
 }

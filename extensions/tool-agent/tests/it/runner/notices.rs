@@ -130,7 +130,6 @@ async fn actions_without_effect_are_a_notice() {
         [
             format!("a tool asked for a transfer to the agent `billing`, {effect}"),
             format!("a tool asked to escalate, {effect}"),
-            format!("a tool saved the artifacts `report`, {effect}"),
         ]
     );
     assert_eq!(answer, "Done.");
