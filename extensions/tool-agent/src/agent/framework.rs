@@ -31,6 +31,11 @@ struct Extended {
 }
 
 impl FrameworkTools {
+    /// Returns the same tools with `skills` in place of those of the agent.
+    pub(crate) fn with_skills(&self, skills: Option<AgentSkills>) -> Self {
+        Self { skills, last: Arc::default(), ..self.clone() }
+    }
+
     fn is_empty(&self) -> bool {
         self.skills.is_none() && self.knowledge.is_none() && self.native.is_empty()
     }

@@ -31,6 +31,7 @@ pub use self::{
 };
 pub(crate) use self::{
     control_tools::{AwaitReplyTool, TransferTool},
+    framework::FrameworkTools,
     input_check::{CheckFuture, InputCheck},
     kind::AgentKind,
     sub_agents::{AWAIT_TOOL, AgentTree, TRANSFER_TOOL, agent_metadata},

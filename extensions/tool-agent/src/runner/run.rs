@@ -214,7 +214,7 @@ async fn start(run: &mut ActiveRun, input: Input) -> Flow {
 /// after the interrupted batch those of its results.
 async fn continue_skills(run: &mut ActiveRun) -> Flow {
     let ActiveRun { scope, conversation, .. } = run;
-    let Some(skills) = &scope.agent.0.tools.framework.skills else { return ControlFlow::Continue(()) };
+    let Some(skills) = scope.skills() else { return ControlFlow::Continue(()) };
     let messages = &conversation.session.messages;
     match scope.wait_for(restore_skills(skills, &scope.run, scope.agent.name(), messages)).await {
         Ok(notices) => {

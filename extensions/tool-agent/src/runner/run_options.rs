@@ -8,7 +8,7 @@ use tool_runtime::{
     toolbox::{RunTools, Visibility},
 };
 
-use crate::hook::SharedAgentHook;
+use crate::{Agent, agent::FrameworkTools, hook::SharedAgentHook, skills::AgentSkills};
 
 /// The key of the value by which the runs below a run find what they inherit from it.
 const INHERITANCE_KEY: &str = "tool_agent.inheritance";
@@ -65,6 +65,8 @@ pub(crate) struct RunAdditions {
     pub(super) visibility: Option<Visibility>,
     /// The tools of the run, in place of the agent's.
     pub(super) replaced_tools: Option<Registry>,
+    /// The tools of the framework of the run, in place of the agent's; only with replaced tools.
+    pub(super) replaced_framework: Option<FrameworkTools>,
     /// An instruction after the agent's.
     pub(super) instruction: Option<Arc<str>>,
     /// `true` for a run of an agent below a call, which inherits.
@@ -144,6 +146,11 @@ impl RunAdditions {
     /// Sets the tools of the run, in place of the agent's.
     pub(crate) fn replace_tools(&mut self, tools: Registry) {
         self.replaced_tools = Some(tools);
+    }
+
+    /// Sets the skills of the run of `agent`, in place of the agent's. The run has [replaced tools](Self::replace_tools), too.
+    pub(crate) fn replace_skills(&mut self, agent: &Agent, skills: Option<AgentSkills>) {
+        self.replaced_framework = Some(agent.0.tools.framework.with_skills(skills));
     }
 
     /// Adds an instruction after the agent's.

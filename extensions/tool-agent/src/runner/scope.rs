@@ -12,7 +12,7 @@ use super::{
     flow::Interruption, handle::Inbox, member::Member, parent_run::ParentRun, run_options::RunAdditions,
     session_writer::SessionWriter,
 };
-use crate::{Agent, agent::ListingError, event_stream::Emitter, hook::SharedAgentHook};
+use crate::{Agent, agent::ListingError, event_stream::Emitter, hook::SharedAgentHook, skills::AgentSkills};
 
 /// The agent of a run, its context, the messages that it receives, and the events that it emits.
 pub(super) struct RunScope {
@@ -89,11 +89,11 @@ impl RunScope {
         run: &RunContext,
     ) -> Result<(Executor, Vec<RunDiagnostic>), ListingError> {
         let (tools, additions) = (&agent.0.tools, &self.additions);
-        // An agent that has control after a transfer keeps its tools; the members of a group have no such agents.
-        let has_replaced = agent.name() == self.root.name() || self.root.model().is_none();
-        let replaced = additions.replaced_tools.as_ref().filter(|_| has_replaced);
+        let replaced = additions.replaced_tools.as_ref().filter(|_| self.has_replaced_tools(agent));
         let (executor, mut diagnostics) = match (replaced, &additions.tools) {
-            (Some(replaced), _) => tools.executor_of(run, replaced.clone())?,
+            (Some(replaced), _) => {
+                tools.executor_of(run, replaced.clone(), additions.replaced_framework.as_ref())?
+            }
             (None, Some(of_run)) => tools.executor_with(run, of_run).await?,
             (None, None) => tools.executor(run).await?,
         };
@@ -103,6 +103,19 @@ impl RunScope {
         let executor = additions.with_settings(run, executor).map_err(ListingError::Executor)?;
         diagnostics.extend_from_slice(executor.diagnostics());
         Ok((executor, diagnostics))
+    }
+
+    /// Returns the skills of the active agent: those of the run, where they replace the agent's.
+    pub(super) fn skills(&self) -> Option<&AgentSkills> {
+        let replaced =
+            self.additions.replaced_framework.as_ref().filter(|_| self.has_replaced_tools(&self.agent));
+        replaced.unwrap_or(&self.agent.0.tools.framework).skills.as_ref()
+    }
+
+    /// Returns `true` if the tools of the run, if it has some, replace those of `agent`: an agent that has control after a transfer keeps its
+    /// tools, and the members of a group have no such agents.
+    fn has_replaced_tools(&self, agent: &Agent) -> bool {
+        agent.name() == self.root.name() || self.root.model().is_none()
     }
 
     /// Awaits `future`, until the run is cancelled or its time is over.

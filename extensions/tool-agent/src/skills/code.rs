@@ -42,6 +42,11 @@ impl SharedCodeExecutor {
         Self(GuardedArc::new(Arc::new(executor)))
     }
 
+    /// Returns `true` if `has_tool` knows the tool.
+    pub(super) fn has_tool(&self, has_tool: impl Fn(&str) -> bool) -> bool {
+        catch(|| self.0.tool().to_owned()).is_ok_and(|tool| has_tool(&tool))
+    }
+
     /// Returns the name of the tool, if the executor runs the script.
     pub(super) fn tool_for(&self, path: &str) -> Option<String> {
         catch(|| self.0.runs(path).then(|| self.0.tool().to_owned())).ok().flatten()

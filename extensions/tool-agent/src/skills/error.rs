@@ -45,7 +45,7 @@ impl SkillError {
     }
 
     /// Returns the error of a call. A model reads what is wrong with its arguments, and of a failed store only that it failed.
-    pub(super) fn into_tool_error(self) -> ToolError {
+    pub(crate) fn into_tool_error(self) -> ToolError {
         match self {
             Self::Failed { .. } => ToolError::new(ErrorKind::Unavailable, self.to_string())
                 .with_feedback("The skills are not available at present."),

@@ -140,6 +140,12 @@ impl AgentSkills {
         run.set(value_key(run, "skills"), self.clone());
     }
 
+    /// Returns the same skills for an agent with other tools: scripts run by those of which `has_tool` knows the name.
+    pub(crate) fn for_tools(mut self, has_tool: impl Fn(&str) -> bool) -> Self {
+        self.0.code.retain(|executor| executor.has_tool(&has_tool));
+        self
+    }
+
     /// Returns the tools.
     pub(crate) fn tools(&self) -> Result<Registry, BuildError> {
         Registry::builder().toolset(SkillTools(self.0.clone())).build()

@@ -8,8 +8,9 @@ use super::{
     DynamicAgentTool,
     boundary::Boundary,
     fields::{Fields, RequestField},
+    skill_boundary::SkillBoundary,
 };
-use crate::{Agent, AgentError, agent_tool::AgentToolSettings};
+use crate::{Agent, AgentError, agent_tool::AgentToolSettings, skills::AgentSkills};
 
 /// The default name of the tool.
 const NAME: &str = "dynamic_agent";
@@ -24,6 +25,7 @@ pub struct DynamicAgentBuilder {
     name: String,
     description: String,
     boundary: Boundary,
+    skills: SkillBoundary,
     fields: Fields,
 }
 
@@ -34,6 +36,7 @@ impl DynamicAgentBuilder {
             name: NAME.to_owned(),
             description: DESCRIPTION.to_owned(),
             boundary: Boundary::default(),
+            skills: SkillBoundary::default(),
             fields: Fields::default(),
         }
     }
@@ -68,8 +71,20 @@ impl DynamicAgentBuilder {
         self
     }
 
-    /// Removes a field from the arguments; a model that sends it all the same changes nothing. `request` stays. Default: all
-    /// fields are offered.
+    /// Sets the skills that an agent may have, in place of those of the run of the call. An agent has them all, unless the model
+    /// [may choose](RequestField::Skills).
+    pub fn skill_boundary(mut self, skills: AgentSkills) -> Self {
+        self.skills = SkillBoundary::Fixed(skills);
+        self
+    }
+
+    /// Offers a field of the arguments. Default: all fields but [`RequestField::Skills`].
+    pub fn show(mut self, field: RequestField) -> Self {
+        self.fields.show(field);
+        self
+    }
+
+    /// Removes a field from the arguments; a model that sends it all the same changes nothing. `request` stays.
     pub fn hide(mut self, field: RequestField) -> Self {
         self.fields.hide(field);
         self
@@ -87,14 +102,20 @@ impl DynamicAgentBuilder {
     ///
     /// Returns an error if the name is no name of a tool.
     pub fn build(self) -> Result<DynamicAgentTool, AgentError> {
-        let Self { template, name, description, boundary, fields } = self;
+        let Self { template, name, description, boundary, skills, fields } = self;
         let invalid = |message| AgentError::InvalidTool { message };
         let name = ToolName::new(name).map_err(|error| invalid(error.to_string()))?;
         let names = boundary.names(name.as_str());
         let schema =
             InputSchema::new(fields.schema(names.as_deref())).map_err(|error| invalid(error.to_string()))?;
         let definition = ToolDefinition::new(name, description, schema);
-        Ok(DynamicAgentTool { definition, settings: AgentToolSettings::new(template), boundary, fields })
+        Ok(DynamicAgentTool {
+            definition,
+            settings: AgentToolSettings::new(template),
+            boundary,
+            skills,
+            fields,
+        })
     }
 }
 

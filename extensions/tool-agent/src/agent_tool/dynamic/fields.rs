@@ -1,6 +1,6 @@
 //! The arguments of a dynamic agent: which are offered, and how they are described.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
@@ -18,12 +18,15 @@ pub enum RequestField {
     Instruction,
     /// The names of the tools that the agent has.
     Tools,
+    /// The names of the skills that the agent has. Offered only if the program [shows](crate::DynamicAgentBuilder::show) it.
+    Skills,
 }
 
 /// The fields that are offered, and their descriptions.
 #[derive(Debug, Clone)]
 pub(super) struct Fields {
-    offered: BTreeMap<RequestField, String>,
+    offered: BTreeSet<RequestField>,
+    descriptions: BTreeMap<RequestField, String>,
 }
 
 /// The arguments of a call.
@@ -35,6 +38,9 @@ pub(super) struct DynamicRequest {
     /// The names of the tools; `None` for all.
     #[serde(default)]
     pub(super) tools: Option<Vec<String>>,
+    /// The names of the skills; `None` for all.
+    #[serde(default)]
+    pub(super) skills: Option<Vec<String>>,
 }
 
 impl RequestField {
@@ -43,6 +49,7 @@ impl RequestField {
             Self::Request => "request",
             Self::Instruction => "instruction",
             Self::Tools => "tools",
+            Self::Skills => "skills",
         }
     }
 
@@ -55,14 +62,17 @@ impl RequestField {
             Self::Tools => {
                 "The names of the tools that the agent has, of those that you have. Default: all. `[]`: none."
             }
+            Self::Skills => {
+                "The names of the skills that the agent has, of those that you have. Default: all. `[]`: none."
+            }
         }
     }
 }
 
 impl Default for Fields {
     fn default() -> Self {
-        let all = [RequestField::Request, RequestField::Instruction, RequestField::Tools];
-        Self { offered: all.map(|field| (field, field.default_description().to_owned())).into() }
+        let offered = [RequestField::Request, RequestField::Instruction, RequestField::Tools].into();
+        Self { offered, descriptions: BTreeMap::new() }
     }
 }
 
@@ -73,26 +83,33 @@ impl Fields {
         }
     }
 
+    pub(super) fn show(&mut self, field: RequestField) {
+        self.offered.insert(field);
+    }
+
     pub(super) fn describe(&mut self, field: RequestField, description: String) {
-        // A hidden field stays hidden.
-        if let Some(current) = self.offered.get_mut(&field) {
-            *current = description;
-        }
+        self.descriptions.insert(field, description);
+    }
+
+    pub(super) fn offers(&self, field: RequestField) -> bool {
+        self.offered.contains(&field)
     }
 
     /// Returns the schema of the arguments; `names` are those of the tools, if they are listed.
     pub(super) fn schema(&self, names: Option<&[String]>) -> Value {
-        let property = |(field, description): (&RequestField, &String)| {
+        let property = |field: &RequestField| {
             let mut schema = match field {
                 // Not blank.
                 RequestField::Request => json!({ "type": "string", "pattern": "\\S" }),
                 RequestField::Instruction => json!({ "type": "string" }),
+                RequestField::Skills => json!({ "type": "array", "items": { "type": "string" } }),
                 RequestField::Tools => match names {
                     Some(names) => json!({ "type": "array", "items": { "type": "string", "enum": names } }),
                     None => json!({ "type": "array", "items": { "type": "string" } }),
                 },
             };
-            schema["description"] = Value::from(description.as_str());
+            let description = self.descriptions.get(field).map(String::as_str);
+            schema["description"] = Value::from(description.unwrap_or(field.default_description()));
             (field.name().to_owned(), schema)
         };
         let properties: Map<_, _> = self.offered.iter().map(property).collect();
@@ -104,7 +121,7 @@ impl Fields {
     pub(super) fn read(&self, canonical: &str) -> Result<DynamicRequest, ToolError> {
         let invalid = |error: serde_json::Error| ToolError::bad_parameter(error.to_string());
         let mut arguments: Map<String, Value> = serde_json::from_str(canonical).map_err(invalid)?;
-        arguments.retain(|name, _| self.offered.keys().any(|field| field.name() == name));
+        arguments.retain(|name, _| self.offered.iter().any(|field| field.name() == name));
         serde_json::from_value(Value::Object(arguments)).map_err(invalid)
     }
 }

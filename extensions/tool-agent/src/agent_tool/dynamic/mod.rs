@@ -3,6 +3,7 @@
 mod boundary;
 mod builder;
 mod fields;
+mod skill_boundary;
 
 use std::{borrow::Cow, fmt};
 
@@ -11,10 +12,10 @@ use tool_runtime::{
     executor::CallGuards, schema::Arguments,
 };
 
-use self::{boundary::Boundary, fields::Fields};
+use self::{boundary::Boundary, fields::Fields, skill_boundary::SkillBoundary};
 pub use self::{builder::DynamicAgentBuilder, fields::RequestField};
 use super::{AgentToolSettings, child_call::ChildCall};
-use crate::{Agent, runner::RunAdditions};
+use crate::{Agent, runner::RunAdditions, skills::SkillSelection};
 
 /// A tool by which a model starts an agent for one request, and chooses its instruction and its tools inside a boundary.
 ///
@@ -22,6 +23,11 @@ use crate::{Agent, runner::RunAdditions};
 /// and `tools`: all tools inside the boundary if it is omitted, none for an empty list, or exactly those that are named.
 /// Unknown names are left out, with a warning in front of the result; if no name is known, the result is an error that lists
 /// the tools.
+///
+/// If the program [shows the field](DynamicAgentBuilder::show), the model chooses skills, too, by `skills`: of those that the agent of the call has, all if
+/// it is omitted, none for an empty list, or exactly those that are named. An unknown name is an error that lists the skills. A skill with scripts that no
+/// tool of the agent runs has a warning in front of the result. The `allowed-tools` of a skill narrow the tools of the agent and never widen them, and
+/// the skills that are active in the run of the call still narrow its calls. Skills of the template are replaced.
 ///
 /// The boundary is by default the tools that the run of the call has, as its model sees them: without this tool,
 /// `transfer_to_agent` and external tools. The program may [set another](DynamicAgentBuilder::boundary).
@@ -68,6 +74,7 @@ pub struct DynamicAgentTool {
     definition: ToolDefinition,
     settings: AgentToolSettings,
     boundary: Boundary,
+    skills: SkillBoundary,
     fields: Fields,
 }
 
@@ -82,24 +89,32 @@ impl DynamicAgentTool {
         let request = self.fields.read(&self.definition.canonical(arguments)?.into_text())?;
         let offered = self.boundary.tools(cx).await?;
         let selection = boundary::select(&offered, request.tools.as_deref())?;
+        let run = cx.run().map(AsRef::as_ref);
+        let skills = self.skills.select(&self.fields, &request, run, &selection.tools).await?;
         let mut additions = RunAdditions::below_call(cx.get::<CallGuards>().cloned());
         additions.replace_tools(selection.tools);
+        let mut warnings: Vec<_> = selection.warning.into_iter().collect();
+        if let Some(SkillSelection { skills, warnings: of_skills }) = skills {
+            let has_none = request.skills.as_ref().is_some_and(Vec::is_empty);
+            additions.replace_skills(self.settings.runner.agent(), (!has_none).then_some(skills));
+            warnings.extend(of_skills.into_iter().map(|warning| format!("Warning: {warning}")));
+        }
         if let Some(instruction) = request.instruction.filter(|it| !it.trim().is_empty()) {
             additions.add_instruction(instruction);
         }
         let child = ChildCall::begin_with(&self.settings, cx, additions, request.request)?;
         let output = child.result().await?;
-        Ok(match selection.warning {
-            // A run that waits has no result yet.
-            Some(warning) if output.operation_id().is_none() => with_warning(output, warning),
-            _ => output,
+        // A run that waits has no result yet.
+        Ok(match warnings.is_empty() || output.operation_id().is_some() {
+            true => output,
+            false => with_warnings(output, warnings),
         })
     }
 }
 
-/// Returns the result of a run with a warning in front of it.
-fn with_warning(mut output: ToolOutput, warning: String) -> ToolOutput {
-    let mut content = vec![Content::text(warning)];
+/// Returns the result of a run with warnings in front of it.
+fn with_warnings(mut output: ToolOutput, warnings: Vec<String>) -> ToolOutput {
+    let mut content: Vec<_> = warnings.into_iter().map(Content::text).collect();
     content.extend(match output.content() {
         Cow::Borrowed(blocks) => blocks.to_vec(),
         Cow::Owned(blocks) => blocks,

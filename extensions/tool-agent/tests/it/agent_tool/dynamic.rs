@@ -1,6 +1,7 @@
 //! Agents whose tools and instruction a model chooses, inside a boundary.
 
 mod hostile;
+mod skills;
 mod waiting;
 
 use serde_json::{Map, Value};
