@@ -136,7 +136,7 @@ pub use self::model::HttpModel;
 pub use self::{
     agent::{
         Agent, AgentBuilder, AgentError, AgentPart, AgentTools, Compaction, Conversation, GroupBuilder,
-        InputDecision, Limit, Limits, Price, QueueMode,
+        InputDecision, Limit, Limits, MessageFilter, Price, QueueMode,
     },
     agent_tool::{
         AgentTool, ChildState, DynamicAgentBuilder, DynamicAgentTool, HistoryScope, RequestField,

@@ -8,7 +8,7 @@ use tool_runtime::{RunContext, ToolError, dialect::Thinking, schemars::JsonSchem
 
 use super::{
     Agent, AgentError, AgentKind, AgentPart, AgentSettings, AgentTools, Compaction, InputDecision,
-    Instruction, Limits, Price, QueueMode, sub_agents::check_sub_agents,
+    Instruction, Limits, MessageFilter, Price, QueueMode, sub_agents::check_sub_agents,
 };
 use crate::{
     AgentKnowledge, Message, NativeTool,
@@ -53,6 +53,7 @@ impl AgentSettings {
             branch_state: Vec::new(),
             sub_agents: Vec::new(),
             keeps_control: true,
+            message_filter: MessageFilter::all(),
             awaits_user_reply: false,
         }
     }
@@ -352,6 +353,12 @@ impl AgentBuilder {
     /// message after it goes to the agent that would have had it. Default: `false`. A run below a call has no next message, and does not offer it.
     pub fn await_user_reply(mut self, awaits: bool) -> Self {
         self.settings.awaits_user_reply = awaits;
+        self
+    }
+
+    /// Sets the messages of the conversation that the model receives. Default: all.
+    pub fn message_filter(mut self, filter: MessageFilter) -> Self {
+        self.settings.message_filter = filter;
         self
     }
 

@@ -8,6 +8,7 @@ mod framework;
 mod input_check;
 mod kind;
 mod limits;
+mod message_filter;
 mod part;
 mod price;
 mod sub_agents;
@@ -25,6 +26,7 @@ pub use self::{
     input_check::InputDecision,
     kind::GroupBuilder,
     limits::{Limit, Limits},
+    message_filter::MessageFilter,
     part::AgentPart,
     price::Price,
     tools::AgentTools,
@@ -103,6 +105,7 @@ pub(crate) struct AgentSettings {
     pub(crate) sub_agents: Vec<Agent>,
     pub(crate) keeps_control: bool,
     pub(crate) awaits_user_reply: bool,
+    pub(crate) message_filter: MessageFilter,
 }
 
 /// The number of queued messages that a run takes at once.

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use tool_runtime::RunContext;
 
 use super::{RunUsage, usage_ledger::LedgerEntry};
-use crate::{Message, Part, Role};
+use crate::{Agent, Message, Part, Role};
 
 /// The message that follows the answer of the same agent, since a request does not end with a message of the model.
 pub(super) const CONTINUE_MESSAGE: &str = "Continue.";
@@ -31,6 +31,8 @@ pub(super) struct EntryOrigin {
 pub(super) struct MemberView {
     /// The messages of other agents in order, each with the message in its place: a message keeps its form for a provider.
     quoted: Vec<(Message, Message)>,
+    /// The first message of the run, for a filter.
+    start: Option<Message>,
 }
 
 impl Member {
@@ -41,9 +43,28 @@ impl Member {
 }
 
 impl MemberView {
+    /// Returns those of `messages` that the model of `agent` receives.
+    pub(super) fn request_messages(&mut self, agent: &Agent, messages: &[Message]) -> Vec<Message> {
+        let filter = &agent.0.message_filter;
+        match filter.is_all() {
+            true => self.messages(agent.name(), messages),
+            false => {
+                let mut shown = filter.filtered_messages(agent.name(), messages, &mut self.start);
+                let is_own_answer = |message: &Message| {
+                    message.role() == Role::Assistant
+                        && message.agent().is_none_or(|author| author == agent.name())
+                };
+                if shown.last().is_some_and(is_own_answer) {
+                    shown.push(Message::user(CONTINUE_MESSAGE));
+                }
+                self.messages(agent.name(), &shown)
+            }
+        }
+    }
+
     /// Returns `messages` with those of other agents as messages of the user: the model of `agent` made none of their calls, and may not
     /// have their tools.
-    pub(super) fn messages(&mut self, agent: &str, messages: &[Message]) -> Vec<Message> {
+    fn messages(&mut self, agent: &str, messages: &[Message]) -> Vec<Message> {
         let is_own = |message: &Message| message.agent().is_none_or(|author| author == agent);
         let mut number = 0;
         let shown = messages.iter().map(|message| {

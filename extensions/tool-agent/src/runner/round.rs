@@ -104,7 +104,7 @@ pub(super) fn step_with(run: &mut ActiveRun, instruction: Arc<str>, executor: &E
     let agent = &scope.agent.0;
     let request = Request {
         instruction,
-        messages: view.messages(&agent.name, &conversation.model_messages),
+        messages: view.request_messages(&scope.agent, &conversation.model_messages),
         tools: executor.tools().clone(),
         tool_choice: tool_choice.clone(),
         output: None,

@@ -1,6 +1,7 @@
 //! Agents of several agents: in sequence, in parallel, and in loops.
 
 mod loops;
+mod message_filter;
 mod parallel;
 mod random;
 mod results;

@@ -1,0 +1,58 @@
+//! The messages of a conversation that the model of an agent receives.
+
+use tool_agent::MessageFilter;
+use tool_runtime::RunContext;
+
+use super::*;
+
+fn texts(model: &ScriptedModel, request: usize) -> Vec<String> {
+    model.requests()[request].messages.iter().map(|message| message.text()).collect()
+}
+
+// Q20
+#[tokio::test]
+async fn an_agent_with_a_filter_by_author_sees_the_user_itself_and_those_agents() {
+    let (judge, model) = builder("judge", [product(), Reply::text("Yes."), Reply::text("Still yes.")]);
+    let judge = judge.message_filter(MessageFilter::all().only_agents(["buyer"])).build().unwrap();
+    let lawyer = agent("lawyer", [product(), Reply::text("No."), Reply::text("Never.")]);
+    let buyer = agent("buyer", [Reply::text("I want it."), Reply::text("I still want it.")]);
+    let court = Agent::sequence("court", [lawyer, buyer, judge]).build().unwrap();
+    let runner = Runner::new(court);
+    let run = || RunContext::new().with_session("s");
+    runner.run_with(run(), "Decide.").answer().await.unwrap();
+    assert_eq!(texts(&model, 0), ["Decide.", "[buyer] said:\nI want it."]);
+    // Its own calls and their results.
+    assert_eq!(texts(&model, 1).len(), 4);
+    runner.run_with(run(), "Again.").answer().await.unwrap();
+    let expected =
+        ["Decide.", "[buyer] said:\nI want it.", "", "", "Yes.", "Again.", "[buyer] said:\nI still want it."];
+    assert_eq!(texts(&model, 2), expected);
+    // The conversation is stored whole.
+    assert_eq!(runner.history(&run()).await.len(), 12);
+}
+
+// Q20
+#[tokio::test]
+async fn an_agent_with_a_filter_by_run_sees_no_message_of_an_earlier_one() {
+    let (clerk, model) = builder("clerk", [Reply::text("One."), product(), Reply::text("Two.")]);
+    let clerk = clerk.message_filter(MessageFilter::all().only_this_run()).build().unwrap();
+    let runner = Runner::new(clerk);
+    let run = || RunContext::new().with_session("s");
+    runner.run_with(run(), "First.").answer().await.unwrap();
+    runner.run_with(run(), "Second.").answer().await.unwrap();
+    assert_eq!(texts(&model, 1), ["Second."]);
+    // What the run added itself remains, in pairs of calls and results.
+    assert_eq!(texts(&model, 2), ["Second.", "", ""]);
+    assert_eq!(runner.history(&run()).await.len(), 6);
+}
+
+// Q20
+#[tokio::test]
+async fn a_request_does_not_end_with_an_answer_of_its_agent_if_those_of_others_are_hidden() {
+    let (writer, model) = builder("writer", [Reply::text("Draft."), Reply::text("Second draft.")]);
+    let writer = writer.message_filter(MessageFilter::all().only_agents([""; 0])).build().unwrap();
+    let critic = agent("critic", [Reply::text("Shorter."), exit()]);
+    let review = Agent::repeat("review", [writer, critic], 5).build().unwrap();
+    Runner::new(review).run("Write.").end().await;
+    assert_eq!(texts(&model, 1), ["Write.", "Draft.", "Continue."]);
+}
