@@ -30,19 +30,24 @@ pub fn model(script: impl IntoIterator<Item = Reply>) -> anyhow::Result<SharedMo
 ///
 /// Returns an error if the output cannot be written, or if the run ends without an answer.
 pub async fn show(mut events: AgentStream) -> anyhow::Result<End> {
+    let mut is_in_line = false;
     while let Some(event) = events.next().await {
+        if is_in_line && !matches!(event.kind, AgentEventKind::Text { .. } | AgentEventKind::Usage { .. }) {
+            println!();
+            is_in_line = false;
+        }
         show_child(&event.kind);
         match event.kind {
-            AgentEventKind::Text { delta } => print!("{}", Escape::LINES.text(&delta)),
+            AgentEventKind::Text { delta } => {
+                print!("{}", Escape::LINES.text(&delta));
+                is_in_line = true;
+            }
             AgentEventKind::Tool { event } => show_call(&event.kind),
             AgentEventKind::Transferred { to } => {
                 println!("[{} transfers to {}]", Escape::LINE.text(&event.agent), Escape::LINE.text(&to));
             }
             AgentEventKind::Notice { text } => println!("[{}]", Escape::LINES.text(&text)),
             AgentEventKind::Ended { end } => {
-                if !end.text.is_empty() {
-                    println!();
-                }
                 anyhow::ensure!(end.reason.is_success() || !end.open.is_empty(), "{}", end.reason);
                 return Ok(end);
             }

@@ -6,8 +6,20 @@ use tokio::{io::AsyncWriteExt as _, process::Command};
 
 /// Compares the output of a program with its transcript.
 async fn check(program: &str, variables: &[(&str, &str)], input: &str) {
+    let output = output_of(program, &[], variables, input).await;
+    let name = Path::new(program).file_stem().unwrap().to_str().unwrap();
+    compare(name, &output);
+}
+
+/// Returns the output of a program that succeeds.
+pub(crate) async fn output_of(
+    program: &str,
+    arguments: &[&str],
+    variables: &[(&str, &str)],
+    input: &str,
+) -> String {
     let mut command = Command::new(program);
-    command.env_remove("MODEL").envs(variables.iter().copied()).kill_on_drop(true);
+    command.env_remove("MODEL").args(arguments).envs(variables.iter().copied()).kill_on_drop(true);
     command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
     let mut child = command.spawn().unwrap();
     // A program that does not read its input may have ended.
@@ -16,11 +28,14 @@ async fn check(program: &str, variables: &[(&str, &str)], input: &str) {
     drop(stdin);
     let output = child.wait_with_output().await.unwrap();
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
-    let output = String::from_utf8(output.stdout).unwrap();
-    let name = Path::new(program).file_stem().unwrap().to_str().unwrap();
+    String::from_utf8(output.stdout).unwrap()
+}
+
+/// Compares a text with the transcript of this name.
+pub(crate) fn compare(name: &str, output: &str) {
     let path = format!("{}/tests/it/transcripts/{name}.txt", env!("CARGO_MANIFEST_DIR"));
     if env::var_os("UPDATE").is_some() {
-        fs::write(&path, &output).unwrap();
+        fs::write(&path, output).unwrap();
     }
     assert_eq!(output, fs::read_to_string(&path).unwrap_or_default(), "{path}");
 }
