@@ -2,16 +2,19 @@
 //!
 //! ```sh
 //! cargo bench -p tool-agent --bench rounds -- --instructions
+//! cargo bench -p tool-agent --bench rounds -- --children
 //! cargo bench -p tool-agent --bench rounds -- --load        # or with a smaller number of runs behind it
 //! ```
 //!
-//! Both talk to a local server in another process (`server.rs`), which asks for three calls of two integers in each of
-//! 20 rounds and answers then. `--instructions` counts those of the client by `callgrind`: with the loop of `examples/agent`
-//! (`by_hand.rs`), with a `Runner` without sessions, and with one whose sessions are in memory, in SQLite and in Postgres. `--load` makes 1,000 runs at once, which needs as
-//! many open files (`ulimit -n`): without a store, and each in a session of its own in memory, SQLite and Postgres, with tools that only
-//! read and with tools that have effects. Postgres is the server that the tests find.
+//! Without an option, it prints the first two, which need `valgrind`. `--instructions` and `--load` talk to a local server in another process
+//! (`server.rs`), which asks for three calls of two integers in each of 20 rounds and answers then. `--instructions` counts those of the client
+//! by `callgrind`: with the loop of `examples/agent` (`by_hand.rs`), with a `Runner` without sessions, and with one whose sessions are in memory,
+//! in SQLite and in Postgres. `--children` prints the instructions and the memory of runs below calls, each beside its bar (`children.rs`).
+//! `--load` makes 1,000 runs at once, which needs as many open files (`ulimit -n`): without a store, and each in a session of its own in memory,
+//! SQLite and Postgres, with tools that only read and with tools that have effects. Postgres is the server that the tests find.
 
 mod by_hand;
+mod children;
 mod load;
 mod server;
 mod stores;
@@ -59,11 +62,15 @@ fn main() -> Outcome<()> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     match words[..] {
         ["serve"] => runtime.block_on(server::serve()),
+        ["client", "children", side, calls] => runtime.block_on(children::client(side, calls.parse()?)),
+        ["peak", side] => runtime.block_on(children::print_peak(side)),
         ["client", side, url, runs] => runtime.block_on(client(side, url, runs.parse()?)),
         ["load", url, store, tool, runs] => runtime.block_on(load::load(url, store, tool, runs.parse()?)),
         ["--load"] => load::print_loads(load::RUNS),
         ["--load", runs] => load::print_loads(runs.parse()?),
-        _ => instructions(),
+        ["--instructions"] => instructions(),
+        ["--children"] => children::print_figures(),
+        _ => instructions().and_then(|()| children::print_figures()),
     }
 }
 
