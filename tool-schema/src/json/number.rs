@@ -118,14 +118,11 @@ fn is_rounded(number: &str, float: f64) -> bool {
     float.fract() == 0.0 && float != 0.0 && number.contains(['.', 'e', 'E']) && has_fraction(number)
 }
 
-/// Returns `true` if a number is not an integer, exactly.
+/// Returns `true` if a number other than zero, in the range of floats, is not an integer, exactly.
 fn has_fraction(number: &str) -> bool {
     let NumberParts { whole, fraction, exponent, .. } = NumberParts::of(number);
-    if whole.bytes().chain(fraction.bytes()).all(|digit| digit == b'0') {
-        return false;
-    }
     // An exponent with more digits than an `i64` is outside the range of floats.
-    let Ok(exponent) = exponent.parse::<i64>() else { return exponent.starts_with('-') };
+    let exponent: i64 = exponent.parse().unwrap_or_default();
     let significant = fraction.trim_end_matches('0');
     let zeros = if significant.is_empty() { whole.len() - whole.trim_end_matches('0').len() } else { 0 };
     let last =

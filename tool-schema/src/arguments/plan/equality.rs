@@ -3,6 +3,7 @@
 use std::{
     collections::hash_map::RandomState,
     hash::{BuildHasher, Hash, Hasher},
+    mem,
 };
 
 use serde_json::Value;
@@ -64,16 +65,17 @@ pub(super) fn repeated_items(items: &[Value]) -> Vec<(usize, usize)> {
 /// Returns the same hash for equal values.
 fn hash(value: &Value, state: &RandomState) -> u64 {
     let mut hasher = state.build_hasher();
+    mem::discriminant(value).hash(&mut hasher);
     match value {
-        Value::Null => 0_u8.hash(&mut hasher),
-        Value::Bool(value) => (1_u8, value).hash(&mut hasher),
+        Value::Null => {}
+        Value::Bool(value) => value.hash(&mut hasher),
         Value::Number(number) => match Exact::from(number) {
-            Exact::Integer(integer) => (2_u8, integer).hash(&mut hasher),
-            Exact::Float(float) => (3_u8, float.to_bits()).hash(&mut hasher),
+            Exact::Integer(integer) => integer.hash(&mut hasher),
+            Exact::Float(float) => float.to_bits().hash(&mut hasher),
         },
-        Value::String(text) => (4_u8, text).hash(&mut hasher),
+        Value::String(text) => text.hash(&mut hasher),
         Value::Array(items) => {
-            (5_u8, items.len()).hash(&mut hasher);
+            items.len().hash(&mut hasher);
             items.iter().for_each(|item| hash(item, state).hash(&mut hasher));
         }
         Value::Object(map) => {
@@ -81,7 +83,7 @@ fn hash(value: &Value, state: &RandomState) -> u64 {
             let sum = map.iter().fold(0_u64, |sum, (name, value)| {
                 sum.wrapping_add(state.hash_one((name, hash(value, state))))
             });
-            (6_u8, map.len(), sum).hash(&mut hasher);
+            (map.len(), sum).hash(&mut hasher);
         }
     }
     hasher.finish()

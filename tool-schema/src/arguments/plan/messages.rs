@@ -63,14 +63,13 @@ struct Start(Vec<u8>);
 
 impl io::Write for Start {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        // A character has at most four bytes; one more than shown reveals that the text is longer.
-        let room = (SHOWN + 1) * 4;
+        // A character has at most four bytes. The first ones are a bracket and a quote of one byte, so that the text is longer than
+        // what is shown, and a character that is split is not shown.
+        let room = SHOWN * 4;
         if self.0.len() >= room {
             return Err(io::Error::other("enough"));
         }
-        // Complete writes are kept, so that no character is split, except for very long strings.
-        let fitting = bytes.get(..room * 4).unwrap_or(bytes);
-        self.0.extend_from_slice(fitting);
+        self.0.extend_from_slice(bytes.get(..room).unwrap_or(bytes));
         Ok(bytes.len())
     }
 
@@ -87,7 +86,7 @@ pub fn counted(count: usize, one: &str, many: &str) -> String {
 /// Formats with thousands separators, as in `29,980`.
 pub fn grouped(number: usize) -> String {
     let digits = number.to_string();
-    let mut text = String::with_capacity(digits.len() * 4 / 3);
+    let mut text = String::new();
     for (at, digit) in digits.chars().enumerate() {
         if at > 0 && (digits.len() - at).is_multiple_of(3) {
             text.push(',');
@@ -189,7 +188,6 @@ fn name_in_backticks(name: &str) -> String {
 
 fn push_in_backticks(text: &mut String, name: &str) {
     let (shown, end) = beginning(name, MAX_NAME_CHARS).map_or((name, "`"), |start| (start, "…`"));
-    text.reserve(shown.len() + 4);
     text.push('`');
     text.push_str(shown);
     text.push_str(end);

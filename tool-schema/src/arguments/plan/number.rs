@@ -9,9 +9,6 @@ use serde_json::Number;
 
 use crate::json::{FRACTION_SENTINEL, MAX_SENTINEL, integer_of_float};
 
-/// A float that does not equal an `i128` has a fraction or exceeds this.
-const MAX_INTEGER_FLOAT: f64 = (1_u128 << 126) as f64;
-
 /// A number with exact comparison.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum Exact {
@@ -66,15 +63,11 @@ impl Exact {
 
 fn integer_and_float(integer: i128, float: f64) -> Option<Ordering> {
     if float.is_nan() {
-        None
-    } else if float >= MAX_INTEGER_FLOAT {
-        Some(Ordering::Less)
-    } else if float <= -MAX_INTEGER_FLOAT {
-        Some(Ordering::Greater)
-    } else {
-        // The float has a fraction here, so the two cannot be equal.
-        Some(if integer <= float.floor() as i128 { Ordering::Less } else { Ordering::Greater })
+        return None;
     }
+    // The float has a fraction or exceeds 128 bits, so the two cannot be equal; beyond the range of integers, the conversion
+    // ends at their limit.
+    Some(if integer <= float.floor() as i128 { Ordering::Less } else { Ordering::Greater })
 }
 
 impl From<f64> for Exact {

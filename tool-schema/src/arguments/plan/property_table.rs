@@ -129,9 +129,6 @@ impl Table {
 
     /// Returns `true` if `map` has all required properties.
     pub(super) fn has_required(&self, map: &Map<String, Value>) -> bool {
-        if map.len() < self.required {
-            return false;
-        }
         // Counting the present ones compares names in order, which is cheaper than a look-up of each; names in a map
         // are unique.
         let mut near = 0;
