@@ -325,3 +325,6 @@ impl From<Findings> for Violations {
         Self { first, total: findings.total }
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -96,6 +96,64 @@ fn the_first_twenty_of_many_violations_are_listed_and_all_are_counted() {
     }
 }
 
+#[test]
+fn the_parts_of_a_schema_with_an_identifier_are_named_but_not_those_of_a_schema_within() {
+    let missing = "the property `n`, which is required";
+    let count = json!({ "properties": { "n": { "type": "integer" } }, "required": ["n"] });
+    let with = |schema: &Value, members: Value| {
+        let mut schema = schema.clone();
+        schema.as_object_mut().unwrap().extend(members.as_object().unwrap().clone());
+        schema
+    };
+    let four = json!({ "$schema": "http://json-schema.org/draft-04/schema#", "id": "http://x/a.json#" });
+    for members in
+        [json!({}), json!({ "$id": "http://x/a.json" }), json!({ "$id": "http://x/a.json#" }), four]
+    {
+        let foreign = super::Foreign::instead_of(&[], &with(&count, members.clone())).unwrap();
+        assert_eq!(foreign.violations(&json!({}))[0].expected, format!("{missing} (integer)"), "{members}");
+    }
+    let within =
+        json!({ "$id": "http://x/a.json", "properties": { "a": with(&count, json!({ "$id": "b.json" })) } });
+    let foreign = super::Foreign::instead_of(&[], &within).unwrap();
+    assert_eq!(foreign.violations(&json!({ "a": {} }))[0].expected, missing);
+}
+
+#[test]
+fn each_kind_of_type_and_branch_is_summarised_up_to_three_levels_deep() {
+    let nested = |levels: usize| {
+        (0..levels)
+            .fold(json!({ "type": "string" }), |inner, _| json!({ "oneOf": [inner, { "type": "null" }] }))
+    };
+    for (kind, said) in [
+        (json!({ "enum": ["a", 1] }), " (one of \"a\", 1)"),
+        (json!({ "const": null }), " (null)"),
+        (json!({ "type": ["integer", "string"] }), " (string or integer)"),
+        (
+            json!({ "type": "object", "required": ["a", "b"], "properties": { "a": { "const": 1 } } }),
+            " (object with `a` 1, `b`)",
+        ),
+        (
+            json!({ "type": "object", "required": ["a", "b", "c", "d", "e"] }),
+            " (object with `a`, `b`, `c`, `d`)",
+        ),
+        (json!({ "type": "object" }), " (object)"),
+        (json!({ "$ref": "#/$defs/a~1b%20c" }), " (boolean)"),
+        (json!({ "minimum": 1 }), ""),
+        (nested(1), " (any of: a string; null)"),
+        (nested(2), " (any of: any of: a string; null; null)"),
+        (nested(3), " (any of: any of: any of: anything; null; null)"),
+        (
+            json!({ "anyOf": [{ "type": "number" }, { "type": "number" }, { "type": "array" }] }),
+            " (any of: a number; an array)",
+        ),
+    ] {
+        let schema = json!({ "properties": { "n": kind }, "required": ["n"], "$defs": { "a/b c": { "type": "boolean" } } });
+        let foreign = super::Foreign::instead_of(&[], &schema).unwrap();
+        let violations = foreign.violations(&json!({}));
+        assert_eq!(violations[0].expected, format!("the property `n`, which is required{said}"), "{schema}");
+    }
+}
+
 /// A schema that no plan covers, with `levels` lists and objects.
 fn nested_schema(levels: usize) -> Value {
     let inner = json!({ "pattern": "^(?!x)" });

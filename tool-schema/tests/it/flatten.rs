@@ -327,3 +327,20 @@ fn hand_written_conditions_keep_their_meaning() {
     }
     assert_eq!(self::schema::<ByHand>(), by_hand());
 }
+
+// B18
+#[test]
+fn closed_object_with_flattened_choices_is_closed_by_its_forms_alone() {
+    #[derive(Deserialize, JsonSchema)]
+    #[schemars(deny_unknown_fields)]
+    struct Args {
+        name: u8,
+        #[serde(flatten)]
+        tagged: Tagged,
+    }
+    let schema = schema::<Args>();
+    assert!(schema.get("unevaluatedProperties").is_none() && schema.get("properties").is_none(), "{schema}");
+    let closed = schema["oneOf"].as_array().unwrap();
+    assert!(closed.iter().all(|form| form["additionalProperties"] == false), "{schema}");
+    assert_eq!(forms(&schema["oneOf"]), ["name kind radius | name kind radius", "name kind | name kind"]);
+}

@@ -175,3 +175,46 @@ fn a_text_that_is_no_pointer_resolves_to_nothing() {
         assert_eq!(found.as_deref(), steps, "{pointer:?}");
     }
 }
+
+#[test]
+fn a_pointer_enters_what_may_be_a_list_or_an_object_by_any_of_its_types() {
+    let item = json!({ "type": "object", "properties": { "a": { "type": "integer" } }, "additionalProperties": false });
+    for (kind, pointers) in [
+        (json!("array"), ["at/0", "at/a", ""]),
+        (json!(["null", "array"]), ["at/0", "at/a", ""]),
+        (json!(["array", "object"]), ["at/0", "at/a", "at/c"]),
+        (json!("object"), ["at/0", "at/a", "at/c"]),
+        (json!(["object", "null"]), ["at/0", "at/a", "at/c"]),
+        (json!("string"), ["", "", ""]),
+        (json!(["string", "null"]), ["", "", ""]),
+    ] {
+        let schema = json!({ "type": "object", "properties": { "at": { "type": kind, "items": item } } });
+        let found = ["/at/0", "/at/a", "/at/c"].map(|pointer| places(&schema, pointer).join(" "));
+        assert_eq!(found, pointers, "{kind}");
+    }
+}
+
+#[test]
+fn a_number_is_a_32_bit_float_by_its_marker_or_its_format() {
+    for (kind, is_single, is_double) in [
+        (json!({ "type": "number" }), false, true),
+        (json!({ "type": "number", "format": "double" }), false, true),
+        (json!({ "type": "number", "format": "float" }), true, false),
+        (json!({ "type": ["number", "null"], "format": "float" }), true, false),
+        (json!({ "type": "integer", "format": "float" }), false, false),
+        (json!({ "type": "string", "format": "float" }), false, false),
+        (json!({ "enum": [1, "a"] }), false, true),
+        (json!({ "const": 1 }), false, true),
+        (json!({ "enum": ["a"] }), false, false),
+        (json!({ "const": "a" }), false, false),
+        (json!({ "allOf": [{ "type": "number" }, { "type": "number", "format": "float" }] }), true, false),
+        (json!({ "type": "array", "items": { "type": "number", "format": "float" } }), true, false),
+    ] {
+        let schema = json!({ "type": "object", "properties": { "n": kind } });
+        let schema = InputSchema::own(schema).unwrap();
+        let types = schema.value_types("/n").unwrap();
+        assert_eq!((types.may_be_single(), types.may_be_double()), (is_single, is_double), "{kind}");
+        let has_format = kind.to_string().contains("float");
+        assert_eq!(schema.has_single(), has_format, "{kind}");
+    }
+}

@@ -145,3 +145,49 @@ fn kinds_are_looked_up_in_nested_expressions() {
     assert!(only.pointer.ends_with("/of/1/of/op"), "{only:?}");
     assert_eq!(only.expected, r#"one of "not", "and""#);
 }
+
+#[test]
+fn kind_is_the_property_that_tells_the_most_branches_apart_and_then_the_first_one() {
+    let part = |member: &str, kind: &str| json!({ member: { "const": kind } });
+    let branch = |kinds: &[(&str, &str)], own: &str| {
+        let mut properties = serde_json::Map::new();
+        for (name, kind) in kinds {
+            properties.extend(part(name, kind).as_object().unwrap().clone());
+        }
+        properties.insert(own.to_owned(), json!({ "type": "integer" }));
+        json!({ "type": "object", "properties": properties })
+    };
+    let value = json!({ "a": "x", "b": "r", "n1": "s", "n2": "s", "n3": "s" });
+    // `a` is in two of the branches, `b` in all three, in either order.
+    for order in [[("a", "x"), ("b", "p")], [("b", "p"), ("a", "x")]] {
+        let schema = json!({ "anyOf": [
+            branch(&order, "n1"),
+            branch(&[("a", "y"), ("b", "q")], "n2"),
+            branch(&[("b", "r")], "n3"),
+        ] });
+        assert_eq!(said(&schema, &value), [r#"/n3: an integer, got "s""#]);
+    }
+    // Both are in all branches.
+    for (first, second, expected) in [("a", "b", "n1"), ("b", "a", "n2")] {
+        let kinds = |a: &'static str, b: &'static str| {
+            let kind = |name: &'static str| (name, if name == "a" { a } else { b });
+            [kind(first), kind(second)]
+        };
+        let schema = json!({ "anyOf": [branch(&kinds("x", "p"), "n1"), branch(&kinds("y", "r"), "n2")] });
+        let said = said(&schema, &value);
+        assert!(said.contains(&format!("/{expected}: an integer, got \"s\"")), "{said:?}");
+        assert_eq!(said.len(), 2, "{said:?}");
+    }
+}
+
+#[test]
+fn property_that_only_one_branch_restricts_is_no_kind() {
+    let schema = json!({ "anyOf": [
+        { "type": "object", "properties": { "k": { "const": "a" } }, "required": ["k", "x"] },
+        { "type": "object", "required": ["y"] },
+    ] });
+    assert_eq!(
+        said(&schema, &json!({ "k": "z" })),
+        [r#": any of: an object with `k` "a", `x`; an object with `y`, got {"k":"z"}"#]
+    );
+}

@@ -162,6 +162,58 @@ fn long_list_and_long_object_are_cut_and_measured() {
 }
 
 #[test]
+fn a_value_is_shown_up_to_eighty_characters_of_any_width() {
+    for letter in ["a", "é", "日", "🦀"] {
+        let list = |count: usize| json!([letter.repeat(count)]);
+        let whole = format!(": a string, got [\"{}\"]", letter.repeat(76));
+        check(json!({"type": "string"}), list(76), &[&whole]);
+        for count in [77, 78, 79, 80, 500] {
+            let rest = 78.min(count);
+            let end = if count < 78 { "\"" } else { "" };
+            let cut = format!(": a string, got [\"{}{end}… (1 item)", letter.repeat(rest));
+            check(json!({"type": "string"}), list(count), &[&cut]);
+        }
+        let object = json!({ letter.repeat(40): letter.repeat(40), "b": [letter.repeat(9)] });
+        let start: String = object.to_string().chars().take(80).collect();
+        check(json!({"type": "string"}), object, &[&format!(": a string, got {start}… (2 properties)")]);
+    }
+}
+
+#[test]
+fn an_object_is_described_by_its_first_four_required_properties() {
+    let schema = |names: &[&str]| json!({ "properties": { "a": { "type": "object", "required": names } }, "required": ["a"] });
+    for (names, kind) in [
+        (&["p", "q", "r", "s"][..], "object with `p`, `q`, `r`, `s`"),
+        (&["p", "q", "r", "s", "t"], "object with `p`, `q`, `r`, `s`"),
+        (&["p"], "object with `p`"),
+        (&[], "object"),
+    ] {
+        let expected = format!("/a: the property `a`, which is required ({kind}), got nothing");
+        check(schema(names), json!({}), &[&expected]);
+    }
+}
+
+#[test]
+fn a_list_of_values_ends_where_it_would_be_too_long() {
+    let all = |count: usize, length: usize| -> Vec<String> {
+        (0..count).map(|at| format!("{at:0>length$}")).collect()
+    };
+    let listed = |values: &[String], count: usize| {
+        let shown: Vec<_> = values.iter().take(count).map(|it| format!("{it:?}")).collect();
+        let rest =
+            if values.len() > count { format!(", … ({} in all)", values.len()) } else { String::new() };
+        format!(": one of {}{rest}, got 1", shown.join(", "))
+    };
+    // Each value counts its quotes, a comma and a blank: at most 150 characters.
+    for (count, length, shown) in
+        [(2, 71, 2), (2, 72, 1), (3, 46, 3), (3, 47, 2), (20, 3, 20), (20, 4, 18), (21, 1, 20)]
+    {
+        let values = all(count, length);
+        check(json!({ "enum": values }), json!(1), &[&listed(&values, shown)]);
+    }
+}
+
+#[test]
 fn items_are_named_by_their_index() {
     let schema = json!({"properties": {"a/b": {"items": {"type": "integer"}}}});
     check(
@@ -258,4 +310,36 @@ fn what_is_left_over_is_named() {
         &["/1: a string, got 2"],
     );
     check(json!({"unevaluatedItems": false}), json!([1]), &["/0: no item here, got 1"]);
+}
+
+#[test]
+fn branches_within_branches_are_summarised_three_levels_deep() {
+    let nested = |levels: usize| {
+        (0..levels)
+            .fold(json!({ "type": "string" }), |inner, _| json!({ "anyOf": [inner, { "type": "null" }] }))
+    };
+    let missing =
+        |schema: Value| said(&json!({ "properties": { "a": schema }, "required": ["a"] }), &json!({}));
+    for (levels, kind) in [
+        (0, "string"),
+        (1, "any of: a string; null"),
+        (2, "any of: any of: a string; null; null"),
+        (3, "any of: any of: any of: a string; null; null; null"),
+    ] {
+        assert_eq!(
+            missing(nested(levels)),
+            [format!("/a: the property `a`, which is required ({kind}), got nothing")]
+        );
+    }
+    let of_all = |levels: usize| {
+        (0..levels)
+            .fold(json!({ "type": "string" }), |inner, _| json!({ "allOf": [{ "minLength": 1 }, inner] }))
+    };
+    for (levels, kind) in [(1, " (string)"), (2, " (string)"), (3, " (string)"), (4, "")] {
+        assert_eq!(
+            missing(of_all(levels)),
+            [format!("/a: the property `a`, which is required{kind}, got nothing")],
+            "{levels}"
+        );
+    }
 }

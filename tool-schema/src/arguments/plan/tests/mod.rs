@@ -6,6 +6,7 @@ mod agreement;
 mod branches;
 mod coerce;
 mod corrections;
+mod depth;
 mod disagreements;
 mod drafts;
 mod drawn;

@@ -145,3 +145,17 @@ fn settling_many_branches_within_branches_ends() {
     }
     assert!(!plan(&schema).normalize_value(&mut value).changed);
 }
+
+#[test]
+fn value_of_a_known_property_is_not_normalised_by_the_rule_for_others() {
+    let schema = json!({
+        "properties": {"a": {"type": "number"}, "b": {}},
+        "patternProperties": {"^p": {"type": "number"}, "q$": {"type": "integer"}},
+        "additionalProperties": {"type": "integer"},
+    });
+    check(
+        schema,
+        json!({"a": 1.0, "b": 2.0, "p": 3.0, "other": 4.0, "q": 5.0, "pq": 6.0}),
+        json!({"a": 1.0, "b": 2.0, "p": 3.0, "other": 4, "q": 5, "pq": 6}),
+    );
+}

@@ -92,6 +92,14 @@ fn multiples_are_exact_at_any_size() {
     check(json!({"multipleOf": 1e-300}), [json!(1), json!(3e-300), json!(0.5)], [json!(1.5e-300)]);
     check(json!({"multipleOf": 2.5e20}), [json!(5e20), json!(0)], [json!(1), json!(3e20)]);
     check(json!({"multipleOf": 1e3}), [json!(5000), json!(-3000)], [json!(100), json!(1500)]);
+    check(
+        json!({"multipleOf": u64::MAX}),
+        [json!(0.0)],
+        [json!(1e-19), json!(1e-20), json!(1e-21), json!(1e30)],
+    );
+    check(json!({"multipleOf": 7}), [json!(7e30), json!(1.4e31)], [json!(1e30), json!(1.5e31)]);
+    check(json!({"multipleOf": 1}), [json!(1e30), json!(1.5e31)], [json!(0.5), json!(1e-30)]);
+    check(json!({"multipleOf": 0.25}), [json!(1e30), json!(0.75), json!(-2)], [json!(0.3), json!(1e-20)]);
     check(json!({"multipleOf": 1e308}), [json!(0)], [json!(1e-308), json!(123)]);
 }
 

@@ -197,10 +197,64 @@ fn the_number_of_parts_that_are_read_as_values_is_bounded() {
     let plan =
         plan(&json!({"properties": {"list": {"type": "array", "items": item}, "n": {"type": "integer"}}}));
     let text = |count: usize| format!(r#"{{"list":[{}"a"],"n":true}}"#, r#"{"x":null},"#.repeat(count));
-    assert!(plan.report_from_text(&text(3), false).is_some());
-    assert_eq!(plan.report_from_text(&text(40), false), None);
-    for count in [3, 40] {
+    // The item that is no object and the number after the list are two more.
+    for (count, is_surveyed) in [(3, true), (30, true), (31, true), (32, false), (40, false)] {
+        assert_eq!(plan.report_from_text(&text(count), false).is_some(), is_surveyed, "{count}");
         agree(&plan, &text(count));
+    }
+}
+
+#[test]
+fn a_survey_ends_where_a_report_is_full() {
+    let integers = plan(&json!({ "type": "array", "items": { "type": "integer" } }));
+    for (count, is_surveyed) in [(1, true), (19, true), (20, false), (21, false)] {
+        let text = json!(vec!["a"; count]).to_string();
+        assert_eq!(integers.report_from_text(&text, false).is_some(), is_surveyed, "{count}");
+        agree(&integers, &text);
+    }
+    let required = |count: usize| {
+        let names: Vec<_> = (0..count).map(|at| format!("p{at}")).collect();
+        plan(&json!({ "required": names }))
+    };
+    for (count, is_surveyed) in [(1, true), (19, true), (20, false), (64, false)] {
+        assert_eq!(required(count).report_from_text("{}", true).is_some(), is_surveyed, "{count}");
+        agree(&required(count), "{}");
+    }
+}
+
+#[test]
+fn the_length_of_a_list_and_each_kind_of_item_are_surveyed() {
+    let list = |items: Value| {
+        plan(&json!({
+            "type": "array", "prefixItems": [{ "type": "string" }], "items": items, "minItems": 2, "maxItems": 3,
+        }))
+    };
+    for (items, text, is_surveyed) in [
+        (json!({ "type": "integer" }), r#"[1]"#, false),
+        (json!({ "type": "integer" }), r#"[1,2]"#, true),
+        (json!({ "type": "integer" }), r#"["a","b","c"]"#, true),
+        (json!({ "type": "integer" }), r#"["a","b","c","d"]"#, false),
+        (json!(true), r#"[1,2]"#, true),
+        (json!(true), r#"["a",2]"#, false),
+        (json!(false), r#"[1,2]"#, false),
+    ] {
+        let plan = list(items.clone());
+        assert_eq!(plan.report_from_text(text, false).is_some(), is_surveyed, "{items} {text}");
+        assert_eq!(agree(&plan, text), is_surveyed, "{items} {text}");
+    }
+}
+
+#[test]
+fn a_value_that_other_walks_find_too_deep_is_left_to_them() {
+    let deep =
+        (0..20).fold(json!({ "items": { "$ref": "#/$defs/list" } }), |inner, _| json!({ "allOf": [inner] }));
+    let plan = plan(&json!({ "$ref": "#/$defs/list", "$defs": { "list": deep } }));
+    assert!(plan.deepest < 128, "{}", plan.deepest);
+    let nested = |levels: usize| format!("{}{}", "[".repeat(levels), "]".repeat(levels));
+    for levels in [1, plan.deepest, plan.deepest + 1, 128] {
+        assert_eq!(plan.report_from_text(&nested(levels), false), None);
+        assert_eq!(report(&plan, &nested(levels), false).is_empty(), levels <= plan.deepest, "{levels}");
+        assert!(!plan.is_in_normal_form(&nested(levels)));
     }
 }
 

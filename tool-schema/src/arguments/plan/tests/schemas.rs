@@ -244,3 +244,89 @@ fn very_long_chain_of_references_is_a_problem() {
     let found = Plan::compile(&json!({"$ref": "#/$defs/d0", "$defs": defs})).unwrap_err();
     assert!(found.first().unwrap().message.starts_with("more than 64 schemas"), "{found:?}");
 }
+
+#[test]
+fn a_schema_is_at_most_256_steps_deep() {
+    let nested = |levels: usize| (0..levels).fold(json!(true), |inner, _| json!({ "items": inner }));
+    let of_objects =
+        |levels: usize| (0..levels).fold(json!({}), |inner, _| json!({ "additionalProperties": inner }));
+    for nested in [&nested as &dyn Fn(usize) -> Value, &of_objects] {
+        assert_eq!(problems(&nested(256)), Vec::<String>::new());
+    }
+    let error = problems(&of_objects(257));
+    assert!(matches!(&error[..], [only] if only.ends_with("the schema is nested too deeply")), "{error:?}");
+}
+
+#[test]
+fn a_default_is_filled_in_if_the_decoder_has_it_and_the_schema_is_one_of_a_type() {
+    use crate::{
+        arguments::plan::compile::{Origin, compile},
+        internal_keywords::{FILLS, IGNORES},
+    };
+    let canonical = |origin: Origin, property: &Value, required: &[&str], text: &'static str| {
+        let schema = json!({ "properties": { "a": property }, "required": required, (IGNORES): true });
+        let plan = compile(&schema, origin).unwrap();
+        plan.canonical(text.into()).unwrap().as_str().to_owned()
+    };
+    let filled = json!({ "type": "integer", "default": 7, (FILLS): true });
+    for (origin, property, required, text, expected) in [
+        (Origin::Own, &filled, &[][..], "{}", r#"{"a":7}"#),
+        (Origin::Own, &filled, &[], r#"{"a":1}"#, r#"{"a":1}"#),
+        (Origin::Own, &filled, &[], r#"{"a":null}"#, r#"{"a":7}"#),
+        (Origin::Own, &filled, &["a"], "{}", "{}"),
+        (Origin::Own, &json!({ "type": "integer", "default": 7 }), &[], "{}", "{}"),
+        (Origin::Own, &json!({ "type": "integer", "default": 7, (FILLS): false }), &[], "{}", "{}"),
+        (Origin::Own, &json!({ "type": "integer", "default": "x", (FILLS): true }), &[], "{}", "{}"),
+        (Origin::Own, &json!({ "type": "integer", (FILLS): true }), &[], "{}", "{}"),
+        (Origin::Foreign, &filled, &[], "{}", "{}"),
+        // Ignored properties.
+        (Origin::Own, &filled, &[], r#"{"b":2,"a":1}"#, r#"{"a":1}"#),
+        (Origin::Foreign, &filled, &[], r#"{"b":2,"a":1}"#, r#"{"b":2,"a":1}"#),
+    ] {
+        assert_eq!(canonical(origin, property, required, text), expected, "{origin:?} {property} {text}");
+    }
+}
+
+#[test]
+fn a_schema_of_common_keywords_certainly_compiles() {
+    let names = |count: usize| (0..count).map(|at| format!("p{at}")).collect::<Vec<_>>();
+    for (schema, is_certain) in [
+        (json!({ "required": names(64) }), true),
+        (json!({ "required": names(65) }), false),
+        (json!({ "required": ["a", "a"] }), false),
+        (json!({ "required": [1] }), false),
+        (json!({ "required": "a" }), false),
+        (json!({ "type": ["string", "null"] }), true),
+        (json!({ "type": ["string", "string"] }), false),
+        (json!({ "type": [] }), false),
+        (json!({ "type": "text" }), false),
+        (json!({ "type": 1 }), false),
+        (json!({ "items": { "type": "string" }, "additionalProperties": false }), true),
+        (json!({ "items": { "type": "text" } }), false),
+        (json!({ "additionalProperties": { "type": "text" } }), false),
+        (json!({ "properties": { "a": { "type": "string" }, "b": true } }), true),
+        (json!({ "properties": { "a": { "type": "text" } } }), false),
+        (json!({ "properties": [] }), false),
+        (json!({ "oneOf": [] }), false),
+        (json!({ "enum": [1] }), true),
+        (json!({ "enum": 1 }), false),
+        (
+            json!({ "const": null, "description": "d", "title": "t", "default": 1, "examples": [], "format": "f" }),
+            true,
+        ),
+        (json!({ "minimum": 1, "maximum": 2.5, "exclusiveMinimum": 0, "exclusiveMaximum": 3 }), true),
+        (json!({ "minimum": "1" }), false),
+        (json!({ "exclusiveMaximum": null }), false),
+        (json!({ "minLength": 1, "maxLength": 2, "minItems": 0, "maxItems": 3 }), true),
+        (json!({ "minLength": -1 }), false),
+        (json!({ "maxItems": 1.5 }), false),
+        (json!(true), true),
+        (json!(false), true),
+        (json!(1), false),
+        ((0..16).fold(json!({}), |inner, _| json!({ "items": inner })), true),
+        ((0..17).fold(json!({}), |inner, _| json!({ "items": inner })), false),
+    ] {
+        assert_eq!(Plan::is_certain(&schema), is_certain, "{schema}");
+        assert!(!is_certain || Plan::compile(&schema).is_ok(), "{schema}");
+    }
+}

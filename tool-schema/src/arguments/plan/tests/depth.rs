@@ -1,0 +1,49 @@
+//! The depth of values, and reports of what a type does not read.
+
+use serde::Deserialize;
+use serde_json::{Value, json};
+
+use super::plan;
+use crate::Arguments;
+
+#[test]
+fn value_is_nested_as_deeply_as_a_text_may_be_with_empty_lists_and_objects_counted() {
+    let plan = plan(&json!({}));
+    for empty in [json!([]), json!({})] {
+        let list = |levels: usize| (1..levels).fold(empty.clone(), |inner, _| json!([1, inner]));
+        let object =
+            |levels: usize| (1..levels).fold(empty.clone(), |inner, _| json!({ "a": 1, "b": inner }));
+        for nested in [&list as &dyn Fn(usize) -> Value, &object] {
+            assert!(plan.admits(&nested(1)) && plan.admits(&nested(plan.deepest)), "{empty}");
+            assert!(!plan.admits(&nested(plan.deepest + 1)), "{empty}");
+            assert!(plan.violations(&nested(plan.deepest)).is_empty(), "{empty}");
+            assert_eq!(plan.violations(&nested(plan.deepest + 1)).len(), 1, "{empty}");
+        }
+    }
+}
+
+#[derive(Debug, Deserialize)]
+struct Letters {
+    #[serde(rename = "list")]
+    _list: Vec<Vec<char>>,
+}
+
+#[test]
+fn value_in_a_text_that_was_parsed_is_reported_as_that_text() {
+    let list = json!({ "type": "array", "items": { "type": "string" } });
+    let plan =
+        plan(&json!({ "properties": { "list": { "type": "array", "items": list } }, "required": ["list"] }));
+    let violation = |text: &'static str| {
+        let error = plan.decode::<Letters>(&mut Arguments::from(text).lenient(true)).unwrap_err();
+        let first = error.violations()[0].clone();
+        assert!(first.expected.starts_with("something that can be read ("), "{first:?}");
+        (first.pointer, first.received)
+    };
+    for (text, pointer, received) in [
+        (r#"{"list":[["a","bc"]]}"#, "/list/0/1", r#""bc""#),
+        (r#"{"list":["[\"a\",\"bc\"]"]}"#, "/list/0", r#""[\"a\",\"bc\"]""#),
+        (r#"{"list":"[[\"a\",\"bc\"]]"}"#, "/list", r#""[[\"a\",\"bc\"]]""#),
+    ] {
+        assert_eq!(violation(text), (pointer.to_owned(), received.to_owned()), "{text}");
+    }
+}
