@@ -145,6 +145,11 @@ fn a_long_running_call_has_an_intermediate_result_and_is_answered_by_its_id() {
         assert!(matches!(&pending.operation, Operation::LongRunning(Some(id)) if id == "job-7"));
         assert_eq!(texts(&outcomes), ["started job-7"]);
         executor.assert_told(["started 0", "finished 0"]);
+        assert_eq!(executor.update("0", "half".into()).await.unwrap().text(), "half");
+        for event in executor.events().into_iter().flatten() {
+            let EventKind::Updated { attempt, update } = &event.kind else { panic!("{event:?}") };
+            assert_eq!((*attempt, update.text().as_ref()), (1, "half"));
+        }
         let [OpenCall::LongRunning(call, _)] = &executor.open_calls().await.unwrap()[..] else { panic!() };
         assert_eq!(call.id.to_string(), "0");
         let answer = executor.submit_result("0", Ok("built".into())).await.unwrap();

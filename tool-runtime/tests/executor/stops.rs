@@ -135,6 +135,12 @@ fn tools_prepare_all_calls_of_a_group_before_the_first_body() {
                 1 => assert_eq!(tools.counted.get(), before + 1),
                 _ => assert_eq!((&*told[0], tools.counted.get()), (SKIPPED, before)),
             }
+            // Nothing else is checked after it.
+            let mut batch = calls(&[stop]);
+            batch.push(ToolCall::new("counted", r#"{"x":1}"#));
+            batch.push(ToolCall::new("nothing", "{}"));
+            let outcomes = executor.drive(executor.batch(batch)).await;
+            assert_eq!(texts(&outcomes)[1..], [SKIPPED, SKIPPED]);
         }
     });
 }
@@ -293,4 +299,20 @@ fn calls_after_a_stop_without_a_reason_say_only_that_the_run_was_stopped() {
     let executor = Executor::builder(tools).strategy(ExecutionStrategy::Sequential).build().unwrap();
     let outcomes = super::run(executor.run(calls(&["silent", "slow"])));
     assert_eq!(texts(&outcomes)[1], "Skipped: the run was stopped");
+}
+
+#[test]
+fn a_result_of_a_cancelled_run_needs_no_time_if_there_are_no_hooks() {
+    /// Cancels its run.
+    #[tool(register = false)]
+    fn last(cx: &ToolContext) -> &'static str {
+        cx.run().unwrap().cancellation().cancel();
+        "done"
+    }
+    let executor = super::building(Registry::builder().tool::<last>()).build().unwrap();
+    let mut listener = executor.subscribe();
+    // Without a timer, no grace period could be measured.
+    let outcomes = super::now(executor.batch(calls(&["last", "last"])).with_run(RunContext::new()).run());
+    assert_eq!(texts(&outcomes), ["done", "Cancelled"]);
+    assert_eq!(super::told(&mut listener), ["started 0", "started 1", "finished 0", "finished 1"]);
 }

@@ -9,6 +9,7 @@ use futures_util::{Stream, StreamExt, stream};
 use tokio::sync::mpsc;
 use tool_runtime::{
     RunContext, Tool, ToolCall, ToolDefinition, ToolName,
+    context::Progress,
     definition::{Metadata, Prepared},
     event::EventKind,
     executor::StreamItem,
@@ -208,6 +209,33 @@ fn a_call_whose_start_was_not_delivered_has_no_end_event() {
         drop(stream);
         assert_eq!(told(&mut listener), ["finished a", "finished b"]);
     });
+}
+
+#[test]
+fn a_stream_holds_256_events_unless_another_number_is_set() {
+    /// Reports until its reader is too slow.
+    #[tool(register = false)]
+    fn fill(cx: &ToolContext) -> usize {
+        (0..1000).take_while(|_| cx.progress(Progress::new(1.0)).is_ok()).count()
+    }
+    let held = |buffer: Option<usize>| {
+        let builder = building(Registry::builder().tool::<fill>());
+        let executor = buffer.into_iter().fold(builder, |builder, events| builder.event_buffer(events));
+        let stream = executor.build().unwrap().stream(one("fill", "{}"));
+        let outcomes = crate::run(
+            stream
+                .filter_map(async |item| match item {
+                    StreamItem::Outcomes(outcomes) => {
+                        Some(texts(&outcomes).concat().parse::<usize>().unwrap())
+                    }
+                    StreamItem::Event(_) => None,
+                })
+                .collect::<Vec<_>>(),
+        );
+        outcomes[0]
+    };
+    assert_eq!(held(None), held(Some(256)));
+    assert_eq!((held(Some(255)) + 1, held(Some(257)) - 1), (held(None), held(None)));
 }
 
 #[test]
