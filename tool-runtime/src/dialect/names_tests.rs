@@ -26,6 +26,7 @@ fn a_name_that_is_too_long_keeps_its_beginning_and_gets_a_hash() {
     assert!(SHORT.is_valid(all.wire_name(&one)) && SHORT.is_valid(all.wire_name(&other)));
     assert!(all.wire_name(&one).starts_with("a_server_with_quite_a_long_name__xxxxxxxxxxxxxxxxxxxx_"));
     assert_ne!(all.wire_name(&one), all.wire_name(&other));
+    assert_eq!(all.wire_name(&one), SHORT.rewritten(&format!("{prefix}{one}"), 0));
     // The result does not depend on the run or on other tools.
     assert_eq!(all.wire_name(&one), names(&[&one], prefix, SHORT).wire_name(&one));
 }

@@ -123,3 +123,29 @@ fn references_of_all_of_are_written_out_within_a_budget() {
     // The definition itself counts 2,000 values and some; each reference another 2,000.
     assert!((4..=8).contains(&written), "{written}");
 }
+
+#[test]
+fn references_of_all_of_are_written_out_up_to_ten_thousand_values() {
+    // Each reference counts the values of its target: the object, each of its members, and each item of a list.
+    let written = |names: usize| {
+        let names: Vec<_> = (0..names).map(|at| format!("n{at}")).collect();
+        let large = json!({ "type": "object", "required": names });
+        let user =
+            json!({ "allOf": [{ "$ref": "#/$defs/Large" }, { "type": "object", "description": "Own." }] });
+        let properties: serde_json::Map<_, _> = (0..8).map(|at| (format!("u{at}"), user.clone())).collect();
+        let schema = json!({ "type": "object", "properties": properties, "$defs": { "Large": large } });
+        let schema = tool_runtime::schema::InputSchema::new(schema).unwrap();
+        let definition = tool_runtime::ToolDefinition::new(
+            tool_runtime::ToolName::new("t").unwrap(),
+            "Takes users.",
+            schema,
+        );
+        let registry = Registry::builder().add(ExternalTool::new(definition)).build().unwrap();
+        let bound = Dialect::openai_chat().bind_tools(&registry);
+        bound.definitions_json().matches("\"n7\"").count()
+    };
+    // The definition itself, and five of 2,000 values; four of 2,001.
+    assert_eq!(written(1_997), written(1_998) + 1);
+    assert_eq!(written(1_247), written(1_248) + 1);
+    assert_eq!((written(1_997), written(1_247)), (6, 9));
+}

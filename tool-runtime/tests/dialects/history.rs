@@ -456,3 +456,22 @@ proptest! {
         }
     }
 }
+
+#[test]
+fn wrapped_arguments_go_back_wrapped_whatever_form_they_came_in() {
+    let dialect = Dialect::openai_chat();
+    let circle = json!({ "shape": "circle", "radius": 1.0 });
+    let wrapped = json!({ "arguments": circle });
+    for arguments in [json!(wrapped.to_string()), wrapped.clone()] {
+        let read = read(&dialect, &response(&dialect, "draw", Some(arguments)));
+        assert_eq!(told(&read.calls), [call("call_1", "draw", &circle.to_string())]);
+        let sent = message(&read)["tool_calls"][0]["function"]["arguments"].as_str().unwrap().to_owned();
+        assert_eq!(serde_json::from_str::<Value>(&sent).unwrap(), wrapped);
+    }
+    // Those of other tools, and those that are no object, within.
+    let broken = read(&dialect, &response(&dialect, "draw", Some(json!([1]))));
+    let sent = message(&broken)["tool_calls"][0]["function"]["arguments"].clone();
+    assert_eq!(sent, json!({ "arguments": { "INVALID_JSON": "[1]" } }).to_string());
+    let plain = read(&dialect, &response(&dialect, "add", Some(json!({ "a": 1 }))));
+    assert_eq!(message(&plain)["tool_calls"][0]["function"]["arguments"], json!({ "a": 1 }).to_string());
+}

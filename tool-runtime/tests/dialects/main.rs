@@ -30,6 +30,7 @@ mod pieces;
 mod providers;
 mod recorded;
 mod requests;
+mod responses_items;
 mod rules;
 mod schemas;
 mod stop_reasons;

@@ -82,7 +82,7 @@ impl WireFormat for Mcp {
     }
 
     fn usage(&self, _counted: &ExactValue<'_>) -> Usage {
-        Usage::default()
+        Default::default()
     }
 
     fn instruct(&self, body: &mut Value, text: &str) -> Result<(), DialectError> {

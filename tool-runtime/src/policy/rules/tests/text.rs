@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 use tool_core::{Permission, internals::ExactValue};
 
-use super::{Match, Rounding, Rule, Rules, TextPattern, judged};
+use super::{Match, NumberPattern, Rounding, Rule, Rules, TextPattern, judged};
 
 fn schema() -> Value {
     let inner = json!({ "type": "object", "properties": { "inner": { "type": "string" } } });
@@ -59,5 +59,135 @@ fn a_number_without_a_spelling_fits_stars_alone() {
     }
     for pattern in ["", "1e*", "*9", "1*", "2*", "a*"] {
         assert_eq!(fit(pattern), Match::Unclear, "{pattern}");
+    }
+}
+
+// I25
+#[test]
+fn a_value_is_compared_by_its_own_text() {
+    for (pattern, value, expected) in [
+        ("true", "true", Match::Yes),
+        ("true", "false", Match::No),
+        ("false", "false", Match::Yes),
+        ("false", "true", Match::No),
+        ("f*", "false", Match::Yes),
+        ("f*", "true", Match::No),
+        ("*", "true", Match::Yes),
+        ("", "false", Match::No),
+        ("true", r#""true""#, Match::Yes),
+        ("t*e", r#""tree""#, Match::Yes),
+        ("t*e", r#""trees""#, Match::No),
+        ("1*", "12", Match::Yes),
+        ("1*", "21", Match::No),
+        ("12", "12.0", Match::Yes),
+        ("null", "null", Match::Unclear),
+        ("*", "[]", Match::Unclear),
+        ("*", "{}", Match::Unclear),
+    ] {
+        let value = ExactValue::read(value).unwrap();
+        assert_eq!(
+            TextPattern(pattern.to_owned()).fit(&value, Rounding::default()),
+            expected,
+            "{pattern} {value}"
+        );
+    }
+}
+
+// I25
+#[test]
+fn a_pattern_may_be_the_spelling_of_a_number_or_of_a_boolean() {
+    for (pattern, is_number) in [
+        ("1", true),
+        ("-1", true),
+        ("0", true),
+        ("0.5", true),
+        ("1.0", false),
+        ("01", false),
+        ("1e2", false),
+        ("", false),
+        ("-", false),
+        ("--1", false),
+        ("a", false),
+        ("*", true),
+        ("-*", true),
+        ("1*", true),
+        ("*1", true),
+        ("0*", true),
+        ("0.*", true),
+        ("-0.*5", true),
+        ("00*", false),
+        ("01*", false),
+        (".*", false),
+        ("e*", false),
+        ("--*", false),
+        ("*.", false),
+        ("*e", false),
+        ("*-", false),
+        ("*.5", true),
+        ("*.50", false),
+        ("*50", true),
+        ("1*.5*2", true),
+        ("1.*.5", false),
+        ("*e*e5", false),
+        ("*.5e10", true),
+        ("*e-7", true),
+        ("*E5", false),
+        ("* 1", false),
+        ("a*", false),
+    ] {
+        assert_eq!(TextPattern(pattern.to_owned()).may_be_number(), is_number, "{pattern}");
+    }
+    for (pattern, is_boolean) in [
+        ("true", true),
+        ("false", true),
+        ("*", true),
+        ("*e", true),
+        ("t*", true),
+        ("*lse", true),
+        ("True", false),
+        ("", false),
+        ("n*", false),
+    ] {
+        assert_eq!(TextPattern(pattern.to_owned()).may_be_boolean(), is_boolean, "{pattern}");
+    }
+}
+
+// I25
+#[test]
+fn a_number_pattern_is_refused_if_no_number_satisfies_it() {
+    for (pattern, is_empty) in [
+        ("> 1, < 2", false),
+        (">= 1, <= 1", false),
+        ("> 1, <= 1", true),
+        (">= 1, < 1", true),
+        ("> 1, < 1", true),
+        ("< 1, > 2", true),
+        ("< 2, > 1", false),
+        ("<= 1, >= 1", false),
+        ("<= 1, >= 1.1", true),
+        ("> 1, > 2, < 3", false),
+        ("= 1, >= 1", false),
+        (">= 1, = 1", false),
+        ("= 1, > 1", true),
+        ("> 1, = 1", true),
+        ("1, 1.0", false),
+        ("1, 2", true),
+        ("< 1, <= 0", false),
+    ] {
+        let pattern_of = NumberPattern::new(pattern);
+        assert_eq!(pattern_of.is_err(), is_empty, "{pattern}");
+        let text = pattern_of.map_or_else(|error| error.to_string(), |it| it.to_string());
+        assert_eq!(
+            text,
+            if is_empty { format!("no number satisfies `{pattern}`") } else { pattern.to_owned() }
+        );
+    }
+    for wrong in ["", "> ", "1,", "=> 1", "> 1 2", "!= 1", "> one"] {
+        assert_eq!(
+            NumberPattern::new(wrong).unwrap_err().to_string(),
+            format!(
+                "`{wrong}` is not a number pattern; write a number, or comparisons such as `>= 1, < 100`"
+            )
+        );
     }
 }
