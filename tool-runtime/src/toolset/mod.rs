@@ -85,7 +85,7 @@ pub trait ToolSet: Send + Sync {
     ///
     /// Returns an error if a resource could not be released.
     fn close(&self) -> BoxFuture<'_, Result<(), ToolError>> {
-        Box::pin(std::future::ready(Ok(())))
+        Box::pin(async move { Ok(()) })
     }
 
     /// Returns `true` if the names of the tools already have the toolset's name as a prefix. Default: `false`.

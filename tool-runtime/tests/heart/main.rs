@@ -38,6 +38,7 @@ mod policies;
 mod repair;
 mod reports;
 mod returns;
+mod rule_names;
 mod rules;
 mod schemas;
 mod storable;

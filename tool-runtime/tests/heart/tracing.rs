@@ -207,6 +207,40 @@ fn a_secret_number_is_redacted_by_all_its_digits() {
 
 // W01
 #[test]
+fn each_name_and_value_within_a_secret_is_hidden_in_attributes() {
+    /// Stores keys.
+    #[tool(register = false)]
+    fn keep(cx: &ToolContext, #[arg(secret)] keys: Value, user: Value) {
+        for (name, text) in [
+            ("a", "by inner-name"),
+            ("b", "text-1"),
+            ("c", "text-2"),
+            ("d", "73"),
+            ("e", "ada"),
+            ("f", "keys"),
+            ("g", "nested"),
+        ] {
+            cx.set_attribute(name, text);
+        }
+        drop((keys, user));
+    }
+    let executor = Executor::new(Registry::builder().tool::<keep>().build().unwrap());
+    let arguments = json!({
+        "keys": { "inner-name": ["text-1", { "deep": "text-2" }], "n": 73.0 },
+        "user": { "name": "ada", "keys": { "nested": true } },
+    });
+    let spans = spans(&executor, vec![ToolCall::new("keep", arguments)]);
+    let span = spans.iter().find(|span| span.path.ends_with("/execute_tool")).unwrap();
+    let text = span.fields["tool.attributes"].replace("\\\"", "\"");
+    let set: Value = tool_runtime::serde_json::from_str(&text).unwrap();
+    assert_eq!(
+        set,
+        json!({ "a": "***", "b": "***", "c": "***", "d": "***", "e": "ada", "f": "keys", "g": "***" })
+    ); // W01
+}
+
+// W01
+#[test]
 fn a_body_adds_attributes_to_its_span_without_secrets() {
     let call = ToolCall::new("attributed", json!({ "key": "s3cr3t" }));
     let spans = spans(&Executor::new(tools()), vec![call]);

@@ -9,6 +9,7 @@ mod reserved;
 mod runs;
 mod sets;
 mod shown;
+mod wrapped;
 
 use std::sync::{
     Arc, Mutex,
