@@ -340,3 +340,34 @@ macro_rules! merged_part {
         }
     };
 }
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used, reason = "a test may")]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn merged_items_without_any_content_are_an_empty_output_with_their_other_parts() {
+        let whole = |value: Value, items: Vec<ToolOutput>| {
+            Merged::together(Some(Merged(value.into())), items).unwrap()
+        };
+        let noted = ToolOutput::empty().with_details(json!(1));
+        let empty = whole(Value::Null, vec![ToolOutput::empty(), noted.clone()]);
+        assert_eq!((empty.is_empty(), empty.details()), (true, Some(&json!(1))));
+        let null = whole(Value::Null, vec![ToolOutput::json(&Value::Null).unwrap(), noted.clone()]);
+        assert_eq!((null.structured(), null.details()), (Some(Value::Null), Some(&json!(1))));
+        let one =
+            whole(json!({ "a": 1 }), vec![noted.clone(), ToolOutput::json(&json!({ "a": 1 })).unwrap()]);
+        assert_eq!((one.structured(), one.details()), (Some(json!({ "a": 1 })), Some(&json!(1))));
+        assert!(Merged::together(None, Vec::new()).unwrap().is_empty());
+    }
+
+    #[test]
+    fn details_of_an_error_keep_the_items_before_it() {
+        let items = [ToolOutput::from("a"), ToolOutput::from("b")];
+        let received = |error| with_received_items(error, &items).details().cloned().unwrap();
+        assert_eq!(received(ToolError::failed("x")), output::as_list(&items));
+        let own = received(ToolError::failed("x").with_details(json!(7)));
+        assert_eq!(own, json!({ "received": output::as_list(&items), "details": 7 }));
+    }
+}

@@ -190,7 +190,7 @@ pub trait Tool: Send + Sync {
     /// Returns an error if the request must not be sent without the additions.
     fn on_request(&self, request: ModelRequest) -> BoxFuture<'_, Result<(), ToolError>> {
         let _ = request;
-        Box::pin(std::future::ready(Ok(())))
+        Box::pin(async move { Ok(()) })
     }
 
     /// Prepares and runs a call, for a caller that has no steps in between. The arguments are validated at once; the

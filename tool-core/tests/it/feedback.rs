@@ -45,3 +45,92 @@ fn a_text_has_at_most_8_kib_whatever_came() {
         assert!(text.len() <= 8 * 1024, "{} bytes", text.len());
     }
 }
+
+#[test]
+fn each_kind_has_one_name_and_a_message_that_is_or_is_not_of_the_tool() {
+    use tool_core::ErrorKind;
+    for (name, is_of_tool, is_not_found) in [
+        ("unknown_tool", false, true),
+        ("invalid_arguments", false, false),
+        ("incomplete", false, false),
+        ("denied", false, false),
+        ("approval_required", false, false),
+        ("skipped", false, false),
+        ("unavailable", false, false),
+        ("cancelled", false, false),
+        ("timed_out", false, false),
+        ("panicked", false, false),
+        ("invalid_output", false, false),
+        ("over_budget", false, false),
+        ("stopped", false, false),
+        ("failed", true, false),
+        ("not_found", true, true),
+        ("bad_parameter", true, false),
+        ("not_implemented", true, false),
+        ("conflict", true, false),
+        ("internal", true, false),
+    ] {
+        let kind: ErrorKind = serde_json::from_value(name.into()).unwrap();
+        assert_eq!(
+            (kind.name(), kind.has_message_of_tool(), kind.is_not_found()),
+            (name, is_of_tool, is_not_found)
+        );
+        let error = tool_core::ToolError::new(kind, "why");
+        assert_eq!(error.is_stop(), name == "stopped");
+        // A stored error is the same again.
+        let stored: tool_core::ToolError =
+            serde_json::from_value(serde_json::to_value(&error).unwrap()).unwrap();
+        assert_eq!(
+            (stored.kind(), stored.feedback(), stored.to_string()),
+            (kind, error.feedback(), error.to_string())
+        );
+    }
+}
+
+#[test]
+fn a_stored_error_keeps_at_most_32_sources_and_the_count_of_all_violations() {
+    use tool_core::{ToolError, Violation, Violations};
+
+    #[derive(Debug)]
+    struct Deep(usize);
+    impl std::fmt::Display for Deep {
+        fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+            write!(f, "level {}", self.0)
+        }
+    }
+    impl std::error::Error for Deep {
+        fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
+            (self.0 > 0).then(|| Box::leak(Box::new(Self(self.0 - 1))) as _)
+        }
+    }
+    let stored = |error: &ToolError| -> (serde_json::Value, ToolError) {
+        let written = serde_json::to_value(error).unwrap();
+        (written.clone(), serde_json::from_value(written).unwrap())
+    };
+    for (levels, kept) in [(0, 1), (30, 31), (31, 32), (32, 32), (60, 32)] {
+        let (written, read) = stored(&ToolError::from_source(Deep(levels)));
+        assert_eq!(written["sources"].as_array().unwrap().len(), kept, "{levels}");
+        let chain = std::iter::successors(std::error::Error::source(&read), |error| error.source());
+        let texts: Vec<_> = chain.map(ToString::to_string).collect();
+        assert_eq!(
+            (texts.len(), texts[0].as_str(), read.feedback()),
+            (kept, &*format!("level {levels}"), format!("level {levels}"))
+        );
+        assert_eq!(texts[kept - 1], format!("level {}", levels + 1 - kept));
+    }
+    let one = || vec![Violation::new("/a", "an integer", "x")];
+    for (total, written_total) in [(1, None), (2, Some(2)), (700, Some(700))] {
+        let error = ToolError::invalid_arguments(Violations::new(one(), total), "{}");
+        let (written, read) = stored(&error);
+        assert_eq!(written.get("violationsTotal").and_then(serde_json::Value::as_u64), written_total);
+        assert_eq!((read.report().total(), read.feedback()), (total, error.feedback()));
+    }
+    // Hidden arguments are not stored.
+    let shown = ToolError::invalid_arguments(one(), r#"{"pin":"1"}"#);
+    let (written, read) = stored(&shown.clone().without_values());
+    assert_eq!((written.get("arguments"), &written["hidden"]), (None, &serde_json::Value::Bool(true)));
+    assert!(!read.feedback().contains("Received"));
+    let (written, read) = stored(&shown);
+    assert_eq!((written["arguments"].as_str(), written.get("hidden")), (Some(r#"{"pin":"1"}"#), None));
+    assert!(read.feedback().contains(r#"Received: {"pin":"1"}"#));
+}

@@ -11,10 +11,12 @@
 mod arguments;
 mod attributes;
 mod canonical;
+mod children;
 mod context;
 mod definition;
 mod error;
 mod feedback;
 mod name;
 mod output;
+mod redaction;
 mod run;
