@@ -1,4 +1,5 @@
 //! Limits, order and counts of violations.
+#![allow(clippy::panic, reason = "a test fails by panicking")]
 
 use super::{Findings, Violation, Violations, without_end, without_middle};
 
