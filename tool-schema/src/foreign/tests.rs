@@ -127,7 +127,7 @@ fn each_kind_of_type_and_branch_is_summarised_up_to_three_levels_deep() {
     for (kind, said) in [
         (json!({ "enum": ["a", 1] }), " (one of \"a\", 1)"),
         (json!({ "const": null }), " (null)"),
-        (json!({ "type": ["integer", "string"] }), " (string or integer)"),
+        (json!({ "type": ["integer", "string"] }), " (string or an integer)"),
         (
             json!({ "type": "object", "required": ["a", "b"], "properties": { "a": { "const": 1 } } }),
             " (object with `a` 1, `b`)",
