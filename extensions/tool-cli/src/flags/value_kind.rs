@@ -129,7 +129,8 @@ fn is_integer(text: &str) -> bool {
 
 /// Compares with the bounds as `f64`; the call is validated exactly.
 fn is_in_bounds(number: &Number, least: Option<&Value>, most: Option<&Value>) -> bool {
-    let Some(number) = number.as_f64() else { return true };
-    least.and_then(Value::as_f64).is_none_or(|least| number >= least)
-        && most.and_then(Value::as_f64).is_none_or(|most| number <= most)
+    let bound = |value: Option<&Value>| value.and_then(Value::as_f64);
+    number.as_f64().is_none_or(|number| {
+        bound(least).is_none_or(|least| number >= least) && bound(most).is_none_or(|most| number <= most)
+    })
 }

@@ -1,5 +1,5 @@
 //! Tests of the library. The example `weather-cli` has tests of its output, too.
-#![allow(clippy::unwrap_used, clippy::disallowed_methods, reason = "a test may")]
+#![allow(clippy::unwrap_used, clippy::panic, clippy::disallowed_methods, reason = "a test may")]
 
 mod guards;
 // Pages contain messages of the system, and a terminal is one of Unix.
@@ -227,6 +227,33 @@ fn a_second_ctrl_c_ends_a_call_that_blocks() {
     });
     let _ = child.kill();
     assert_eq!(ended.and_then(|status| status.code()), Some(130));
+}
+
+/// The hook belongs to a process: the test runs itself again as a program.
+#[test]
+fn a_panic_is_written_with_escapes_and_with_a_backtrace_on_request() {
+    if env::var_os(AS_PROGRAM).is_some() {
+        // The arguments are those of the test, which no command has.
+        let _ = Cli::new().main();
+        let _ = thread::spawn(|| panic!("a\u{1b}[31mb")).join();
+        return;
+    }
+    let told = |backtrace: Option<&str>| {
+        let mut program = process::Command::new(env::current_exe().unwrap());
+        let this = "a_panic_is_written_with_escapes_and_with_a_backtrace_on_request";
+        program.args(["--exact", this, "--nocapture"]).env(AS_PROGRAM, "").env_remove("RUST_LIB_BACKTRACE");
+        match backtrace {
+            Some(how) => program.env("RUST_BACKTRACE", how),
+            None => program.env_remove("RUST_BACKTRACE"),
+        };
+        String::from_utf8(program.output().unwrap().stderr).unwrap()
+    };
+    for (backtrace, is_shown) in [(None, false), (Some("0"), false), (Some("1"), true)] {
+        let told = told(backtrace);
+        assert!(told.contains("a\\u{1b}[31mb") && !told.contains('\u{1b}'), "{backtrace:?}: {told}");
+        assert_eq!(told.contains("  0: "), is_shown, "{backtrace:?}: {told}");
+        assert!(!told.contains("disabled backtrace"), "{backtrace:?}: {told}");
+    }
 }
 
 #[test]
