@@ -13,7 +13,7 @@ use std::{
 
 use tool_runtime::{
     Executor, ToolCall,
-    policy::{Approval, ApprovalHandle, Approver, PathPattern, Rule, Rules},
+    policy::{Approval, ApprovalHandle, Approver, Escape, PathPattern, Rule, Rules},
     prelude::*,
 };
 
@@ -54,7 +54,8 @@ struct Terminal;
 
 impl Approver for Terminal {
     async fn ask(&self, request: &ApprovalHandle) -> Result<Approval, ToolError> {
-        let question = format!("{} {} [y/N] ", request.hint, request.call.arguments.as_str());
+        let question =
+            format!("{} {} [y/N] ", request.hint, Escape::LINE.text(request.call.arguments.as_str()));
         // Reading the terminal blocks, so it runs outside of the async runtime's threads.
         let answer = tokio::task::spawn_blocking(move || -> io::Result<String> {
             print!("{question}");

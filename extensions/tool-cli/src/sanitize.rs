@@ -30,13 +30,13 @@ pub(crate) fn indented(text: &str) -> String {
 }
 
 /// Returns `true` if `text` is shown unchanged.
-pub(crate) fn is_plain(text: &str) -> bool {
+pub(crate) fn is_shown_unchanged(text: &str) -> bool {
     Escape::LINE.text(text) == text
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{in_a_line, indented, is_plain};
+    use super::{in_a_line, indented, is_shown_unchanged};
 
     #[test]
     fn long_texts_are_shortened() {
@@ -52,6 +52,9 @@ mod tests {
         let lines = |count: usize| indented(&vec!["a"; count].join("\n"));
         assert_eq!(lines(60), vec!["a"; 60].join("\n    "));
         assert_eq!(lines(61), vec!["a"; 60].join("\n    ") + "\n    [1 more lines]");
-        assert_eq!((is_plain("a b"), is_plain("a\u{7}"), is_plain("a\n")), (true, false, false));
+        assert_eq!(
+            (is_shown_unchanged("a b"), is_shown_unchanged("a\u{7}"), is_shown_unchanged("a\n")),
+            (true, false, false)
+        );
     }
 }

@@ -14,7 +14,7 @@ use crate::{
     Program,
     flags::{Kind, Property, flag_name, properties_of},
     page::{Page, TextStyle},
-    sanitize::{in_a_line, is_plain},
+    sanitize::{in_a_line, is_shown_unchanged},
 };
 
 /// The limit of flags that a message lists.
@@ -184,7 +184,7 @@ impl CallWords {
         properties: &[Property],
         options: Option<Vec<String>>,
     ) -> Option<String> {
-        let is_shown = |it: &String| is_plain(it) && !it.trim_start().starts_with('{');
+        let is_shown = |it: &String| is_shown_unchanged(it) && !it.trim_start().starts_with('{');
         if !definition.metadata().secrets.is_empty() || !self.all.iter().all(is_shown) {
             return None;
         }

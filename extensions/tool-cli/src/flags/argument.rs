@@ -7,7 +7,7 @@ use super::{
     source::{SECRET_SOURCES, is_secret_source},
     value_kind::value_text,
 };
-use crate::sanitize::{in_a_line, is_plain};
+use crate::sanitize::{in_a_line, is_shown_unchanged};
 
 /// The limit of choices that are listed and completed.
 const MAX_CHOICES: usize = 100;
@@ -57,7 +57,10 @@ fn listed_choices(kind: &Kind) -> Option<Vec<String>> {
     match kind {
         Kind::Choice(values) if values.len() <= MAX_CHOICES => {
             let values: Vec<_> = values.iter().map(value_text).collect();
-            values.iter().all(|value| value.len() <= MAX_CHOICES && is_plain(value)).then_some(values)
+            values
+                .iter()
+                .all(|value| value.len() <= MAX_CHOICES && is_shown_unchanged(value))
+                .then_some(values)
         }
         Kind::List(of) => listed_choices(of),
         _ => None,

@@ -10,7 +10,7 @@ use super::{
     json_property::{JsonProperty, json_properties},
     schema::{MAX_FLAG_DEPTH, is_notable, limit_texts, resolve_reference, schema_members, value_kind},
 };
-use crate::sanitize::is_plain;
+use crate::sanitize::is_shown_unchanged;
 
 /// The longest name of a flag, in bytes.
 const MAX_FLAG_BYTES: usize = 100;
@@ -99,7 +99,7 @@ fn is_writable(name: &str) -> bool {
         && !name.starts_with('-')
         && !name.chars().any(|c| c == '=' || c == '.' || c.is_whitespace())
         && name.len() <= MAX_FLAG_BYTES
-        && is_plain(name)
+        && is_shown_unchanged(name)
 }
 
 struct PropertyWalk<'s> {

@@ -145,7 +145,7 @@ impl<'d> Reading<'d> {
         let body = body::declared_body(self, found, &tool, report)?;
         let (mut parameters, mut properties) =
             parameter::named_parameters(self, declared, &path, body.is_some(), &mut requests, &tool, report)?;
-        parameter::add_undeclared(found, &path, (&mut parameters, &mut properties), &tool, report);
+        parameter::add_path_only_parameters(found, &path, (&mut parameters, &mut properties), &tool, report);
         let body = match body {
             Some(body) => {
                 let (body, property) = body.import_body(self, &mut requests, &tool, report)?;

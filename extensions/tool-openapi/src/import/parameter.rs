@@ -223,7 +223,7 @@ pub(super) fn named_parameters<'d>(
 }
 
 /// Adds the parameters that only the path has: texts.
-pub(super) fn add_undeclared(
+pub(super) fn add_path_only_parameters(
     found: &FoundOperation<'_>,
     path: &PathTemplate,
     (parameters, properties): (&mut Vec<RequestParameter>, &mut Vec<Property>),

@@ -107,13 +107,13 @@ impl DynamicAgentTool {
         // A run that waits has no result yet.
         Ok(match warnings.is_empty() || output.operation_id().is_some() {
             true => output,
-            false => with_warnings(output, warnings),
+            false => prepend_warnings(output, warnings),
         })
     }
 }
 
 /// Returns the result of a run with warnings in front of it.
-fn with_warnings(mut output: ToolOutput, warnings: Vec<String>) -> ToolOutput {
+fn prepend_warnings(mut output: ToolOutput, warnings: Vec<String>) -> ToolOutput {
     let mut content: Vec<_> = warnings.into_iter().map(Content::text).collect();
     content.extend(match output.content() {
         Cow::Borrowed(blocks) => blocks.to_vec(),

@@ -151,7 +151,7 @@ pub(super) fn read_message(text: &[u8]) -> ReadMessage<'_> {
     }
     let Some(method) = envelope.method else {
         return match (envelope.is_answer(), id) {
-            (true, Some(_)) => ReadMessage::Forwarded(read_answer(text, &envelope), None),
+            (true, Some(_)) => ReadMessage::Forwarded(replace_unreadable_error(text, &envelope), None),
             (true, None) => ReadMessage::Dropped("an answer has no id that can be read".to_owned()),
             (false, id) => invalid(id, "`method` is required".to_owned()),
         };
@@ -224,7 +224,7 @@ fn read_envelope(text: &[u8]) -> Result<(MessageEnvelope<'_>, Option<RequestId>)
 }
 
 /// Reads the answer of a client to a question. One with an error that the SDK cannot decode would leave the question open.
-fn read_answer<'a>(text: &'a [u8], envelope: &MessageEnvelope<'_>) -> Cow<'a, [u8]> {
+fn replace_unreadable_error<'a>(text: &'a [u8], envelope: &MessageEnvelope<'_>) -> Cow<'a, [u8]> {
     let (Some(id), Some(error)) = (envelope.id, envelope.error) else { return Cow::Borrowed(text) };
     let member = match (kind_of(error), envelope.result) {
         ("null", Some(result)) => format!("\"result\":{}", result.get()),
