@@ -122,7 +122,19 @@ impl SqliteStore {
             + Sync
             + 'static,
     {
-        self.0.writer.as_ref().ok_or(SessionError::ReadOnly)?.run(operation).await
+        self.0.writer.as_ref().ok_or(SessionError::ReadOnly)?.run(false, operation).await
+    }
+
+    /// Runs an operation of the writer that deletes.
+    async fn delete_with<T, F>(&self, operation: F) -> Result<T, SessionError>
+    where
+        T: Send + 'static,
+        F: for<'c> Fn(&'c mut SqliteConnection) -> BoxFuture<'c, Result<T, SessionError>>
+            + Send
+            + Sync
+            + 'static,
+    {
+        self.0.writer.as_ref().ok_or(SessionError::ReadOnly)?.run(true, operation).await
     }
 }
 
@@ -265,7 +277,7 @@ impl SessionStore for SqliteStore {
 
     async fn delete(&self, key: &SessionKey) -> Result<bool, SessionError> {
         let key = key.clone();
-        self.write_with(move |connection| {
+        self.delete_with(move |connection| {
             let key = key.clone();
             Box::pin(async move { sql::delete_session(connection, &key).await })
         })
@@ -274,16 +286,20 @@ impl SessionStore for SqliteStore {
 
     async fn delete_user(&self, app: &str, user: &str) -> Result<u64, SessionError> {
         let names: Arc<(String, String)> = Arc::new((app.to_owned(), user.to_owned()));
-        self.write_with(move |connection| {
+        self.delete_with(move |connection| {
             let names = Arc::clone(&names);
-            Box::pin(async move { sql::delete_user(connection, &names.0, &names.1).await })
+            Box::pin(async move {
+                let count = sql::delete_user(connection, &names.0, &names.1).await?;
+                memory::forget_terms(connection).await?;
+                Ok(count)
+            })
         })
         .await
     }
 
     async fn prune(&self, retention: &Retention) -> Result<u64, SessionError> {
         let (retention, clock) = (Arc::new(retention.clone()), self.0.clock.clone());
-        self.write_with(move |connection| {
+        self.delete_with(move |connection| {
             let (retention, now) = (Arc::clone(&retention), clock.now());
             Box::pin(async move { sql::prune_sessions(connection, &retention, now).await })
         })

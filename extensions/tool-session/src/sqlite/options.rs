@@ -127,6 +127,8 @@ impl SqliteOptions {
             .read_only(self.is_read_only)
             .busy_timeout(self.busy_timeout)
             .synchronous(synchronous)
+            // What is deleted is overwritten.
+            .pragma("secure_delete", "ON")
     }
 
     /// Makes the file for its user alone, and its folder if there is none; an existing file keeps its mode.

@@ -2,7 +2,7 @@
 //!
 //! Each operation runs in a savepoint, so that one that is refused leaves the others as they are. An error of the database ends the
 //! transaction; then each operation of it runs again, in a transaction of its own. After each commit, the writer checks that the file is
-//! still the one at its path.
+//! still the one at its path. After one that deletes, it empties the log, which has what was deleted.
 
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -40,6 +40,7 @@ struct Job {
     run: Box<Run>,
     /// Answers the caller after the commit.
     answer: Box<Answer>,
+    deletes: bool,
 }
 
 impl Writer {
@@ -54,9 +55,9 @@ impl Writer {
         Self { queue: Mutex::new(Some(queue)), task: tokio::sync::Mutex::new(Some(task)) }
     }
 
-    /// Runs `operation` in a transaction, and returns its output after the commit. If the returned future is dropped, the
+    /// Runs `operation`, which `deletes` or does not, in a transaction, and returns its output after the commit. If the returned future is dropped, the
     /// operation may take effect all the same.
-    pub(super) async fn run<T, F>(&self, operation: F) -> Result<T, SessionError>
+    pub(super) async fn run<T, F>(&self, deletes: bool, operation: F) -> Result<T, SessionError>
     where
         T: Send + 'static,
         F: for<'c> Fn(&'c mut SqliteConnection) -> BoxFuture<'c, Result<T, SessionError>>
@@ -83,7 +84,7 @@ impl Writer {
             // A caller that is gone needs no answer.
             drop(sender.send(committed.and_then(|()| value.ok_or(SessionError::Closed))));
         });
-        queue.send(Job { run, answer }).await.map_err(|_| SessionError::Closed)?;
+        queue.send(Job { run, answer, deletes }).await.map_err(|_| SessionError::Closed)?;
         receiver.await.unwrap_or(Err(SessionError::Closed))
     }
 
@@ -145,7 +146,12 @@ async fn run_transaction(
     };
     match results {
         Ok(results) => match file.check() {
-            Ok(()) => Ok(results),
+            Ok(()) => {
+                if jobs.iter().any(|job| job.deletes) {
+                    empty_log(connection).await;
+                }
+                Ok(results)
+            }
             // The writes went to a file that no other process finds, and would again.
             Err(error) => Err(Rollback { error, can_split: false }),
         },
@@ -154,6 +160,13 @@ async fn run_transaction(
             drop(execute_sql(connection, "ROLLBACK").await);
             Err(Rollback { error, can_split: true })
         }
+    }
+}
+
+/// Moves the log into the file, and empties it. A reader of another process that is at work prevents it; a later commit does it then.
+async fn empty_log(connection: &mut SqliteConnection) {
+    if let Err(error) = execute_sql(connection, "PRAGMA wal_checkpoint(TRUNCATE)").await {
+        tracing::warn!(%error, "the log of a database keeps what was deleted until it is emptied");
     }
 }
 

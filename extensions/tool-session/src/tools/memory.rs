@@ -4,9 +4,9 @@ use std::time::SystemTime;
 
 use jiff::Timestamp;
 use tool_runtime::{
-    ToolError,
+    Content, ToolError,
     output::ToolOutput,
-    request::{ModelRequest, RequestHook},
+    request::{ModelRequest, RequestHook, RequestRole},
     serde_json::{Value, json},
     tool, tool_args,
 };
@@ -173,7 +173,7 @@ impl PreloadMemory {
 
 impl RequestHook for PreloadMemory {
     async fn on_request(&self, request: ModelRequest) -> Result<(), ToolError> {
-        let Some(query) = request.user_content() else { return Ok(()) };
+        let Some(query) = request.user_content().or_else(|| last_question(&request)) else { return Ok(()) };
         let found = match self.found_notes(&request, query).await {
             Ok(found) => found,
             Err(error) if self.ignores_errors => {
@@ -193,6 +193,12 @@ impl RequestHook for PreloadMemory {
     fn name(&self) -> &str {
         "preload_memory"
     }
+}
+
+/// Returns the last message of the user, for a run that continues without one.
+fn last_question(request: &ModelRequest) -> Option<&str> {
+    let mut messages = request.messages().iter().rev().filter(|message| message.role == RequestRole::User);
+    messages.find_map(|message| message.content.iter().find_map(Content::as_text))
 }
 
 fn instruction_of(notes: &Value) -> String {

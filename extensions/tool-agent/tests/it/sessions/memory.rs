@@ -1,6 +1,8 @@
 //! Memory and artifacts of runs, and what is remembered of their sessions.
 
-use tool_agent::{Agent, AgentEventKind, EndReason, MemoryPolicy, Runner, ScriptedModel, model::Reply};
+use tool_agent::{
+    Agent, AgentEventKind, Answers, EndReason, MemoryPolicy, Runner, ScriptedModel, model::Reply,
+};
 use tool_runtime::{Content, RunContext, prelude::*};
 use tool_session::{
     EntryNotes, InMemoryStore, Memory, Note, NoteContent, NoteMatch, SessionArtifacts, SessionError,
@@ -135,6 +137,37 @@ async fn preloaded_notes_are_in_the_request_of_a_later_session_of_the_user_alone
             runner.run_with(run("t").with_user(user), "How is my dog called?").answer().await.unwrap();
             let instruction = &model.requests()[0].instruction;
             assert_eq!(instruction.contains("My dog is called Rex."), is_found, "{instruction}");
+        }
+    }
+}
+
+/// Barks.
+#[tool(register = false, confirm)]
+fn bark() -> String {
+    "Woof".to_owned()
+}
+
+// R22
+#[tokio::test]
+async fn preloaded_notes_are_in_the_request_of_a_run_that_continues() {
+    for database in databases().await {
+        let (runner, _) = database.runner([Reply::text("A fine name.")]);
+        runner.run_with(run("s"), "My dog is called Rex.").answer().await.unwrap();
+        let friend = |model: &ScriptedModel| {
+            let tools =
+                Registry::builder().tool::<bark>().request_hook(PreloadMemory::new(database.memory.clone()));
+            let agent =
+                Agent::builder("friend", model.clone()).tools(tools.build().unwrap()).build().unwrap();
+            Runner::new(agent).with_app("shop")
+        };
+        let model = ScriptedModel::new([Reply::call("bark", json!({})), Reply::text("Rex.")]);
+        let runner = friend(&model);
+        let end = runner.run_with(run("t"), "How is my dog called?").end().await;
+        assert_eq!(end.reason, EndReason::OpenCalls);
+        let answers = Answers::new().approve(end.open[0].address().unwrap());
+        assert_eq!(runner.resume(run("t"), answers).answer().await.unwrap(), "Rex.");
+        for request in model.requests() {
+            assert!(request.instruction.contains("My dog is called Rex."), "{}", request.instruction);
         }
     }
 }

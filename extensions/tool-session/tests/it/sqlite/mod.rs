@@ -10,8 +10,8 @@ use std::{
 use sqlx::{ConnectOptions, Connection, SqliteConnection, sqlite::SqliteConnectOptions};
 use tool_runtime::serde_json::json;
 use tool_session::{
-    Clock, LeaseRequest, SessionError, SessionFilter, SessionWrite, SharedMemory, SharedSessionStore,
-    SqliteOptions, SqliteStore, Synchronous,
+    Clock, LeaseRequest, NoteContent, SessionError, SessionFilter, SessionWrite, SharedMemory,
+    SharedSessionStore, SqliteOptions, SqliteStore, Synchronous, UserKey,
 };
 
 use crate::{
@@ -367,4 +367,40 @@ async fn a_database_of_the_first_version_is_migrated() {
     write_run(&sessions, "s", "a").await.unwrap();
     memory.for_session(&key("s")).add("the dog").await.unwrap();
     assert_eq!(memory.search(&key("s").user_key(), "dog", 5).await.unwrap().len(), 1);
+}
+
+/// Returns the bytes of the file and of its log.
+fn bytes_on_disk(folder: &Folder) -> Vec<u8> {
+    let mut log = folder.file().into_os_string();
+    log.push("-wal");
+    let mut bytes = std::fs::read(folder.file()).unwrap();
+    bytes.extend(std::fs::read(log).unwrap_or_default());
+    bytes
+}
+
+#[tokio::test]
+async fn nothing_of_a_deleted_user_is_left_in_the_file_or_its_log() {
+    let folder = Folder::new();
+    let store = SqliteStore::open(folder.file()).await.unwrap();
+    let (sessions, memory) = (SharedSessionStore::new(store.clone()), SharedMemory::new(store.clone()));
+    let user = UserKey::new("shop", "u-7").unwrap();
+    let other = UserKey::new("shop", "u-8").unwrap();
+    for number in 0..40 {
+        write_run(&sessions, &format!("s-{number}"), &format!("quokkamessage {number}").repeat(200))
+            .await
+            .unwrap();
+        memory.add(&user, &NoteContent::new(&*format!("The quokkanote {number}"))).await.unwrap();
+        memory.add(&other, &NoteContent::new(&*format!("The kept wallaby {number}"))).await.unwrap();
+    }
+    let has = |bytes: &[u8], text: &str| bytes.windows(text.len()).any(|part| part == text.as_bytes());
+    let before = bytes_on_disk(&folder);
+    assert!(has(&before, "quokkamessage") && has(&before, "quokkanote"));
+
+    assert_eq!(sessions.delete_user("shop", "u-7").await.unwrap(), 40);
+    let after = bytes_on_disk(&folder);
+    assert!(!has(&after, "quokka"), "a message or a note is left");
+    assert!(has(&after, "wallaby"));
+    assert_eq!(memory.search(&other, "wallaby", 50).await.unwrap().len(), 40);
+    store.close().await;
+    assert!(!has(&bytes_on_disk(&folder), "quokka"));
 }
