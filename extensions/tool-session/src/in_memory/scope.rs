@@ -30,7 +30,7 @@ struct PatchEffect {
 impl Scope {
     /// Creates a scope of values that are stored elsewhere.
     pub(super) fn new(values: Map<String, Value>) -> Self {
-        let member_bytes = values.iter().map(|(name, value)| member_bytes(name, value_bytes(value))).sum();
+        let member_bytes = values.iter().map(|(name, value)| member_bytes(name, text_bytes(value))).sum();
         Self { values, member_bytes }
     }
 
@@ -61,7 +61,7 @@ fn patch_effect(target: &Map<String, Value>, patch: &Map<String, Value>) -> Patc
         match (target.get(name), change) {
             (None, Value::Null) => {}
             (Some(value), Value::Null) => {
-                effect.removed_bytes += member_bytes(name, value_bytes(value));
+                effect.removed_bytes += member_bytes(name, text_bytes(value));
                 effect.removed_members += 1;
             }
             (Some(Value::Object(value)), Value::Object(change)) => {
@@ -77,7 +77,7 @@ fn patch_effect(target: &Map<String, Value>, patch: &Map<String, Value>) -> Patc
                 }
             }
             (Some(value), change) => {
-                effect.removed_bytes += value_bytes(value);
+                effect.removed_bytes += text_bytes(value);
                 effect.added_bytes += patched_bytes(change);
             }
             (None, change) => {
@@ -99,13 +99,9 @@ fn object_bytes(member_bytes: usize) -> usize {
     member_bytes.saturating_sub(1) + 2
 }
 
-fn value_bytes(value: &Value) -> usize {
-    text_bytes(value)
-}
-
 /// Returns the bytes of a value that a patch sets: members that are `null` denote absent ones. Lists are unchanged.
 fn patched_bytes(change: &Value) -> usize {
-    let Value::Object(members) = change else { return value_bytes(change) };
+    let Value::Object(members) = change else { return text_bytes(change) };
     let members = members.iter().filter(|(_, value)| !value.is_null());
     object_bytes(members.map(|(name, value)| member_bytes(name, patched_bytes(value))).sum())
 }

@@ -87,6 +87,7 @@ async fn run_transaction<T>(
 
 sqlx_connection!(PgConnection, PgRow, store_error, postgres_query, {
     const ROW_LOCK: &'static str = " FOR UPDATE";
+    const FORGET_TERMS: Option<&'static str> = None;
     // A sequence is not locked until the end of a transaction. A session is, so that its epochs ascend.
     const NEXT_EPOCH: &'static str = "SELECT nextval('epochs')";
     const SENDS_ALL_ROWS: bool = true;

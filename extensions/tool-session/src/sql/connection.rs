@@ -14,6 +14,9 @@ pub(crate) trait SqlConnection: Send {
     /// database for itself.
     const ROW_LOCK: &'static str;
 
+    /// The statement by which the index of notes forgets the words of deleted ones, if it keeps them.
+    const FORGET_TERMS: Option<&'static str>;
+
     /// The statement that returns the next epoch.
     const NEXT_EPOCH: &'static str;
 

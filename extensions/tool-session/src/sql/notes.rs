@@ -116,7 +116,11 @@ pub(crate) async fn delete_notes<C: SqlConnection>(
                   (SELECT row_id FROM note_users WHERE app = ?1 AND user_id = ?2)";
     let count = connection.execute(Statement::new(delete).bind(app).bind(user)).await?;
     let delete = Statement::new("DELETE FROM note_users WHERE app = ?1 AND user_id = ?2");
-    connection.execute(delete.bind(app).bind(user)).await?;
+    let had_notes = connection.execute(delete.bind(app).bind(user)).await? > 0;
+    // Not for each user of an app: it costs as much as there are notes of all of them.
+    if let Some(forget) = C::FORGET_TERMS.filter(|_| had_notes) {
+        connection.execute(Statement::new(forget)).await?;
+    }
     Ok(count)
 }
 

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use sqlx::SqliteConnection;
 
-use super::{SqliteStore, error::store_error};
+use super::{SqliteStore, error::store_error, writer::JobKind};
 use crate::{
     EntryNotes, Memory, Note, NoteContent, NoteMatch, SessionError, SessionKey, UserKey,
     sql::{self, NoteIndex},
@@ -62,29 +62,21 @@ impl Memory for SqliteStore {
 
     async fn delete_note(&self, user: &UserKey, number: u64) -> Result<bool, SessionError> {
         let user = user.clone();
-        self.delete_with(move |connection| {
-            let user = user.clone();
-            Box::pin(async move { sql::delete_note(connection, &user, number).await })
-        })
-        .await
+        self.writer()?
+            .run(JobKind::Deletion, move |connection| {
+                let user = user.clone();
+                Box::pin(async move { sql::delete_note(connection, &user, number).await })
+            })
+            .await
     }
 
     async fn delete_notes(&self, user: &UserKey) -> Result<u64, SessionError> {
         let user = user.clone();
-        self.delete_with(move |connection| {
-            let user = user.clone();
-            Box::pin(async move {
-                let count = sql::delete_notes(connection, user.app(), user.user()).await?;
-                forget_terms(connection).await?;
-                Ok(count)
+        self.writer()?
+            .run(JobKind::Deletion, move |connection| {
+                let user = user.clone();
+                Box::pin(async move { sql::delete_notes(connection, user.app(), user.user()).await })
             })
-        })
-        .await
+            .await
     }
-}
-
-/// Removes the words of deleted notes from the index, which otherwise only marks them as deleted.
-pub(super) async fn forget_terms(connection: &mut SqliteConnection) -> Result<(), SessionError> {
-    let optimize = "INSERT INTO note_index (note_index) VALUES ('optimize')";
-    sqlx::raw_sql(optimize).execute(connection).await.map(drop).map_err(store_error)
 }

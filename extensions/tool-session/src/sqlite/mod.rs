@@ -24,7 +24,11 @@ use sqlx::{
 use tool_runtime::BoxFuture;
 
 pub use self::options::{SqliteOptions, Synchronous};
-use self::{error::store_error, file::DatabaseFile, writer::Writer};
+use self::{
+    error::store_error,
+    file::DatabaseFile,
+    writer::{JobKind, Writer},
+};
 use crate::{
     Clock, EntryPage, EntryQuery, Lease, LeaseGrant, LeaseRequest, Retention, Session, SessionError,
     SessionExport, SessionFilter, SessionKey, SessionSnapshot, SessionStore, SessionVersion, SessionWrite,
@@ -122,19 +126,11 @@ impl SqliteStore {
             + Sync
             + 'static,
     {
-        self.0.writer.as_ref().ok_or(SessionError::ReadOnly)?.run(false, operation).await
+        self.writer()?.run(JobKind::Write, operation).await
     }
 
-    /// Runs an operation of the writer that deletes.
-    async fn delete_with<T, F>(&self, operation: F) -> Result<T, SessionError>
-    where
-        T: Send + 'static,
-        F: for<'c> Fn(&'c mut SqliteConnection) -> BoxFuture<'c, Result<T, SessionError>>
-            + Send
-            + Sync
-            + 'static,
-    {
-        self.0.writer.as_ref().ok_or(SessionError::ReadOnly)?.run(true, operation).await
+    fn writer(&self) -> Result<&Writer, SessionError> {
+        self.0.writer.as_ref().ok_or(SessionError::ReadOnly)
     }
 }
 
@@ -183,6 +179,9 @@ async fn try_connect_writer(options: &SqliteOptions) -> Result<SqliteConnection,
 crate::sql::sqlx_connection!(SqliteConnection, SqliteRow, store_error, sqlite_query, {
     // Each transaction of the writer has the database for itself.
     const ROW_LOCK: &'static str = "";
+    // The index only marks the words of deleted notes, until its parts are merged.
+    const FORGET_TERMS: Option<&'static str> =
+        Some("INSERT INTO note_index (note_index) VALUES ('optimize')");
     const NEXT_EPOCH: &'static str = "UPDATE epochs SET last = last + 1 RETURNING last";
     const SENDS_ALL_ROWS: bool = false;
 });
@@ -277,33 +276,32 @@ impl SessionStore for SqliteStore {
 
     async fn delete(&self, key: &SessionKey) -> Result<bool, SessionError> {
         let key = key.clone();
-        self.delete_with(move |connection| {
-            let key = key.clone();
-            Box::pin(async move { sql::delete_session(connection, &key).await })
-        })
-        .await
+        self.writer()?
+            .run(JobKind::Deletion, move |connection| {
+                let key = key.clone();
+                Box::pin(async move { sql::delete_session(connection, &key).await })
+            })
+            .await
     }
 
     async fn delete_user(&self, app: &str, user: &str) -> Result<u64, SessionError> {
         let names: Arc<(String, String)> = Arc::new((app.to_owned(), user.to_owned()));
-        self.delete_with(move |connection| {
-            let names = Arc::clone(&names);
-            Box::pin(async move {
-                let count = sql::delete_user(connection, &names.0, &names.1).await?;
-                memory::forget_terms(connection).await?;
-                Ok(count)
+        self.writer()?
+            .run(JobKind::Deletion, move |connection| {
+                let names = Arc::clone(&names);
+                Box::pin(async move { sql::delete_user(connection, &names.0, &names.1).await })
             })
-        })
-        .await
+            .await
     }
 
     async fn prune(&self, retention: &Retention) -> Result<u64, SessionError> {
         let (retention, clock) = (Arc::new(retention.clone()), self.0.clock.clone());
-        self.delete_with(move |connection| {
-            let (retention, now) = (Arc::clone(&retention), clock.now());
-            Box::pin(async move { sql::prune_sessions(connection, &retention, now).await })
-        })
-        .await
+        self.writer()?
+            .run(JobKind::Deletion, move |connection| {
+                let (retention, now) = (Arc::clone(&retention), clock.now());
+                Box::pin(async move { sql::prune_sessions(connection, &retention, now).await })
+            })
+            .await
     }
 
     async fn unfinished(&self, app: &str) -> Result<Vec<UnfinishedRun>, SessionError> {

@@ -2,7 +2,7 @@
 //!
 //! Each operation runs in a savepoint, so that one that is refused leaves the others as they are. An error of the database ends the
 //! transaction; then each operation of it runs again, in a transaction of its own. After each commit, the writer checks that the file is
-//! still the one at its path. After one that deletes, it empties the log, which has what was deleted.
+//! still the one at its path. After one that deletes, it empties the log, which still has what was deleted.
 
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -40,7 +40,14 @@ struct Job {
     run: Box<Run>,
     /// Answers the caller after the commit.
     answer: Box<Answer>,
-    deletes: bool,
+    kind: JobKind,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum JobKind {
+    Write,
+    /// After its commit, the log is emptied, which still has what was deleted.
+    Deletion,
 }
 
 impl Writer {
@@ -55,9 +62,9 @@ impl Writer {
         Self { queue: Mutex::new(Some(queue)), task: tokio::sync::Mutex::new(Some(task)) }
     }
 
-    /// Runs `operation`, which `deletes` or does not, in a transaction, and returns its output after the commit. If the returned future is dropped, the
+    /// Runs `operation` in a transaction, and returns its output after the commit. If the returned future is dropped, the
     /// operation may take effect all the same.
-    pub(super) async fn run<T, F>(&self, deletes: bool, operation: F) -> Result<T, SessionError>
+    pub(super) async fn run<T, F>(&self, kind: JobKind, operation: F) -> Result<T, SessionError>
     where
         T: Send + 'static,
         F: for<'c> Fn(&'c mut SqliteConnection) -> BoxFuture<'c, Result<T, SessionError>>
@@ -84,7 +91,7 @@ impl Writer {
             // A caller that is gone needs no answer.
             drop(sender.send(committed.and_then(|()| value.ok_or(SessionError::Closed))));
         });
-        queue.send(Job { run, answer, deletes }).await.map_err(|_| SessionError::Closed)?;
+        queue.send(Job { run, answer, kind }).await.map_err(|_| SessionError::Closed)?;
         receiver.await.unwrap_or(Err(SessionError::Closed))
     }
 
@@ -147,7 +154,7 @@ async fn run_transaction(
     match results {
         Ok(results) => match file.check() {
             Ok(()) => {
-                if jobs.iter().any(|job| job.deletes) {
+                if jobs.iter().any(|job| job.kind == JobKind::Deletion) {
                     empty_log(connection).await;
                 }
                 Ok(results)
@@ -163,11 +170,18 @@ async fn run_transaction(
     }
 }
 
-/// Moves the log into the file, and empties it. A reader of another process that is at work prevents it; a later commit does it then.
+/// Moves the log into the file, and empties it. Waits for readers as a write waits; one that reads for longer prevents it.
 async fn empty_log(connection: &mut SqliteConnection) {
-    if let Err(error) = execute_sql(connection, "PRAGMA wal_checkpoint(TRUNCATE)").await {
-        tracing::warn!(%error, "the log of a database keeps what was deleted until it is emptied");
-    }
+    let emptied = sqlx::query_scalar("PRAGMA wal_checkpoint(TRUNCATE)").fetch_one(connection).await;
+    let reason = match emptied {
+        Ok(0_i64) => return,
+        Ok(_) => "another connection reads".to_owned(),
+        Err(error) => error.to_string(),
+    };
+    tracing::warn!(
+        reason,
+        "the log of a database keeps what was deleted until the next deletion, or until the last process closes it"
+    );
 }
 
 async fn run_operations(

@@ -404,3 +404,22 @@ async fn nothing_of_a_deleted_user_is_left_in_the_file_or_its_log() {
     store.close().await;
     assert!(!has(&bytes_on_disk(&folder), "quokka"));
 }
+
+#[tokio::test]
+async fn a_log_that_a_reader_holds_is_emptied_by_the_next_deletion() {
+    let folder = Folder::new();
+    let store =
+        SqliteOptions::new(folder.file()).busy_timeout(Duration::from_millis(1)).open().await.unwrap();
+    let sessions = SharedSessionStore::new(store.clone());
+    for id in ["s-1", "s-2"] {
+        write_run(&sessions, id, "quokkamessage").await.unwrap();
+    }
+    let has_text = || bytes_on_disk(&folder).windows(13).any(|part| part == b"quokkamessage");
+    let mut reader = folder.connection().await;
+    execute(&mut reader, "BEGIN; SELECT count(*) FROM entries").await;
+    assert!(sessions.delete(&key("s-1")).await.unwrap());
+    assert!(has_text(), "the reader still sees it");
+    execute(&mut reader, "COMMIT").await;
+    assert!(sessions.delete(&key("s-2")).await.unwrap());
+    assert!(!has_text());
+}
