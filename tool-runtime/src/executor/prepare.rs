@@ -105,20 +105,24 @@ impl<'a> NextStep<'a> {
 
     /// Returns the step of a call whose work has begun: an answer in place of its result says that the work may have taken effect.
     fn of_begun_work(self) -> Self {
-        let (answered_by, reason) = match &self {
-            Self::NotAdmitted(error) => (AnswerSource::Hook, error.to_string()),
-            Self::Answered(EarlyAnswer { outcome: Err(error), .. }) if error.is_stop() => return self,
-            Self::Answered(EarlyAnswer { answered_by: AnswerSource::Executor, .. }) => return self,
-            Self::Answered(EarlyAnswer { outcome: Err(error), answered_by }) => {
-                (*answered_by, error.to_string())
-            }
-            Self::Answered(EarlyAnswer { outcome: Ok(_), answered_by }) => {
-                (*answered_by, "a hook answered in its place".to_owned())
-            }
-            _ => return self,
+        let interrupted = |reason: &str| {
+            ToolError::failed(format!("the call was interrupted, and may have taken effect ({reason})"))
         };
-        let message = format!("the call was interrupted, and may have taken effect ({reason})");
-        Self::answered_early(answered_by, Err(ToolError::failed(message)))
+        match self {
+            // It has no events, as any call that is not admitted.
+            Self::NotAdmitted(error) if !error.is_stop() => {
+                Self::NotAdmitted(interrupted(&error.to_string()))
+            }
+            Self::Answered(EarlyAnswer { outcome, answered_by }) if answered_by != AnswerSource::Executor => {
+                let error = match outcome {
+                    Err(error) if error.is_stop() => error,
+                    Err(error) => interrupted(&error.to_string()),
+                    Ok(_) => interrupted("a hook answered in its place"),
+                };
+                Self::answered_early(answered_by, Err(error))
+            }
+            step => step,
+        }
     }
 }
 

@@ -20,6 +20,7 @@ mod child_buffers;
 mod child_runs;
 mod claims;
 mod context;
+mod continued_calls;
 mod deadlines;
 mod detached;
 mod durable;
