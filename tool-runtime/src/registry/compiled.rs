@@ -6,7 +6,10 @@ use std::sync::OnceLock;
 use tool_core::{ErrorKind, Misfit, Purpose, ToolError};
 
 use super::{BuildDiagnostic, ToolFacts};
-use crate::arguments::{Foreign, Validator};
+use crate::{
+    arguments::{Foreign, Validator},
+    guard::catch,
+};
 
 /// The validators of a tool beside the plan of its arguments.
 pub(crate) struct CompiledSchemas {
@@ -23,7 +26,7 @@ pub(super) struct OnceSchemas(OnceLock<Result<CompiledSchemas, Vec<BuildDiagnost
 impl OnceSchemas {
     #[inline]
     pub(super) fn get_or_compile(&self, facts: &ToolFacts) -> Result<&CompiledSchemas, &[BuildDiagnostic]> {
-        self.0.get_or_init(|| CompiledSchemas::new(facts)).as_ref().map_err(Vec::as_slice)
+        self.0.get_or_init(|| CompiledSchemas::new_guarded(facts)).as_ref().map_err(Vec::as_slice)
     }
 
     #[cfg(feature = "executor")]
@@ -33,6 +36,14 @@ impl OnceSchemas {
 }
 
 impl CompiledSchemas {
+    /// Compiles the schemas as [`new`](Self::new) does; a panic is a mistake in them, which is kept as any other.
+    fn new_guarded(facts: &ToolFacts) -> Result<Self, Vec<BuildDiagnostic>> {
+        catch(|| Self::new(facts)).unwrap_or_else(|panic| {
+            let tool = facts.definition.name().to_string();
+            Err(vec![BuildDiagnostic::Panicked { tool, site: facts.site, message: panic.into_message() }])
+        })
+    }
+
     /// Compiles the schemas of a tool, and validates its examples and defaults.
     ///
     /// # Errors

@@ -143,16 +143,6 @@ impl Entry {
         self.schemas.get_or_compile(&self.facts)
     }
 
-    /// Compiles the schemas as [`compiled`](Self::compiled) does; a panic is a mistake in them.
-    #[cfg(feature = "executor")]
-    pub(crate) fn compile_guarded(&self) -> Result<(), Vec<BuildDiagnostic>> {
-        let compiled = catch(|| self.compiled().map(drop).map_err(<[_]>::to_vec));
-        compiled.unwrap_or_else(|panic| {
-            let (tool, site) = (self.definition().name().to_string(), self.site());
-            Err(vec![BuildDiagnostic::Panicked { tool, site, message: panic.into_message() }])
-        })
-    }
-
     /// Returns `true` if the schemas were compiled before.
     #[cfg(feature = "executor")]
     pub(crate) fn is_compiled(&self) -> bool {

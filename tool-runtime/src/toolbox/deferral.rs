@@ -19,7 +19,7 @@ use crate::{
 /// The names of deferred tools.
 #[derive(Clone, Default)]
 pub(super) struct ToolboxDeferral {
-    /// Those of the registry from which the toolbox was made.
+    /// Those of the registry from which the toolbox was made, for as long as `listed` is not set.
     names: Option<Arc<HashSet<ToolName>>>,
     /// If set, all tools are deferred but those with these names.
     listed: Option<Arc<BTreeSet<String>>>,
@@ -32,9 +32,10 @@ impl ToolboxDeferral {
 
     /// Returns `true` if a tool of the user with this name is deferred.
     pub(super) fn is_deferred(&self, name: &ToolName) -> bool {
-        let is_listed = |listed: &Arc<BTreeSet<String>>| listed.contains(name.as_str());
-        self.names.as_ref().is_some_and(|names| names.contains(name))
-            || self.listed.as_ref().is_some_and(|listed| !is_listed(listed))
+        match &self.listed {
+            Some(listed) => !listed.contains(name.as_str()),
+            None => self.names.as_ref().is_some_and(|names| names.contains(name)),
+        }
     }
 
     /// Returns `true` if the tool is deferred: its name is, and no request needs it.
@@ -52,8 +53,9 @@ impl Toolbox {
     ///
     /// The schemas of a deferred tool that is added later are compiled by its first call, once for all snapshots: of thousands of
     /// tools, only those are compiled that a model chooses. A mistake in them fails the calls of the tool, and the tool is dropped from
-    /// later snapshots, with a diagnostic; [`check_deferred`](Self::check_deferred) finds all of them. Other mistakes, such as a
-    /// reserved name, are found when a tool is added.
+    /// later snapshots, with a diagnostic; [`check_deferred`](Self::check_deferred) finds those of direct tools. Other mistakes, such as a
+    /// reserved name, are found when a tool is added. The tools of a set that lists new ones each time, and the additional tools of a run,
+    /// are new tools of each snapshot.
     ///
     /// # Examples
     ///
@@ -90,8 +92,8 @@ impl Toolbox {
     /// Returns all mistakes in them.
     pub fn check_deferred(&self) -> Result<(), BuildError> {
         let state = self.state();
-        let mistakes = state.tools.iter().filter_map(|direct| direct.entry.compile_guarded().err());
-        let diagnostics: Vec<_> = mistakes.flatten().collect();
+        let mistakes = state.tools.iter().filter_map(|direct| direct.entry.compiled().err());
+        let diagnostics: Vec<_> = mistakes.flatten().cloned().collect();
         if diagnostics.is_empty() { Ok(()) } else { Err(BuildError { diagnostics }) }
     }
 }

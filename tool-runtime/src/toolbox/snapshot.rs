@@ -177,9 +177,9 @@ impl Gathering<'_> {
         let is_deferred = self.state.deferral.defers(entry, origin);
         // A deferred tool that was not called yet stays as it is.
         if (!is_deferred || entry.is_compiled())
-            && let Err(mistakes) = entry.compile_guarded()
+            && let Err(mistakes) = entry.compiled()
         {
-            return self.drop_with_diagnostics(mistakes, origin);
+            return self.drop_with_diagnostics(mistakes.to_vec(), origin);
         }
         if is_deferred {
             self.deferred.insert(name.clone());

@@ -126,6 +126,22 @@ fn a_tool_that_is_deferred_no_more_is_compiled_by_the_snapshot() {
 }
 
 #[test]
+fn the_names_that_a_program_lists_replace_those_of_its_registry() {
+    let tools = ["a", "b"].map(|name| echo(name, LETTERS));
+    let [a, b] = tools;
+    let registry = Registry::builder()
+        .add(a)
+        .add(b)
+        .build()
+        .unwrap()
+        .with_deferred(|definition| definition.name().as_str() == "a");
+    let toolbox = Toolbox::from_registry(&registry);
+    assert_eq!(listed(snapshot(&toolbox).tools()), ["b"]);
+    toolbox.defer_all_except(["a"]);
+    assert_eq!(listed(snapshot(&toolbox).tools()), ["a"]);
+}
+
+#[test]
 fn tools_that_each_request_needs_are_not_deferred() {
     let toolbox = deferring();
     toolbox.add_framework_tool(echo("transfer", LETTERS)).unwrap();
