@@ -58,9 +58,19 @@ impl<T> Collection<T> {
 
     /// Adds an item, and returns the one of the same key that it replaces. The caller announces it.
     pub(super) fn insert(&self, key: String, item: T) -> Option<T> {
+        self.insert_completed(key, item, None)
+    }
+
+    /// Adds an item with the candidates for its arguments, as [`insert`](Self::insert).
+    pub(super) fn insert_completed(
+        &self,
+        key: String,
+        item: T,
+        complete: Option<Arc<Complete>>,
+    ) -> Option<T> {
         let mut kept = self.lock_entries();
         kept.added += 1;
-        let entry = CollectionEntry { item, place: kept.added, complete: None };
+        let entry = CollectionEntry { item, place: kept.added, complete };
         kept.last = Some(key.clone());
         let before = kept.entries.insert(key, entry);
         drop(kept);

@@ -7,7 +7,7 @@ use tool_runtime::{BoxFuture, Content, RunContext, ToolError};
 
 use super::{
     ChangeSignal, Completing, Page, Paging, Prompts,
-    collection::{Collection, none_to_complete},
+    collection::{Collection, Complete, none_to_complete},
 };
 use crate::content::to_block;
 
@@ -83,10 +83,7 @@ impl PromptSet {
     where
         F: Future<Output = Result<Vec<PromptMessage>, ToolError>> + Send + 'static,
     {
-        let get: Arc<Get> = Arc::new(move |run, arguments| Box::pin(get(run, arguments)));
-        self.prompts.insert(prompt.name.clone(), (prompt, get));
-        self.prompts.changes.list_changed();
-        self
+        self.insert(prompt, Arc::new(move |run, arguments| Box::pin(get(run, arguments))), None)
     }
 
     /// Adds a prompt as [`dynamic`](Self::dynamic), with messages of the content that tools have, too.
@@ -112,13 +109,28 @@ impl PromptSet {
     where
         F: Future<Output = Result<Vec<(Role, Content)>, ToolError>> + Send + 'static,
     {
-        self.dynamic(prompt, move |run, arguments| {
-            let messages = get(run, arguments);
-            async move {
-                let messages = messages.await?.into_iter();
-                Ok(messages.map(|(role, content)| PromptMessage::new(role, to_block(&content))).collect())
-            }
-        })
+        self.insert(prompt, get_contents(get), None)
+    }
+
+    /// Adds a prompt as [`contents`](Self::contents) and [`complete`](Self::complete) at once: no client sees the one without the other,
+    /// also while the set is changed from several threads.
+    #[must_use]
+    pub fn contents_with_candidates<F>(
+        self,
+        prompt: Prompt,
+        get: impl Fn(Arc<RunContext>, BTreeMap<String, String>) -> F + Send + Sync + 'static,
+        complete: impl Fn(&RunContext, Completing<'_>) -> Vec<String> + Send + Sync + 'static,
+    ) -> Self
+    where
+        F: Future<Output = Result<Vec<(Role, Content)>, ToolError>> + Send + 'static,
+    {
+        self.insert(prompt, get_contents(get), Some(Arc::new(complete)))
+    }
+
+    fn insert(self, prompt: Prompt, get: Arc<Get>, complete: Option<Arc<Complete>>) -> Self {
+        self.prompts.insert_completed(prompt.name.clone(), (prompt, get), complete);
+        self.prompts.changes.list_changed();
+        self
     }
 
     /// Sets the candidates for the arguments of the prompt that was added last.
@@ -135,6 +147,22 @@ impl PromptSet {
     pub fn remove(&self, name: &str) -> bool {
         self.prompts.remove(name)
     }
+}
+
+/// Returns what gets the messages of the content that `get` returns.
+fn get_contents<F>(
+    get: impl Fn(Arc<RunContext>, BTreeMap<String, String>) -> F + Send + Sync + 'static,
+) -> Arc<Get>
+where
+    F: Future<Output = Result<Vec<(Role, Content)>, ToolError>> + Send + 'static,
+{
+    Arc::new(move |run, arguments| {
+        let messages = get(run, arguments);
+        Box::pin(async move {
+            let messages = messages.await?.into_iter();
+            Ok(messages.map(|(role, content)| PromptMessage::new(role, to_block(&content))).collect())
+        })
+    })
 }
 
 /// Refuses missing and unknown arguments.
