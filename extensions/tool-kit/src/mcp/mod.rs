@@ -23,6 +23,7 @@ use tool_mcp::{
     rmcp::model,
     server::{PromptSet, ResourceSet},
 };
+use tool_runtime::RunContext;
 
 use self::input::{InputReader, candidates_of};
 use crate::{
@@ -35,8 +36,8 @@ const INPUT_ARGUMENT: &str = "input";
 
 /// Adds a prompt to those that a server offers. One of the same name is replaced; clients learn of it.
 ///
-/// The members of an object are the arguments, which the protocol sends as texts: those of other types are read as JSON, such as `3`, `true` or
-/// `["a"]`. An input of another type is the argument `input`. Values of an `enum`, and of a boolean, are candidates while a user types.
+/// The members of an object are the arguments, which the protocol sends as texts: one that does not fit as a text is read as JSON, such as `3`,
+/// `true` or `["a"]`. An input of another type is the argument `input`. Values of an `enum`, and of a boolean, are candidates while a user types.
 /// The [instruction](crate::prompt::RenderedPrompt::instruction) of a prompt, for which the protocol has no place, is its first message.
 #[must_use]
 pub fn offer_prompt(prompts: PromptSet, prompt: impl Prompt) -> PromptSet {
@@ -44,18 +45,18 @@ pub fn offer_prompt(prompts: PromptSet, prompt: impl Prompt) -> PromptSet {
     let definition = prompt.definition();
     let (described, reader) = (described_prompt(definition), InputReader::new(definition));
     let completed = Arc::clone(&prompt);
-    let prompts = prompts.contents(described, move |run, arguments| {
+    let contents = move |run: Arc<RunContext>, arguments| {
         let (prompt, input) = (Arc::clone(&prompt), reader.read(arguments));
         async move {
-            let rendered = prompt.render(&run, &input?).await?;
+            let rendered = prompt.render(&run, &input).await?;
             let instruction =
                 rendered.instruction.map(|text| (model::Role::User, tool_runtime::Content::text(text)));
             let messages =
                 rendered.messages.into_iter().map(|message| (role_of(message.role), message.content));
             Ok(instruction.into_iter().chain(messages).collect())
         }
-    });
-    prompts.complete(move |_, completing| {
+    };
+    prompts.contents_with_candidates(described, contents, move |_, completing| {
         candidates_of(completed.definition(), completing.argument, completing.value)
     })
 }
@@ -79,25 +80,25 @@ pub fn offer_resource(resources: ResourceSet, resource: impl ReadableResource) -
 ///
 /// As [`PromptFolder::reload`]; nothing changes then.
 pub fn reload_prompts(prompts: &PromptSet, folder: &PromptFolder) -> Result<Vec<FolderChange>, FolderError> {
-    let changes = folder.reload()?;
-    for change in &changes {
-        match change {
-            FolderChange::Removed(name) => {
-                prompts.remove(name);
-            }
-            FolderChange::Added(name) | FolderChange::Changed(name) => {
-                if let Some(prompt) = folder.get(name) {
-                    drop(offer_prompt(prompts.clone(), prompt));
+    folder.reload_then(|changes| {
+        for change in changes {
+            match change {
+                FolderChange::Removed(name) => {
+                    prompts.remove(name);
+                }
+                FolderChange::Added(name) | FolderChange::Changed(name) => {
+                    if let Some(prompt) = folder.get(name) {
+                        drop(offer_prompt(prompts.clone(), prompt));
+                    }
                 }
             }
         }
-    }
-    Ok(changes)
+    })
 }
 
 fn described_prompt(definition: &PromptDefinition) -> model::Prompt {
     let mut arguments: Vec<_> = definition.arguments().into_iter().map(described_argument).collect();
-    if let Some(input) = definition.input().filter(|input| !input::is_object(input)) {
+    if let Some(input) = definition.input().filter(|_| !input::is_object(definition)) {
         let mut argument = model::PromptArgument::new(INPUT_ARGUMENT).with_required(true);
         argument.description = input.get("description").and_then(|text| text.as_str()).map(str::to_owned);
         arguments = vec![argument];

@@ -6,7 +6,7 @@ use tool_runtime::{BoxFuture, RunContext, ToolError, serde_json::Value};
 
 use super::{
     Prompt, PromptDefinition, PromptError, PromptMessage, RenderedPrompt,
-    front_matter::{FrontMatter, divide_file, heading_of},
+    front_matter::{FrontMatter, divide_file, heading_of, member_offset},
     template::{Template, TemplateProblem},
 };
 
@@ -45,8 +45,8 @@ use super::{
 /// | `{{ with .a }} .. {{ end }}`, `{{ $x := .a }}`, `{{/* comment */}}` | other values for `.`, variables, comments |
 ///
 /// The members of an object are variables of the engine's own forms: `{{ topic | upper }}`, `{% for item in list %}`. In both, `default` also
-/// replaces empty values. A text is inserted as it is, any other value as JSON. A member that the input lacks is an error, except in `if` and
-/// `default`. No template reads a file or another template; it takes at most a million steps and 4 MiB.
+/// replaces empty values. A text is inserted as it is, any other value as JSON. A member that the input lacks is an error, except where only
+/// its truth counts (`if`, `with`, `not`, `and`, `or`), in `eq` and `ne`, for which it is `nil`, and as the value of `default`. No template reads a file or another template; it takes at most a million steps and 4 MiB.
 ///
 /// # Examples
 ///
@@ -111,19 +111,20 @@ impl PromptFile {
             Some(header) => FrontMatter::parse(text, header)?,
             None => FrontMatter::default(),
         };
+        let at_member = |member: &str, error: PromptError| match parts.header {
+            Some((header, offset)) => error.at(text, offset + member_offset(header, member)),
+            None => error,
+        };
         let (body, body_offset) = trim_body(parts.body);
         let instruction = front_matter.system_prompt.clone();
-        let definition = front_matter.definition(file_name, heading_of(body))?;
-        let instruction = instruction.map(|text| compile_instruction(&text)).transpose()?;
+        let definition = front_matter
+            .definition(file_name, heading_of(body))
+            .map_err(|(member, error)| at_member(member, error))?;
+        let instruction = instruction.map(|text| compile_instruction(&text)).transpose();
+        let instruction = instruction.map_err(|error| at_member("system_prompt", error))?;
         let template =
             Template::compile(body).map_err(|problem| template_error(problem, text, body_offset))?;
         Ok(Self { definition, instruction, template, text: text.into(), body_offset })
-    }
-
-    /// Returns the names of the members of the input that the template reads, sorted.
-    #[must_use]
-    pub fn variables(&self) -> Vec<String> {
-        self.template.variable_names()
     }
 
     pub(super) fn has_text_of(&self, other: &Self) -> bool {

@@ -6,7 +6,7 @@ use std::{
     ffi::OsStr,
     fmt, fs,
     path::{Path, PathBuf},
-    sync::{Arc, PoisonError, RwLock},
+    sync::{Arc, Mutex, PoisonError, RwLock},
 };
 
 use super::{Prompt as _, PromptError, PromptFile};
@@ -37,6 +37,8 @@ const MAX_FILES: usize = 10_000;
 pub struct PromptFolder {
     path: PathBuf,
     prompts: RwLock<Arc<BTreeMap<String, Arc<PromptFile>>>>,
+    /// Held while the folder is read again, and until its changes have taken effect.
+    reloading: Mutex<()>,
 }
 
 /// A change of a folder.
@@ -68,7 +70,7 @@ impl PromptFolder {
     pub fn load(path: impl Into<PathBuf>) -> Result<Self, FolderError> {
         let path = path.into();
         let prompts = read_folder(&path)?;
-        Ok(Self { path, prompts: RwLock::new(Arc::new(prompts)) })
+        Ok(Self { path, prompts: RwLock::new(Arc::new(prompts)), reloading: Mutex::default() })
     }
 
     /// Returns the prompts, by name.
@@ -83,17 +85,28 @@ impl PromptFolder {
         self.loaded_prompts().get(name).cloned()
     }
 
-    /// Loads the folder again, and returns what has changed, by name.
+    /// Loads the folder again, and returns what has changed, by name. Threads do so in turn.
     ///
     /// # Errors
     ///
     /// As [`load`](Self::load); nothing changes then.
     pub fn reload(&self) -> Result<Vec<FolderChange>, FolderError> {
+        self.reload_then(|_| ())
+    }
+
+    /// Loads the folder again; `take_effect` ends before anything else changes it.
+    pub(crate) fn reload_then(
+        &self,
+        take_effect: impl FnOnce(&[FolderChange]),
+    ) -> Result<Vec<FolderChange>, FolderError> {
+        let _reloading = self.reloading.lock().unwrap_or_else(PoisonError::into_inner);
         let after = Arc::new(read_folder(&self.path)?);
         let mut state = self.prompts.write().unwrap_or_else(PoisonError::into_inner);
         let before = std::mem::replace(&mut *state, Arc::clone(&after));
         drop(state);
-        Ok(folder_changes(&before, &after))
+        let changes = folder_changes(&before, &after);
+        take_effect(&changes);
+        Ok(changes)
     }
 
     fn loaded_prompts(&self) -> Arc<BTreeMap<String, Arc<PromptFile>>> {
@@ -201,3 +214,19 @@ impl fmt::Display for FolderError {
 }
 
 impl Error for FolderError {}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used, reason = "a test fails by panicking")]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn changes_take_effect_before_the_folder_is_read_again() {
+        let path = tempfile::tempdir().unwrap();
+        let folder = PromptFolder::load(path.path()).unwrap();
+        let mut is_locked = false;
+        let changes = folder.reload_then(|_| is_locked = folder.reloading.try_lock().is_err());
+        assert_eq!((changes, is_locked), (Ok(Vec::new()), true));
+        assert!(folder.reloading.try_lock().is_ok());
+    }
+}

@@ -111,19 +111,19 @@ impl FrontMatter {
         })
     }
 
-    /// Returns the definition; `file_name` and `heading` stand for a name and a title that are not stated.
+    /// Returns the definition; `file_name` and `heading` stand for a name and a title that are not stated. An error has the member that it
+    /// is about.
     pub(super) fn definition(
         self,
         file_name: Option<&str>,
         heading: Option<&str>,
-    ) -> Result<PromptDefinition, PromptError> {
-        let name =
-            self.name.as_deref().or(file_name).ok_or_else(|| {
-                PromptError::new("the prompt has no name; add `name: ..` to the front matter")
-            })?;
-        let mut definition = PromptDefinition::new(name)?;
+    ) -> Result<PromptDefinition, (&'static str, PromptError)> {
+        let about = |member| move |error: PromptError| (member, error);
+        let unnamed = || PromptError::new("the prompt has no name; add `name: ..` to the front matter");
+        let name = self.name.as_deref().or(file_name).ok_or_else(unnamed).map_err(about("name"))?;
+        let mut definition = PromptDefinition::new(name).map_err(about("name"))?;
         definition = match (self.title, heading) {
-            (Some(title), _) => definition.with_title(title)?,
+            (Some(title), _) => definition.with_title(title).map_err(about("title"))?,
             (None, Some(heading)) => definition.with_heading(heading),
             (None, None) => definition,
         };
@@ -137,10 +137,10 @@ impl FrontMatter {
             definition = definition.with_provider(provider);
         }
         if let Some(schema) = self.input {
-            definition = definition.with_input(schema)?;
+            definition = definition.with_input(schema).map_err(about("input"))?;
         }
         if let Some(schema) = self.output {
-            definition = definition.with_output(schema)?;
+            definition = definition.with_output(schema).map_err(about("output"))?;
         }
         if let Some(tools) = self.tools {
             definition = definition.with_tools(tools);
@@ -165,6 +165,22 @@ impl From<Thinking> for PromptThinking {
             Thinking::Level(ThinkingLevel::High) => Self::High,
         }
     }
+}
+
+/// Returns the offset of the line that has a member; 0 if none has it at its beginning.
+pub(super) fn member_offset(header: &str, member: &str) -> usize {
+    let mut offset = 0;
+    for line in header.split_inclusive('\n') {
+        let name = line.trim_start_matches(['"', '\'']);
+        if name
+            .strip_prefix(member)
+            .is_some_and(|rest| rest.trim_start_matches(['"', '\'', ' ']).starts_with(':'))
+        {
+            return offset;
+        }
+        offset += line.len();
+    }
+    0
 }
 
 /// Returns the offset of a line and a column, from 1 on.

@@ -14,23 +14,43 @@ pub(super) struct DetectedContent {
     pub(super) body: ResourceBody,
 }
 
+/// The beginnings of formats whose files may have characters of ASCII only, and are no texts.
+const FORMAT_MARKS: [&[u8]; 3] = [b"%PDF-", b"{\\rtf", b"%!PS"];
+
+/// Bytes that no character of Windows-1252 has, and the one that deletes.
+const UNUSED_BYTES: [u8; 6] = [0x7f, 0x81, 0x8d, 0x8f, 0x90, 0x9d];
+
 /// Detects the type by the content, and by the name of a file where the content does not tell.
+///
+/// A text is one whatever it begins with; of its types, that of the name counts more than the one of the content: only a few have a mark.
 pub(super) fn detect_content(bytes: Vec<u8>, file_name: Option<&str>) -> DetectedContent {
     let by_content = infer::get(&bytes).map(|kind| kind.mime_type());
     let by_name = file_name.and_then(|name| mime_guess::from_path(Path::new(name)).first_raw());
     let is_binary = by_content.is_some_and(|mime_type| !mime_type.starts_with("text/"));
-    let text = if is_binary { Err(bytes) } else { decode_text(bytes) };
+    let text = if is_binary && !is_plain_text(&bytes) { Err(bytes) } else { decode_text(bytes) };
     match text {
         Ok(text) => {
+            let by_content = by_content.filter(|mime_type| mime_type.starts_with("text/"));
             let mime_type =
-                by_content.or(by_name.filter(|mime_type| is_textual(mime_type))).unwrap_or(PLAIN_TEXT);
+                by_name.filter(|mime_type| is_textual(mime_type)).or(by_content).unwrap_or(PLAIN_TEXT);
             DetectedContent { mime_type: mime_type.to_owned(), body: ResourceBody::Text(text) }
         }
         Err(bytes) => {
-            let mime_type = by_content.or(by_name).unwrap_or(UNKNOWN_TYPE);
+            let by_name = by_name.filter(|mime_type| !is_textual(mime_type));
+            let mime_type = by_content.filter(|_| is_binary).or(by_name).unwrap_or(UNKNOWN_TYPE);
             DetectedContent { mime_type: mime_type.to_owned(), body: ResourceBody::Blob(Blob(bytes)) }
         }
     }
+}
+
+/// Returns `true` for UTF-8 without control characters, of no format of [`FORMAT_MARKS`].
+fn is_plain_text(bytes: &[u8]) -> bool {
+    let is_other = FORMAT_MARKS.iter().any(|mark| bytes.starts_with(mark));
+    !is_other && !bytes.iter().any(is_control) && std::str::from_utf8(bytes).is_ok()
+}
+
+fn is_control(byte: &u8) -> bool {
+    *byte < 0x20 && !matches!(byte, b'\t' | b'\n' | b'\r' | 0x0c)
 }
 
 /// Returns `true` for the types whose files are texts.
@@ -44,11 +64,11 @@ fn is_textual(mime_type: &str) -> bool {
 }
 
 /// Returns the text of bytes, or the bytes if they are none: UTF-8, UTF-16 with or without a mark, and else Windows-1252 without control
-/// characters.
+/// characters. No text has a zero character.
 fn decode_text(bytes: Vec<u8>) -> Result<String, Vec<u8>> {
     if let Some((encoding, mark_bytes)) = Encoding::for_bom(&bytes) {
         let text = encoding.decode_without_bom_handling_and_without_replacement(&bytes[mark_bytes..]);
-        return text.map(String::from).ok_or(bytes);
+        return text.filter(|text| !text.contains('\0')).map(String::from).ok_or(bytes);
     }
     if bytes.contains(&0) {
         return utf16_of(&bytes).ok_or(bytes);
@@ -57,8 +77,7 @@ fn decode_text(bytes: Vec<u8>) -> Result<String, Vec<u8>> {
         Ok(text) => Ok(text),
         Err(error) => {
             let bytes = error.into_bytes();
-            let is_control = |byte: &u8| *byte < 0x20 && !matches!(byte, b'\t' | b'\n' | b'\r' | 0x0c);
-            match bytes.iter().any(is_control) {
+            match bytes.iter().any(|byte| is_control(byte) || UNUSED_BYTES.contains(byte)) {
                 true => Err(bytes),
                 false => Ok(WINDOWS_1252.decode_without_bom_handling(&bytes).0.into_owned()),
             }

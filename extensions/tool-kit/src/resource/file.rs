@@ -1,8 +1,8 @@
 //! Files as resources, read each time anew.
 
 use std::{
-    fs::File,
-    io::Read as _,
+    fs::{self, File},
+    io::{self, Read as _},
     path::{Path, PathBuf},
     sync::Arc,
 };
@@ -12,7 +12,8 @@ use tool_runtime::{BoxFuture, ErrorKind, RunContext, ToolError, output};
 use super::{ReadableResource, ResourceError, ResourceUri, content::detect_content};
 use crate::names::check_name;
 
-/// A file as a resource, which is read each time anew. Its type is detected then, and text of any encoding is text in UTF-8.
+/// A file as a resource, which is read each time anew. Its type is detected then, and text of UTF-8, UTF-16 and Windows-1252
+/// is text in UTF-8. What is no regular file, such as a pipe or a device, is an error of reading it.
 ///
 /// Its URI is `file:` and the absolute path, unless [`with_uri`](ReadableResource::with_uri) sets another one.
 ///
@@ -73,13 +74,17 @@ fn file_uri(path: &Path) -> String {
 }
 
 fn read_file(path: &Path, uri: String) -> Result<output::Resource, ToolError> {
-    let failed = |error: std::io::Error| {
+    let failed = |error: io::Error| {
         let kind = match error.kind() {
-            std::io::ErrorKind::NotFound => ErrorKind::NotFound,
+            io::ErrorKind::NotFound => ErrorKind::NotFound,
             _ => ErrorKind::Unavailable,
         };
         ToolError::new(kind, format!("the resource `{uri}` cannot be read: {error}"))
     };
+    // Before it is opened: that waits for the other end of a pipe.
+    if !fs::metadata(path).map_err(failed)?.is_file() {
+        return Err(failed(io::Error::other("it is no regular file; offer one that is")));
+    }
     let mut bytes = Vec::new();
     let file = File::open(path).map_err(failed)?;
     file.take(FileResource::MAX_BYTES + 1).read_to_end(&mut bytes).map_err(failed)?;

@@ -60,7 +60,7 @@ impl StoredResource {
         Self::new("json", name.into(), "application/json".to_owned(), ResourceBody::Text(text))
     }
 
-    /// Creates a resource of bytes, whose type is detected. Text of any encoding becomes text in UTF-8.
+    /// Creates a resource of bytes, whose type is detected. Text becomes text in UTF-8, if it is that of UTF-8, UTF-16, or Windows-1252.
     ///
     /// # Errors
     ///
@@ -70,7 +70,7 @@ impl StoredResource {
     }
 
     /// Creates a resource of what `reader` has, at most 64 MiB, as [`data`](Self::data). Of the name of the reader's file, such as
-    /// `report.csv`, the extension tells the type where the content does not.
+    /// `report.csv`, the extension tells the type of a text, and of other content that has no mark.
     ///
     /// # Errors
     ///

@@ -39,7 +39,11 @@ impl ResourceUri {
     ///
     /// Returns an error if the text is not an absolute URI of at most 4 KiB, or has user information, which is no place for secrets.
     pub fn parse(text: &str) -> Result<Self, ResourceError> {
-        let shown = || Escape::LINE.at_most(100).text(text);
+        // What is before `@` may be a secret.
+        let shown = || match text.rsplit_once('@') {
+            Some((_, rest)) => format!("..@{}", Escape::LINE.at_most(100).text(rest)),
+            None => Escape::LINE.at_most(100).text(text),
+        };
         if text.len() > MAX_URI_BYTES {
             return Err(ResourceError::new(format!(
                 "the URI `{}` exceeds {MAX_URI_BYTES} bytes; use a shorter one",

@@ -30,10 +30,14 @@ input:
     topic: { type: string, description: What to explain. }
     depth: { type: integer }
     style: { enum: [short, shorter, long] }
+    level: { $ref: '#/$defs/level' }
+    note: { type: [string, integer] }
     formal: { type: boolean }
   required: [topic]
+  $defs: { level: { enum: [1, 2, high] } }
 ---
-Explain {{ .topic }}{{ if .depth }} in {{ .depth }} steps{{ end }}{{ if .formal }}, formally{{ end }}.";
+Explain {{ .topic }}{{ if .depth }} in {{ .depth }} steps{{ end }}{{ if .formal }}, formally{{ end }}\
+{{ if .level }} {{ json .level }}{{ end }}{{ if .note }} {{ json .note }}{{ end }}.";
 
 /// A client that notes the changes of prompts.
 struct Notes(mpsc::UnboundedSender<()>);
@@ -88,15 +92,26 @@ async fn a_prompt_file_is_listed_and_rendered_with_typed_arguments() {
     assert_eq!(explain.description.as_deref(), Some("For beginners.")); // O02
     let arguments: BTreeMap<_, _> =
         explain.arguments.iter().flatten().map(|it| (&*it.name, it.required)).collect();
-    let expected =
-        [("depth", Some(false)), ("formal", Some(false)), ("style", Some(false)), ("topic", Some(true))];
+    let expected = [
+        ("depth", Some(false)),
+        ("formal", Some(false)),
+        ("level", Some(false)),
+        ("note", Some(false)),
+        ("style", Some(false)),
+        ("topic", Some(true)),
+    ];
     assert_eq!(arguments, BTreeMap::from(expected)); // U36 O02
 
     let texts = world.get("explain", json!({ "topic": "7", "depth": "3", "formal": "true" })).await.unwrap();
     assert_eq!(texts, ["You teach.", "Explain 7 in 3 steps, formally."]); // O02
+    for (level, note, expected) in [("2", "5", "2 \"5\""), ("high", "{", "\"high\" \"{\"")] {
+        let arguments = json!({ "topic": "a", "level": level, "note": note });
+        assert_eq!(world.get("explain", arguments).await.unwrap()[1], format!("Explain a {expected}."));
+    }
     for (arguments, expected) in [
         (json!({}), "the argument `topic` of the prompt is missing"),
-        (json!({ "topic": "a", "depth": "many" }), "the argument `depth` is read as JSON"),
+        (json!({ "topic": "a", "depth": "many" }), "/depth: expected an integer"),
+        (json!({ "topic": "a", "level": "3" }), "/level"),
         (json!({ "topic": "a", "depth": "1.5" }), "/depth: expected an integer"),
         (json!({ "topic": "a", "style": "no" }), "/style"),
     ] {

@@ -56,7 +56,6 @@ async fn every_field_of_a_file_is_read() {
     let rendered = render(&prompt, json!({ "topic": "tides", "subject": "physics" })).await.unwrap();
     assert_eq!(rendered.instruction.as_deref(), Some("You teach physics.")); // U32
     assert_eq!(rendered.messages, [PromptMessage::user("# Heading\n\nExplain tides.")]); // U32
-    assert_eq!(prompt.variables(), ["topic"]);
 }
 
 #[test]
@@ -108,20 +107,21 @@ async fn a_file_without_front_matter_has_the_name_of_the_file_and_its_first_head
 fn a_mistake_of_a_file_has_its_line_and_column() {
     for (text, expected) in [
         ("x", "the prompt has no name; add `name: ..`"),
-        ("---\nname: a b\n---\nx", "is no identifier"),
-        ("---\nname: a\ntitle: Short\n---\nx", "fewer than 10 characters"),
+        ("---\n# one\nname: a b\n---\nx", "3:1: the name of the prompt, `a b`, is no identifier"),
+        ("---\nname: a\ntitle: Short\n---\nx", "3:1: the title has fewer than 10 characters"),
         ("---\nname: a\nx", "1:1: the front matter has no end; add a line `---`"),
         ("---\nname: [a\n---\nx", "the front matter cannot be read"),
+        ("---\nname: a\ndescription: [\n---\nx", "the front matter cannot be read"),
         ("---\nname: a\nname: b\n---\nx", "3:1: the front matter cannot be read: "),
         ("---\nname: a\nnames: b\n---\nx", "the front matter cannot be read: unknown field `names`"),
         ("---\nname: a\ntools: x\n---\nx", "the front matter cannot be read"),
         ("---\nname: a\nthinking: much\n---\nx", "the front matter cannot be read"),
-        ("---\nname: a\ninput: { properties: {} }\n---\nx", "the schema `input` has no `type`"),
+        ("---\nname: a\ninput: { properties: {} }\n---\nx", "3:1: the schema `input` has no `type`"),
         ("---\nname: a\ninput: { type: text }\n---\nx", "the schema `input` is not valid"),
-        ("---\nname: a\noutput: string\n---\nx", "the schema `output` is no object"),
+        ("---\nname: a\noutput: string\n---\nx", "3:1: the schema `output` is no object"),
         ("---\nname: a\n---\nx\n  {{ upper }}{{ .a | nothing }}", "there is no function `nothing`"),
         ("---\nname: a\n---\n\nx\n  {{ .a | nothing }}", "6:11: there is no function `nothing`"),
-        ("---\nname: a\nsystem_prompt: \"{{ .a\"\n---\nx", "`system_prompt`: the action is not closed"),
+        ("---\nname: a\nsystem_prompt: \"{{ .a\"\n---\nx", "3:1: `system_prompt`: the action is not closed"),
     ] {
         let error = PromptFile::parse(text).unwrap_err();
         assert!(error.to_string().contains(expected), "{text}: {error}"); // U33
@@ -139,20 +139,28 @@ fn a_mistake_of_a_file_has_its_line_and_column() {
     );
 }
 
-#[test]
-fn a_hostile_file_is_refused_within_limits() {
+#[tokio::test]
+async fn a_hostile_file_is_refused_within_limits() {
     let long = format!("---\nname: a\n---\n{}", "x".repeat(PromptFile::MAX_BYTES));
     assert!(PromptFile::parse(&long).unwrap_err().problem.contains("exceeds 1048576 bytes"));
     let header = format!("---\n{}\n---\nx", "# a comment\n".repeat(6_000));
     assert!(PromptFile::parse(&header).unwrap_err().problem.contains("more than 65536 bytes"));
-    let aliases: String = (1..30).map(|at| format!("a{at}: &a{at} [*a{}, *a{}]\n", at - 1, at - 1)).collect();
-    let bomb = format!("---\nname: a\na0: &a0 x\n{aliases}---\nx");
-    assert!(PromptFile::parse(&bomb).unwrap_err().problem.contains("cannot be read"));
+    let aliases: String =
+        (1..30).map(|at| format!("  a{at}: &a{at} [*a{}, *a{}]\n", at - 1, at - 1)).collect();
+    for member in ["", "input:\n  a0: &a0 x\n", "name: a\ninput:\n  type: object\n  a0: &a0 [x, x]\n"] {
+        let bomb = format!("---\n{member}{aliases}---\nx");
+        assert!(PromptFile::parse(&bomb).unwrap_err().problem.contains("cannot be read"), "{member}");
+    }
     for text in
         ["{% include '/etc/passwd' %}", "{% extends 'x' %}", "{% import 'x' as y %}", "{{ include('x') }}"]
     {
-        let parsed = PromptFile::parse(&format!("---\nname: a\n---\n{text}"));
-        assert!(parsed.is_err() || text.contains("include('x')"), "{text}");
+        let prompt = PromptFile::parse(&format!("---\nname: a\n---\n{text}"));
+        let rendered = match &prompt {
+            Ok(prompt) => render(prompt, json!({})).await.map_err(|error| error.to_string()),
+            Err(error) => Err(error.to_string()),
+        };
+        let error = rendered.unwrap_err();
+        assert!(error.contains("4:"), "{text}: {error}");
     }
 }
 

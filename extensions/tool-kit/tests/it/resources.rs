@@ -26,6 +26,10 @@ fn text(text: &str) -> ResourceBody {
     ResourceBody::Text(text.to_owned())
 }
 
+fn blob(bytes: &[u8]) -> ResourceBody {
+    ResourceBody::Blob(Blob(bytes.to_vec()))
+}
+
 #[tokio::test]
 async fn constructors_have_uris_by_their_kind_and_are_read_back() {
     let notes = StoredResource::text("notes", "Buy milk.").unwrap();
@@ -73,6 +77,15 @@ async fn types_are_detected_by_content_and_then_by_name() {
         (marked, None, "text/plain", text("Grüße")),
         (utf16("Gruß, Ada", u16::to_le_bytes), None, "text/plain", text("Gruß, Ada")),
         (utf16("Gruß, Ada", u16::to_be_bytes), None, "text/plain", text("Gruß, Ada")),
+        (b"BM and what follows".to_vec(), Some("a.md"), "text/markdown", text("BM and what follows")),
+        (b"MZ is two letters".to_vec(), None, "text/plain", text("MZ is two letters")),
+        (b"<html><p>x".to_vec(), Some("x.md"), "text/markdown", text("<html><p>x")),
+        (b"<html><p>x".to_vec(), None, "text/html", text("<html><p>x")),
+        (b"%PDF-1.7 x".to_vec(), Some("x.txt"), "application/pdf", blob(b"%PDF-1.7 x")),
+        (b"a\x81b".to_vec(), Some("x.txt"), "application/octet-stream", blob(b"a\x81b")),
+        (b"\xfca\x7f".to_vec(), None, "application/octet-stream", blob(b"\xfca\x7f")),
+        (b"\xef\xbb\xbfa\0".to_vec(), None, "application/octet-stream", blob(b"\xef\xbb\xbfa\0")),
+        (b"\xff\xfea\0\0\0".to_vec(), None, "application/octet-stream", blob(b"\xff\xfea\0\0\0")),
         (b"\xef\xbb\xbfx".to_vec(), None, "text/plain", text("x")),
         (b"Gr\xfc\xdfe".to_vec(), None, "text/plain", text("Grüße")),
         (
@@ -130,6 +143,9 @@ async fn files_and_functions_are_read_each_time_anew() {
         let found = read(&notes).await;
         assert_eq!((&*found.mime_type, found.body), ("text/markdown", text(content))); // U42
     }
+    let folder = FileResource::new("folder", folder.path()).unwrap();
+    let error = folder.read(&Arc::new(RunContext::new())).await.unwrap_err().to_string();
+    assert!(error.contains("it is no regular file; offer one that is"), "{error}");
     let count = Arc::new(AtomicUsize::new(0));
     let counted = live("count://now", "count", move |_| {
         let number = count.fetch_add(1, Ordering::Relaxed);
@@ -166,6 +182,8 @@ fn uris_that_mean_the_same_are_equal() {
         "//a/b",
         "http://a b",
         "http://user:secret@example.com/",
+        "http://user:secret@a b",
+        &format!("http://user:secret@{}", "x".repeat(5_000)),
         &format!("a:{}", "x".repeat(5_000)),
     ] {
         let error = ResourceUri::parse(text).unwrap_err().to_string();

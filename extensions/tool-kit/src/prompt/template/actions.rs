@@ -1,5 +1,7 @@
 //! The functions of Go templates as expressions of the engine.
 
+use super::functions::{ELEMENT, PRESENT};
+
 /// The functions that a template may call, in either form.
 pub(super) const FUNCTION_NAMES: [&str; 18] = [
     "json", "default", "join", "upper", "lower", "trim", "eq", "ne", "lt", "le", "gt", "ge", "and", "or",
@@ -23,10 +25,11 @@ pub(super) fn call_expression(function: &str, arguments: &[Argument]) -> Result<
         ("default", [other, value]) => format!("(({value})|default({other}))"),
         ("join", [_, _]) => join_expression(arguments),
         ("eq", [value, others @ ..]) if !others.is_empty() => {
-            let equal: Vec<_> = others.iter().map(|other| format!("({value}) == ({other})")).collect();
-            format!("({})", equal.join(" or "))
+            let others: Vec<_> = others.iter().map(|other| present(other)).collect();
+            format!("({} in [{}])", present(value), others.join(", "))
         }
-        ("ne" | "lt" | "le" | "gt" | "ge", [left, right]) => {
+        ("ne", [left, right]) => format!("({} != {})", present(left), present(right)),
+        ("lt" | "le" | "gt" | "ge", [left, right]) => {
             format!("(({left}) {} ({right}))", comparison_operator(function))
         }
         ("and" | "or", [_, ..]) => {
@@ -36,7 +39,7 @@ pub(super) fn call_expression(function: &str, arguments: &[Argument]) -> Result<
         ("not", [value]) => format!("(not ({value}))"),
         ("len", [value]) => format!("(({value})|length)"),
         ("index", [value, keys @ ..]) if !keys.is_empty() => {
-            let keys: String = keys.iter().map(|key| format!("[{key}]")).collect();
+            let keys: String = keys.iter().map(|key| format!("|{ELEMENT}({key})")).collect();
             format!("(({value}){keys})")
         }
         ("print", [value]) => format!("({value})"),
@@ -57,6 +60,11 @@ pub(super) fn call_expression(function: &str, arguments: &[Argument]) -> Result<
     Ok(expression)
 }
 
+/// A member that is missing is compared as `nil`.
+fn present(value: &str) -> String {
+    format!("(({value})|{PRESENT})")
+}
+
 /// The list is the first argument, as in `strings.Join`, or the second one if the first one is the separator.
 fn join_expression(arguments: &[Argument]) -> String {
     let (list, separator) = match arguments {
@@ -69,7 +77,6 @@ fn join_expression(arguments: &[Argument]) -> String {
 
 fn comparison_operator(function: &str) -> &'static str {
     match function {
-        "ne" => "!=",
         "lt" => "<",
         "le" => "<=",
         "gt" => ">",

@@ -1,24 +1,44 @@
 //! The functions of templates, and the text of values.
 
-use minijinja::{Environment, Error, ErrorKind, Output, State, Value};
+use minijinja::{Environment, Error, ErrorKind, Output, State, Value, value::ValueKind};
+use serde::Serialize;
 
-/// The filter that makes the elements of a `range`: of a list itself, of an object its values, of a number those below it.
+use super::{MAX_OUTPUT_BYTES, bounded_text::BoundedText};
+
+/// The filter that makes the elements of a `range`: of a list itself, of an object its values by name, of a number those below it.
 pub(super) const VALUES: &str = "__values";
 
 /// The filter that makes the pairs of a `range` with two variables.
 pub(super) const PAIRS: &str = "__pairs";
 
+/// The filter that makes `none` of a value that is missing, so that it is compared as one.
+pub(super) const PRESENT: &str = "__present";
+
+/// The filter that returns an element by its key or its index.
+pub(super) const ELEMENT: &str = "__element";
+
+/// The filters of the engine whose result may be much longer than what they receive.
+const REMOVED_FILTERS: [&str; 5] = ["batch", "format", "indent", "pprint", "slice"];
+
 /// The numbers that a `range` over a number may have.
 const MAX_COUNT: i64 = 100_000;
 
 pub(super) fn add_to(environment: &mut Environment<'static>) {
+    for filter in REMOVED_FILTERS {
+        environment.remove_filter(filter);
+    }
     environment.set_formatter(write_value);
     environment.add_filter("json", |value: Value| json_text(&value));
+    environment.add_filter("tojson", |value: Value| json_text(&value));
     environment
         .add_filter("default", |value: Value, other: Value| if value.is_true() { value } else { other });
     environment.add_filter("join", join_values);
+    environment.add_filter("replace", replace_text);
     environment.add_filter(VALUES, |value: Value| elements_of(&value).map(Value::from));
     environment.add_filter(PAIRS, pairs_of);
+    environment
+        .add_filter(PRESENT, |value: Value| if value.is_undefined() { Value::from(()) } else { value });
+    environment.add_filter(ELEMENT, element_of);
 }
 
 /// Writes a text as it is, and any other value as JSON.
@@ -29,27 +49,51 @@ fn write_value(output: &mut Output<'_>, _: &mut State<'_, '_>, value: &Value) ->
     }
 }
 
-/// Returns the text of a value: a text itself, any other value as JSON.
-fn text_of(value: &Value) -> Result<String, Error> {
+fn json_text(value: &Value) -> Result<String, Error> {
+    let mut text = BoundedText::default();
+    append_value(&mut text, value)?;
+    text.into_string().ok_or_else(too_long)
+}
+
+/// Appends the text of a value: a text itself, any other value as JSON.
+fn append_text(text: &mut BoundedText, value: &Value) -> Result<(), Error> {
     match value.as_str() {
-        Some(text) => Ok(text.to_owned()),
-        None => json_text(value),
+        Some(plain) => text.push(plain.as_bytes()).map_err(|_| too_long()),
+        None => append_value(text, value),
     }
 }
 
-fn json_text(value: &Value) -> Result<String, Error> {
+fn append_value(text: &mut BoundedText, value: &Value) -> Result<(), Error> {
     if value.is_undefined() {
         return Err(Error::from(ErrorKind::UndefinedError));
     }
-    serde_json::to_string(value).map_err(|error| Error::new(ErrorKind::BadSerialization, error.to_string()))
+    let written = value.serialize(&mut serde_json::Serializer::new(&mut *text));
+    written.map_err(|error| match text.is_full() {
+        true => too_long(),
+        false => Error::new(ErrorKind::BadSerialization, error.to_string()),
+    })
 }
 
 fn join_values(values: Value, separator: Option<Value>) -> Result<String, Error> {
-    let separator = separator.as_ref().map(text_of).transpose()?.unwrap_or_default();
-    let texts: Result<Vec<_>, _> = elements_of(&values)?.iter().map(text_of).collect();
-    Ok(texts?.join(&separator))
+    let mut text = BoundedText::default();
+    for (at, value) in elements_of(&values)?.iter().enumerate() {
+        if let Some(separator) = separator.as_ref().filter(|_| at > 0) {
+            append_text(&mut text, separator)?;
+        }
+        append_text(&mut text, value)?;
+    }
+    text.into_string().ok_or_else(too_long)
 }
 
+fn replace_text(text: String, from: String, to: String) -> Result<String, Error> {
+    let added = text.matches(&*from).count().saturating_mul(to.len().saturating_sub(from.len()));
+    match text.len().saturating_add(added) <= MAX_OUTPUT_BYTES {
+        true => Ok(text.replace(&*from, &to)),
+        false => Err(too_long()),
+    }
+}
+
+/// Returns the elements of a value; of an object in the order of its names, as in Go.
 fn elements_of(value: &Value) -> Result<Vec<Value>, Error> {
     if let Some(count) = value.as_i64().filter(|_| value.is_integer()) {
         return match count <= MAX_COUNT {
@@ -58,23 +102,43 @@ fn elements_of(value: &Value) -> Result<Vec<Value>, Error> {
         };
     }
     match value.kind() {
-        minijinja::value::ValueKind::Map => value.try_iter()?.map(|key| value.get_item(&key)).collect(),
-        minijinja::value::ValueKind::String => Err(invalid_operation("a text has no elements".to_owned())),
+        ValueKind::Undefined => Err(Error::from(ErrorKind::UndefinedError)),
+        ValueKind::Map => sorted_keys(value)?.iter().map(|key| value.get_item(key)).collect(),
+        ValueKind::String => Err(invalid_operation("a text has no elements".to_owned())),
+        ValueKind::None => Ok(Vec::new()),
         _ => Ok(value.try_iter()?.collect()),
     }
 }
 
+fn sorted_keys(map: &Value) -> Result<Vec<Value>, Error> {
+    let mut keys: Vec<Value> = map.try_iter()?.collect();
+    keys.sort();
+    Ok(keys)
+}
+
 fn pairs_of(value: Value) -> Result<Value, Error> {
+    let elements = elements_of(&value)?;
     let keys: Vec<Value> = match value.kind() {
-        minijinja::value::ValueKind::Map => value.try_iter()?.collect(),
-        _ => (0..elements_of(&value)?.len()).map(Value::from).collect(),
+        ValueKind::Map => sorted_keys(&value)?,
+        _ => (0..elements.len()).map(Value::from).collect(),
     };
-    let pairs = keys.into_iter().zip(elements_of(&value)?);
+    let pairs = keys.into_iter().zip(elements);
     Ok(pairs.map(|(key, element)| Value::from(vec![key, element])).collect::<Vec<_>>().into())
+}
+
+fn element_of(value: Value, key: Value) -> Result<Value, Error> {
+    if key.as_i64().is_some_and(|index| index < 0) {
+        return Err(invalid_operation("an index is not negative".to_owned()));
+    }
+    value.get_item(&key)
 }
 
 fn invalid_operation(message: String) -> Error {
     Error::new(ErrorKind::InvalidOperation, message)
+}
+
+fn too_long() -> Error {
+    invalid_operation(format!("the text exceeds {MAX_OUTPUT_BYTES} bytes; shorten what is repeated"))
 }
 
 /// Returns the text of an error of the engine.

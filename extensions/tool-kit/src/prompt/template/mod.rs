@@ -1,17 +1,23 @@
 //! Templates of prompts: those of `minijinja`, in which the actions of Go's `text/template` are rewritten.
 
 mod actions;
+mod bounded_text;
 mod functions;
 mod operands;
 mod rewrite;
+mod scan;
+mod scope;
 mod tokens;
 
-use std::{collections::BTreeMap, fmt, io, sync::Arc};
+use std::{collections::BTreeMap, fmt, sync::Arc};
 
 use minijinja::{Environment, Error, UndefinedBehavior, Value, syntax::SyntaxConfig, value::Serde};
 use serde_json::Value as Json;
 
-use self::rewrite::{RewrittenText, rewrite_actions};
+use self::{
+    bounded_text::BoundedText,
+    rewrite::{RewrittenText, rewrite_actions},
+};
 
 /// The name by which a template has the whole input.
 const INPUT: &str = "__input";
@@ -24,6 +30,9 @@ const MAX_STEPS: u64 = 1_000_000;
 
 /// The maximum length of a rendered text.
 const MAX_OUTPUT_BYTES: usize = 4 << 20;
+
+/// The error of a text that is longer.
+const TOO_LONG: &str = "the text exceeds 4194304 bytes; shorten what is repeated";
 
 /// A compiled template.
 #[derive(Clone)]
@@ -49,7 +58,7 @@ impl TemplateProblem {
 impl Template {
     /// Compiles a text.
     pub(crate) fn compile(text: &str) -> Result<Self, TemplateProblem> {
-        let text = rewrite_actions(text)?;
+        let mut text = rewrite_actions(text)?;
         let mut environment = Environment::new();
         environment.set_syntax(template_syntax(&text)?);
         environment.set_undefined_behavior(UndefinedBehavior::SemiStrict);
@@ -57,7 +66,7 @@ impl Template {
         environment.set_auto_escape_callback(|_| minijinja::AutoEscape::None);
         functions::add_to(&mut environment);
         environment
-            .add_template_owned(TEMPLATE, text.text.clone())
+            .add_template_owned(TEMPLATE, std::mem::take(&mut text.text))
             .map_err(|error| problem_of_error(&text, &error))?;
         Ok(Self { environment: Arc::new(environment), text: Arc::new(text) })
     }
@@ -67,35 +76,14 @@ impl Template {
         let to_problem = |error: Error| problem_of_error(&self.text, &error);
         let template = self.environment.get_template(TEMPLATE).map_err(to_problem)?;
         let mut output = BoundedText::default();
-        template.render_captured_to(input_variables(input), &mut output).map_err(|error| {
-            match output.is_full {
+        if let Err(error) = template.render_captured_to(variables_of(input), &mut output) {
+            return Err(match output.is_full() {
                 false => to_problem(error),
-                true => {
-                    let message =
-                        format!("the text exceeds {MAX_OUTPUT_BYTES} bytes; shorten what is repeated");
-                    TemplateProblem::new(0, message)
-                }
-            }
-        })?;
-        String::from_utf8(output.bytes).map_err(|_| TemplateProblem::new(0, "the text is not UTF-8"))
+                true => TemplateProblem::new(0, TOO_LONG),
+            });
+        }
+        output.into_string().ok_or_else(|| TemplateProblem::new(0, TOO_LONG))
     }
-
-    /// Returns the names of the variables that the template reads.
-    pub(crate) fn variable_names(&self) -> Vec<String> {
-        let Ok(template) = self.environment.get_template(TEMPLATE) else { return Vec::new() };
-        let prefix = format!("{INPUT}.");
-        let names = template.undeclared_variables(true).into_iter();
-        let mut names: Vec<_> =
-            names.map(|name| top_name(name.strip_prefix(&prefix).unwrap_or(&name))).collect();
-        names.retain(|name| name != INPUT);
-        names.sort_unstable();
-        names.dedup();
-        names
-    }
-}
-
-fn top_name(path: &str) -> String {
-    path.split('.').next().unwrap_or(path).to_owned()
 }
 
 impl fmt::Debug for Template {
@@ -111,7 +99,7 @@ fn template_syntax(text: &RewrittenText) -> Result<SyntaxConfig, TemplateProblem
 }
 
 /// Returns the variables of a rendering.
-fn input_variables(input: &Json) -> Value {
+fn variables_of(input: &Json) -> Value {
     let whole = Value::from(Serde(input));
     let members = input.as_object().into_iter().flatten();
     let members = members.map(|(name, _)| (name.clone(), whole.get_attr(name).unwrap_or_default()));
@@ -126,28 +114,6 @@ fn problem_of_error(text: &RewrittenText, error: &Error) -> TemplateProblem {
         (None, None) => 0,
     };
     TemplateProblem::new(offset, functions::error_text(error))
-}
-
-/// A text of bounded length.
-#[derive(Default)]
-struct BoundedText {
-    bytes: Vec<u8>,
-    is_full: bool,
-}
-
-impl io::Write for BoundedText {
-    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        if self.bytes.len() + bytes.len() > MAX_OUTPUT_BYTES {
-            self.is_full = true;
-            return Err(io::Error::other("the text is too long"));
-        }
-        self.bytes.extend_from_slice(bytes);
-        Ok(bytes.len())
-    }
-
-    fn flush(&mut self) -> io::Result<()> {
-        Ok(())
-    }
 }
 
 #[cfg(test)]

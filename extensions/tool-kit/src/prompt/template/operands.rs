@@ -3,28 +3,25 @@
 use super::{
     INPUT, TemplateProblem,
     actions::{Argument, call_expression},
+    scope::Scope,
     tokens::{Token, TokenKind},
 };
 
-/// The prefix of variables that a template declares, so that none hides a member of the input.
-const VARIABLE_PREFIX: &str = "__v_";
-
-/// The depth of parentheses.
-const MAX_DEPTH: usize = 32;
+/// The depth of parentheses; the engine has a limit, too, and each of ours is several of its.
+const MAX_DEPTH: usize = 16;
 
 /// Reads the operands of an action.
 pub(super) struct PipelineParser<'a> {
     tokens: &'a [Token],
-    /// The expression of `.`.
-    current: &'a str,
+    scope: &'a Scope,
     /// The offset of the action in the template.
     start: usize,
     depth: usize,
 }
 
 impl<'a> PipelineParser<'a> {
-    pub(super) fn new(tokens: &'a [Token], current: &'a str, start: usize) -> Self {
-        Self { tokens, current, start, depth: 0 }
+    pub(super) fn new(tokens: &'a [Token], scope: &'a Scope, start: usize) -> Self {
+        Self { tokens, scope, start, depth: 0 }
     }
 
     /// Returns the expression of all tokens.
@@ -86,9 +83,15 @@ impl<'a> PipelineParser<'a> {
     fn parse_operand(&mut self) -> Result<Argument, TemplateProblem> {
         let Some(token) = self.next() else { return Err(self.problem_at(0, "a value is missing")) };
         let text = match &token.kind {
-            TokenKind::Field(names) => member_expression(self.current, names),
+            TokenKind::Field(names) => member_expression(self.scope.current(), names),
             TokenKind::Variable(name, names) if name.is_empty() => member_expression(INPUT, names),
-            TokenKind::Variable(name, names) => member_expression(&variable_name(name), names),
+            TokenKind::Variable(name, names) => match self.scope.variable(name) {
+                Some(variable) => member_expression(variable, names),
+                None => {
+                    let message = format!("the variable `${name}` is not declared; declare it by `:=`");
+                    return Err(self.problem_at(token.offset, message));
+                }
+            },
             TokenKind::Text(text) => return Ok(Argument { text: quote_text(text), is_literal: true }),
             TokenKind::Number(number) => number.clone(),
             TokenKind::Word(word) => match constant_expression(word) {
@@ -149,18 +152,6 @@ fn member_expression(value: &str, names: &[String]) -> String {
         true => format!("{text}.{name}"),
         false => format!("{text}[{}]", quote_text(name)),
     })
-}
-
-/// Returns the name of a variable in the engine, whose names are ASCII.
-pub(super) fn variable_name(name: &str) -> String {
-    let mut ascii = VARIABLE_PREFIX.to_owned();
-    for character in name.chars() {
-        match character.is_ascii() {
-            true => ascii.push(character),
-            false => ascii.push_str(&format!("_{:x}_", u32::from(character))),
-        }
-    }
-    ascii
 }
 
 /// Returns a text in quotes of the engine.

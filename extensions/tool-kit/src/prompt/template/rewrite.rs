@@ -11,14 +11,20 @@
 //! Each other `{{ .. }}`, `{% .. %}` and `{# .. #}` is the engine's. A text keeps its lines, so that errors have the line of the original.
 
 use super::{
-    INPUT, TemplateProblem,
+    TemplateProblem,
+    actions::FUNCTION_NAMES,
     functions::{PAIRS, VALUES},
-    operands::{PipelineParser, variable_name},
-    tokens::{Token, TokenKind, text_end, tokens_of},
+    operands::PipelineParser,
+    scan::{part_end, statement_word, trimmed_after, trimmed_before},
+    scope::{OuterScope, Scope},
+    tokens::{Token, TokenKind, tokens_of},
 };
 
 /// The nesting of blocks.
 const MAX_BLOCKS: usize = 64;
+
+/// The `else if` of a template, each of which is nested in the one before for the engine.
+const MAX_ALTERNATIVES: usize = 128;
 
 /// A text of the engine, and where its parts are in the original.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -56,8 +62,9 @@ impl RewrittenText {
 /// A block that is open.
 struct Block {
     kind: BlockKind,
-    /// The expression of `.` before it.
-    before: String,
+    outer: OuterScope,
+    /// The scope of its alternatives, with what its first action declares.
+    header: OuterScope,
     offset: usize,
     has_else: bool,
 }
@@ -71,24 +78,27 @@ enum BlockKind {
 
 /// Rewrites the actions of a text.
 pub(super) fn rewrite_actions(text: &str) -> Result<RewrittenText, TemplateProblem> {
-    let mut rewriter =
-        Rewriter { source: text, text: String::with_capacity(text.len()), ..Rewriter::default() };
-    rewriter.current = INPUT.to_owned();
+    let mut rewriter = Rewriter {
+        source: text,
+        text: String::with_capacity(text.len()),
+        parts: Vec::new(),
+        blocks: Vec::new(),
+        scope: Scope::new(),
+        alternatives: 0,
+    };
     let mut at = 0;
     while let Some(length) = text[at..].find('{') {
         let start = at + length;
-        let rest = &text[start..];
-        let end = match rest.as_bytes().get(1) {
-            Some(b'{') => Some(rewriter.action_end(start)?),
-            Some(b'%') => Some(native_end(text, start)?),
-            Some(b'#') => rest[2..].find("#}").map(|end| start + 2 + end + 2),
-            _ => None,
-        };
-        let end = end.unwrap_or(start + 1);
+        let end = part_end(text, start)?.unwrap_or(start + 1);
         rewriter.copy_part(at, start);
-        match rest.starts_with("{{") {
-            true => rewriter.rewrite_action(start, end)?,
-            false => rewriter.copy_part(start, end),
+        match &text[start..end] {
+            action if action.starts_with("{{") => rewriter.rewrite_action(start, end)?,
+            statement => {
+                if statement_word(statement) == "elif" {
+                    rewriter.count_alternative(start)?;
+                }
+                rewriter.copy_part(start, end);
+            }
         }
         at = end;
     }
@@ -100,41 +110,14 @@ pub(super) fn rewrite_actions(text: &str) -> Result<RewrittenText, TemplateProbl
     Ok(RewrittenText { text: rewriter.text, parts: rewriter.parts, lines })
 }
 
-/// Returns the end of a statement of the engine, or of the whole block `raw`.
-fn native_end(text: &str, start: usize) -> Result<usize, TemplateProblem> {
-    let (word, mut end) = native_statement(text, start)?;
-    if word != "raw" {
-        return Ok(end);
-    }
-    while let Some(length) = text[end..].find("{%") {
-        let word;
-        (word, end) = native_statement(text, end + length)?;
-        if word == "endraw" {
-            return Ok(end);
-        }
-    }
-    Err(TemplateProblem::new(start, "the block has no end; add `{% endraw %}`"))
-}
-
-/// Returns the text of a statement of the engine, and its end.
-fn native_statement(text: &str, start: usize) -> Result<(&str, usize), TemplateProblem> {
-    let inner = &text[start + 2..];
-    let length = inner
-        .find("%}")
-        .ok_or_else(|| TemplateProblem::new(start, "the statement is not closed; add `%}`"))?;
-    let is_around = |character: char| matches!(character, '-' | '+') || character.is_whitespace();
-    Ok((inner[..length].trim_matches(is_around), start + 2 + length + 2))
-}
-
-#[derive(Default)]
 struct Rewriter<'a> {
     source: &'a str,
     text: String,
     parts: Vec<(usize, usize, PartKind)>,
     blocks: Vec<Block>,
-    current: String,
-    /// The number of variables for `.` so far.
-    values: usize,
+    scope: Scope,
+    /// The number of `else if` so far.
+    alternatives: usize,
 }
 
 impl Rewriter<'_> {
@@ -145,55 +128,23 @@ impl Rewriter<'_> {
         }
     }
 
-    /// Returns the end of the action at `start`.
-    fn action_end(&self, start: usize) -> Result<usize, TemplateProblem> {
-        let text = &self.source[start + 2..];
-        let inner = text.strip_prefix('-').unwrap_or(text).trim_start();
-        if inner.starts_with("/*") {
-            let comment = inner.find("*/").map(|end| text.len() - inner.len() + end + 2);
-            let end = comment.and_then(|at| text[at..].find("}}").map(|end| start + 2 + at + end + 2));
-            return end.ok_or_else(|| TemplateProblem::new(start, "the comment is not closed; add `*/}}`"));
-        }
-        let (mut at, mut braces) = (0, 0_usize);
-        while let Some(character) = text[at..].chars().next() {
-            match character {
-                '"' | '\'' | '`' => match text_end(&text[at..], character) {
-                    Some(length) => {
-                        at += length;
-                        continue;
-                    }
-                    None => {
-                        return Err(TemplateProblem::new(start + 2 + at, "the text in quotes is not closed"));
-                    }
-                },
-                '{' => braces += 1,
-                '}' if braces > 0 => braces -= 1,
-                '}' if text[at..].starts_with("}}") => return Ok(start + 2 + at + 2),
-                _ => {}
-            }
-            at += character.len_utf8();
-        }
-        Err(TemplateProblem::new(start, "the action is not closed; add `}}`"))
-    }
-
     fn rewrite_action(&mut self, start: usize, end: usize) -> Result<(), TemplateProblem> {
         let inner = &self.source[start + 2..end - 2];
-        let (left, inner) = match inner.strip_prefix('-') {
-            Some(rest) if rest.starts_with(char::is_whitespace) => ("-", rest),
-            _ => ("", inner),
+        let (inner, left) = match trimmed_before(inner) {
+            Some(rest) => (rest, "-"),
+            None => (inner, ""),
         };
-        let (right, inner) = match inner.strip_suffix('-') {
-            Some(rest) if rest.ends_with(char::is_whitespace) => ("-", rest),
-            _ => ("", inner),
+        let (inner, right) = match trimmed_after(inner) {
+            Some(rest) => (rest, "-"),
+            None => (inner, ""),
         };
         let offset = start + 2 + left.len();
-        let replacement = match inner.trim() {
-            comment if comment.starts_with("/*") => Some(Replacement::Comment),
+        let replacement = if inner.trim_start().starts_with("/*") {
+            Some(Replacement::Comment)
+        } else {
             // The engine has no text in backquotes.
-            _ => match tokens_of(inner).filter(|tokens| is_go(tokens) || inner.contains('`')) {
-                Some(tokens) => Some(self.replacement_of(&tokens, offset)?),
-                None => None,
-            },
+            let tokens = tokens_of(inner).filter(|tokens| is_go(tokens) || inner.contains('`'));
+            tokens.map(|tokens| self.replacement_of(&tokens, offset)).transpose()?
         };
         let Some(replacement) = replacement else {
             self.copy_part(start, end);
@@ -224,39 +175,29 @@ impl Rewriter<'_> {
         };
         let problem = |message: &str| Err(TemplateProblem::new(offset, message));
         match (keyword, tokens.get(1).map(|token| &token.kind)) {
-            ("if", _) => {
-                let condition = self.pipeline_expression(&tokens[1..], start)?;
-                self.open_block(BlockKind::If, offset)?;
-                Ok(Replacement::Statement(format!("if {condition}")))
-            }
-            ("with", _) => {
-                let value = self.pipeline_expression(&tokens[1..], start)?;
-                self.open_block(BlockKind::With, offset)?;
-                let name = self.name_value();
-                let statements =
-                    Replacement::Statements(format!("if {value}"), format!("set {name} = {value}"));
-                self.current = name;
-                Ok(statements)
-            }
+            ("if", _) => self.replace_condition(BlockKind::If, &tokens[1..], start, offset),
+            ("with", _) => self.replace_condition(BlockKind::With, &tokens[1..], start, offset),
             ("range", _) => self.replace_range(&tokens[1..], start, offset),
             ("else", Some(TokenKind::Word(word))) if word == "if" => match self.blocks.last() {
-                Some(Block { kind: BlockKind::If, has_else: false, .. }) => {
+                Some(Block { kind: BlockKind::If, has_else: false, header, .. }) => {
+                    self.scope.restore(header);
+                    self.count_alternative(offset)?;
                     let condition = self.pipeline_expression(&tokens[2..], start)?;
                     Ok(Replacement::Statement(format!("elif {condition}")))
                 }
-                _ => problem("`else if` belongs to an `if`"),
+                _ => problem("`else if` belongs to an `if`, before its `else`"),
             },
             ("else", None) => match self.blocks.last_mut().filter(|block| !block.has_else) {
                 Some(block) => {
                     block.has_else = true;
-                    self.current.clone_from(&block.before);
+                    self.scope.restore(&block.header);
                     Ok(Replacement::Statement("else".to_owned()))
                 }
                 None => problem("`else` belongs to an `if`, a `with` or a `range`, once"),
             },
             ("end", None) => match self.blocks.pop() {
                 Some(block) => {
-                    self.current = block.before;
+                    self.scope.restore(&block.outer);
                     let statement = if block.kind == BlockKind::Range { "endfor" } else { "endif" };
                     Ok(Replacement::Statement(statement.to_owned()))
                 }
@@ -270,21 +211,44 @@ impl Rewriter<'_> {
         }
     }
 
-    fn replace_value(
-        &self,
+    /// Replaces the beginning of an `if` or a `with`, which may declare its value as a variable.
+    fn replace_condition(
+        &mut self,
+        kind: BlockKind,
         tokens: &[Token],
         start: usize,
         offset: usize,
     ) -> Result<Replacement, TemplateProblem> {
+        let outer = self.scope.outer();
+        let (declared, tokens) = match declared_variable(tokens) {
+            Some((name, value)) => (Some(name), value),
+            None => (None, tokens),
+        };
+        let value = self.pipeline_expression(tokens, start)?;
+        let variable = match (declared, kind) {
+            (Some(name), _) => Some(self.scope.declare(name)),
+            (None, BlockKind::With) => Some(self.scope.name_value()),
+            (None, _) => None,
+        };
+        self.open_block(kind, outer, offset)?;
+        let Some(variable) = variable else { return Ok(Replacement::Statement(format!("if {value}"))) };
+        if kind == BlockKind::With {
+            self.scope.set_current(&variable);
+        }
+        Ok(Replacement::Statements(format!("set {variable} = {value}"), format!("if {variable}")))
+    }
+
+    fn replace_value(
+        &mut self,
+        tokens: &[Token],
+        start: usize,
+        offset: usize,
+    ) -> Result<Replacement, TemplateProblem> {
+        if let Some((name, value)) = declared_variable(tokens) {
+            let value = self.pipeline_expression(value, start)?;
+            return Ok(Replacement::Statement(format!("set {} = {value}", self.scope.declare(name))));
+        }
         match tokens {
-            [
-                Token { kind: TokenKind::Variable(name, names), .. },
-                Token { kind: TokenKind::Declare, .. },
-                value @ ..,
-            ] if !name.is_empty() && names.is_empty() => {
-                let value = self.pipeline_expression(value, start)?;
-                Ok(Replacement::Statement(format!("set {} = {value}", variable_name(name))))
-            }
             [_, Token { kind: TokenKind::Assign, .. }, ..] => {
                 Err(TemplateProblem::new(offset, "a variable keeps its value; declare another one by `:=`"))
             }
@@ -298,54 +262,68 @@ impl Rewriter<'_> {
         start: usize,
         offset: usize,
     ) -> Result<Replacement, TemplateProblem> {
+        let outer = self.scope.outer();
         let declare = tokens.iter().position(|token| token.kind == TokenKind::Declare);
         let (variables, list) = match declare {
             Some(at) => (&tokens[..at], &tokens[at + 1..]),
             None => (&tokens[..0], tokens),
         };
         let list = self.pipeline_expression(list, start)?;
-        let variable = |token: &Token| match &token.kind {
-            TokenKind::Variable(name, names) if !name.is_empty() && names.is_empty() => {
-                Some(variable_name(name))
+        self.open_block(BlockKind::Range, outer, offset)?;
+        let problem = |message| Err(TemplateProblem::new(offset, message));
+        let (value, statement) = match variables {
+            [] if declare.is_none() => {
+                let value = self.scope.name_value();
+                let statement = format!("for {value} in ({list})|{VALUES}");
+                (value, statement)
             }
-            _ => None,
+            [value] => {
+                let Some(value) = variable_name(value) else { return problem("write `range $value := ..`") };
+                let value = self.scope.declare(value);
+                let statement = format!("for {value} in ({list})|{VALUES}");
+                (value, statement)
+            }
+            [key, Token { kind: TokenKind::Comma, .. }, value] => {
+                let (Some(key), Some(value)) = (variable_name(key), variable_name(value)) else {
+                    return problem("write `range $key, $value := ..`");
+                };
+                let (key, value) = (self.scope.declare(key), self.scope.declare(value));
+                let statement = format!("for {key}, {value} in ({list})|{PAIRS}");
+                (value, statement)
+            }
+            _ => return problem("a `range` declares one or two variables"),
         };
-        let names = match variables {
-            [] => (None, self.name_value()),
-            [value] => match variable(value) {
-                Some(value) => (None, value),
-                None => return Err(TemplateProblem::new(offset, "write `range $value := ..`")),
-            },
-            [key, Token { kind: TokenKind::Comma, .. }, value] => match (variable(key), variable(value)) {
-                (Some(key), Some(value)) => (Some(key), value),
-                _ => return Err(TemplateProblem::new(offset, "write `range $key, $value := ..`")),
-            },
-            _ => return Err(TemplateProblem::new(offset, "a `range` declares one or two variables")),
-        };
-        self.open_block(BlockKind::Range, offset)?;
-        self.current.clone_from(&names.1);
-        Ok(Replacement::Statement(match names {
-            (None, value) => format!("for {value} in ({list})|{VALUES}"),
-            (Some(key), value) => format!("for {key}, {value} in ({list})|{PAIRS}"),
-        }))
+        self.scope.set_current(&value);
+        Ok(Replacement::Statement(statement))
     }
 
     fn pipeline_expression(&self, tokens: &[Token], offset: usize) -> Result<String, TemplateProblem> {
-        PipelineParser::new(tokens, &self.current, offset).parse()
+        PipelineParser::new(tokens, &self.scope, offset).parse()
     }
 
-    fn open_block(&mut self, kind: BlockKind, offset: usize) -> Result<(), TemplateProblem> {
+    /// Opens a block whose surroundings have the scope `outer`, and whose header may have declared a variable.
+    fn open_block(
+        &mut self,
+        kind: BlockKind,
+        outer: OuterScope,
+        offset: usize,
+    ) -> Result<(), TemplateProblem> {
         if self.blocks.len() == MAX_BLOCKS {
             return Err(TemplateProblem::new(offset, format!("more than {MAX_BLOCKS} blocks are nested")));
         }
-        let before = self.current.clone();
-        self.blocks.push(Block { kind, before, offset, has_else: false });
+        self.blocks.push(Block { kind, outer, header: self.scope.outer(), offset, has_else: false });
         Ok(())
     }
 
-    fn name_value(&mut self) -> String {
-        self.values += 1;
-        format!("__d_{}", self.values)
+    fn count_alternative(&mut self, offset: usize) -> Result<(), TemplateProblem> {
+        self.alternatives += 1;
+        match self.alternatives <= MAX_ALTERNATIVES {
+            true => Ok(()),
+            false => Err(TemplateProblem::new(
+                offset,
+                format!("a template has at most {MAX_ALTERNATIVES} `else if`; divide it"),
+            )),
+        }
     }
 }
 
@@ -357,23 +335,50 @@ enum Replacement {
     Statements(String, String),
 }
 
+/// Returns the name of the variable that tokens declare by `$name :=`, and the tokens of its value.
+fn declared_variable(tokens: &[Token]) -> Option<(&str, &[Token])> {
+    match tokens {
+        [variable, Token { kind: TokenKind::Declare, .. }, value @ ..] => {
+            Some((variable_name(variable)?, value))
+        }
+        _ => None,
+    }
+}
+
+fn variable_name(token: &Token) -> Option<&str> {
+    match &token.kind {
+        TokenKind::Variable(name, names) if !name.is_empty() && names.is_empty() => Some(name),
+        _ => None,
+    }
+}
+
 /// Returns `true` if these are the tokens of Go, and not those of an expression of the engine.
 fn is_go(tokens: &[Token]) -> bool {
     let keywords = ["if", "else", "end", "range", "with", "define", "template", "block", "break", "continue"];
     let is_mark = |token: &Token| {
-        matches!(
-            token.kind,
-            TokenKind::Field(_) | TokenKind::Variable(..) | TokenKind::Declare | TokenKind::Close(_)
-        ) && !matches!(&token.kind, TokenKind::Close(names) if names.is_empty())
+        matches!(token.kind, TokenKind::Field(_) | TokenKind::Variable(..) | TokenKind::Declare)
     };
     match tokens {
         [Token { kind: TokenKind::Word(word), .. }, ..] if keywords.contains(&word.as_str()) => true,
-        // `upper "a"` and `len $x`, but not `a if b`.
-        [
-            Token { kind: TokenKind::Word(_), .. },
-            Token { kind: TokenKind::Text(_) | TokenKind::Number(_), .. },
-            ..,
-        ] => true,
-        _ => tokens.iter().any(is_mark),
+        _ => tokens.iter().any(is_mark) || calls_as_go(tokens),
     }
+}
+
+/// Returns `true` if a function stands before an argument without a parenthesis, such as `upper "a"`, but not the test `is eq 5`.
+fn calls_as_go(tokens: &[Token]) -> bool {
+    let is_word = |token: &Token, words: &[&str]| match &token.kind {
+        TokenKind::Word(word) => words.contains(&word.as_str()),
+        _ => false,
+    };
+    tokens.windows(2).enumerate().any(|(at, pair)| {
+        let [function, argument] = pair else { return false };
+        let is_test =
+            at.checked_sub(1).and_then(|at| tokens.get(at)).is_some_and(|it| is_word(it, &["is", "not"]));
+        let is_argument = matches!(argument.kind, TokenKind::Text(_) | TokenKind::Number(_))
+            || is_word(argument, &["true", "false", "nil"]);
+        is_argument
+            && !is_test
+            && is_word(function, &FUNCTION_NAMES)
+            && !is_word(function, &["not", "and", "or"])
+    })
 }

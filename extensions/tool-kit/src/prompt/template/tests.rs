@@ -116,7 +116,10 @@ fn a_problem_has_its_place_and_says_what_to_do() {
         ("{{ (.a }}", "(", "add `)`"),
         ("{{ template \"x\" }}", "template", "not supported"),
         ("{{ .a", "{{ .a", "add `}}`"),
-        ("{{/* a }}", "{{/*", "add `*/}}`"),
+        ("{{/* a }}", "{{/*", "write `*/}}` behind it"),
+        ("a {{/* a */ .b }}", "{{/*", "write `*/}}` behind it"),
+        ("a {# b", "{#", "add `#}`"),
+        ("{{ include('x') }}", "include('x')", "functions are"),
         ("{{ \"a }}", "\"a", "quotes is not closed"),
         ("{% if a", "{% if", "add `%}`"),
         ("{% raw %} a", "{% raw", "endraw"),
@@ -141,17 +144,101 @@ fn a_template_ends_within_limits() {
     let problem = problem_of("{{ . }}{{ . }}{{ . }}{{ . }}{{ . }}", &json!(text));
     assert!(problem.message.contains("exceeds 4194304 bytes"), "{problem:?}");
     assert!(problem_of(&"{{ if .a }}".repeat(65), &json!({})).message.contains("more than 64 blocks"));
-    let deep = format!("{{{{ {}.a{} }}}}", "(".repeat(33), ")".repeat(33));
-    assert!(problem_of(&deep, &json!({})).message.contains("more than 32 parentheses"));
-    assert!(problem_of(&format!("{{{{ {} }}}}", "[".repeat(100_000)), &json!({})).message.len() < 1_000);
+    let grouped = |count: usize| format!("{{{{ {}.a{} }}}}", "(".repeat(count), ")".repeat(count));
+    assert_eq!(render(&grouped(16), &json!({ "a": 1 })), "1");
+    assert!(problem_of(&grouped(17), &json!({})).message.contains("more than 16 parentheses"));
 }
 
 #[test]
-fn the_variables_of_a_template_are_known() {
-    let template =
-        Template::compile("{{ .topic }} {{ user.name }} {{ range .list }}{{ .x }}{{ end }}{{ $.a.b }}")
-            .unwrap();
-    assert_eq!(template.variable_names(), ["a", "list", "topic", "user"]);
+fn a_template_takes_a_bounded_stack_and_time() {
+    let long = |part: &str| part.repeat(100_000);
+    for (text, expected) in [
+        (format!("{{{{ {} }}}}", long("[")), ""),
+        (format!("{{{{ a{} }}}}", long(".b")), "more than 1024 bytes"),
+        (format!("{{{{ 1{} }}}}", long("+1")), "more than 1024 bytes"),
+        (format!("{{{{ {}a }}}}", long("not ")), "more than 1024 bytes"),
+        (format!("{{{{ .a{} }}}}", long(" | upper")), "more than 1024 bytes"),
+        (format!("{{% if a{} %}}{{% endif %}}", long(" or a")), "more than 1024 bytes"),
+        (format!("{{% if a %}}{}{{% endif %}}", long("{% elif a %}")), "at most 128 `else if`"),
+        (format!("{{{{ if .a }}}}{}{{{{ end }}}}", long("{{ else if .a }}")), "at most 128 `else if`"),
+        (long("{% if a %}"), ""),
+        (format!("{{{{ .a }}}}{}", long("{#")), "add `#}`"),
+        (format!("{{{{ .a {}", long("\"")), "not closed"),
+        (format!("{{{{ {} }}}}", long("eq (")), ""),
+    ] {
+        let problem = problem_of(&text, &json!({ "a": 1 }));
+        assert!(problem.message.contains(expected), "{expected}: {}", problem.message);
+        assert!(problem.message.len() < 1_000, "{expected}: {}", problem.message.len());
+    }
+    // Each value is written once, however often the ones around it name it.
+    let nested = (0..8).fold(".a".to_owned(), |inner, _| format!("(eq {inner} (eq {inner}))"));
+    assert!(Template::compile(&format!("{{{{ {nested} }}}}")).is_err());
+    let nested = (0..14).fold(".a".to_owned(), |inner, _| format!("(eq {inner} true)"));
+    assert_eq!(render(&format!("{{{{ {nested} }}}}"), &json!({ "a": true })), "true");
+}
+
+#[test]
+fn what_functions_make_is_bounded_before_it_is_made() {
+    let text = json!({ "text": "x".repeat(1 << 20), "list": vec!["y"; 1_000] });
+    for template in [
+        "{{ .text | json | json }}{{ join .list .text }}",
+        "{{ list | join(text) }}",
+        "{{ text | replace('x', text) }}",
+        "{{ text | replace('', 'xxxxxxxx') }}",
+    ] {
+        let problem = problem_of(template, &text);
+        assert!(problem.message.contains("exceeds 4194304 bytes"), "{template}: {}", problem.message);
+    }
+    for filter in ["batch(2)", "format(1)", "indent(1000000)", "pprint", "slice(2)"] {
+        let problem = problem_of(&format!("{{{{ text | {filter} }}}}"), &text);
+        assert!(problem.message.contains("functions are json"), "{filter}: {}", problem.message);
+    }
+}
+
+#[test]
+fn variables_and_the_value_of_a_block_are_those_of_go() {
+    let input = json!({
+        "a": 1, "b": { "c": 2 }, "none": [], "null": null, "items": { "z": 1, "a": 2, "m": 3 }, "list": [5, 6],
+        "__v1": "mine", "__d1": "mine",
+    });
+    for (text, expected) in [
+        ("{{ $x := 1 }}{{ if .a }}{{ $x := 2 }}{{ $x }}{{ end }}{{ $x }}", "21"),
+        ("{{ $x := 1 }}{{ $x := print 2 }}{{ $x }}", "2"),
+        ("{{ $x := 1 }}{{ range .list }}{{ $x }}{{ $x := . }}{{ $x }};{{ end }}{{ $x }}", "15;16;1"),
+        ("{{ if $x := .a }}{{ $x }}{{ else }}none{{ end }}", "1"),
+        ("{{ if $x := .none }}{{ $x }}{{ else }}{{ json $x }}{{ end }}", "[]"),
+        ("{{ with $x := .b }}{{ $x.c }}{{ .c }}{{ $.a }}{{ end }}{{ .a }}", "2211"),
+        ("{{ with .none }}x{{ else }}{{ .a }}{{ end }}", "1"),
+        ("{{ with .b }}{{ with .c }}{{ . }}{{ $.a }}{{ end }}{{ .c }}{{ end }}", "212"),
+        ("{{ $v1 := 7 }}{{ $v1 }}{{ .__v1 }}{{ .__d1 }}", "7minemine"),
+        ("{{ range $key, $value := .items }}{{ $key }}{{ $value }}{{ end }}", "a2m3z1"),
+        ("{{ range .items }}{{ . }}{{ end }}", "231"),
+        ("{{ range $index, $item := .list }}{{ $index }}{{ $item }}{{ end }}", "0516"),
+        ("{{ if eq .absent nil }}nil{{ end }}{{ if ne .absent 1 }}other{{ end }}", "nilother"),
+        ("{{ if eq .null nil }}nil{{ end }}{{ if not .absent }}absent{{ end }}", "nilabsent"),
+        ("{{ if or .absent .a }}or{{ end }}{{ with .absent }}x{{ else }}with{{ end }}", "orwith"),
+        ("{{ index .list 1 }}{{ index .b \"c\" }}", "62"),
+        ("{{ print true }}{{ a is eq 1 }}{{ \"x\" | default \"y\" }}", "truetruex"),
+    ] {
+        assert_eq!(render(text, &input), expected, "{text}"); // U34
+    }
+    for (text, expected) in [
+        ("{{ $x }}", "`$x` is not declared; declare it by `:=`"),
+        ("{{ if .a }}{{ $x := 2 }}{{ end }}{{ $x }}", "`$x` is not declared"),
+        ("{{ if .a }}{{ $x := 2 }}{{ else }}{{ $x }}{{ end }}", "`$x` is not declared"),
+        ("{{ range $x := .list }}{{ end }}{{ $x }}", "`$x` is not declared"),
+        ("{{ $x := 1 }}{{ $x = 2 }}", "declare another one by `:=`"),
+        ("{{ range $x, 1 := .list }}{{ end }}", "write `range $key, $value := ..`"),
+        ("{{ range := .list }}{{ end }}", "declares one or two variables"),
+        ("{{ index .list -1 }}", "an index is not negative"),
+        ("{{ index .list 2 }}", "not in the input"),
+        ("{{ range .a.b }}{{ end }}", "not in the input"),
+        ("{{ range \"abc\" }}{{ end }}", "a text has no elements"),
+        ("{{ lt .absent 1 }}", ""),
+    ] {
+        let problem = problem_of(text, &input);
+        assert!(problem.message.contains(expected), "{text}: {}", problem.message); // U34
+    }
 }
 
 proptest! {
