@@ -1,12 +1,15 @@
-//! Prompts and resources beside the tools of [`tool_runtime`].
+//! Prompts and resources beside the tools of [`tool_runtime`], and a catalogue of all three.
 //!
 //! | item | what it is | made by |
 //! | --- | --- | --- |
 //! | [`Prompt`](prompt::Prompt) | a described template of messages | [`PromptFile`](prompt::PromptFile), [`PromptFolder`](prompt::PromptFolder), [`text_prompt`](prompt::text_prompt) |
 //! | [`ReadableResource`](resource::ReadableResource) | a readable object with a URI | [`StoredResource`](resource::StoredResource), [`FileResource`](resource::FileResource), [`live`](resource::live) |
 //!
-//! With the feature `mcp`, the module `mcp` offers both to the clients of an MCP server. Needs Rust 1.89, as the YAML library does.
+//! A [`Catalogue`](catalogue::Catalogue) lists them beside the tools of the program and the items of [connectors](catalogue::Connector), and
+//! finds them by name, namespace and URI. With the feature `mcp`, the module `mcp` offers prompts and resources to the clients of an MCP server,
+//! and connects to other servers. Needs Rust 1.89, as the YAML library does.
 
+pub mod catalogue;
 #[cfg(feature = "mcp")]
 pub mod mcp;
 mod names;

@@ -18,7 +18,7 @@ fn begin() -> ToolOutput {
     ToolOutput::from("started").with_operation_id("job-7")
 }
 
-/// What a hook does to calls.
+/// The treatment of calls by a hook.
 #[derive(Clone, Copy, PartialEq)]
 enum Treatment {
     Admitted,
@@ -59,7 +59,7 @@ fn work_that_has_begun_may_have_taken_effect_whatever_a_hook_does_to_its_continu
             let outcomes = executor.continue_calls([call]).await.unwrap().run().await;
             let [text] = &texts(&outcomes)[..] else { panic!() };
             assert!(text.contains("may have taken effect") && text.contains(reason), "{text}");
-            // A stream is that of one run.
+            // A stream has the events of one run alone.
             if way.watch != Watch::Stream {
                 executor.assert_told(told);
             }

@@ -1,4 +1,4 @@
-//! Prompts and resources for the clients of an MCP server (feature `mcp`).
+//! Prompts and resources for the clients of an MCP server, and the items of other servers (feature `mcp`).
 //!
 //! ```
 //! use tool_kit::{mcp::{offer_prompt, offer_resource}, prompt::PromptFile, resource::StoredResource};
@@ -15,6 +15,7 @@
 //! # }
 //! ```
 
+mod connector;
 mod input;
 
 use std::sync::Arc;
@@ -25,6 +26,7 @@ use tool_mcp::{
 };
 use tool_runtime::RunContext;
 
+pub use self::connector::McpConnector;
 use self::input::{InputReader, candidates_of};
 use crate::{
     prompt::{FolderChange, FolderError, Prompt, PromptDefinition, PromptFolder, PromptRole},

@@ -158,7 +158,7 @@ impl PromptDefinition {
         Ok(self)
     }
 
-    /// Names the tools that a run of the prompt may use. Whoever runs it applies them.
+    /// Names the tools that a run of the prompt may use. The code that runs it applies them.
     #[must_use]
     pub fn with_tools<N: Into<String>>(mut self, names: impl IntoIterator<Item = N>) -> Self {
         self.tools = Some(names.into_iter().map(Into::into).collect());

@@ -22,7 +22,7 @@ const UNUSED_BYTES: [u8; 6] = [0x7f, 0x81, 0x8d, 0x8f, 0x90, 0x9d];
 
 /// Detects the type by the content, and by the name of a file where the content does not tell.
 ///
-/// A text is one whatever it begins with; of its types, that of the name counts more than the one of the content: only a few have a mark.
+/// A text stays one, whatever it begins with. Its type is the one that the name tells, or else the content: only a few texts have a mark.
 pub(super) fn detect_content(bytes: Vec<u8>, file_name: Option<&str>) -> DetectedContent {
     let by_content = infer::get(&bytes).map(|kind| kind.mime_type());
     let by_name = file_name.and_then(|name| mime_guess::from_path(Path::new(name)).first_raw());

@@ -41,7 +41,7 @@ pub trait ReadableResource: Send + Sync + 'static {
     /// Returns the absolute URI.
     fn uri(&self) -> &ResourceUri;
 
-    /// Returns the name, an identifier.
+    /// Returns the name: an identifier, unless the resource is of another program.
     fn name(&self) -> &str;
 
     /// Returns the description. Default: none.

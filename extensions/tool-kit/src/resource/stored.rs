@@ -60,7 +60,7 @@ impl StoredResource {
         Self::new("json", name.into(), "application/json".to_owned(), ResourceBody::Text(text))
     }
 
-    /// Creates a resource of bytes, whose type is detected. Text becomes text in UTF-8, if it is that of UTF-8, UTF-16, or Windows-1252.
+    /// Creates a resource of bytes, whose type is detected. Text in UTF-8, UTF-16 or Windows-1252 becomes text in UTF-8.
     ///
     /// # Errors
     ///

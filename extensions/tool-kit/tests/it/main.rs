@@ -1,6 +1,7 @@
-//! Tests of prompts and resources, through the public interface.
+//! Tests of the catalogue, prompts and resources, through the public interface.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "tests")]
 
+mod catalogue;
 mod folders;
 #[cfg(feature = "mcp")]
 mod offered;

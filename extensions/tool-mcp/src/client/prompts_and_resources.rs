@@ -5,13 +5,15 @@ use std::sync::Arc;
 use rmcp::model::{
     ClientRequest, CompleteRequest, CompleteRequestParams, CompleteResult, GetPromptRequest,
     GetPromptRequestParams, GetPromptResult, LoggingLevel, Prompt, ReadResourceRequest,
-    ReadResourceRequestParams, ReadResourceResult, Resource, ResourceTemplate, ServerResult, SetLevelRequest,
+    ReadResourceRequestParams, ReadResourceResult, Resource, ResourceTemplate, Role, ServerResult, SetLevelRequest,
     SetLevelRequestParams, SubscribeRequest, SubscribeRequestParams, SubscriptionFilter, UnsubscribeRequest,
     UnsubscribeRequestParams,
 };
 use serde_json::{Map, Value};
+use tool_runtime::Content;
 
 use super::{connection::Connection, error::ClientError, requests::RoundAnswers, set::McpToolSet};
+use crate::content::{from_block, from_contents};
 
 /// The problem of a result that is none of its request.
 const OTHER_KIND: &str = "it is of another kind";
@@ -103,6 +105,30 @@ impl McpToolSet {
             ServerResult::ReadResourceResult(resource) => Ok(resource),
             _ => Err(requests.unusable_answer(OTHER_KIND)),
         }
+    }
+
+    /// Returns the messages of a prompt as [`get_prompt`](Self::get_prompt), with the content that tools have, too.
+    ///
+    /// # Errors
+    ///
+    /// As [`get_prompt`](Self::get_prompt).
+    pub async fn prompt_contents(
+        &self,
+        name: &str,
+        arguments: Map<String, Value>,
+    ) -> Result<Vec<(Role, Content)>, ClientError> {
+        let messages = self.get_prompt(name, arguments).await?.messages.into_iter();
+        Ok(messages.map(|message| (message.role, from_block(&message.content))).collect())
+    }
+
+    /// Reads a resource as [`read_resource`](Self::read_resource), with the content that tools have, too: a document that cannot be read is a
+    /// text that says so.
+    ///
+    /// # Errors
+    ///
+    /// As [`read_resource`](Self::read_resource).
+    pub async fn resource_contents(&self, uri: &str) -> Result<Vec<Content>, ClientError> {
+        Ok(self.read_resource(uri).await?.contents.iter().map(from_contents).collect())
     }
 
     /// Returns completions of an argument of a prompt or of a template.

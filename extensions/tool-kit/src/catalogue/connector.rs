@@ -1,0 +1,105 @@
+//! Connectors: the namespaces of a catalogue beside `builtin`.
+
+use std::{fmt, sync::Arc};
+
+use tool_runtime::{BoxFuture, RunContext, ToolError, ToolSet};
+
+use super::CatalogueChange;
+use crate::{prompt::Prompt, resource::ReadableResource};
+
+/// A source of items that comes and goes: the items of one namespace of a [`Catalogue`](super::Catalogue). Servers of the Model Context
+/// Protocol are ready-made ones (`mcp::McpConnector`, feature `mcp`).
+///
+/// # Examples
+///
+/// ```
+/// use std::sync::Arc;
+/// use tool_kit::{catalogue::{Catalogue, Connector}, resource::{ReadableResource, StoredResource}};
+/// use tool_runtime::{BoxFuture, RunContext, ToolError};
+///
+/// struct Library;
+///
+/// impl Connector for Library {
+///     fn namespace(&self) -> &str {
+///         "library"
+///     }
+///
+///     fn resources<'a>(
+///         &'a self,
+///         _: &'a Arc<RunContext>,
+///     ) -> BoxFuture<'a, Result<Vec<Arc<dyn ReadableResource>>, ToolError>> {
+///         Box::pin(async { Ok(vec![Arc::new(StoredResource::must_text("hours", "9 to 5")) as Arc<dyn ReadableResource>]) })
+///     }
+/// }
+///
+/// # #[tokio::main] async fn main() -> anyhow::Result<()> {
+/// let catalogue = Catalogue::new();
+/// catalogue.connect(Library)?;
+/// let snapshot = catalogue.snapshot(&Arc::new(RunContext::new())).await?;
+/// assert_eq!(snapshot.lookup("text:hours")?.key(), "text:hours#library");
+/// # Ok(())
+/// # }
+/// ```
+pub trait Connector: Send + Sync + 'static {
+    /// Returns the namespace, an identifier.
+    fn namespace(&self) -> &str;
+
+    /// Returns the tools, in a set that has the name of the namespace. Read once, when the connector is added. Default: none.
+    fn toolset(&self) -> Option<Arc<dyn ToolSet>> {
+        None
+    }
+
+    /// Lists the prompts. Called for each snapshot: keep the list of a server, and list it again after a change. Default: none.
+    ///
+    /// # Errors
+    ///
+    /// Returns an error if they cannot be listed; the snapshot has it as a problem.
+    fn prompts<'a>(
+        &'a self,
+        run: &'a Arc<RunContext>,
+    ) -> BoxFuture<'a, Result<Vec<Arc<dyn Prompt>>, ToolError>> {
+        let _ = run;
+        Box::pin(std::future::ready(Ok(Vec::new())))
+    }
+
+    /// Lists the resources; as [`prompts`](Self::prompts). Default: none.
+    ///
+    /// # Errors
+    ///
+    /// As [`prompts`](Self::prompts).
+    fn resources<'a>(
+        &'a self,
+        run: &'a Arc<RunContext>,
+    ) -> BoxFuture<'a, Result<Vec<Arc<dyn ReadableResource>>, ToolError>> {
+        let _ = run;
+        Box::pin(std::future::ready(Ok(Vec::new())))
+    }
+
+    /// Called with a notifier each time the connector is added to a catalogue. Default: ignores it.
+    fn attached(&self, notifier: ConnectorNotifier) {
+        let _ = notifier;
+    }
+}
+
+/// Announces changes of the items of a connector; passed to it by [`attached`](Connector::attached). Changes of its tools are announced by
+/// its toolset.
+#[derive(Clone)]
+pub struct ConnectorNotifier(Arc<dyn Fn(CatalogueChange) + Send + Sync>);
+
+impl ConnectorNotifier {
+    /// Creates a notifier that calls `announce` for each change; for wrappers of connectors, and for tests.
+    pub fn new(announce: impl Fn(CatalogueChange) + Send + Sync + 'static) -> Self {
+        Self(Arc::new(announce))
+    }
+
+    /// Announces a change. Has no effect after the connector is removed from the catalogue.
+    pub fn announce(&self, change: CatalogueChange) {
+        (self.0)(change);
+    }
+}
+
+impl fmt::Debug for ConnectorNotifier {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("ConnectorNotifier")
+    }
+}

@@ -1,0 +1,247 @@
+//! Changes of a catalogue: each is atomic and notifies the listeners.
+
+use std::{
+    collections::HashSet,
+    sync::{Arc, PoisonError, Weak},
+};
+
+use tool_runtime::{
+    ToolError, ToolSet,
+    guard::{catch, discard},
+    registry::RESERVED_SETS,
+    toolset::ToolSetExt as _,
+};
+
+use super::{
+    Attached, Catalogue, CatalogueChange, CatalogueEvent, Connector, ConnectorNotifier, Inner, ItemKind,
+    State,
+    key::{canonical_key, shown_key},
+};
+use crate::{names::check_name, prompt::Prompt, resource::ReadableResource};
+
+impl Catalogue {
+    /// Adds a prompt of the program.
+    ///
+    /// # Errors
+    ///
+    /// Returns an error of kind `Conflict` if there is one of its name.
+    pub fn add_prompt(&self, prompt: impl Prompt) -> Result<(), ToolError> {
+        self.add_prompts([Arc::new(prompt) as Arc<dyn Prompt>])
+    }
+
+    /// Adds several prompts of the program, all or none. `None` entries are skipped.
+    ///
+    /// # Errors
+    ///
+    /// As [`add_prompt`](Self::add_prompt); also if two of them have the same name. Nothing is changed then.
+    pub fn add_prompts<P: Into<Option<Arc<dyn Prompt>>>>(
+        &self,
+        prompts: impl IntoIterator<Item = P>,
+    ) -> Result<(), ToolError> {
+        let mut named: Vec<(Arc<str>, _)> = Vec::new();
+        for prompt in prompts.into_iter().filter_map(Into::into) {
+            named.push((Arc::from(prompt.definition().name()), prompt));
+        }
+        if named.is_empty() {
+            return Ok(());
+        }
+        self.change(|state| {
+            for (name, prompt) in &named {
+                if state.prompts.contains_key(name) {
+                    return Err(ToolError::conflict(format!(
+                        "there is a prompt `{name}`; remove it, or give this one another name"
+                    )));
+                }
+                state.prompts.insert(Arc::clone(name), Arc::clone(prompt));
+            }
+            Ok(((), vec![CatalogueEvent::new(None, CatalogueChange::Prompts)]))
+        })
+    }
+
+    /// Adds a resource of the program, or replaces the one with an equal URI. Returns `true` if one was replaced.
+    pub fn add_resource(&self, resource: impl ReadableResource) -> bool {
+        // One alone has the URI of no other one.
+        let added = self.add_resources([Arc::new(resource) as Arc<dyn ReadableResource>]);
+        added.is_ok_and(|replaced| replaced > 0)
+    }
+
+    /// Adds several resources of the program, all or none, and replaces those with equal URIs. Returns the number of those that were replaced.
+    /// `None` entries are skipped.
+    ///
+    /// # Errors
+    ///
+    /// Returns an error of kind `Conflict` if two of them have equal URIs. Nothing is changed then.
+    pub fn add_resources<R: Into<Option<Arc<dyn ReadableResource>>>>(
+        &self,
+        resources: impl IntoIterator<Item = R>,
+    ) -> Result<usize, ToolError> {
+        let (mut addressed, mut seen) = (Vec::new(), HashSet::new());
+        for resource in resources.into_iter().filter_map(Into::into) {
+            let uri: Arc<str> = resource.uri().normalized().into();
+            if !seen.insert(Arc::clone(&uri)) {
+                let shown = shown_key(&uri);
+                return Err(ToolError::conflict(format!(
+                    "the resource `{shown}` is added twice; add it once"
+                )));
+            }
+            addressed.push((uri, resource.uri().to_string(), resource));
+        }
+        self.change(|state| {
+            let (mut events, mut is_new, mut replaced) = (Vec::new(), false, 0);
+            for (key, uri, resource) in addressed {
+                // The one before is still in the state that is replaced.
+                match state.resources.insert(key, resource).is_some() {
+                    false => is_new = true,
+                    true => {
+                        replaced += 1;
+                        events.push(CatalogueEvent::new(None, CatalogueChange::Resource { uri }));
+                    }
+                }
+            }
+            if is_new {
+                events.insert(0, CatalogueEvent::new(None, CatalogueChange::Resources));
+            }
+            Ok((replaced, events))
+        })
+    }
+
+    /// Removes an item of the program by its name or URI, and returns its kind: a tool, or else a prompt, or else a resource.
+    ///
+    /// # Errors
+    ///
+    /// Returns an error of kind `BadParameter` for a text that is no key, and of kind `NotFound` if there is no such item.
+    pub fn remove(&self, key: &str) -> Result<ItemKind, ToolError> {
+        let name = canonical_key(key)?;
+        if self.tools().remove(&name) {
+            return Ok(ItemKind::Tool);
+        }
+        self.change(|state| {
+            let (kind, change) = if state.prompts.remove(&*name).is_some() {
+                (ItemKind::Prompt, CatalogueChange::Prompts)
+            } else if state.resources.remove(&*name).is_some() {
+                (ItemKind::Resource, CatalogueChange::Resources)
+            } else {
+                let shown = shown_key(key);
+                return Err(ToolError::not_found(format!(
+                    "the program has no item `{shown}`; list those that it has"
+                )));
+            };
+            Ok((kind, vec![CatalogueEvent::new(None, change)]))
+        })
+    }
+
+    /// Adds a connector, whose items are those of its namespace.
+    ///
+    /// # Errors
+    ///
+    /// Returns an error of kind `BadParameter` if its namespace is no identifier or reserved (`builtin`, `user`), or its toolset has another
+    /// name, and of kind `Conflict` if there is a connector or a toolset with its namespace. Nothing is changed then.
+    pub fn connect(&self, connector: impl Connector) -> Result<(), ToolError> {
+        let connector: Arc<dyn Connector> = Arc::new(connector);
+        let panicked = |panic: tool_runtime::guard::Panic| {
+            ToolError::failed(format!("the connector panicked: {}", panic.message()))
+        };
+        let (namespace, set) =
+            catch(|| (connector.namespace().to_owned(), connector.toolset())).map_err(panicked)?;
+        check_name("connector", &namespace).map_err(ToolError::bad_parameter)?;
+        let set = set.map(|set| checked_set(set, &namespace)).transpose()?;
+        if RESERVED_SETS.contains(&&*namespace) {
+            return Err(ToolError::bad_parameter(format!(
+                "the namespace `{namespace}` is reserved; give the connector another one"
+            )));
+        }
+        let namespace: Arc<str> = namespace.into();
+        let is_set = |set: &Arc<dyn ToolSet>| catch(|| *set.name() == *namespace).unwrap_or_default();
+        let is_taken_by_set = self.tools().toolsets().iter().any(is_set);
+        self.change(|state| {
+            if is_taken_by_set || state.connectors.iter().any(|it| it.namespace == namespace) {
+                return Err(ToolError::conflict(format!(
+                    "there is a connector `{namespace}`; disconnect it, or give this one another namespace"
+                )));
+            }
+            let attached = Attached { namespace: Arc::clone(&namespace), connector: Arc::clone(&connector) };
+            state.connectors.push(attached);
+            let changes = [CatalogueChange::Prompts, CatalogueChange::Resources];
+            Ok(((), changes.map(|change| CatalogueEvent::new(Some(&namespace), change)).into()))
+        })?;
+        if let Some(set) = set {
+            // The name was checked.
+            self.tools().add_toolset(set).map_err(|error| ToolError::bad_parameter(error.to_string()))?;
+        }
+        let notifier = self.notifier_of(&namespace, &connector);
+        catch(|| connector.attached(notifier)).map_err(panicked)
+    }
+
+    /// Removes the connector of a namespace with all its items. It is not closed.
+    ///
+    /// # Errors
+    ///
+    /// Returns an error of kind `NotFound` if there is none.
+    pub fn disconnect(&self, namespace: &str) -> Result<(), ToolError> {
+        self.change(|state| {
+            let place = state.connectors.iter().position(|it| *it.namespace == *namespace);
+            let Some(place) = place else {
+                let shown = shown_key(namespace);
+                return Err(ToolError::not_found(format!("there is no connector `{shown}`")));
+            };
+            state.connectors.remove(place);
+            let changes = [CatalogueChange::Prompts, CatalogueChange::Resources];
+            Ok(((), changes.map(|change| CatalogueEvent::new(Some(namespace), change)).into()))
+        })?;
+        self.tools().remove_toolset(namespace);
+        Ok(())
+    }
+
+    /// Returns the notifier of a connector, which has no effect once the connector or the catalogue is gone.
+    fn notifier_of(&self, namespace: &Arc<str>, connector: &Arc<dyn Connector>) -> ConnectorNotifier {
+        let (catalogue, namespace) = (Arc::downgrade(&self.inner), Arc::clone(namespace));
+        let connector = Arc::downgrade(connector);
+        ConnectorNotifier::new(move |change| {
+            let Some(inner) = Weak::upgrade(&catalogue) else { return };
+            let state = Arc::clone(&inner.state.read().unwrap_or_else(PoisonError::into_inner));
+            let is_same = |it: &Attached| {
+                it.namespace == namespace && Weak::ptr_eq(&Arc::downgrade(&it.connector), &connector)
+            };
+            if state.connectors.iter().any(is_same) {
+                inner.events.send(CatalogueEvent::new(Some(&namespace), change)).ok();
+            }
+        })
+    }
+
+    /// Changes a copy of the state, and announces the events; without an effect if `change` fails.
+    fn change<R>(
+        &self,
+        change: impl FnOnce(&mut State) -> Result<(R, Vec<CatalogueEvent>), ToolError>,
+    ) -> Result<R, ToolError> {
+        let Inner { state, events, .. } = &*self.inner;
+        let mut current = state.write().unwrap_or_else(PoisonError::into_inner);
+        let mut next = State::clone(&current);
+        let changed = change(&mut next);
+        let dropped = match &changed {
+            Ok(_) => std::mem::replace(&mut *current, Arc::new(next)),
+            Err(_) => Arc::new(next),
+        };
+        drop(current);
+        // Code of the program, outside of the lock.
+        discard(dropped);
+        let (result, announced) = changed?;
+        for event in announced {
+            events.send(event).ok();
+        }
+        Ok(result)
+    }
+}
+
+/// Returns the tools of a connector under names for models.
+fn checked_set(set: Arc<dyn ToolSet>, namespace: &str) -> Result<Arc<dyn ToolSet>, ToolError> {
+    let facts = catch(|| (set.name().to_owned(), set.is_prefixed()));
+    let (name, is_prefixed) =
+        facts.map_err(|panic| ToolError::failed(format!("the toolset panicked: {}", panic.message())))?;
+    if name != namespace {
+        return Err(ToolError::bad_parameter(format!(
+            "the toolset of the connector `{namespace}` has the name `{}`; give both one name",
+            shown_key(&name)
+        )));
+    }
+    Ok(if is_prefixed { set } else { Arc::new(set.prefixed()) })
+}

@@ -1,0 +1,175 @@
+//! The catalogue: tools, prompts and resources of a program and of others, in one list.
+//!
+//! | type | purpose |
+//! | --- | --- |
+//! | [`Catalogue`] | the union of all items: add, remove, connect |
+//! | [`Connector`] | a source of items that comes and goes: one namespace |
+//! | [`CatalogueSnapshot`], [`CatalogueItem`] | one consistent state: look-up and list |
+//! | [`ItemQuery`], [`ItemPage`] | a filter, and a part of the list |
+//! | [`CatalogueListener`], [`CatalogueEvent`] | notification of changes |
+
+mod connector;
+mod edit;
+mod event;
+mod gathering;
+mod key;
+mod query;
+mod snapshot;
+
+use std::{
+    collections::BTreeMap,
+    fmt,
+    sync::{Arc, PoisonError, RwLock},
+};
+
+use tokio::sync::broadcast;
+use tool_runtime::{RunContext, Toolbox, registry::BuildError};
+
+pub use self::{
+    connector::{Connector, ConnectorNotifier},
+    event::{CatalogueChange, CatalogueEvent, CatalogueListener},
+    query::{ItemPage, ItemQuery},
+    snapshot::{CatalogueItem, CatalogueSnapshot, ItemKind, ItemObject, ListingProblem},
+};
+use crate::{prompt::Prompt, resource::ReadableResource};
+
+/// The namespace of the items of the program itself.
+pub const BUILTIN: &str = "builtin";
+
+/// The events that a listener buffers.
+const MAX_BUFFERED_EVENTS: usize = 256;
+
+/// Tools, prompts and resources from the program and from [connectors](Connector). Cheap to clone; clones are the same catalogue.
+///
+/// The items of the program are those of the namespace `builtin`; each connector has a namespace of its own. Tools live in a
+/// [`Toolbox`], so that rules, approval, pins and dialects work as everywhere: a model sees the tools of a connector as
+/// `<namespace>__<name>`. Look-up and list read a [snapshot](Self::snapshot).
+///
+/// # Keys
+///
+/// | key | item |
+/// | --- | --- |
+/// | `search` | a tool, or else a prompt: of the program, or else of the first connector that has one |
+/// | `library.search` | that of the namespace `library`; `builtin.search` that of the program |
+/// | `notes://today` | a resource; other spellings of an equal URI find it, too |
+/// | `notes://today#library` | that of the namespace `library` |
+///
+/// # Examples
+///
+/// ```
+/// use std::sync::Arc;
+/// use tool_kit::{catalogue::{Catalogue, ItemQuery}, prompt::PromptFile, resource::StoredResource};
+/// use tool_runtime::{RunContext, Toolbox, prelude::*};
+///
+/// /// Adds two numbers.
+/// #[tool]
+/// fn add(a: i64, b: i64) -> i64 {
+///     a + b
+/// }
+///
+/// # #[tokio::main] async fn main() -> anyhow::Result<()> {
+/// let catalogue = Catalogue::of_tools(Toolbox::from_registry(&Registry::builder().tool::<add>().build()?));
+/// catalogue.add_prompt(PromptFile::parse("---\nname: explain\n---\nExplain {{ .topic }}.")?)?;
+/// catalogue.add_resource(StoredResource::text("notes", "Buy milk.")?);
+///
+/// let snapshot = catalogue.snapshot(&Arc::new(RunContext::new())).await?;
+/// let keys: Vec<_> = snapshot.list(&ItemQuery::all()).items.iter().map(|item| item.key().to_owned()).collect();
+/// assert_eq!(keys, ["add", "explain", "text:notes"]);
+/// let tool = snapshot.lookup("add")?.tool().unwrap().definition().name();
+/// assert_eq!(snapshot.tools().call(tool, r#"{ "a": 2, "b": 3 }"#).await?.text(), "5");
+/// # Ok(())
+/// # }
+/// ```
+#[derive(Clone)]
+pub struct Catalogue {
+    inner: Arc<Inner>,
+}
+
+struct Inner {
+    tools: Toolbox,
+    state: RwLock<Arc<State>>,
+    events: broadcast::Sender<CatalogueEvent>,
+}
+
+/// The items beside the tools. A change replaces it.
+#[derive(Clone, Default)]
+struct State {
+    /// By name.
+    prompts: BTreeMap<Arc<str>, Arc<dyn Prompt>>,
+    /// By the one spelling of equal URIs.
+    resources: BTreeMap<Arc<str>, Arc<dyn ReadableResource>>,
+    /// In the order of their registration.
+    connectors: Vec<Attached>,
+}
+
+/// A connector, and its namespace, which was read when it was added.
+#[derive(Clone)]
+struct Attached {
+    namespace: Arc<str>,
+    connector: Arc<dyn Connector>,
+}
+
+impl Default for Catalogue {
+    fn default() -> Self {
+        Self::of_tools(Toolbox::new())
+    }
+}
+
+impl Catalogue {
+    /// Creates an empty catalogue.
+    #[must_use]
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Creates a catalogue with the tools of a toolbox. Its toolsets are namespaces.
+    #[must_use]
+    pub fn of_tools(tools: Toolbox) -> Self {
+        let (state, events) = (RwLock::default(), broadcast::Sender::new(MAX_BUFFERED_EVENTS));
+        Self { inner: Arc::new(Inner { tools, state, events }) }
+    }
+
+    /// Returns the toolbox of the catalogue, by which tools are added and removed.
+    #[must_use]
+    pub fn tools(&self) -> &Toolbox {
+        &self.inner.tools
+    }
+
+    /// Takes a snapshot of all items for `run`.
+    ///
+    /// All connectors are listed concurrently, without a timeout: a connector limits its own time. One that fails or panics costs its own
+    /// items, with a [problem](CatalogueSnapshot::problems). Dropping the future cancels the listing.
+    ///
+    /// # Errors
+    ///
+    /// As [`Toolbox::snapshot`].
+    pub async fn snapshot(&self, run: &Arc<RunContext>) -> Result<CatalogueSnapshot, BuildError> {
+        let state = self.state();
+        let tools = self.inner.tools.snapshot(run).await?;
+        let sets = self.inner.tools.toolsets();
+        Ok(gathering::gather_items(&state, tools, &sets, run).await)
+    }
+
+    /// Creates a listener for later changes.
+    #[must_use]
+    pub fn subscribe(&self) -> CatalogueListener {
+        CatalogueListener::new(self.inner.tools.subscribe(), self.inner.events.subscribe())
+    }
+
+    fn state(&self) -> Arc<State> {
+        Arc::clone(&self.inner.state.read().unwrap_or_else(PoisonError::into_inner))
+    }
+}
+
+impl fmt::Debug for Catalogue {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let state = self.state();
+        let namespaces: Vec<_> = state.connectors.iter().map(|it| &it.namespace).collect();
+        f.debug_struct("Catalogue")
+            .field("tools", &self.inner.tools)
+            .field("prompts", &state.prompts.keys().collect::<Vec<_>>())
+            .field("resources", &state.resources.keys().collect::<Vec<_>>())
+            .field("connectors", &namespaces)
+            .finish()
+    }
+}

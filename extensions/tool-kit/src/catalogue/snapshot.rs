@@ -1,0 +1,241 @@
+//! One consistent state of a catalogue.
+
+use std::{collections::HashMap, fmt, sync::Arc};
+
+use tool_runtime::{Registry, Tool, ToolError, toolbox::Snapshot};
+
+use super::key::{canonical_key, shown_key};
+use crate::{prompt::Prompt, resource::ReadableResource};
+
+/// All items of a catalogue at one time. Cheap to clone.
+#[derive(Clone)]
+pub struct CatalogueSnapshot {
+    inner: Arc<Inner>,
+}
+
+struct Inner {
+    tools: Snapshot,
+    /// Tools, then prompts, then resources, each by key.
+    items: Vec<CatalogueItem>,
+    /// The items by the keys by which they are listed.
+    by_key: HashMap<Arc<str>, Places>,
+    /// The items by names and URIs without their namespaces: the first of each kind in the order of look-up.
+    by_name: HashMap<Arc<str>, Places>,
+    problems: Vec<ListingProblem>,
+}
+
+/// The places of the items of one key, by their kinds.
+type Places = [Option<usize>; ItemKind::ALL.len()];
+
+/// The kind of an item.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum ItemKind {
+    /// A tool.
+    Tool,
+    /// A prompt.
+    Prompt,
+    /// A resource.
+    Resource,
+}
+
+/// An item of a catalogue.
+#[derive(Clone)]
+pub struct CatalogueItem {
+    namespace: Arc<str>,
+    key: Arc<str>,
+    name: Arc<str>,
+    object: ItemObject,
+}
+
+/// What an item is.
+#[derive(Clone)]
+#[non_exhaustive]
+pub enum ItemObject {
+    /// A tool. The snapshot's [`tools`](CatalogueSnapshot::tools) call it, validated, by the name of its definition.
+    Tool(Arc<dyn Tool>),
+    /// A prompt.
+    Prompt(Arc<dyn Prompt>),
+    /// A resource.
+    Resource(Arc<dyn ReadableResource>),
+}
+
+/// A problem of the list of a connector, whose other items are listed all the same.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct ListingProblem {
+    /// The namespace.
+    pub namespace: String,
+    /// The problem.
+    pub problem: String,
+}
+
+impl ItemKind {
+    const ALL: [Self; 3] = [Self::Tool, Self::Prompt, Self::Resource];
+}
+
+impl CatalogueItem {
+    pub(super) fn new(namespace: Arc<str>, key: Arc<str>, name: Arc<str>, object: ItemObject) -> Self {
+        Self { namespace, key, name, object }
+    }
+
+    /// Returns the namespace; `builtin` for the items of the program.
+    #[must_use]
+    pub fn namespace(&self) -> &str {
+        &self.namespace
+    }
+
+    /// Returns the key by which this item is found, whatever other items there are.
+    #[must_use]
+    pub fn key(&self) -> &str {
+        &self.key
+    }
+
+    /// Returns the name, or the URI of a resource in the one spelling of equal ones, without the namespace.
+    #[must_use]
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// Returns the kind.
+    #[must_use]
+    pub fn kind(&self) -> ItemKind {
+        match self.object {
+            ItemObject::Tool(_) => ItemKind::Tool,
+            ItemObject::Prompt(_) => ItemKind::Prompt,
+            ItemObject::Resource(_) => ItemKind::Resource,
+        }
+    }
+
+    /// Returns what it is.
+    #[must_use]
+    pub fn object(&self) -> &ItemObject {
+        &self.object
+    }
+
+    /// Returns the tool, if it is one.
+    #[must_use]
+    pub fn tool(&self) -> Option<&Arc<dyn Tool>> {
+        match &self.object {
+            ItemObject::Tool(tool) => Some(tool),
+            _ => None,
+        }
+    }
+
+    /// Returns the prompt, if it is one.
+    #[must_use]
+    pub fn prompt(&self) -> Option<&Arc<dyn Prompt>> {
+        match &self.object {
+            ItemObject::Prompt(prompt) => Some(prompt),
+            _ => None,
+        }
+    }
+
+    /// Returns the resource, if it is one.
+    #[must_use]
+    pub fn resource(&self) -> Option<&Arc<dyn ReadableResource>> {
+        match &self.object {
+            ItemObject::Resource(resource) => Some(resource),
+            _ => None,
+        }
+    }
+}
+
+impl CatalogueSnapshot {
+    /// Creates a snapshot of items in the order of look-up: those of an earlier place count more than later ones of the same name.
+    pub(super) fn new(tools: Snapshot, mut items: Vec<CatalogueItem>, problems: Vec<ListingProblem>) -> Self {
+        let mut places: Vec<usize> = (0..items.len()).collect();
+        places.sort_by(|one, other| {
+            let of = |place: usize| (items[place].kind(), &items[place].key);
+            of(*one).cmp(&of(*other))
+        });
+        let mut sorted_places = vec![0; items.len()];
+        for (sorted, place) in places.iter().enumerate() {
+            sorted_places[*place] = sorted;
+        }
+        let (mut by_key, mut by_name) =
+            (HashMap::with_capacity(items.len()), HashMap::with_capacity(items.len()));
+        for (item, place) in items.iter().zip(&sorted_places) {
+            for (index, text) in [(&mut by_key, &item.key), (&mut by_name, &item.name)] {
+                let places: &mut Places = index.entry(Arc::clone(text)).or_default();
+                places[item.kind() as usize].get_or_insert(*place);
+            }
+        }
+        items.sort_by(|one, other| (one.kind(), &one.key).cmp(&(other.kind(), &other.key)));
+        Self { inner: Arc::new(Inner { tools, items, by_key, by_name, problems }) }
+    }
+
+    /// Returns the tools, which call them, and are those of an [`Executor`](tool_runtime::Executor).
+    #[must_use]
+    pub fn tools(&self) -> &Registry {
+        self.inner.tools.tools()
+    }
+
+    /// Returns the snapshot of the toolbox, with its diagnostics.
+    #[must_use]
+    pub fn toolbox_snapshot(&self) -> &Snapshot {
+        &self.inner.tools
+    }
+
+    /// Returns the problems of the lists of prompts and resources.
+    #[must_use]
+    pub fn problems(&self) -> &[ListingProblem] {
+        &self.inner.problems
+    }
+
+    pub(super) fn items(&self) -> &[CatalogueItem] {
+        &self.inner.items
+    }
+
+    /// Finds an item by its [key](super::Catalogue#keys): of several kinds, a tool counts more than a prompt.
+    ///
+    /// # Errors
+    ///
+    /// Returns an error of kind `BadParameter` for a text that is no key, and of kind `NotFound` if there is no such item.
+    pub fn lookup(&self, key: &str) -> Result<&CatalogueItem, ToolError> {
+        self.find_place(key, |places| places.iter().copied().flatten().next())
+    }
+
+    /// Finds an item of one kind by its key.
+    ///
+    /// # Errors
+    ///
+    /// As [`lookup`](Self::lookup).
+    pub fn lookup_kind(&self, kind: ItemKind, key: &str) -> Result<&CatalogueItem, ToolError> {
+        self.find_place(key, |places| places[kind as usize])
+    }
+
+    fn find_place(
+        &self,
+        key: &str,
+        place_of: impl Fn(&Places) -> Option<usize>,
+    ) -> Result<&CatalogueItem, ToolError> {
+        let find = |text: &str| {
+            // A key with a namespace counts more than a name that looks like one.
+            let places = [self.inner.by_key.get(text), self.inner.by_name.get(text)];
+            let place = places.into_iter().flatten().find_map(&place_of)?;
+            self.inner.items.get(place)
+        };
+        if let Some(item) = find(key) {
+            return Ok(item);
+        }
+        let canonical = canonical_key(key)?;
+        find(&canonical).ok_or_else(|| {
+            ToolError::not_found(format!(
+                "there is no item `{}`; list the catalogue for those that there are",
+                shown_key(key)
+            ))
+        })
+    }
+}
+
+impl fmt::Debug for CatalogueItem {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{:?} {:?}", self.kind(), self.key)
+    }
+}
+
+impl fmt::Debug for CatalogueSnapshot {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_list().entries(&self.inner.items).finish()
+    }
+}
