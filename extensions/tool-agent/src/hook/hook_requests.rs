@@ -40,6 +40,10 @@ impl HookRequests {
         std::mem::take(&mut *self.responses.lock().unwrap_or_else(PoisonError::into_inner))
     }
 
+    fn add(&self, counted: CountedResponse) {
+        self.responses.lock().unwrap_or_else(PoisonError::into_inner).push(counted);
+    }
+
     async fn ask_and_count(
         &self,
         run: &Arc<RunContext>,
@@ -55,8 +59,7 @@ impl HookRequests {
             Ok(response) => {
                 chat.record_response(&request, response);
                 let (response_model, usage) = (response.model.clone(), response.usage);
-                let counted = CountedResponse { model: model.name().to_owned(), response_model, usage };
-                self.responses.lock().unwrap_or_else(PoisonError::into_inner).push(counted);
+                self.add(CountedResponse { model: model.name().to_owned(), response_model, usage });
             }
             Err(error) => chat.record_error(telemetry::error_type(error.kind()), error),
         }
@@ -99,6 +102,38 @@ impl Step {
     /// ```
     pub async fn ask(&self, model: impl Into<SharedModel>, request: Request) -> Result<Response, ModelError> {
         self.hook_requests.ask_and_count(self.run(), model.into(), request).await
+    }
+
+    /// Counts the tokens of a request that the hook made without [`ask`](Self::ask), such as one to a server of embeddings. They belong to
+    /// the run as those of `ask` do; the price is that of `model`.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use tool_agent::{Agent, Runner, ScriptedModel, hook, model::Reply};
+    /// use tool_runtime::{dialect::Usage, prelude::*};
+    ///
+    /// # tokio::runtime::Builder::new_current_thread().enable_all().build()?.block_on(async {
+    /// let agent = Agent::builder("translator", ScriptedModel::new([Reply::text("Bonjour.")]))
+    ///     .hook(hook::before_model(|step| async move {
+    ///         let mut usage = Usage::default();
+    ///         usage.input = Some(12);
+    ///         step.count_usage("bge-small", usage);
+    ///         Ok(step.into())
+    ///     }))
+    ///     .build()?;
+    /// let end = Runner::new(agent).run("Hello.").end().await;
+    /// assert_eq!(end.usage.additional.input, Some(12));
+    /// # Ok::<(), anyhow::Error>(())
+    /// # })?;
+    /// # Ok::<(), anyhow::Error>(())
+    /// ```
+    pub fn count_usage(&self, model: impl Into<String>, usage: Usage) {
+        self.hook_requests.add(CountedResponse {
+            model: model.into(),
+            response_model: None,
+            usage: Some(usage),
+        });
     }
 }
 

@@ -8,7 +8,7 @@ use tool_agent::{
     AgentHook, Message, Role, Step,
     model::{Response, SharedModel},
 };
-use tool_runtime::{Registry, ToolDefinition, ToolError, ToolName, Toolbox};
+use tool_runtime::{Registry, ToolDefinition, ToolError, ToolName, Toolbox, dialect::Usage};
 
 use self::model_choice::{chosen_names, rewritten_query};
 use super::{CALL_TOOL, SEARCH_TOOLS, ToolSearch, is_callable};
@@ -111,7 +111,8 @@ impl SelectTools {
         }
     }
 
-    /// Sets the search that selects, for one with an [embedder](ToolSearch::embedder). Default: one of the words.
+    /// Sets the search that selects, for one with an [embedder](ToolSearch::embedder), whose tokens are counted by
+    /// [`RunUsage::additional`](tool_agent::RunUsage::additional). Default: one of the words.
     #[must_use]
     pub fn search(mut self, search: ToolSearch) -> Self {
         self.search = search;
@@ -158,11 +159,11 @@ impl SelectTools {
         }
         if let Some(model) = &self.rewriting_model {
             let query = rewritten_query(step, model, newest).await?;
-            return self.find(candidates, &query).await;
+            return self.find(step, candidates, &query).await;
         }
         // A message such as `yes` continues the one before.
         for message in &messages {
-            let found = self.find(candidates, message).await?;
+            let found = self.find(step, candidates, message).await?;
             if !found.is_empty() {
                 return Ok(found);
             }
@@ -170,9 +171,21 @@ impl SelectTools {
         Ok(Vec::new())
     }
 
-    async fn find(&self, candidates: &[ToolDefinition], query: &str) -> Result<Vec<ToolName>, ToolError> {
-        let found = self.search.find(candidates, query, self.max_tools).await?;
-        Ok(found.into_iter().map(|definition| definition.name().clone()).collect())
+    /// Finds names, and counts the tokens of the embedder as those of the run.
+    async fn find(
+        &self,
+        step: &Step,
+        candidates: &[ToolDefinition],
+        query: &str,
+    ) -> Result<Vec<ToolName>, ToolError> {
+        let mut tokens = 0;
+        let found = self.search.find_and_count(candidates, query, self.max_tools, &mut tokens).await;
+        if let Some(vectors) = self.search.vectors.as_ref().filter(|_| tokens > 0) {
+            let mut usage = Usage::default();
+            usage.input = Some(tokens);
+            step.count_usage(vectors.model(), usage);
+        }
+        Ok(found?.into_iter().map(|definition| definition.name().clone()).collect())
     }
 }
 

@@ -27,16 +27,17 @@ const MAX_OTHER_VECTORS: usize = 10_000;
 /// # Examples
 ///
 /// ```
-/// use tool_builtins::tool_search::Embedder;
+/// use tool_builtins::tool_search::{Embedder, Embeddings};
 /// use tool_runtime::ToolError;
 ///
 /// /// Counts vowels.
 /// struct Vowels;
 ///
 /// impl Embedder for Vowels {
-///     async fn embed(&self, texts: &[String]) -> Result<Vec<Vec<f32>>, ToolError> {
+///     async fn embed(&self, texts: &[String]) -> Result<Embeddings, ToolError> {
 ///         let count = |text: &String, vowel| text.matches(vowel).count() as f32;
-///         Ok(texts.iter().map(|text| ["a", "e", "i", "o", "u"].map(|vowel| count(text, vowel)).to_vec()).collect())
+///         let vectors = texts.iter().map(|text| ["a", "e", "i", "o", "u"].map(|vowel| count(text, vowel)).to_vec());
+///         Ok(Embeddings::new(vectors))
 ///     }
 /// }
 /// ```
@@ -47,16 +48,51 @@ pub trait Embedder: Send + Sync + 'static {
     ///
     /// If the texts cannot be embedded. Those of tools are requested again in smaller numbers; one that fails alone, while the query
     /// does not, is not requested again.
-    fn embed(&self, texts: &[String]) -> impl Future<Output = Result<Vec<Vec<f32>>, ToolError>> + Send;
+    fn embed(&self, texts: &[String]) -> impl Future<Output = Result<Embeddings, ToolError>> + Send;
+
+    /// Returns the name of the model, by which its tokens have a price. Default: `embedder`.
+    fn model(&self) -> &str {
+        "embedder"
+    }
+}
+
+/// The vectors of some texts.
+#[derive(Debug, Clone, Default, PartialEq)]
+#[non_exhaustive]
+pub struct Embeddings {
+    /// The vectors, in the order of the texts.
+    pub vectors: Vec<Vec<f32>>,
+    /// The number of tokens of the texts, if the embedder counts them.
+    pub tokens: Option<u64>,
+}
+
+impl Embeddings {
+    /// Creates the result of an embedder that counts no tokens.
+    pub fn new(vectors: impl IntoIterator<Item = Vec<f32>>) -> Self {
+        Self { vectors: vectors.into_iter().collect(), tokens: None }
+    }
+
+    /// Sets the number of tokens of the texts.
+    #[must_use]
+    pub fn with_tokens(mut self, tokens: u64) -> Self {
+        self.tokens = Some(tokens);
+        self
+    }
 }
 
 trait ErasedEmbedder: Send + Sync {
-    fn embed<'a>(&'a self, texts: &'a [String]) -> BoxFuture<'a, Result<Vec<Vec<f32>>, ToolError>>;
+    fn embed<'a>(&'a self, texts: &'a [String]) -> BoxFuture<'a, Result<Embeddings, ToolError>>;
+
+    fn model(&self) -> &str;
 }
 
 impl<E: Embedder> ErasedEmbedder for E {
-    fn embed<'a>(&'a self, texts: &'a [String]) -> BoxFuture<'a, Result<Vec<Vec<f32>>, ToolError>> {
+    fn embed<'a>(&'a self, texts: &'a [String]) -> BoxFuture<'a, Result<Embeddings, ToolError>> {
         Box::pin(Embedder::embed(self, texts))
+    }
+
+    fn model(&self) -> &str {
+        Embedder::model(self)
     }
 }
 
@@ -75,17 +111,23 @@ impl ToolVectors {
         Self { embedder: Arc::new(embedder), vectors: Arc::default() }
     }
 
-    /// Returns those of `tools` that are nearest to `query`, at most `limit`, the nearest first.
+    /// Returns the name of the embedder's model.
+    pub(super) fn model(&self) -> &str {
+        self.embedder.model()
+    }
+
+    /// Returns those of `tools` that are nearest to `query`, at most `limit`, the nearest first. Adds the tokens of all requests to `tokens`.
     pub(super) async fn nearest<'t>(
         &self,
         tools: &[&'t ToolDefinition],
         query: &str,
         limit: usize,
+        tokens: &mut u64,
     ) -> Result<Vec<&'t ToolDefinition>, ToolError> {
         let query = [cut_text(query)];
         // First: a server that fails for all texts fails here.
-        let vector = self.embed(&query).await?.pop().unwrap_or_default();
-        self.embed_tools(tools, &query).await?;
+        let vector = self.embed(&query, tokens).await?.pop().unwrap_or_default();
+        self.embed_tools(tools, &query, tokens).await?;
         let query = vector;
         let vectors = self.lock();
         let similarity =
@@ -102,7 +144,12 @@ impl ToolVectors {
     }
 
     /// Embeds the tools that were not embedded before. `query` is a text that the embedder accepts, unless it fails for all.
-    async fn embed_tools(&self, tools: &[&ToolDefinition], query: &[String]) -> Result<(), ToolError> {
+    async fn embed_tools(
+        &self,
+        tools: &[&ToolDefinition],
+        query: &[String],
+        tokens: &mut u64,
+    ) -> Result<(), ToolError> {
         let new: Vec<_> = {
             let vectors = self.lock();
             let hashes = tools.iter().map(|tool| (tool.content_hash(), *tool));
@@ -114,7 +161,8 @@ impl ToolVectors {
         let (hashes, texts): (Vec<_>, Vec<_>) = new.unzip();
         let mut refused = 0;
         for (hashes, texts) in hashes.chunks(MAX_BATCH_TEXTS).zip(texts.chunks(MAX_BATCH_TEXTS)) {
-            refused += self.embed_batch(hashes, texts, query, MAX_REFUSED_TEXTS - refused).await?;
+            let max_refused = MAX_REFUSED_TEXTS - refused;
+            refused += self.embed_batch(hashes, texts, query, max_refused, tokens).await?;
         }
         let mut vectors = self.lock();
         if vectors.len() > tools.len().saturating_mul(2) + MAX_OTHER_VECTORS {
@@ -132,10 +180,11 @@ impl ToolVectors {
         texts: &[String],
         query: &[String],
         max_refused: usize,
+        tokens: &mut u64,
     ) -> Result<usize, ToolError> {
         let (mut refused, mut parts) = (0, vec![(hashes, texts)]);
         while let Some((hashes, texts)) = parts.pop() {
-            match self.embed(texts).await {
+            match self.embed(texts, tokens).await {
                 Ok(embedded) => {
                     let mut vectors = self.lock();
                     vectors.extend(hashes.iter().copied().zip(embedded.into_iter().map(Some)));
@@ -148,7 +197,7 @@ impl ToolVectors {
                 }
                 Err(_) => {
                     // The text is refused, or the server has failed for all texts since.
-                    self.embed(query).await?;
+                    self.embed(query, tokens).await?;
                     refused += 1;
                     self.lock().extend(hashes.iter().map(|hash| (*hash, None)));
                 }
@@ -158,8 +207,9 @@ impl ToolVectors {
     }
 
     /// Returns a vector of length 1 for each text.
-    async fn embed(&self, texts: &[String]) -> Result<Vec<Arc<[f32]>>, ToolError> {
-        let vectors = self.embedder.embed(texts).await?;
+    async fn embed(&self, texts: &[String], tokens: &mut u64) -> Result<Vec<Arc<[f32]>>, ToolError> {
+        let Embeddings { vectors, tokens: counted } = self.embedder.embed(texts).await?;
+        *tokens = tokens.saturating_add(counted.unwrap_or_default());
         let length = vectors.first().map_or(0, Vec::len);
         let is_valid = |vector: &Vec<f32>| {
             vector.len() == length && !vector.is_empty() && vector.iter().all(|value| value.is_finite())

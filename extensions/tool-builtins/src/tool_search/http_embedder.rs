@@ -3,7 +3,7 @@
 use std::{fmt, time::Duration};
 
 use serde::Deserialize;
-use serde_json::json;
+use serde_json::{Value, json};
 use tool_http::{
     AddressPolicy, HttpClient, RedirectPolicy, deadline_after, has_user, read_body,
     reqwest::{
@@ -13,7 +13,7 @@ use tool_http::{
 };
 use tool_runtime::ToolError;
 
-use super::Embedder;
+use super::{Embedder, Embeddings};
 
 /// The time for one request.
 const TIMEOUT: Duration = Duration::from_secs(30);
@@ -44,6 +44,9 @@ pub struct HttpEmbedder {
 #[derive(Deserialize)]
 struct Answer {
     data: Vec<Embedding>,
+    /// A count that cannot be read costs no embeddings.
+    #[serde(default)]
+    usage: Value,
 }
 
 #[derive(Deserialize)]
@@ -100,7 +103,7 @@ impl HttpEmbedder {
 }
 
 impl Embedder for HttpEmbedder {
-    async fn embed(&self, texts: &[String]) -> Result<Vec<Vec<f32>>, ToolError> {
+    async fn embed(&self, texts: &[String]) -> Result<Embeddings, ToolError> {
         let failed = |problem: &str| ToolError::failed(format!("the embedder failed: {problem}"));
         let mut request = Request::new(Method::POST, self.url.clone());
         request.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
@@ -123,7 +126,14 @@ impl Embedder for HttpEmbedder {
             .map_err(|error| failed(&format!("its answer has no embeddings ({error})")))?;
         let mut data = answer.data;
         data.sort_by_key(|it| it.index);
-        Ok(data.into_iter().map(|it| it.embedding).collect())
+        let tokens = ["prompt_tokens", "total_tokens"].iter().find_map(|name| answer.usage[*name].as_u64());
+        let mut embeddings = Embeddings::new(data.into_iter().map(|it| it.embedding));
+        embeddings.tokens = tokens;
+        Ok(embeddings)
+    }
+
+    fn model(&self) -> &str {
+        &self.model
     }
 }
 

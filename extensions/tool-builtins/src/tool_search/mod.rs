@@ -46,7 +46,7 @@ pub use self::http_embedder::HttpEmbedder;
 pub use self::ranking::Ranking;
 pub use self::{
     call_tool::CallTool,
-    embedder::Embedder,
+    embedder::{Embedder, Embeddings},
     index::{ToolIndex, ToolMatch},
     search_tools::SearchTools,
 };
@@ -198,6 +198,17 @@ impl ToolSearch {
         query: &str,
         limit: usize,
     ) -> Result<Vec<ToolDefinition>, ToolError> {
+        self.find_and_count(tools, query, limit, &mut 0).await
+    }
+
+    /// Finds as [`find`](Self::find), and adds the tokens that the embedder counted to `tokens`, also if it fails later.
+    async fn find_and_count(
+        &self,
+        tools: &[ToolDefinition],
+        query: &str,
+        limit: usize,
+        tokens: &mut u64,
+    ) -> Result<Vec<ToolDefinition>, ToolError> {
         let depth = limit.saturating_mul(FUSED_DEPTH).max(MIN_FUSED_DEPTH);
         let Some(vectors) = &self.vectors else {
             return Ok(self.matches(tools, query, limit).into_iter().map(|it| it.definition).collect());
@@ -205,7 +216,7 @@ impl ToolSearch {
         let by_words = self.matches(tools, query, depth);
         let candidates = tools.iter().filter(|it| !matches!(it.name().as_str(), SEARCH_TOOLS | CALL_TOOL));
         let candidates: Vec<_> = candidates.collect();
-        let by_meaning = vectors.nearest(&candidates, query, depth).await?;
+        let by_meaning = vectors.nearest(&candidates, query, depth, tokens).await?;
         let mut scores: BTreeMap<&ToolName, (f32, &ToolDefinition)> = BTreeMap::new();
         let ranks = |rank: usize| 1.0 / (FUSION_OFFSET + rank as f32);
         let by_words = by_words.iter().map(|it| &it.definition).enumerate();

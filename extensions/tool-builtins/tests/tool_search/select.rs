@@ -11,7 +11,7 @@ use tool_agent::{
 };
 use tool_builtins::{
     ToolSearch,
-    tool_search::{Embedder, SelectTools},
+    tool_search::{Embedder, Embeddings, SelectTools},
 };
 use tool_runtime::{RunContext, Toolbox, dialect::Usage, prelude::*, toolbox::Visibility};
 
@@ -239,7 +239,7 @@ struct WordVectors {
 }
 
 impl Embedder for WordVectors {
-    async fn embed(&self, texts: &[String]) -> Result<Vec<Vec<f32>>, ToolError> {
+    async fn embed(&self, texts: &[String]) -> Result<Embeddings, ToolError> {
         self.texts.fetch_add(texts.len(), Ordering::SeqCst);
         if self.fails {
             return Err(ToolError::failed("no server"));
@@ -247,7 +247,8 @@ impl Embedder for WordVectors {
         let groups = [["weather", "umbrella"], ["letters", "post"], ["bread", "hungry"], ["dogs", "puppy"]];
         let count =
             |text: &str, group: [&str; 2]| group.iter().filter(|word| text.contains(**word)).count() as f32;
-        Ok(texts.iter().map(|text| groups.map(|group| count(text, group) + 0.01).to_vec()).collect())
+        let vectors = texts.iter().map(|text| groups.map(|group| count(text, group) + 0.01).to_vec());
+        Ok(Embeddings::new(vectors).with_tokens(10 * texts.len() as u64))
     }
 }
 
@@ -271,6 +272,33 @@ fn an_embedder_finds_tools_by_meaning_and_embeds_each_once() {
     });
 }
 
+// T09
+#[test]
+fn the_tokens_of_an_embedder_are_those_of_the_run_beside_those_of_a_rewriting_model() {
+    run(async {
+        let usage: Usage = serde_json::from_value(json!({ "input": 10, "output": 2 })).unwrap();
+        let (_, rewriter) = model_of([Reply::text("umbrella").with_usage(usage)]);
+        let search = ToolSearch::new().embedder(WordVectors::default());
+        let registry = tools_of(ten().into_iter().take(5)).build().unwrap();
+        let agent = Agent::builder("a", ScriptedModel::new([Reply::text("One."), Reply::text("Two.")]))
+            .tools(registry)
+            .hook(SelectTools::new(1).search(search.clone()).rewrite_by(rewriter))
+            .build()
+            .unwrap();
+        let first = Runner::new(agent).run("Do I need an umbrella?").end().await;
+        // Five tools and the query, at ten tokens each.
+        assert_eq!((first.usage.additional.input, first.usage.additional.output), (Some(10 + 60), Some(2)));
+        let agent = Agent::builder("a", ScriptedModel::new([Reply::text("One.")]))
+            .tools(tools_of(ten().into_iter().take(5)).build().unwrap())
+            .hook(SelectTools::new(1).search(search))
+            .build()
+            .unwrap();
+        let second = Runner::new(agent).run("Do I need an umbrella?").end().await;
+        // The tools were embedded before.
+        assert_eq!(second.usage.additional.input, Some(10));
+    });
+}
+
 /// An embedder that refuses requests with a text that is too long for it, and counts its requests.
 #[derive(Clone, Default)]
 struct ShortTexts {
@@ -280,7 +308,7 @@ struct ShortTexts {
 }
 
 impl Embedder for ShortTexts {
-    async fn embed(&self, texts: &[String]) -> Result<Vec<Vec<f32>>, ToolError> {
+    async fn embed(&self, texts: &[String]) -> Result<Embeddings, ToolError> {
         self.requests.fetch_add(1, Ordering::SeqCst);
         if self.is_down.load(Ordering::SeqCst) || texts.iter().any(|text| text.contains("hostile")) {
             return Err(ToolError::failed("the input is too large"));
