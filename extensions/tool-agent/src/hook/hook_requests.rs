@@ -105,7 +105,7 @@ impl Step {
     }
 
     /// Counts the tokens of a request that the hook made without [`ask`](Self::ask), such as one to a server of embeddings. They belong to
-    /// the run as those of `ask` do; the price is that of `model`.
+    /// the run as those of `ask` do; their price is the one of `model`.
     ///
     /// # Examples
     ///

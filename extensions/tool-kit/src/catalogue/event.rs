@@ -15,11 +15,11 @@ use tool_runtime::{
 pub struct CatalogueEvent {
     /// The namespace of the connector; `None` for the items of the program.
     pub namespace: Option<String>,
-    /// What has changed.
+    /// The change.
     pub change: CatalogueChange,
 }
 
-/// What has changed in a catalogue.
+/// The change itself.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum CatalogueChange {

@@ -16,7 +16,7 @@ use super::{
 };
 use crate::{prompt::Prompt, resource::ReadableResource};
 
-/// The separator between the name of a toolset and that of its tool, for models.
+/// The separator between the names of a toolset and its tool, for models.
 const TOOL_SEPARATOR: &str = "__";
 
 /// The characters of a problem of a connector.

@@ -50,9 +50,9 @@ const MAX_BUFFERED_EVENTS: usize = 256;
 /// | key | item |
 /// | --- | --- |
 /// | `search` | a tool, or else a prompt: of the program, or else of the first connector that has one |
-/// | `library.search` | that of the namespace `library`; `builtin.search` that of the program |
+/// | `library.search` | the one of the namespace `library`; `builtin.search`: of the program |
 /// | `notes://today` | a resource; other spellings of an equal URI find it, too |
-/// | `notes://today#library` | that of the namespace `library` |
+/// | `notes://today#library` | the one of the namespace `library` |
 ///
 /// # Examples
 ///

@@ -47,7 +47,7 @@ pub struct CatalogueItem {
     object: ItemObject,
 }
 
-/// What an item is.
+/// The object of an item.
 #[derive(Clone)]
 #[non_exhaustive]
 pub enum ItemObject {

@@ -53,7 +53,7 @@ pub struct McpConnector {
     lists: Arc<ServerLists>,
 }
 
-/// What is known of the lists of a server.
+/// The lists of a server, as far as they are known.
 #[derive(Default)]
 struct ServerLists {
     /// The number of changes of any list.

@@ -7,7 +7,7 @@ use tool_kit::catalogue::{Catalogue, CatalogueChange, ItemKind};
 
 use super::{Fixed, keys, prompt, resource, snapshot, told, tool};
 
-/// What a program does.
+/// A change by a program.
 #[derive(Debug, Clone)]
 enum Step {
     AddTool(u8),
