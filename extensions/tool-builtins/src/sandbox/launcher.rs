@@ -115,6 +115,8 @@ impl Launcher {
     /// Returns an error if there is no process or memory left, the folder is gone, the private folder or another one was exchanged, or
     /// a descriptor of the program cannot be kept from the command.
     pub(crate) async fn spawn(&self, line: CommandLine) -> io::Result<Running> {
+        #[cfg(unix)]
+        super::orphans::collect_orphans();
         // An earlier command may reach the folder around it.
         self.private.as_ref().map_or(Ok(()), |private| private.check_place())?;
         let command = |words: Vec<String>| self.prepared_command(words, &line.folder, &line.environment);

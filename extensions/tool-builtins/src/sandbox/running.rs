@@ -69,8 +69,6 @@ pub(crate) struct Running {
 impl Running {
     /// With the `files` that the start of the command opens by the descriptors of this program.
     pub(super) fn new(mut child: Child, files: Vec<File>, is_in_namespace: bool) -> io::Result<Self> {
-        #[cfg(unix)]
-        collect_orphans();
         let group = ProcessGroup::of(&child);
         let no_pipe = || io::Error::other("a standard stream of the command is missing");
         let stdout = child.stdout.take().ok_or_else(no_pipe)?;
@@ -93,6 +91,7 @@ impl Running {
         } else {
             self.group.kill();
             self.child.wait().await?;
+            self.group.collect();
         }
         let drain = async {
             while !output.is_closed() {
@@ -236,6 +235,14 @@ impl ProcessGroup {
             self.killed = Some(leader);
         }
     }
+
+    /// Waits for what is left of a group that was killed, as far as it has ended.
+    fn collect(&mut self) {
+        if let Some(leader) = self.killed.take() {
+            keep_killed_group(leader);
+            collect_orphans();
+        }
+    }
 }
 
 #[cfg(not(unix))]
@@ -247,12 +254,14 @@ impl ProcessGroup {
     fn forget(&mut self) {}
 
     fn kill(&mut self) {}
+
+    fn collect(&mut self) {}
 }
 
 impl Drop for ProcessGroup {
     fn drop(&mut self) {
         self.kill();
-        // Not before: the runtime waits for the leader.
+        // The runtime still waits for the leader; later commands collect the rest.
         #[cfg(unix)]
         self.killed.into_iter().for_each(keep_killed_group);
     }
