@@ -16,20 +16,21 @@ use super::orphans::{collect_orphans, keep_killed_group};
 /// group may hold the pipe open.
 const MAX_DRAIN: Duration = Duration::from_millis(250);
 
-/// The time for which a part of a line waits for its end.
-const MAX_HELD: Duration = Duration::from_millis(100);
-
 const READ_BYTES: usize = 64 << 10;
 
 /// Receives the output of a command.
 pub(crate) trait OutputSink: Send {
     fn receive_stdout(&mut self, bytes: &[u8]);
     fn receive_stderr(&mut self, bytes: &[u8]);
-    /// Identifies the part of a line that waits for its end before it is shown; `None` if there is none.
-    fn held_part(&self) -> Option<u64> {
+    /// The moment at which text that is held is shown; `None` if there is none.
+    fn show_at(&self) -> Option<Instant> {
         None
     }
-    /// Shows that part: the command has paused or ended.
+    /// Shows the text whose moment has come.
+    fn show_due(&mut self, now: Instant) {
+        let _ = now;
+    }
+    /// Shows all text that is held: the command has ended.
     fn show_held(&mut self) {}
     /// Called at the end if a process that left the group may still write.
     fn mark_cut(&mut self);
@@ -113,10 +114,13 @@ impl Running {
         output: &mut OutputReader,
         sink: &mut dyn OutputSink,
     ) -> io::Result<(Ending, bool)> {
-        let (timeout, pause) = (time::sleep(limit.timeout), time::sleep(MAX_HELD));
+        let (timeout, pause) = (time::sleep(limit.timeout), time::sleep_until(Instant::now()));
         tokio::pin!(timeout, pause);
-        let mut held = None;
         loop {
+            let show_at = sink.show_at();
+            if let Some(moment) = show_at.filter(|moment| *moment != pause.deadline()) {
+                pause.as_mut().reset(moment);
+            }
             tokio::select! {
                 status = self.child.wait() => {
                     let status = status?;
@@ -126,17 +130,8 @@ impl Running {
                     };
                     return Ok((ending, status.code().is_none()));
                 }
-                () = output.read(&mut self.stdout, &mut self.stderr, sink), if !output.is_closed() => {
-                    let part = sink.held_part();
-                    if part != held {
-                        pause.as_mut().reset(Instant::now() + MAX_HELD);
-                    }
-                    held = part;
-                }
-                () = &mut pause, if held.is_some() => {
-                    sink.show_held();
-                    held = None;
-                }
+                () = output.read(&mut self.stdout, &mut self.stderr, sink), if !output.is_closed() => {}
+                () = &mut pause, if show_at.is_some() => sink.show_due(Instant::now()),
                 () = &mut timeout => return Ok((Ending::TimedOut, false)),
                 () = limit.cancellation.cancelled() => return Ok((Ending::Cancelled, false)),
             }

@@ -1,9 +1,15 @@
 //! The output of a command, as it comes and as a result.
 
+use std::time::Duration;
+
 use serde::Serialize;
+use tokio::time::{self, Instant};
 use tool_runtime::{policy::ResultStore, prelude::*};
 
-use super::{capture::StreamCapture, update::LineText};
+use super::{
+    capture::StreamCapture,
+    update::{LineText, MAX_HELD},
+};
 use crate::sandbox::{Ending, Enforced, OutputSink};
 
 /// The exit code of a command that reached its time limit, as of `timeout`.
@@ -11,6 +17,9 @@ pub(crate) const TIMED_OUT_EXIT_CODE: i32 = 124;
 
 /// The text of updates that waits while a listener has no room.
 const MAX_PENDING_BYTES: usize = 64 << 10;
+
+/// The time for which the result of a command that ended waits for its listener.
+const MAX_LISTENER_WAIT: Duration = Duration::from_secs(5);
 
 const MAX_REASON_CHARS: usize = 400;
 
@@ -122,9 +131,9 @@ pub(crate) struct CallOutput<'a> {
     cx: &'a ToolContext,
     stdout_text: LineText,
     stderr_text: LineText,
+    /// The text for which the listener had no room, and the moment of the next attempt.
     pending: String,
-    /// Changes with each text that is shown.
-    shown_parts: u64,
+    retry_at: Option<Instant>,
 }
 
 impl<'a> CallOutput<'a> {
@@ -135,21 +144,45 @@ impl<'a> CallOutput<'a> {
             stdout_text: LineText::default(),
             stderr_text: LineText::default(),
             pending: String::new(),
-            shown_parts: 0,
+            retry_at: None,
         }
     }
 
     /// A listener that is slow loses text: the command does not wait for it.
-    fn show(&mut self, text: &str) {
-        if self.pending.len() + text.len() > MAX_PENDING_BYTES {
+    fn show(&mut self, text: &str, now: Instant) {
+        let is_full = !self.pending.is_empty()
+            && !text.is_empty()
+            && self.pending.len() + text.len() > MAX_PENDING_BYTES;
+        if is_full {
             self.pending.clear();
             self.pending.push_str("[.. some output is not shown ..]\n");
         }
         self.pending.push_str(text);
-        if !self.pending.is_empty() && self.cx.try_update(self.pending.clone()) {
-            self.pending.clear();
+        // Each attempt copies all of it.
+        if self.pending.is_empty() || self.retry_at.is_some_and(|moment| now < moment) {
+            return;
         }
-        self.shown_parts += u64::from(!text.is_empty());
+        if self.cx.try_update(self.pending.clone()) {
+            self.pending.clear();
+            self.retry_at = None;
+        } else {
+            self.retry_at = Some(now + MAX_HELD);
+        }
+    }
+
+    /// Shows what the listener had no room for. The command has ended: this waits for the listener, but neither without end nor in a
+    /// call that is cancelled.
+    pub(crate) async fn show_rest(&mut self) {
+        let rest = std::mem::take(&mut self.pending);
+        if rest.is_empty() {
+            return;
+        }
+        tokio::select! {
+            biased;
+            () = self.cx.cancellation().cancelled() => {}
+            () = self.cx.update(rest) => {}
+            () = time::sleep(MAX_LISTENER_WAIT) => {}
+        }
     }
 }
 
@@ -158,7 +191,7 @@ impl OutputSink for CallOutput<'_> {
         self.output.stdout.push(bytes);
         if self.cx.has_sink() {
             let text = self.stdout_text.push(bytes);
-            self.show(&text);
+            self.show(&text, Instant::now());
         }
     }
 
@@ -166,22 +199,182 @@ impl OutputSink for CallOutput<'_> {
         self.output.stderr.push(bytes);
         if self.cx.has_sink() {
             let text = self.stderr_text.push(bytes);
-            self.show(&text);
+            self.show(&text, Instant::now());
         }
     }
 
-    fn held_part(&self) -> Option<u64> {
-        let is_held =
-            !self.stdout_text.is_empty() || !self.stderr_text.is_empty() || !self.pending.is_empty();
-        is_held.then_some(self.shown_parts)
+    fn show_at(&self) -> Option<Instant> {
+        let moments = [self.stdout_text.show_at(), self.stderr_text.show_at(), self.retry_at];
+        moments.into_iter().flatten().min()
+    }
+
+    fn show_due(&mut self, now: Instant) {
+        let text = self.stdout_text.take_due(now) + &self.stderr_text.take_due(now);
+        self.show(&text, now);
     }
 
     fn show_held(&mut self) {
         let text = self.stdout_text.take_rest() + &self.stderr_text.take_rest();
-        self.show(&text);
+        self.show(&text, Instant::now());
     }
 
     fn mark_cut(&mut self) {
         self.output.is_cut = true;
+    }
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used, reason = "tests may")]
+mod tests {
+    use std::{
+        sync::{
+            Arc, Mutex,
+            atomic::{AtomicBool, AtomicUsize, Ordering},
+        },
+        time::Duration,
+    };
+
+    use tokio::time;
+    use tool_runtime::{BoxFuture, CancellationToken, context::CallSink};
+
+    use super::*;
+
+    /// Keeps what it is shown, and has no room while it is slow; never again if it is dead.
+    #[derive(Default)]
+    struct Listener {
+        is_slow: AtomicBool,
+        is_dead: bool,
+        attempts: AtomicUsize,
+        shown: Mutex<String>,
+    }
+
+    impl CallSink for Listener {
+        fn update(&self, update: ToolOutput) -> BoxFuture<'_, ()> {
+            if self.is_dead {
+                return Box::pin(std::future::pending());
+            }
+            self.shown.lock().unwrap().push_str(&update.text());
+            Box::pin(std::future::ready(()))
+        }
+
+        fn try_update(&self, update: ToolOutput) -> bool {
+            self.attempts.fetch_add(1, Ordering::Relaxed);
+            if self.is_slow.load(Ordering::Relaxed) {
+                return false;
+            }
+            self.shown.lock().unwrap().push_str(&update.text());
+            true
+        }
+    }
+
+    impl Listener {
+        fn slow(is_dead: bool) -> Arc<Self> {
+            Arc::new(Self { is_slow: AtomicBool::new(true), is_dead, ..Self::default() })
+        }
+
+        fn context(self: &Arc<Self>) -> ToolContext {
+            ToolContext::for_test().with_sink(Arc::clone(self) as Arc<dyn CallSink>)
+        }
+
+        fn shown_text(&self) -> String {
+            self.shown.lock().unwrap().clone()
+        }
+    }
+
+    // R02
+    #[tokio::test]
+    async fn a_text_of_any_length_is_shown_whole_to_a_listener_with_room() {
+        let listener = Arc::new(Listener::default());
+        let cx = listener.context();
+        let mut output = CallOutput::new(&cx, false);
+        let lines = "12345678 and so on\n".repeat(1 + MAX_PENDING_BYTES / 10);
+        output.receive_stdout(b"line ");
+        output.receive_stdout(lines.as_bytes());
+        assert_eq!(listener.shown_text(), format!("line {lines}"));
+    }
+
+    // R02
+    #[tokio::test]
+    async fn a_slow_listener_is_shown_the_end_and_told_what_it_lost() {
+        let listener = Listener::slow(false);
+        let cx = listener.context();
+        let mut output = CallOutput::new(&cx, false);
+        for name in ["a\n", "b\n", "c\n"] {
+            output.receive_stdout(name.repeat(MAX_PENDING_BYTES / 3).as_bytes());
+        }
+        output.receive_stdout(b"end");
+        output.show_held();
+        assert_eq!(listener.shown_text(), "");
+        output.show_rest().await;
+        let last = "c\n".repeat(MAX_PENDING_BYTES / 3);
+        assert_eq!(listener.shown_text(), format!("[.. some output is not shown ..]\n{last}end"));
+    }
+
+    // R02
+    #[tokio::test(start_paused = true)]
+    async fn a_prompt_of_one_stream_is_shown_while_the_other_one_goes_on() {
+        let listener = Arc::new(Listener::default());
+        let cx = listener.context();
+        let mut output = CallOutput::new(&cx, false);
+        output.receive_stderr(b"Your name? ");
+        let prompt_at = output.show_at().unwrap();
+        for _ in 0..10 {
+            assert!(!listener.shown_text().contains("Your name? "));
+            time::advance(Duration::from_millis(10)).await;
+            output.receive_stdout(b"a line\nand ");
+            assert_eq!(output.show_at(), Some(prompt_at));
+        }
+        output.show_due(Instant::now());
+        assert!(listener.shown_text().ends_with("a line\nYour name? "), "{}", listener.shown_text());
+        assert!(output.show_at() > Some(prompt_at));
+    }
+
+    // R02
+    #[tokio::test(start_paused = true)]
+    async fn a_slow_listener_is_tried_once_for_each_pause() {
+        let listener = Listener::slow(false);
+        let cx = listener.context();
+        let mut output = CallOutput::new(&cx, false);
+        for _ in 0..1000 {
+            output.receive_stdout(b"a line\n");
+        }
+        assert_eq!(listener.attempts.load(Ordering::Relaxed), 1);
+        time::advance(MAX_HELD).await;
+        output.receive_stdout(b"a line\n");
+        assert_eq!(listener.attempts.load(Ordering::Relaxed), 2);
+    }
+
+    // R02
+    #[tokio::test]
+    async fn a_long_text_is_tried_again_whole() {
+        let listener = Listener::slow(false);
+        let cx = listener.context();
+        let mut output = CallOutput::new(&cx, false);
+        let lines = "a line\n".repeat(MAX_PENDING_BYTES / 5);
+        output.receive_stdout(lines.as_bytes());
+        output.show_due(output.show_at().unwrap());
+        listener.is_slow.store(false, Ordering::Relaxed);
+        output.show_due(output.show_at().unwrap());
+        assert_eq!(listener.shown_text(), lines);
+        assert_eq!(output.show_at(), None);
+    }
+
+    // R02
+    #[tokio::test(start_paused = true)]
+    async fn a_dead_listener_delays_a_result_by_a_bounded_time_and_the_one_of_a_cancelled_call_not_at_all() {
+        let listener = Listener::slow(true);
+        let token = CancellationToken::new();
+        let cx = listener.context().with_cancellation(token.clone());
+        for (is_cancelled, delay) in [(false, MAX_LISTENER_WAIT), (true, Duration::ZERO)] {
+            if is_cancelled {
+                token.cancel();
+            }
+            let mut output = CallOutput::new(&cx, false);
+            output.receive_stdout(b"a line\n");
+            let start = Instant::now();
+            output.show_rest().await;
+            assert!(start.elapsed() >= delay && start.elapsed() <= delay + Duration::from_millis(1));
+        }
+        assert_eq!(listener.shown_text(), "");
     }
 }

@@ -77,6 +77,7 @@ pub(super) async fn run_command(
     let mut sink = CallOutput::new(cx, results.is_some());
     let running = launcher.spawn(line).await.map_err(start_error)?;
     let ending = running.run_to_end(&limit, &mut sink).await.map_err(end_error)?;
+    sink.show_rest().await;
     if ending == Ending::NotStarted {
         return Err(sink.output.start_failure());
     }

@@ -1,12 +1,21 @@
 //! The text of updates: whole lines of a stream, as far as they come.
 
+use std::time::Duration;
+
+use tokio::time::Instant;
+
 /// The part of a line that is held until its end.
 const MAX_HELD_BYTES: usize = 8 << 10;
+
+/// The time for which a part of a line waits for its end.
+pub(super) const MAX_HELD: Duration = Duration::from_millis(100);
 
 /// A stream whose lines are shown when they have ended. The rest is shown when the command pauses or ends.
 #[derive(Debug, Default)]
 pub(super) struct LineText {
     held: Vec<u8>,
+    /// When the first byte of that part came; `None` after an attempt to show it.
+    held_since: Option<Instant>,
 }
 
 impl LineText {
@@ -19,16 +28,32 @@ impl LineText {
         if self.held.len() - end > MAX_HELD_BYTES {
             end = self.length_of_whole_characters();
         }
-        self.take(end)
+        let text = self.take(end);
+        if self.held.is_empty() {
+            self.held_since = None;
+        } else if end > 0 || self.held_since.is_none() {
+            self.held_since = Some(Instant::now());
+        }
+        text
     }
 
     /// Returns all that is held, but no part of a character.
     pub(super) fn take_rest(&mut self) -> String {
+        self.held_since = None;
         self.take(self.length_of_whole_characters())
     }
 
-    pub(super) fn is_empty(&self) -> bool {
-        self.held.is_empty()
+    /// The moment at which the part of a line is shown that waits for its end.
+    pub(super) fn show_at(&self) -> Option<Instant> {
+        Some(self.held_since? + MAX_HELD)
+    }
+
+    /// Returns that part if its moment has come.
+    pub(super) fn take_due(&mut self, now: Instant) -> String {
+        match self.show_at().is_some_and(|moment| moment <= now) {
+            true => self.take_rest(),
+            false => String::new(),
+        }
     }
 
     fn take(&mut self, length: usize) -> String {
@@ -58,7 +83,7 @@ mod tests {
         assert_eq!(text.push(b"o"), "");
         assert_eq!(text.push(b"\n10 %\r20"), "two\n10 %\r");
         assert_eq!(text.take_rest(), "20");
-        assert!(text.is_empty());
+        assert!(text.held.is_empty());
         assert_eq!(text.push(b" %\n"), " %\n");
     }
 
@@ -69,7 +94,7 @@ mod tests {
         let euro = "€".as_bytes();
         assert_eq!(text.push(&euro[..2]), "");
         assert_eq!(text.take_rest(), "");
-        assert!(!text.is_empty());
+        assert!(!text.held.is_empty());
         assert_eq!(text.push(&euro[2..]), "");
         assert_eq!(text.take_rest(), "€");
         let mut shown = String::new();
