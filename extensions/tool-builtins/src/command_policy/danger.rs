@@ -1,6 +1,9 @@
 //! Programs and options that run other programs, or change how the shell finds them.
 
-use super::script::{SimpleCommand, base_name};
+use super::{
+    git::runs_git_argument,
+    script::{SimpleCommand, base_name},
+};
 
 /// Builtins and programs whose arguments are commands, or which change the meaning of later commands. No rule with a
 /// `*` can allow them.
@@ -167,20 +170,32 @@ const RUNNING_OPTIONS: &[(&str, &[&str])] = &[
     ("ag", &["--pa*"]),
     ("bat", &["--pa*"]),
     ("batcat", &["--pa*"]),
-    ("cargo", &["--config*", "-Z*", "-C*", "--manifest-path*"]),
+    ("cargo", &["--config*", "--cod*", "-*Z*", "-*C*", "--manifest-path*"]),
     ("diff3", &["--d*"]),
     ("fd", &["-*x*", "-*X*", "--ex*"]),
     ("fdfind", &["-*x*", "-*X*", "--ex*"]),
     ("find", &["-exec*", "-ok*", "-delete", "-fls", "-fprint*"]),
-    ("git", &["--ex*", "--conf*", "--upl*", "--rec*", "--op*", "--ou*", "-O*", "-x*"]),
-    ("go", &["-exec*", "--exec*", "-toolexec*", "--toolexec*", "-vettool*", "--vettool*", "-C*"]),
+    (
+        "go",
+        &[
+            "-exec*",
+            "--exec*",
+            "-toolexec*",
+            "--toolexec*",
+            "-vettool*",
+            "--vettool*",
+            "-ldflags*",
+            "--ldflags*",
+            "-C*",
+        ],
+    ),
     ("jobs", &["-*x*"]),
-    ("man", &["-*P*", "-*H*", "-*p*", "--pa*", "--ht*", "--b*", "--pr*"]),
+    ("man", &["-*P*", "-*H*", "-*p*", "-*C*", "--pa*", "--ht*", "--b*", "--pr*", "--con*"]),
     ("printf", &["-v*"]),
     ("rg", &["--pre*", "--hos*"]),
-    ("rsync", &["-*e*", "--rs*"]),
-    ("rustc", &["-*C*", "--cod*", "-Z*"]),
-    ("scp", &["-*S*", "-*o*", "-*F*"]),
+    ("rsync", &["-*e*", "--rs*", "--daemon", "--config*"]),
+    ("rustc", &["-*C*", "--cod*", "-*Z*", "@*"]),
+    ("scp", &["-*S*", "-*o*", "-*F*", "-*D*"]),
     ("sdiff", &["--d*", "-*o*", "--o*"]),
     ("sftp", &["-*S*", "-*o*", "-*F*", "-*D*", "-*b*"]),
     ("sort", &["-*o*", "--o*", "--co*"]),
@@ -189,17 +204,6 @@ const RUNNING_OPTIONS: &[(&str, &[&str])] = &[
     ("test", &["-v", "-R"]),
     ("wait", &["-*p*"]),
     ("zip", &["-*T*", "--un*"]),
-];
-
-/// Commands of `git` that run what an argument names, with the argument: a word, or the begin of an option.
-const RUNNING_GIT_COMMANDS: &[(&str, &[&str])] = &[
-    ("bisect", &["run"]),
-    ("clone", &["-c*", "-u*"]),
-    // It writes what other commands run: aliases, hooks, programs.
-    ("config", &["*"]),
-    ("filter-branch", &["*"]),
-    ("send-email", &["*"]),
-    ("submodule", &["foreach"]),
 ];
 
 /// Returns `true` if the program `name` runs others, or changes how the shell finds them.
@@ -249,13 +253,8 @@ pub(super) fn inner_commands(command: &SimpleCommand) -> Vec<usize> {
 /// Returns `true` if an option behind the first `fixed` words runs programs, or an expansion may be such an option.
 pub(super) fn runs_by_option(command: &SimpleCommand, fixed: usize) -> bool {
     let name = command.name();
-    let arguments = command.words.iter().enumerate().skip(fixed.max(1));
-    // The options of `git` before its own command set its configuration.
-    if name == "git" && fixed <= 1 && command.words.get(1).is_some_and(|word| word.text.starts_with('-')) {
-        return true;
-    }
-    if name == "git" && runs_by_command(command, fixed) {
-        return true;
+    if name == "git" {
+        return runs_git_argument(command, fixed);
     }
     // The first word of `tar` needs no dash.
     if name == "tar" && command.words.get(1).is_some_and(|word| word.text.contains(['I', 'F'])) {
@@ -264,33 +263,21 @@ pub(super) fn runs_by_option(command: &SimpleCommand, fixed: usize) -> bool {
     let Some((_, options)) = RUNNING_OPTIONS.iter().find(|(program, _)| *program == name) else {
         return false;
     };
-    arguments.into_iter().any(|(_, word)| {
-        let is_option = |option: &&str| match option.split_once('*') {
-            Some(("-", _)) if word.text.starts_with("--") => false,
-            Some((start, rest)) => {
-                let end = word.text.strip_prefix(start);
-                end.is_some_and(|end| end.contains(rest.trim_end_matches('*')))
-            }
-            None => word.text == **option,
-        };
+    command.words.iter().skip(fixed.max(1)).any(|word| {
         let is_count = name == "printf" && stores_a_count(&word.text);
-        !word.is_plain() || is_count || options.iter().any(is_option)
+        !word.is_plain() || is_count || options.iter().any(|option| fits_argument(option, &word.text))
     })
 }
 
-/// Returns `true` if `git` runs what an argument behind the first `fixed` words names.
-fn runs_by_command(command: &SimpleCommand, fixed: usize) -> bool {
-    let Some(own) = command.words.get(1) else { return false };
-    let Some((_, arguments)) = RUNNING_GIT_COMMANDS.iter().find(|(name, _)| *name == own.text) else {
-        return false;
-    };
-    command.words.iter().skip(fixed.max(1)).any(|word| {
-        let is_argument = |argument: &&str| match argument.strip_suffix('*') {
-            Some(start) => word.text.starts_with(start),
-            None => word.text == **argument,
-        };
-        !word.is_plain() || arguments.iter().any(is_argument)
-    })
+/// Returns `true` if `text` is an argument of the lists: `-*x*` is each word of short options with `x`.
+pub(super) fn fits_argument(argument: &str, text: &str) -> bool {
+    match argument.split_once('*') {
+        Some(("-", _)) if text.starts_with("--") => false,
+        Some((start, rest)) => {
+            text.strip_prefix(start).is_some_and(|end| end.contains(rest.trim_end_matches('*')))
+        }
+        None => text == argument,
+    }
 }
 
 /// Returns `true` if a format of `printf` may contain `%n`, which `bash` stores in the variable that an argument names.

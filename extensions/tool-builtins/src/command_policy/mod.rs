@@ -18,6 +18,7 @@ mod approver;
 mod builder;
 mod conservative;
 mod danger;
+mod git;
 mod judgement;
 mod parse;
 mod pattern;
@@ -80,9 +81,9 @@ pub use self::{
 /// # Limits of `*`
 ///
 /// `*` admits every option of the program. Options that run other programs are unclear for some programs (`find -exec`,
-/// `git -c`, `git bisect run`, `git log --output`, `cargo --config`, `cargo --manifest-path`, `rg --pre`, `tar --to-command`,
-/// `rsync -e`, `sort -o`, ..), and this list is not complete. Allow with `*` only what is harmless with all of its options, or
-/// restrict them: `ask("curl -o*")`. In particular:
+/// `git -c`, `git bisect run`, `git clone --template`, `git log --output`, `git rebase -x`, `cargo --config`,
+/// `cargo --manifest-path`, `rg --pre`, `tar --to-command`, `rsync -e`, `sort -o`, ..), and this list is not complete. Allow
+/// with `*` only what is harmless with all of its options, or restrict them: `ask("curl -o*")`. In particular:
 ///
 /// - `python3 *`, `node *`, `perl *`, `awk *`, `sed *`, `make *` and `npm *` admit any program.
 /// - `git *` admits aliases and hooks of the repository; `cargo *` admits build scripts.
