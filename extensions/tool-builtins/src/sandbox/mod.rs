@@ -79,7 +79,7 @@ pub struct Enforced {
     pub processes: Option<String>,
     /// Each process of the command has a limit of private memory. Memory that processes share, and all files together, have none.
     pub memory: Option<String>,
-    /// The guards that are missing, each with its reason.
+    /// The guards that are missing, each with its reason; and the paths of the setting that commands do not reach.
     pub missing: Vec<String>,
 }
 

@@ -2,19 +2,28 @@
 
 use std::{path::Path, process::Stdio, sync::Arc, time::Duration};
 
-use tokio::{process::Command, time};
+use tokio::{
+    io::{self, AsyncReadExt as _},
+    process::Command,
+    time,
+};
+use tool_runtime::policy::Escape;
 
 use super::{
     Confinement, Enforced,
     bubblewrap::Bubblewrap,
     command::{LimitScript, SHELL, SYSTEM_PATH, system_program},
     namespace::Namespace,
+    restriction::ThreadGuards,
     scratch::ScratchFolder,
     thread::SandboxThread,
 };
 
 /// The time of one attempt; a mechanism that needs longer is missing.
 const MAX_PROBE: Duration = Duration::from_secs(5);
+
+/// The part of the messages of an attempt that failed which its reason has.
+const MAX_MESSAGE_BYTES: u64 = 400;
 
 /// The mechanism around the commands of one setting.
 pub(super) struct Mechanism {
@@ -30,24 +39,41 @@ impl Mechanism {
         confinement: Confinement,
         private: &Arc<ScratchFolder>,
     ) -> std::io::Result<Self> {
-        let mut mechanism = match Self::bubblewrap(&confinement, Arc::clone(private)).await {
-            Some(mechanism) => mechanism,
-            None => Self::restricted_thread(confinement.clone(), &private.own_path()).await?,
+        let failure = match confinement.bubblewrap.as_deref() {
+            Some(program) => match Self::bubblewrap(program, &confinement, Arc::clone(private)).await {
+                Ok(mut mechanism) => {
+                    mechanism.probe_limits(&confinement).await;
+                    return Ok(mechanism);
+                }
+                Err(reason) => Some(reason),
+            },
+            None => None,
         };
+        let mut mechanism = Self::restricted_thread(confinement.clone(), &private.own_path()).await?;
         mechanism.probe_limits(&confinement).await;
+        if let Some(reason) = failure {
+            mechanism.enforced.missing.push(format!(
+                "bubblewrap: {reason}; what the kernel offers to a thread takes its place, and does not hide other files nor \
+                 guard their attributes"
+            ));
+        }
         Ok(mechanism)
     }
 
-    async fn bubblewrap(confinement: &Confinement, private: Arc<ScratchFolder>) -> Option<Self> {
-        let program = confinement.bubblewrap.as_deref()?;
-        let own_session = system_program("setsid")?;
-        let bubblewrap = Bubblewrap::new(program, confinement, private).ok()?;
+    /// # Errors
+    ///
+    /// Returns the reason if it cannot run here.
+    async fn bubblewrap(
+        program: &Path,
+        confinement: &Confinement,
+        private: Arc<ScratchFolder>,
+    ) -> Result<Self, String> {
+        let own_session = system_program("setsid").ok_or_else(|| missing_program("setsid"))?;
+        let bubblewrap = Bubblewrap::new(program, confinement, private).map_err(|error| error.to_string())?;
         let namespace = Namespace::of_bubblewrap(bubblewrap, own_session);
+        let prepared = namespace.prepare(Path::new("/")).map_err(|error| error.to_string())?;
         // Versions without `--bind-fd` fail here.
-        let prepared = namespace.prepare(Path::new("/")).ok()?;
-        if !run_probe(&prepared.probe_words(), None).await {
-            return None;
-        }
+        run_probe(&prepared.probe_words(), None).await?;
         let network = if confinement.permits_network { "seccomp" } else { "bubblewrap, seccomp" };
         let enforced = Enforced {
             files: Some("bubblewrap".to_owned()),
@@ -55,31 +81,28 @@ impl Mechanism {
             processes: Some("bubblewrap".to_owned()),
             ..Enforced::default()
         };
-        Some(Self { enforced, thread: None, namespace: Some(namespace) })
+        Ok(Self { enforced, thread: None, namespace: Some(namespace) })
     }
 
     async fn restricted_thread(confinement: Confinement, private: &Path) -> std::io::Result<Self> {
         let permits_network = confinement.permits_network;
-        let (thread, mut enforced) = SandboxThread::start(confinement, private).await?;
+        let (thread, ThreadGuards { mut enforced, guards_signals }) =
+            SandboxThread::start(confinement, private).await?;
         let mut namespace = None;
-        match (system_program("unshare"), system_program("setsid")) {
+        let failure = match (system_program("unshare"), system_program("setsid")) {
             (Some(program), Some(own_session)) => {
                 let maps_user = enforced.files.is_none();
                 let candidate = Namespace::of_unshare(&program, own_session, maps_user, permits_network);
                 let prepared = candidate.prepare(Path::new("/"))?;
-                let is_permitted = run_probe(&prepared.probe_words(), Some(&thread)).await;
-                namespace = is_permitted.then_some(candidate);
-                if namespace.is_none() {
-                    enforced.missing.push(missing_processes("this machine permits no user namespace"));
-                }
+                let probed = run_probe(&prepared.probe_words(), Some(&thread)).await;
+                namespace = probed.is_ok().then_some(candidate);
+                probed.err().map(|reason| format!("this machine permits no user namespace: {reason}"))
             }
-            (program, _) => {
-                let name = if program.is_none() { "unshare" } else { "setsid" };
-                let reason = format!("there is no `{name}`, which the package `util-linux` has");
-                enforced.missing.push(missing_processes(&reason));
-            }
-        }
-        if namespace.is_some() {
+            (program, _) => Some(missing_program(if program.is_none() { "unshare" } else { "setsid" })),
+        };
+        if let Some(reason) = failure {
+            enforced.missing.push(missing_processes(&reason, guards_signals));
+        } else {
             enforced.processes = Some("namespace".to_owned());
             if let (Some(network), false) = (&mut enforced.network, permits_network) {
                 network.push_str(", namespace");
@@ -92,45 +115,90 @@ impl Mechanism {
         let limits = LimitScript::new(&confinement.limits);
         let thread = self.thread.as_ref();
         let missing = &mut self.enforced.missing;
-        if run_probe(&shell_words(&limits.check_of_each_process()), thread).await {
-            self.enforced.memory = Some("ulimit, for the private memory of each process".to_owned());
-            missing.push(
-                "shared memory: nothing limits what processes share, nor the memory of all of them together"
-                    .to_owned(),
-            );
+        match run_probe(&shell_words(&limits.check_of_each_process()), thread).await {
+            Ok(()) => {
+                self.enforced.memory = Some("ulimit, for the private memory of each process".to_owned());
+                missing.push(
+                    "shared memory: nothing limits what processes share, nor the memory of all of them together"
+                        .to_owned(),
+                );
+            }
+            Err(reason) => missing.push(format!("memory: {SHELL} does not take the limits: {reason}")),
+        }
+        let gap = if rustix::process::geteuid().is_root() {
+            Some("the kernel does not limit it for root".to_owned())
+        } else if self.namespace.is_none() {
+            Some("there is no namespace to count them in".to_owned())
         } else {
-            missing.push(format!("memory: {SHELL} does not take the limits"));
-        }
-        if rustix::process::geteuid().is_root() {
-            missing.push("number of processes: the kernel does not limit it for root".to_owned());
-        } else if self.namespace.is_none()
-            || !run_probe(&shell_words(&limits.of_all_processes()), thread).await
-        {
-            missing.push("number of processes: there is no namespace to count them in".to_owned());
-        }
+            let probed = run_probe(&shell_words(&limits.of_all_processes()), thread).await;
+            probed.err().map(|reason| format!("{SHELL} does not take the limit: {reason}"))
+        };
+        missing.extend(gap.map(|reason| format!("number of processes: {reason}")));
     }
 }
 
-fn missing_processes(reason: &str) -> String {
-    format!("processes: {reason}; the process group of a command ends with it, and not what left the group")
+fn missing_program(name: &str) -> String {
+    format!("there is no `{name}`, which the package `util-linux` has")
+}
+
+fn missing_processes(reason: &str, guards_signals: bool) -> String {
+    let signals =
+        if guards_signals { "" } else { ", and it may send signals to other processes of the user" };
+    format!(
+        "processes: {reason}; the process group of a command ends with it, and not what left the group{signals}"
+    )
 }
 
 fn shell_words(script: &str) -> Vec<String> {
     vec![SHELL.to_owned(), "-c".to_owned(), script.to_owned()]
 }
 
-/// Returns `true` if the command, of the restricted thread if there is one, succeeds in time.
-async fn run_probe(words: &[String], thread: Option<&SandboxThread>) -> bool {
-    let [program, arguments @ ..] = words else { return false };
+/// Runs the command, of the restricted thread if there is one.
+///
+/// # Errors
+///
+/// Returns the reason if it does not succeed in time.
+async fn run_probe(words: &[String], thread: Option<&SandboxThread>) -> Result<(), String> {
+    let [program, arguments @ ..] = words else { return Err("there is no command".to_owned()) };
     let mut probe = Command::new(program);
     probe.args(arguments).env_clear().env("PATH", SYSTEM_PATH).kill_on_drop(true);
-    probe.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
+    probe.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::piped());
     let child = match thread {
         Some(thread) => thread.spawn(probe).await,
         None => probe.spawn(),
     };
-    let Ok(mut child) = child else { return false };
-    time::timeout(MAX_PROBE, child.wait())
-        .await
-        .is_ok_and(|status| status.is_ok_and(|status| status.success()))
+    let mut child = child.map_err(|error| format!("it cannot be started: {error}"))?;
+    let messages = child.stderr.take();
+    let end = async {
+        let mut text = Vec::new();
+        if let Some(mut messages) = messages {
+            // What cannot be read is no reason.
+            let _ = (&mut messages).take(MAX_MESSAGE_BYTES).read_to_end(&mut text).await;
+            let _ = io::copy(&mut messages, &mut io::sink()).await;
+        }
+        (child.wait().await, text)
+    };
+    match time::timeout(MAX_PROBE, end).await {
+        Err(_) => Err(format!("it did not end within {} s", MAX_PROBE.as_secs())),
+        Ok((Err(error), _)) => Err(format!("its end cannot be seen: {error}")),
+        Ok((Ok(status), _)) if status.success() => Ok(()),
+        Ok((Ok(status), text)) => {
+            let text = Escape::LINE.text(String::from_utf8_lossy(&text).trim());
+            Err(if text.is_empty() { status.to_string() } else { text })
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::missing_processes;
+
+    #[test]
+    fn signals_that_nothing_guards_are_named() {
+        for guards_signals in [true, false] {
+            let gap = missing_processes("there is none", guards_signals);
+            assert!(gap.starts_with("processes: there is none; "), "{gap}");
+            assert_eq!(gap.contains("signals to other processes"), !guards_signals, "{gap}");
+        }
+    }
 }

@@ -1,10 +1,11 @@
 //! The restrictions that a thread puts on itself.
 
-use std::{os::fd::AsFd, path::Path};
+use std::{error::Error, os::fd::AsFd, path::Path};
 
 use landlock::{
-    ABI, Access, AccessFs, AccessNet, BitFlags, CompatLevel, Compatible, PathBeneath, PathFd, Ruleset,
-    RulesetAttr, RulesetCreated, RulesetCreatedAttr, RulesetError, RulesetStatus, Scope,
+    ABI, Access, AccessFs, AccessNet, BitFlags, CompatLevel, Compatible, LandlockStatus, PathBeneath, PathFd,
+    RestrictionStatus, Ruleset, RulesetAttr, RulesetCreated, RulesetCreatedAttr, RulesetError, RulesetStatus,
+    Scope,
 };
 use rustix::fs::{FileType, OFlags, fstat};
 
@@ -57,29 +58,64 @@ pub(super) const DEVICES: [&str; 5] = ["/dev/null", "/dev/zero", "/dev/full", "/
 
 /// Without this version, a file can be emptied that cannot be written.
 const LEAST_ABI: ABI = ABI::V3;
-/// The newest version that is asked for; the kernel takes the parts that it knows.
+/// The first version that guards requests to devices.
+const DEVICE_ABI: ABI = ABI::V5;
+/// The first version that guards signals.
+const SIGNAL_ABI: ABI = ABI::V6;
+/// The newest version that is asked for; the kernel takes the parts that it knows. Newer parts than those named above guard sockets,
+/// which the filter of system calls refuses.
 const NEWEST_ABI: ABI = ABI::V10;
 
+/// Guards of a thread that has restricted itself.
+#[derive(Debug, Default)]
+pub(super) struct ThreadGuards {
+    pub(super) enforced: Enforced,
+    /// Its children send no signals to other processes.
+    pub(super) guards_signals: bool,
+}
+
 /// Restricts the calling thread, and says which guards hold.
-pub(super) fn restrict_thread(confinement: &Confinement, private: &Path, enforced: &mut Enforced) {
-    match restrict_files(confinement, private) {
-        Ok(true) => enforced.files = Some("landlock".to_owned()),
-        Ok(false) => {
-            enforced.missing.push("files: this kernel has no landlock; install `bubblewrap`".to_owned())
+pub(super) fn restrict_thread(confinement: &Confinement, private: &Path) -> ThreadGuards {
+    let mut guards = ThreadGuards::default();
+    let missing = &mut guards.enforced.missing;
+    match restrict_files(confinement, private, missing) {
+        Ok(RestrictionStatus {
+            ruleset, landlock: LandlockStatus::Available { effective_abi, .. }, ..
+        }) if ruleset != RulesetStatus::NotEnforced => {
+            guards.enforced.files = Some("landlock".to_owned());
+            missing.extend(missing_requests(effective_abi));
+            guards.guards_signals = effective_abi >= SIGNAL_ABI;
         }
-        Err(error) => enforced.missing.push(format!("files: landlock failed: {error}")),
+        Ok(_) => missing.push("files: this kernel has no landlock; install `bubblewrap`".to_owned()),
+        Err(error) => missing.push(format!("files: landlock failed: {error}")),
     }
     let filtered = syscall_filter(confinement.permits_network)
         .map_err(|error| error.to_string())
         .and_then(|filter| seccompiler::apply_filter(&filter).map_err(|error| error.to_string()));
     match filtered {
-        Ok(()) => enforced.network = Some("seccomp".to_owned()),
-        Err(error) => enforced.missing.push(format!("network: seccomp failed: {error}")),
+        Ok(()) => guards.enforced.network = Some("seccomp".to_owned()),
+        Err(error) => missing.push(format!(
+            "network: seccomp failed: {error}; nor does it refuse system calls that reach other processes, the terminal or \
+             the kernel"
+        )),
     }
+    guards
 }
 
-/// Returns `false` if the kernel does not know it.
-fn restrict_files(confinement: &Confinement, private: &Path) -> Result<bool, RulesetError> {
+/// The guard that versions of landlock before [`DEVICE_ABI`] lack.
+fn missing_requests(version: ABI) -> Option<String> {
+    (version < DEVICE_ABI).then(|| {
+        "devices: landlock of this kernel does not guard requests to devices (`ioctl`); Linux 6.10 does"
+            .to_owned()
+    })
+}
+
+/// Adds to `missing` which paths of the setting commands do not reach.
+fn restrict_files(
+    confinement: &Confinement,
+    private: &Path,
+    missing: &mut Vec<String>,
+) -> Result<RestrictionStatus, RulesetError> {
     let mut ruleset = Ruleset::default()
         .set_compatibility(CompatLevel::HardRequirement)
         .handle_access(AccessFs::from_all(LEAST_ABI))?
@@ -100,7 +136,7 @@ fn restrict_files(confinement: &Confinement, private: &Path) -> Result<bool, Rul
         created = permit_path(created, Path::new(folder), executable)?;
     }
     for path in &confinement.readable {
-        created = permit_named_path(created, path, executable)?;
+        created = permit_named_path(created, path, executable, missing)?;
     }
     for path in SYSTEM_SETTINGS {
         created = permit_path(created, Path::new(path), readable)?;
@@ -109,10 +145,13 @@ fn restrict_files(confinement: &Confinement, private: &Path) -> Result<bool, Rul
         created = permit_path(created, Path::new(path), device)?;
     }
     for folder in &confinement.writable {
-        created = permit_named_path(created, folder, own)?;
+        created = permit_named_path(created, folder, own, missing)?;
     }
-    created = permit_path(created, private, own)?;
-    Ok(created.restrict_self()?.ruleset != RulesetStatus::NotEnforced)
+    match PathFd::new(private) {
+        Ok(handle) => created = permit_handle(created, handle, own)?,
+        Err(error) => missing.push(unreached_path("their private folder", &error)),
+    }
+    created.restrict_self()
 }
 
 /// Permits `access` below a path of the setting; nothing if there is none, or a command of another setting has put a link there.
@@ -120,11 +159,21 @@ fn permit_named_path(
     ruleset: RulesetCreated,
     path: &Path,
     access: BitFlags<AccessFs>,
+    missing: &mut Vec<String>,
 ) -> Result<RulesetCreated, RulesetError> {
     match open_named_path(path, OFlags::PATH) {
         Ok(Some(handle)) => permit_handle(ruleset, handle, access),
-        _ => Ok(ruleset),
+        Ok(None) => Ok(ruleset),
+        Err(error) => {
+            missing.push(unreached_path(&format!("`{}`", path.display()), &error));
+            Ok(ruleset)
+        }
     }
+}
+
+/// Says that less is permitted than the setting names.
+fn unreached_path(path: &str, reason: &dyn Error) -> String {
+    format!("paths: commands do not reach {path}: {reason}")
 }
 
 /// Permits `access` below a path of the system; nothing if there is none.
@@ -147,4 +196,19 @@ fn permit_handle(
     let is_folder = fstat(&handle).is_ok_and(|found| FileType::from_raw_mode(found.st_mode).is_dir());
     let access = if is_folder { access } else { access & AccessFs::from_file(NEWEST_ABI) };
     ruleset.add_rule(PathBeneath::new(handle, access))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_kernel_whose_landlock_guards_less_is_named_with_what_it_lacks() {
+        for version in [ABI::V3, ABI::V4] {
+            assert!(missing_requests(version).is_some_and(|gap| gap.starts_with("devices: ")));
+        }
+        for version in [ABI::V5, ABI::V6, NEWEST_ABI] {
+            assert_eq!(missing_requests(version), None);
+        }
+    }
 }

@@ -8,7 +8,10 @@ use tokio::{
     sync::oneshot,
 };
 
-use super::{Confinement, Enforced, restriction::restrict_thread};
+use super::{
+    Confinement,
+    restriction::{ThreadGuards, restrict_thread},
+};
 
 /// A thread that has restricted itself. It ends when this value is dropped.
 pub(super) struct SandboxThread {
@@ -25,15 +28,13 @@ struct SpawnRequest {
 
 impl SandboxThread {
     /// Starts a thread and waits until it is restricted.
-    pub(super) async fn start(confinement: Confinement, private: &Path) -> io::Result<(Self, Enforced)> {
+    pub(super) async fn start(confinement: Confinement, private: &Path) -> io::Result<(Self, ThreadGuards)> {
         let (requests, received) = mpsc::channel::<SpawnRequest>();
         let (report, reported) = oneshot::channel();
         let private = private.to_owned();
         #[allow(clippy::disallowed_methods, reason = "the thread is joined when its owner is dropped")]
         let thread = thread::Builder::new().name("tool-sandbox".to_owned()).spawn(move || {
-            let mut enforced = Enforced::default();
-            restrict_thread(&confinement, &private, &mut enforced);
-            if report.send(enforced).is_err() {
+            if report.send(restrict_thread(&confinement, &private)).is_err() {
                 return;
             }
             for SpawnRequest { mut command, runtime, reply } in received {
@@ -43,8 +44,8 @@ impl SandboxThread {
             }
         })?;
         let started = Self { requests: Some(requests), thread: Some(thread) };
-        let enforced = reported.await.map_err(|_| io::Error::other("the thread of the sandbox ended"))?;
-        Ok((started, enforced))
+        let guards = reported.await.map_err(|_| io::Error::other("the thread of the sandbox ended"))?;
+        Ok((started, guards))
     }
 
     /// Spawns a command from the thread.

@@ -10,7 +10,7 @@ use tempfile::TempDir;
 use tool_builtins::{CodeTools, ShellTools};
 use tool_runtime::prelude::*;
 
-use super::{Mode, World, bubblewrap, confined};
+use super::{Mode, World, bubblewrap, confined, details};
 
 /// A folder of the user that no command may change: a file and a folder, each with its mode.
 struct Kept(TempDir);
@@ -166,7 +166,15 @@ async fn a_link_in_the_place_of_a_folder_of_the_setting_leads_nowhere() {
                 place.display()
             );
             match Neighbours::bash(&world.tools, &uses).await {
-                Ok(output) => assert!(!output.text().contains("kept"), "{mode:?}: {}", output.text()),
+                Ok(output) => {
+                    assert!(!output.text().contains("kept"), "{mode:?}: {}", output.text());
+                    let missing = details(&output)["enforced"]["missing"].to_string();
+                    let named =
+                        format!("paths: commands do not reach `{}`: there is a link at", place.display());
+                    assert_eq!(missing.contains(&named), !runs_before, "{mode:?} {name}: {missing}");
+                    let is_named = missing.contains("bubblewrap: there is a link at");
+                    assert_eq!(is_named, mode.has_bubblewrap, "{mode:?} {name}: {missing}");
+                }
                 Err(error) => assert!(error.to_string().contains("there is a link at"), "{mode:?}: {error}"),
             }
             kept.assert_unchanged();

@@ -371,12 +371,28 @@ async fn a_file_that_shells_read_first_is_read_in_the_sandbox_alone() {
 }
 
 #[tokio::test]
-async fn a_mechanism_that_does_not_answer_is_missing() {
+async fn bubblewrap_that_does_not_work_is_named_with_the_reason() {
     use std::os::unix::fs::PermissionsExt as _;
     let folder = tempfile::tempdir().unwrap();
-    let endless = folder.path().join("bwrap");
-    fs::write(&endless, "#!/bin/sh\nexec sleep 1000\n").unwrap();
-    fs::set_permissions(&endless, fs::Permissions::from_mode(0o755)).unwrap();
-    let world = World::with(|shell| shell.bubblewrap(Some(endless)));
-    assert_eq!(details(&world.run("true").await)["enforced"]["files"], "landlock");
+    let program = folder.path().join("bwrap");
+    for (script, reason) in [
+        ("exec sleep 1000", "it did not end within 5 s"),
+        ("echo 'Unknown option --bind-fd' >&2; exit 1", "Unknown option --bind-fd"),
+        ("exit 3", "exit status: 3"),
+        ("yes more | head -n 100000 >&2; exit 4", "more"),
+    ] {
+        fs::write(&program, format!("#!/bin/sh\n{script}\n")).unwrap();
+        fs::set_permissions(&program, fs::Permissions::from_mode(0o755)).unwrap();
+        let world = World::with(|shell| shell.bubblewrap(Some(program.clone())));
+        let output = world.run("true").await;
+        let enforced = &details(&output)["enforced"];
+        assert_eq!(enforced["files"], "landlock", "{script}");
+        let missing = enforced["missing"].as_array().unwrap();
+        let named: Vec<_> =
+            missing.iter().filter_map(|gap| gap.as_str()?.strip_prefix("bubblewrap: ")).collect();
+        assert!(matches!(named[..], [named] if named.starts_with(reason)), "{script}: {enforced}");
+    }
+    // One that is not wanted is not missing.
+    let output = World::with(|shell| shell.bubblewrap(None::<std::path::PathBuf>)).run("true").await;
+    assert!(!details(&output)["enforced"]["missing"].to_string().contains("bubblewrap"));
 }
