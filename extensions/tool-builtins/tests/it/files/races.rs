@@ -151,6 +151,9 @@ async fn links_that_are_exchanged_while_tools_run_lead_nowhere() {
     }
     assert_eq!(leaks, Vec::<String>::new());
     assert_eq!(counts.len(), 6);
+    // No leak means nothing where every call fails.
+    let failed: Vec<_> = counts.iter().filter(|(_, count)| count.succeeded == 0).collect();
+    assert!(failed.is_empty() && exchanges.iter().all(|count| *count > 0), "{failed:?} {exchanges:?}");
     for (name, content) in [("f", SECRET), ("shared", SHARED), (OUTSIDE_NAME, SECRET)] {
         assert_eq!(fs::read_to_string(outside.join(name)).unwrap(), content, "{name}");
     }
