@@ -34,6 +34,7 @@ const RUNNING_COMMANDS: &[(&str, &[&str])] = &[
     ("grep", &["-*O*"]),
     // The name of a hook is a path.
     ("hook", &["*"]),
+    ("http-fetch", &["--ind*"]),
     ("init", &["--t*"]),
     ("init-db", &["--t*"]),
     ("instaweb", &["*"]),
@@ -44,6 +45,7 @@ const RUNNING_COMMANDS: &[(&str, &[&str])] = &[
     ("mergetool", &["-t*", "--to*"]),
     ("pull", &["-*s*", "--strategy", "--strategy=*"]),
     ("push", &["--e*"]),
+    ("read-tree", &["--i*"]),
     ("rebase", &["-*x*", "-*s*", "--strategy", "--strategy=*"]),
     ("receive-pack", &["*"]),
     ("remote-ext", &["*"]),

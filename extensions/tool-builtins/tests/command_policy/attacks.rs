@@ -195,6 +195,8 @@ const ATTACKS: &[&str] = &[
     "git bisect visualize git -c core.pager=evil log",
     "git for-each-repo --config=a.b -- -c alias.x=!evil x",
     "git merge-index evil -a",
+    "git http-fetch --packfile=a --index-pack-args=evil b",
+    "git read-tree --index-output=.git/config HEAD",
     "git remote-ext a evil",
     "git submodule--helper foreach evil",
     "git send-email --sendmail-cmd=evil a",
