@@ -206,6 +206,7 @@ impl CodeTools {
         let mut sink = CallOutput::new(cx, false);
         let running = launcher.spawn(line).await.map_err(start_error)?;
         let ending = running.run_to_end(&limit, &mut sink).await.map_err(end_error)?;
+        sink.show_rest().await;
         match ending {
             // The call ends when the files are gone.
             Ending::Cancelled => return run.remove().await.and(Err(ToolError::cancelled())),

@@ -4,15 +4,16 @@ use std::{
     fs,
     path::Path,
     sync::{
-        Arc,
+        Arc, Mutex,
         atomic::{AtomicU32, Ordering},
     },
     thread,
 };
 
-use tool_builtins::{Sandbox, ShellTools};
+use tool_builtins::{CodeTools, Sandbox, ShellTools};
 use tool_runtime::{
-    Executor,
+    BoxFuture, Executor,
+    context::CallSink,
     event::EventKind,
     policy::{Approval, ApprovalRequest, ResultStore},
     prelude::*,
@@ -229,6 +230,41 @@ async fn a_prompt_without_a_line_end_is_shown_before_its_command_ends() {
         };
         let (outcomes, ()) = tokio::join!(executor.run(vec![ToolCall::new("bash", arguments)]), answers);
         assert_eq!(outcomes[0].result().unwrap().text(), "Your name? Ada\n", "{mode:?}");
+    }
+}
+
+/// Has no room for an update at once.
+#[derive(Default)]
+struct SlowListener(Mutex<String>);
+
+impl CallSink for SlowListener {
+    fn update(&self, update: ToolOutput) -> BoxFuture<'_, ()> {
+        self.0.lock().unwrap().push_str(&update.text());
+        Box::pin(std::future::ready(()))
+    }
+
+    fn try_update(&self, _: ToolOutput) -> bool {
+        false
+    }
+}
+
+// R02
+#[tokio::test]
+async fn a_slow_listener_is_shown_the_end_of_a_command_and_of_a_program() {
+    let folder = tempfile::tempdir().unwrap();
+    let shell = ShellTools::new(folder.path()).unwrap();
+    let code = CodeTools::new().unwrap();
+    let tools = Registry::builder().toolset(shell).toolset(code).build().unwrap();
+    let text = "echo one; printf two";
+    for (tool, arguments) in
+        [("bash", json!({ "command": text })), ("run_code", json!({ "language": "bash", "code": text }))]
+    {
+        let listener = Arc::new(SlowListener::default());
+        let sink: Arc<dyn CallSink> = Arc::clone(&listener) as _;
+        let cx = tools.context_for(tool).unwrap().with_sink(sink);
+        let output = tools.get(tool).unwrap().call(arguments.into(), &cx).await.unwrap();
+        assert_eq!(output.text(), "one\ntwo", "{tool}");
+        assert_eq!(*listener.0.lock().unwrap(), "one\ntwo", "{tool}");
     }
 }
 
