@@ -77,13 +77,13 @@ async fn list_connector(attached: &Attached, run: &Arc<RunContext>) -> Namespace
     let mut listed = NamespaceItems::new(Arc::clone(&attached.namespace));
     let (prompts, resources) =
         join(catch_async(|| connector.prompts(run)), catch_async(|| connector.resources(run))).await;
-    for prompt in listed.usable("prompts", prompts) {
+    for prompt in listed.listed_or_none("prompts", prompts) {
         match catch(|| prompt.definition().name().to_owned()) {
             Ok(name) => listed.add(&name, ItemObject::Prompt(prompt)),
             Err(panic) => listed.add_problem(format!("a prompt panicked: {}", panic.message())),
         }
     }
-    for resource in listed.usable("resources", resources) {
+    for resource in listed.listed_or_none("resources", resources) {
         match catch(|| resource.uri().normalized().to_owned()) {
             Ok(uri) => listed.add(&uri, ItemObject::Resource(resource)),
             Err(panic) => listed.add_problem(format!("a resource panicked: {}", panic.message())),
@@ -112,7 +112,7 @@ impl NamespaceItems {
     }
 
     /// Returns what was listed, or nothing, with a problem.
-    fn usable<T>(
+    fn listed_or_none<T>(
         &mut self,
         items: &str,
         listed: Result<Result<Vec<T>, ToolError>, tool_runtime::guard::Panic>,

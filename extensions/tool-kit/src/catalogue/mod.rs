@@ -6,8 +6,10 @@
 //! | [`Connector`] | a source of items that comes and goes: one namespace |
 //! | [`CatalogueSnapshot`], [`CatalogueItem`] | one consistent state: look-up and list |
 //! | [`ItemQuery`], [`ItemPage`] | a filter, and a part of the list |
+//! | [`Delegate`], [`PromptCall`] | the code that runs prompts when they are called |
 //! | [`CatalogueListener`], [`CatalogueEvent`] | notification of changes |
 
+mod call;
 mod connector;
 mod edit;
 mod event;
@@ -26,6 +28,7 @@ use tokio::sync::broadcast;
 use tool_runtime::{RunContext, Toolbox, registry::BuildError};
 
 pub use self::{
+    call::{Delegate, PromptCall, json_input},
     connector::{Connector, ConnectorNotifier},
     event::{CatalogueChange, CatalogueEvent, CatalogueListener},
     query::{ItemPage, ItemQuery},
@@ -83,6 +86,7 @@ const MAX_BUFFERED_EVENTS: usize = 256;
 #[derive(Clone)]
 pub struct Catalogue {
     inner: Arc<Inner>,
+    callers: call::Callers,
 }
 
 struct Inner {
@@ -126,7 +130,7 @@ impl Catalogue {
     #[must_use]
     pub fn of_tools(tools: Toolbox) -> Self {
         let (state, events) = (RwLock::default(), broadcast::Sender::new(MAX_BUFFERED_EVENTS));
-        Self { inner: Arc::new(Inner { tools, state, events }) }
+        Self { inner: Arc::new(Inner { tools, state, events }), callers: call::Callers::default() }
     }
 
     /// Returns the toolbox of the catalogue, by which tools are added and removed.

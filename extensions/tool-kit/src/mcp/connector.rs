@@ -74,7 +74,7 @@ impl McpConnector {
     /// As [`McpToolSetBuilder::connect`].
     pub async fn connect(server: McpToolSetBuilder) -> Result<Self, ClientError> {
         let lists = Arc::<ServerLists>::default();
-        let set = observed(server, &lists).connect().await?;
+        let set = with_change_listener(server, &lists).connect().await?;
         Ok(Self { set, lists })
     }
 
@@ -82,7 +82,7 @@ impl McpConnector {
     #[must_use]
     pub fn lazy(server: McpToolSetBuilder) -> Self {
         let lists = Arc::<ServerLists>::default();
-        Self { set: observed(server, &lists).lazy(), lists }
+        Self { set: with_change_listener(server, &lists).lazy(), lists }
     }
 
     /// Returns the server, to subscribe to its resources, and to close it.
@@ -114,7 +114,7 @@ impl McpConnector {
     }
 }
 
-fn observed(server: McpToolSetBuilder, lists: &Arc<ServerLists>) -> McpToolSetBuilder {
+fn with_change_listener(server: McpToolSetBuilder, lists: &Arc<ServerLists>) -> McpToolSetBuilder {
     let lists = Arc::clone(lists);
     server.on_change(move |change| lists.announce(change))
 }
@@ -139,7 +139,7 @@ impl ServerLists {
 
 impl<T: ?Sized> KeptList<T> {
     /// Returns the list of this version, if it is kept.
-    fn current(&self, version: u64) -> Option<Vec<Arc<T>>> {
+    fn list_of_version(&self, version: u64) -> Option<Vec<Arc<T>>> {
         let kept = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         kept.as_ref().filter(|(made_at, _)| *made_at == version).map(|(_, list)| list.clone())
     }
@@ -170,7 +170,7 @@ impl Connector for McpConnector {
     ) -> BoxFuture<'a, Result<Vec<Arc<dyn Prompt>>, ToolError>> {
         Box::pin(async move {
             let version = self.lists.version.load(Ordering::Acquire);
-            if let Some(list) = self.lists.prompts.current(version) {
+            if let Some(list) = self.lists.prompts.list_of_version(version) {
                 return Ok(list);
             }
             let list = self.list_prompts().await?;
@@ -185,7 +185,7 @@ impl Connector for McpConnector {
     ) -> BoxFuture<'a, Result<Vec<Arc<dyn ReadableResource>>, ToolError>> {
         Box::pin(async move {
             let version = self.lists.version.load(Ordering::Acquire);
-            if let Some(list) = self.lists.resources.current(version) {
+            if let Some(list) = self.lists.resources.list_of_version(version) {
                 return Ok(list);
             }
             let list = self.list_resources().await?;
@@ -241,7 +241,7 @@ impl ServerPrompt {
         Some(Self { definition, set: set.clone() })
     }
 
-    async fn request(&self, input: &Value) -> Result<RenderedPrompt, ToolError> {
+    async fn request_messages(&self, input: &Value) -> Result<RenderedPrompt, ToolError> {
         self.definition.check_input(input)?;
         let arguments = input.as_object().cloned().unwrap_or_default();
         let messages = self.set.prompt_contents(self.definition.name(), arguments).await?;
@@ -265,7 +265,7 @@ impl Prompt for ServerPrompt {
         _: &'a Arc<RunContext>,
         input: &'a Value,
     ) -> BoxFuture<'a, Result<RenderedPrompt, ToolError>> {
-        Box::pin(self.request(input))
+        Box::pin(self.request_messages(input))
     }
 }
 
@@ -283,7 +283,7 @@ impl ServerResource {
     }
 
     /// Returns the document of the URI, or else the first one.
-    async fn request(&self) -> Result<output::Resource, ToolError> {
+    async fn request_document(&self) -> Result<output::Resource, ToolError> {
         let mut documents = Vec::new();
         let mut problem = None;
         for content in self.set.resource_contents(self.uri.as_str()).await? {
@@ -319,6 +319,6 @@ impl ReadableResource for ServerResource {
     }
 
     fn read<'a>(&'a self, _: &'a Arc<RunContext>) -> BoxFuture<'a, Result<output::Resource, ToolError>> {
-        Box::pin(self.request())
+        Box::pin(self.request_document())
     }
 }

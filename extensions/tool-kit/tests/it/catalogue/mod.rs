@@ -1,5 +1,6 @@
 //! The catalogue of tools, prompts and resources.
 
+mod calls;
 mod changes;
 mod lookup;
 mod model;
