@@ -21,6 +21,10 @@ pub(super) const WATCHER_SCRIPT: &str = r#"exec 3<&0 </dev/null
 watcher=$!
 exec 3<&-"#;
 
+/// Starts the watcher in `bash` itself, and runs the text of the command there: a shell around it takes as long as `bash`. The watcher is
+/// nobody's job and child, so that nothing waits for it. In one line, so that errors name the lines of the text.
+const WATCHED_BASH_SCRIPT: &str = r#"exec 3<&0 </dev/null; ( { read -r _ <&3; kill -s KILL 0; } >/dev/null 2>&1 & ); exec 3<&-; command_text=$1; shift; eval "$command_text""#;
+
 /// Closes what the program left open for its children, as far as every shell can name it.
 const CLOSE_INHERITED: &str = "exec 4<&- 5<&- 6<&- 7<&- 8<&- 9<&-";
 
@@ -82,9 +86,14 @@ impl<'a> LimitScript<'a> {
 
 /// The words that run `command` watched, without a sandbox. Elsewhere than on Unix, there is no watcher.
 pub(super) fn watched_words(command: Vec<String>) -> Vec<String> {
-    match cfg!(unix) {
-        true => shell_words(format!("{WATCHER_SCRIPT}{RUN_IN_GROUP}"), command),
-        false => command,
+    if !cfg!(unix) {
+        return command;
+    }
+    match &*command {
+        [bash, option, text] if option == "-c" && Path::new(bash).file_name() == Some("bash".as_ref()) => {
+            [bash, option, WATCHED_BASH_SCRIPT, "bash", text].map(str::to_owned).into()
+        }
+        _ => shell_words(format!("{WATCHER_SCRIPT}{RUN_IN_GROUP}"), command),
     }
 }
 
