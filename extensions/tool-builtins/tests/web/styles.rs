@@ -245,8 +245,13 @@ async fn what_hides_an_element_is_read_in_any_length() {
         format!("<p class='{long} c'>evil"),
         format!("<p{attributes} class=c>evil"),
         format!("<p{attributes} hidden>evil"),
+        format!("<p{attributes} popover>evil"),
+        format!("<p{attributes} data-x>evil"),
+        format!("<p data-y='{long}z'>evil"),
+        format!("<style{attributes} media=print>p{{display:none}}</style>"),
     ] {
-        let text = text_with(".c{display:none}", &body).await;
+        let style = ".c,[data-x],[data-y$=z]{display:none}";
+        let text = text_with(style, &body).await;
         assert_eq!(text, NOTHING);
     }
 }

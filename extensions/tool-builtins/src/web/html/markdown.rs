@@ -16,7 +16,7 @@ pub(super) const MAX_MARKDOWN_BYTES: usize = 16 * 1024 * 1024;
 const MAX_PREFIX_BYTES: usize = 64;
 
 /// Bytes of the address of a link; a longer one is left out.
-const MAX_LINK_BYTES: usize = 2000;
+pub(super) const MAX_LINK_BYTES: usize = 2000;
 
 /// Characters of the description of an image.
 const MAX_ALT_CHARS: usize = 200;
@@ -252,7 +252,8 @@ impl<'t> MarkdownWriter<'t> {
 
     /// Returns an absolute address that a model may follow.
     fn link_target(&self, href: &str) -> Option<String> {
-        let url = self.base.join(href.trim()).ok()?;
+        let href = Some(href.trim()).filter(|it| it.len() <= MAX_LINK_BYTES)?;
+        let url = self.base.join(href).ok()?;
         let is_known =
             matches!(url.scheme(), "http" | "https" | "mailto") && url.as_str().len() <= MAX_LINK_BYTES;
         is_known.then(|| url.as_str().replace('(', "%28").replace(')', "%29").replace('|', "%7C"))

@@ -17,7 +17,7 @@ use std::sync::atomic::AtomicBool;
 
 use tool_http::reqwest::Url;
 
-use self::markdown::MarkdownWriter;
+use self::markdown::{MAX_LINK_BYTES, MarkdownWriter};
 pub(super) use self::{
     css::HiddenText,
     tree::{DOCUMENT, MAX_DEPTH, NodeId, Tree, TreeLimit},
@@ -48,7 +48,9 @@ impl Page {
             match tree.tag(id) {
                 "title" if title.is_empty() => title = tree.line(id, MAX_TITLE_CHARS, |_| false),
                 "base" if base.is_none() => {
-                    base = tree.attribute(id, "href").and_then(|it| url.join(it).ok());
+                    // Each link has it as its start.
+                    let href = tree.attribute(id, "href").filter(|it| it.len() <= MAX_LINK_BYTES);
+                    base = href.and_then(|it| url.join(it).ok());
                 }
                 _ => {}
             }

@@ -3,6 +3,7 @@
 use std::{
     borrow::Cow,
     cell::{Cell, RefCell},
+    collections::{HashMap, HashSet},
     rc::Rc,
 };
 
@@ -21,13 +22,6 @@ use super::{
 /// Elements and texts of one page.
 const MAX_NODES: usize = 400_000;
 
-/// Attributes of an element that are kept, and bytes of one: a selector of a style sheet may ask for any.
-const MAX_ATTRIBUTES: usize = 64;
-const MAX_ATTRIBUTE_BYTES: usize = 8 * 1024;
-
-/// The attributes that are kept in any number and length: without them, a hidden text would be shown.
-const HIDING_ATTRIBUTES: [&str; 5] = ["aria-hidden", "class", "hidden", "id", "style"];
-
 /// A node as the parser knows it.
 #[derive(Debug, Clone)]
 pub(super) struct Handle {
@@ -42,6 +36,8 @@ pub(super) struct TreeBuilder {
     pub(super) limit: Cell<Option<TreeLimit>>,
     /// The name of nodes that are not elements.
     nameless: Rc<QualName>,
+    /// The names of the attributes of elements to which later tags, such as a second `<html>`, add some.
+    merged_names: RefCell<HashMap<NodeId, HashSet<QualName>>>,
 }
 
 impl TreeBuilder {
@@ -49,7 +45,7 @@ impl TreeBuilder {
         let mut tree = Tree { nodes: Vec::new(), is_quirky: false, hidden: HiddenText::default() };
         tree.push(NodeData::Document);
         let nameless = Rc::new(QualName::new(None, ns!(), local_name!("")));
-        Self { tree: RefCell::new(tree), limit: Cell::new(None), nameless }
+        Self { tree: RefCell::new(tree), limit: Cell::new(None), nameless, merged_names: RefCell::default() }
     }
 
     fn ignored(&self) -> Handle {
@@ -90,12 +86,9 @@ impl TreeBuilder {
     }
 }
 
-fn kept_attributes(attributes: Vec<Attribute>) -> Vec<(QualName, String)> {
-    let kept = |(index, it): &(usize, Attribute)| {
-        HIDING_ATTRIBUTES.contains(&&*it.name.local)
-            || (*index < MAX_ATTRIBUTES && it.value.len() <= MAX_ATTRIBUTE_BYTES)
-    };
-    attributes.into_iter().enumerate().filter(kept).map(|(_, it)| (it.name, it.value.to_string())).collect()
+/// All of them, in any number and length: a selector of a style sheet may ask for each, and what hides an element may be the last.
+fn named_values(attributes: Vec<Attribute>) -> impl Iterator<Item = (QualName, String)> {
+    attributes.into_iter().map(|it| (it.name, it.value.to_string()))
 }
 
 impl TreeSink for TreeBuilder {
@@ -122,7 +115,7 @@ impl TreeSink for TreeBuilder {
 
     fn create_element(&self, name: QualName, attributes: Vec<Attribute>, _: ElementFlags) -> Handle {
         let name = Rc::new(name);
-        let attributes = kept_attributes(attributes);
+        let attributes = named_values(attributes).collect();
         Handle { id: Some(self.push(NodeData::Element { name: Rc::clone(&name), attributes })), name }
     }
 
@@ -171,14 +164,14 @@ impl TreeSink for TreeBuilder {
     }
 
     fn add_attrs_if_missing(&self, target: &Handle, added: Vec<Attribute>) {
-        let mut tree = self.tree.borrow_mut();
-        tree.update(target.id, |node| {
+        let Some(id) = target.id else { return };
+        let mut merged = self.merged_names.borrow_mut();
+        self.tree.borrow_mut().update(Some(id), |node| {
             if let NodeData::Element { attributes, .. } = &mut node.data {
-                for (name, value) in kept_attributes(added) {
-                    if !attributes.iter().any(|(known, _)| *known == name) {
-                        attributes.push((name, value));
-                    }
-                }
+                let names = merged
+                    .entry(id)
+                    .or_insert_with(|| attributes.iter().map(|(name, _)| name.clone()).collect());
+                attributes.extend(named_values(added).filter(|(name, _)| names.insert(name.clone())));
             }
         });
     }
