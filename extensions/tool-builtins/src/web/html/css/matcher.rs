@@ -1,10 +1,14 @@
 //! The comparison of selectors with elements.
 
-use std::cell::Cell;
+use std::{
+    cell::{Cell, RefCell},
+    collections::HashMap,
+    sync::Arc,
+};
 
 use super::{
     super::tree::{NodeData, NodeId, Tree},
-    selector::{AttributeTest, Combinator, Compound, Condition, Selector},
+    selector::{AttributeTest, Combinator, Compound, Condition, Selector, SelectorGroup},
 };
 
 /// Comparisons of one page, each of some bytes.
@@ -13,15 +17,20 @@ const MAX_STEPS: u64 = 4_000_000;
 /// Bytes of an attribute that are compared in one step.
 const BYTES_PER_STEP: usize = 16;
 
+/// Answers about rules around others that are kept for the rules inside of them.
+const MAX_KEPT_ANSWERS: usize = 1 << 16;
+
 /// Compares selectors with the elements of a page, as long as there are steps for it.
 pub(super) struct Matcher<'t> {
     tree: &'t Tree,
     steps_left: Cell<u64>,
+    /// The answers about the selectors of a rule, by their address, and an element: each rule inside asks for them, at each of its levels.
+    parent_answers: RefCell<HashMap<(usize, NodeId), bool>>,
 }
 
 impl<'t> Matcher<'t> {
     pub(super) fn new(tree: &'t Tree) -> Self {
-        Self { tree, steps_left: Cell::new(MAX_STEPS) }
+        Self { tree, steps_left: Cell::new(MAX_STEPS), parent_answers: RefCell::default() }
     }
 
     /// Returns `true` if no selector is compared any more.
@@ -29,9 +38,20 @@ impl<'t> Matcher<'t> {
         self.steps_left.get() == 0
     }
 
-    /// Takes the steps of a comparison; `false` if there are none left.
-    fn take_steps(&self, bytes: usize) -> bool {
-        let steps = 1 + (bytes / BYTES_PER_STEP) as u64;
+    #[cfg(test)]
+    pub(super) fn steps(&self) -> u64 {
+        MAX_STEPS - self.steps_left.get()
+    }
+
+    /// Takes one step of a comparison; `false` if there are none left.
+    fn take_step(&self) -> bool {
+        self.steps_left.set(self.steps_left.get().saturating_sub(1));
+        !self.is_exhausted()
+    }
+
+    /// Takes the steps of bytes that are read; `false` if there are none left.
+    fn take_bytes(&self, bytes: usize) -> bool {
+        let steps = (bytes / BYTES_PER_STEP) as u64;
         self.steps_left.set(self.steps_left.get().saturating_sub(steps));
         !self.is_exhausted()
     }
@@ -69,12 +89,13 @@ impl<'t> Matcher<'t> {
     }
 
     fn matches_compound(&self, compound: &Compound, id: NodeId) -> bool {
-        self.take_steps(0)
-            && compound.conditions.iter().all(|condition| self.matches_condition(condition, id))
+        compound.conditions.iter().all(|condition| self.matches_condition(condition, id))
     }
 
     fn matches_condition(&self, condition: &Condition, id: NodeId) -> bool {
-        let is_any = |selectors: &[Selector]| selectors.iter().any(|selector| self.matches(selector, id));
+        if !(self.take_step() && self.take_bytes(condition.name_bytes())) {
+            return false;
+        }
         match condition {
             Condition::Tag(tag) => self.tree.tag(id) == tag,
             Condition::Id(name) => self.attribute(id, "id").is_some_and(|id| self.is_same_name(id, name)),
@@ -86,19 +107,60 @@ impl<'t> Matcher<'t> {
             }
             Condition::Root => self.tree.tag(id) == "html",
             Condition::Empty => self.tree.first_child(id).is_none(),
+            Condition::Checked => match self.tree.tag(id) {
+                "input" => self.attribute(id, "checked").is_some() && self.is_checkable(id),
+                "option" => self.attribute(id, "selected").is_some(),
+                _ => false,
+            },
+            Condition::Disabled => {
+                let controls = ["button", "fieldset", "input", "optgroup", "option", "select", "textarea"];
+                controls.contains(&self.tree.tag(id)) && self.attribute(id, "disabled").is_some()
+            }
             Condition::Nth { step, first, is_from_end, is_of_type } => {
-                is_nth(self.position(id, *is_from_end, *is_of_type), *step, *first)
+                let position = self.position(id, *is_from_end, *is_of_type);
+                position.is_some_and(|it| is_nth(it, *step, *first))
             }
             // If there are no steps left, nothing matches.
-            Condition::Not(selectors) => !is_any(selectors) && !self.is_exhausted(),
-            Condition::Any { selectors, .. } => is_any(selectors),
+            Condition::Not(group) => !self.matches_any(group, id) && !self.is_exhausted(),
+            Condition::Any { selectors, .. } => self.matches_any(selectors, id),
+            Condition::Parent(group) => self.matches_parent(group, id),
             Condition::Never => false,
         }
     }
 
+    fn matches_any(&self, group: &SelectorGroup, id: NodeId) -> bool {
+        group.selectors.iter().any(|selector| self.matches(selector, id))
+    }
+
+    /// Compares the selectors of a rule around others once with each element: the cost of levels adds up, but is not multiplied.
+    fn matches_parent(&self, group: &SelectorGroup, id: NodeId) -> bool {
+        let key = (Arc::as_ptr(&group.selectors).cast::<()>().addr(), id);
+        if let Some(known) = self.parent_answers.borrow().get(&key) {
+            return *known;
+        }
+        let is_match = self.matches_any(group, id);
+        let mut answers = self.parent_answers.borrow_mut();
+        if answers.len() >= MAX_KEPT_ANSWERS {
+            answers.clear();
+        }
+        answers.insert(key, is_match);
+        is_match
+    }
+
+    fn is_checkable(&self, id: NodeId) -> bool {
+        let kind = self.attribute(id, "type").unwrap_or_default();
+        ["checkbox", "radio"].iter().any(|it| kind.eq_ignore_ascii_case(it))
+    }
+
+    /// Reads an attribute, at the cost of the names with which it is compared.
     fn attribute(&self, id: NodeId, name: &str) -> Option<&'t str> {
+        // Short names cost no more than their number.
+        let bytes_per_name = if name.len() > BYTES_PER_STEP { name.len() } else { 1 };
+        if !self.take_bytes(self.tree.attribute_count(id).saturating_mul(bytes_per_name)) {
+            return None;
+        }
         let value = self.tree.attribute(id, name)?;
-        self.take_steps(value.len() + self.tree.attribute_count(id)).then_some(value)
+        self.take_bytes(value.len()).then_some(value)
     }
 
     /// Compares names of classes and ids, which have no case in a page without a document type.
@@ -122,19 +184,23 @@ impl<'t> Matcher<'t> {
         before.find(|id| self.is_element(*id))
     }
 
-    /// The number of an element among its siblings, from 1.
-    fn position(&self, id: NodeId, is_from_end: bool, is_of_type: bool) -> i32 {
+    /// The number of an element among its siblings, from 1; `None` if there are too many to count.
+    fn position(&self, id: NodeId, is_from_end: bool, is_of_type: bool) -> Option<i32> {
         let next = |id: NodeId| match is_from_end {
             true => self.tree.next(id),
             false => self.tree.previous(id),
         };
+        let tag = self.tree.tag(id);
         let is_counted = |other: &NodeId| match is_of_type {
-            true => self.tree.tag(*other) == self.tree.tag(id),
+            true => self.tree.tag(*other) == tag,
             false => self.is_element(*other),
         };
+        let bytes = if is_of_type { tag.len() } else { 0 };
         let others = std::iter::successors(next(id), |other| next(*other));
-        let count = others.take_while(|_| self.take_steps(0)).filter(is_counted).count();
-        i32::try_from(count).unwrap_or(i32::MAX).saturating_add(1)
+        let count =
+            others.take_while(|_| self.take_step() && self.take_bytes(bytes)).filter(is_counted).count();
+        let position = i32::try_from(count).unwrap_or(i32::MAX).saturating_add(1);
+        Some(position).filter(|_| !self.is_exhausted())
     }
 }
 
@@ -148,20 +214,21 @@ fn is_nth(position: i32, step: i32, first: i32) -> bool {
 }
 
 impl AttributeTest {
+    /// Compares a value, in a time that grows with its length alone: a longer text in the selector is not read.
     fn accepts(&self, value: &str, ignores_case: bool) -> bool {
-        let fold = |text: &str| if ignores_case { text.to_ascii_lowercase() } else { text.to_owned() };
-        let value = fold(value);
+        let folded = ignores_case.then(|| value.to_ascii_lowercase());
+        let value = folded.as_deref().unwrap_or(value);
         match self {
             Self::Exists => true,
-            Self::Equals(wanted) => value == fold(wanted),
-            Self::Word(wanted) => value.split_ascii_whitespace().any(|it| it == fold(wanted)),
+            Self::Equals(wanted) => value == wanted,
+            Self::Word(wanted) => value.split_ascii_whitespace().any(|it| it == wanted),
             Self::Dash(wanted) => {
-                let rest = value.strip_prefix(&fold(wanted)).map(str::to_owned);
+                let rest = value.strip_prefix(wanted.as_str());
                 rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('-'))
             }
-            Self::Prefix(wanted) => !wanted.is_empty() && value.starts_with(&fold(wanted)),
-            Self::Suffix(wanted) => !wanted.is_empty() && value.ends_with(&fold(wanted)),
-            Self::Part(wanted) => !wanted.is_empty() && value.contains(&fold(wanted)),
+            Self::Prefix(wanted) => !wanted.is_empty() && value.starts_with(wanted),
+            Self::Suffix(wanted) => !wanted.is_empty() && value.ends_with(wanted),
+            Self::Part(wanted) => !wanted.is_empty() && value.contains(wanted),
         }
     }
 }

@@ -1,32 +1,38 @@
 //! Conditions of a style sheet on the screen: those of a window of a computer.
 
 /// The size of the window, in pixels.
-const WIDTH: f64 = 1280.0;
-const HEIGHT: f64 = 800.0;
+pub(super) const WIDTH: f64 = 1280.0;
+pub(super) const HEIGHT: f64 = 800.0;
 
 /// Pixels of an `em`.
-const EM: f64 = 16.0;
+pub(super) const EM: f64 = 16.0;
+
+/// Levels of conditions inside of others; what is below them is taken as true.
+const MAX_DEPTH: usize = 8;
 
 /// Returns `true` if a list of media queries, in small letters and with single blanks, is about the screen of a computer.
 ///
 /// A feature that is not known is taken as present: what its rules hide may be hidden.
 pub(super) fn is_for_screen(queries: &str) -> bool {
     let queries = queries.trim();
-    queries.is_empty() || queries.split(',').any(|query| is_true(query.trim()))
+    queries.is_empty() || queries.split(',').any(|query| is_true(query.trim(), 0))
 }
 
-fn is_true(query: &str) -> bool {
+fn is_true(query: &str, depth: usize) -> bool {
+    if depth > MAX_DEPTH {
+        return true;
+    }
     if let Some(rest) = query.strip_prefix("not ") {
-        return !is_true(rest);
+        return !is_true(rest, depth + 1);
     }
     let query = query.strip_prefix("only ").unwrap_or(query);
-    query.split(" or ").any(|part| part.split(" and ").all(is_condition_true))
+    query.split(" or ").any(|part| part.split(" and ").all(|it| is_condition_true(it, depth)))
 }
 
-fn is_condition_true(condition: &str) -> bool {
+fn is_condition_true(condition: &str, depth: usize) -> bool {
     let condition = condition.trim();
     if let Some(rest) = condition.strip_prefix("not ") {
-        return !is_condition_true(rest);
+        return depth >= MAX_DEPTH || !is_condition_true(rest, depth + 1);
     }
     let Some(feature) = condition.strip_prefix('(').and_then(|it| it.strip_suffix(')')) else {
         return !matches!(
@@ -36,7 +42,7 @@ fn is_condition_true(condition: &str) -> bool {
     };
     let feature = feature.trim();
     if feature.starts_with('(') || feature.starts_with("not ") {
-        return is_true(feature);
+        return is_true(feature, depth + 1);
     }
     match feature.split_once(':') {
         Some((name, value)) => is_feature_true(name.trim(), value.trim()),
@@ -119,6 +125,15 @@ fn pixels(value: &str) -> Option<f64> {
 #[cfg(test)]
 mod tests {
     use super::is_for_screen;
+
+    #[test]
+    fn conditions_inside_of_others_without_end_are_taken_as_true() {
+        for count in [10, 11, 100_000] {
+            assert!(is_for_screen(&format!("{}width<1px{}", "(".repeat(count), ")".repeat(count))));
+            assert!(is_for_screen(&format!("all and {}print", "not ".repeat(2 * count))));
+        }
+        assert!(!is_for_screen("((((width<1px))))"));
+    }
 
     #[test]
     fn queries_are_judged_as_in_a_window_of_a_computer() {

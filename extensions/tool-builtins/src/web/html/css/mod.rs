@@ -10,6 +10,8 @@ mod matcher;
 mod media;
 mod selector;
 mod sheet;
+#[cfg(test)]
+mod tests;
 mod validity;
 
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -45,17 +47,9 @@ pub(super) fn hide_nodes(
 ) -> Result<HiddenText, TreeLimit> {
     let mut rules = StyleRules::default();
     if has_sheets {
-        read_sheets(tree, &mut rules);
+        read_sheets(tree, &mut rules, stop);
     }
-    let page: &Tree = tree;
-    let mut walk = StyleWalk {
-        tree: page,
-        rules: &rules,
-        matcher: Matcher::new(page),
-        hidden: Vec::new(),
-        hidden_chars: 0,
-        around: vec![TextStyle::PLAIN],
-    };
+    let mut walk = StyleWalk::new(tree, &rules);
     walk.visit_all(stop)?;
     let not_compared = if walk.matcher.is_exhausted() { rules.rules.len() } else { 0 };
     let report = HiddenText { chars: walk.hidden_chars, unread: rules.unread + not_compared };
@@ -64,7 +58,7 @@ pub(super) fn hide_nodes(
     Ok(report)
 }
 
-fn read_sheets(tree: &Tree, rules: &mut StyleRules) {
+fn read_sheets(tree: &Tree, rules: &mut StyleRules, stop: &AtomicBool) {
     // A template is no part of the page.
     for id in tree.descendants(DOCUMENT, |id| tree.tag(id) == "template") {
         let attribute = |name| tree.attribute(id, name).unwrap_or_default();
@@ -86,7 +80,7 @@ fn read_sheets(tree: &Tree, rules: &mut StyleRules) {
                 text.push_str(part);
             }
         }
-        rules.read_sheet(&text);
+        rules.read_sheet(&text, stop);
     }
 }
 
@@ -101,6 +95,17 @@ struct StyleWalk<'t> {
 }
 
 impl<'t> StyleWalk<'t> {
+    fn new(tree: &'t Tree, rules: &'t StyleRules) -> Self {
+        Self {
+            tree,
+            rules,
+            matcher: Matcher::new(tree),
+            hidden: Vec::new(),
+            hidden_chars: 0,
+            around: vec![TextStyle::PLAIN],
+        }
+    }
+
     fn visit_all(&mut self, stop: &AtomicBool) -> Result<(), TreeLimit> {
         let mut upcoming = Some(Visit::Enter(DOCUMENT));
         let mut visits: usize = 0;
@@ -192,7 +197,7 @@ impl<'t> StyleWalk<'t> {
             }
         };
         add(&RuleKey::Any);
-        add(&RuleKey::Tag(self.tree.tag(id).to_owned()));
+        add(&RuleKey::tag(self.tree.tag(id)));
         if let Some(name) = self.tree.attribute(id, "id") {
             add(&RuleKey::id(name));
         }
@@ -203,7 +208,7 @@ impl<'t> StyleWalk<'t> {
 }
 
 fn add_rule<'s>(style: &mut ElementStyle<'s>, index: usize, rule: &'s StyleRule) {
-    let specificity = rule.selector.specificity();
+    let specificity = rule.selector.specificity;
     for declaration in rule.declarations.iter() {
         let weight = weight(declaration.is_important, false, rule.is_layered, specificity, index);
         style.add(declaration, weight, HidingSource::StyleSheet);

@@ -10,6 +10,9 @@ const MAX_COMPOUNDS: usize = 32;
 /// Levels of selectors inside of others.
 const MAX_DEPTH: usize = 8;
 
+/// The weight of a selector in the cascade, of which `weight` has 29 bits.
+const MAX_SPECIFICITY: u32 = 1 << 24;
+
 /// The relation of a part of a selector to the one before it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Combinator {
@@ -19,7 +22,7 @@ pub(super) enum Combinator {
     LaterSibling,
 }
 
-/// The comparison of an attribute.
+/// The comparison of an attribute; in small letters if it ignores the case.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum AttributeTest {
     Exists,
@@ -51,12 +54,17 @@ pub(super) enum Condition {
         is_from_end: bool,
         is_of_type: bool,
     },
-    Not(Arc<[Selector]>),
+    Not(SelectorGroup),
     Any {
-        selectors: Arc<[Selector]>,
+        selectors: SelectorGroup,
         is_weightless: bool,
     },
-    /// A state in which no page is at its start, such as `:hover`.
+    /// A box or an option that is marked, before its reader does something.
+    Checked,
+    Disabled,
+    /// One of the selectors of the rule around it.
+    Parent(SelectorGroup),
+    /// A state that comes with what a reader does, such as `:hover`.
     Never,
 }
 
@@ -67,10 +75,20 @@ pub(super) struct Compound {
 }
 
 /// A selector. `combinators` has the relation of each compound but the first to the one before it.
-#[derive(Debug, Clone)]
+#[derive(Debug)]
 pub(super) struct Selector {
     pub(super) compounds: Vec<Compound>,
     pub(super) combinators: Vec<Combinator>,
+    /// Its weight in the cascade.
+    pub(super) specificity: u32,
+}
+
+/// Selectors that rules and conditions share.
+#[derive(Debug, Clone, Default)]
+pub(super) struct SelectorGroup {
+    pub(super) selectors: Arc<[Arc<Selector>]>,
+    /// The greatest one of the selectors, which is found once: selectors may be inside of others without end.
+    specificity: u32,
 }
 
 /// The selectors of a rule, and the number of those that were not understood.
@@ -88,27 +106,36 @@ fn unread<T>() -> Result<T, SelectorError> {
 
 impl SelectorList {
     /// Reads selectors; `parent` are those of the rule around them.
-    pub(super) fn parse(input: &mut Parser<'_>, parent: Option<&Arc<[Selector]>>) -> Self {
+    pub(super) fn parse(input: &mut Parser<'_>, parent: Option<&SelectorGroup>) -> Self {
         parse_list(input, parent, 0)
     }
 }
 
 impl Selector {
-    /// Returns the weight in the cascade.
-    pub(super) fn specificity(&self) -> u32 {
-        self.compounds
-            .iter()
-            .flat_map(|it| &it.conditions)
-            .map(Condition::specificity)
-            .sum::<u32>()
-            .min(1 << 24)
+    fn new(compounds: Vec<Compound>, combinators: Vec<Combinator>) -> Self {
+        let conditions = compounds.iter().flat_map(|it| &it.conditions);
+        let specificity = conditions.map(Condition::specificity).fold(0, u32::saturating_add);
+        Self { compounds, combinators, specificity: specificity.min(MAX_SPECIFICITY) }
+    }
+}
+
+impl From<Vec<Selector>> for SelectorGroup {
+    fn from(selectors: Vec<Selector>) -> Self {
+        let specificity = selectors.iter().map(|it| it.specificity).max().unwrap_or(0);
+        Self { selectors: selectors.into_iter().map(Arc::new).collect(), specificity }
     }
 }
 
 impl Condition {
+    /// Bytes of the name that is compared.
+    pub(super) fn name_bytes(&self) -> usize {
+        match self {
+            Self::Tag(name) | Self::Id(name) | Self::Class(name) => name.len(),
+            _ => 0,
+        }
+    }
+
     fn specificity(&self) -> u32 {
-        let greatest =
-            |selectors: &[Selector]| selectors.iter().map(Selector::specificity).max().unwrap_or(0);
         match self {
             Self::Id(_) => 1 << 16,
             Self::Class(_)
@@ -116,15 +143,19 @@ impl Condition {
             | Self::Root
             | Self::Empty
             | Self::Nth { .. }
+            | Self::Checked
+            | Self::Disabled
             | Self::Never => 1 << 8,
             Self::Tag(_) => 1,
             Self::Any { is_weightless: true, .. } => 0,
-            Self::Any { selectors, .. } | Self::Not(selectors) => greatest(selectors),
+            Self::Any { selectors, .. } | Self::Not(selectors) | Self::Parent(selectors) => {
+                selectors.specificity
+            }
         }
     }
 }
 
-fn parse_list(input: &mut Parser<'_>, parent: Option<&Arc<[Selector]>>, depth: usize) -> SelectorList {
+fn parse_list(input: &mut Parser<'_>, parent: Option<&SelectorGroup>, depth: usize) -> SelectorList {
     let mut list = SelectorList::default();
     loop {
         let selector = input
@@ -143,17 +174,17 @@ fn parse_list(input: &mut Parser<'_>, parent: Option<&Arc<[Selector]>>, depth: u
 /// Reads one selector; `None` for one of a pseudo-element, which hides no text of the page.
 fn parse_selector(
     input: &mut Parser<'_>,
-    parent: Option<&Arc<[Selector]>>,
+    parent: Option<&SelectorGroup>,
     depth: usize,
 ) -> Result<Option<Selector>, SelectorError> {
     if depth > MAX_DEPTH {
         return unread();
     }
-    let mut selector = Selector { compounds: Vec::new(), combinators: Vec::new() };
+    let (mut compounds, mut combinators) = (Vec::new(), Vec::new());
     let mut compound = Compound::default();
     let mut combinator = None;
     if let Some(selectors) = parent.filter(|_| !names_parent(input)) {
-        compound.conditions.push(any_of(selectors));
+        compound.conditions.push(one_of_parent(selectors));
         combinator = Some(Combinator::Descendant);
     }
     while let Ok(token) = input.next_including_whitespace() {
@@ -168,11 +199,13 @@ fn parse_selector(
                     if compound.conditions.is_empty() {
                         return unread();
                     }
-                    selector.compounds.push(std::mem::take(&mut compound));
-                    selector.combinators.push(combinator);
+                    compounds.push(std::mem::take(&mut compound));
+                    combinators.push(combinator);
                 }
                 match (token, parent) {
-                    (Token::Delim('&'), Some(selectors)) => compound.conditions.push(any_of(selectors)),
+                    (Token::Delim('&'), Some(selectors)) => {
+                        compound.conditions.push(one_of_parent(selectors))
+                    }
                     (token, _) => match parse_condition(token, input, depth)? {
                         Some(condition) => compound.conditions.push(condition),
                         None => return Ok(None),
@@ -180,7 +213,7 @@ fn parse_selector(
                 }
             }
         }
-        if selector.compounds.len() > MAX_COMPOUNDS {
+        if compounds.len() > MAX_COMPOUNDS {
             return unread();
         }
     }
@@ -189,8 +222,8 @@ fn parse_selector(
     if compound.conditions.is_empty() || !is_whole {
         return unread();
     }
-    selector.compounds.push(compound);
-    Ok(Some(selector))
+    compounds.push(compound);
+    Ok(Some(Selector::new(compounds, combinators)))
 }
 
 /// Returns `true` if a selector says where the one of the rule around it stands.
@@ -204,8 +237,8 @@ fn names_parent(input: &mut Parser<'_>) -> bool {
     is_found
 }
 
-fn any_of(selectors: &Arc<[Selector]>) -> Condition {
-    Condition::Any { selectors: Arc::clone(selectors), is_weightless: false }
+fn one_of_parent(selectors: &SelectorGroup) -> Condition {
+    Condition::Parent(selectors.clone())
 }
 
 /// Reads what `token` begins; `None` for a pseudo-element.
@@ -216,7 +249,7 @@ fn parse_condition(
 ) -> Result<Option<Condition>, SelectorError> {
     let condition = match token {
         // It matches all, and counts as a condition, so that a selector of it alone is not empty.
-        Token::Delim('*') => Condition::Not(Arc::new([])),
+        Token::Delim('*') => Condition::Not(SelectorGroup::default()),
         Token::Ident(name) => Condition::Tag(name.to_ascii_lowercase()),
         Token::IDHash(name) | Token::Hash(name) => Condition::Id(name.to_string()),
         Token::Delim('.') => match input.next_including_whitespace()? {
@@ -235,8 +268,13 @@ fn parse_attribute(input: &mut Parser<'_>) -> Result<Condition, SelectorError> {
     let Ok(operator) = input.next().cloned() else {
         return Ok(Condition::Attribute { name, test: AttributeTest::Exists, ignores_case: false });
     };
-    let value = input.expect_ident_or_string()?.to_string();
+    let mut value = input.expect_ident_or_string()?.to_string();
     let flag = input.try_parse(|input| input.expect_ident().map(|flag| flag.to_ascii_lowercase()));
+    // The values of some attributes of HTML have no case; `type` is the one that style sheets name.
+    let ignores_case = flag.is_ok_and(|flag| flag == "i") || name == "type";
+    if ignores_case {
+        value.make_ascii_lowercase();
+    }
     let test = match operator {
         Token::Delim('=') => AttributeTest::Equals(value),
         Token::IncludeMatch => AttributeTest::Word(value),
@@ -246,8 +284,6 @@ fn parse_attribute(input: &mut Parser<'_>) -> Result<Condition, SelectorError> {
         Token::SubstringMatch => AttributeTest::Part(value),
         _ => return unread(),
     };
-    // The values of some attributes of HTML have no case; `type` is the one that style sheets name.
-    let ignores_case = flag.is_ok_and(|flag| flag == "i") || name == "type";
     Ok(Condition::Attribute { name, test, ignores_case })
 }
 
@@ -272,10 +308,13 @@ fn parse_pseudo_class(input: &mut Parser<'_>, depth: usize) -> Result<Option<Con
                 test: AttributeTest::Exists,
                 ignores_case: false,
             },
+            "checked" => Condition::Checked,
+            "disabled" => Condition::Disabled,
             "hover" | "focus" | "focus-within" | "focus-visible" | "active" | "visited" | "target"
-            | "checked" | "disabled" | "invalid" | "user-invalid" | "indeterminate" | "placeholder-shown"
-            | "autofill" | "-webkit-autofill" | "fullscreen" | "modal" | "popover-open" | "playing"
-            | "paused" => Condition::Never,
+            | "invalid" | "user-invalid" | "indeterminate" | "placeholder-shown" | "autofill"
+            | "-webkit-autofill" | "fullscreen" | "modal" | "popover-open" | "playing" | "paused" => {
+                Condition::Never
+            }
             _ => return unread(),
         },
         Token::Function(name) => parse_function(&name, input, depth)?,
@@ -289,8 +328,8 @@ fn both_ends(is_of_type: bool) -> Condition {
     let conditions =
         [false, true].map(|is_from_end| Condition::Nth { step: 0, first: 1, is_from_end, is_of_type });
     let compound = Compound { conditions: conditions.into() };
-    let selector = Selector { compounds: vec![compound], combinators: Vec::new() };
-    Condition::Any { selectors: Arc::new([selector]), is_weightless: false }
+    let selectors = vec![Selector::new(vec![compound], Vec::new())].into();
+    Condition::Any { selectors, is_weightless: false }
 }
 
 fn parse_function(

@@ -1,6 +1,12 @@
 //! Style sheets, read as a browser reads them.
 
-use std::{collections::HashMap, sync::Arc};
+use std::{
+    collections::HashMap,
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering},
+    },
+};
 
 use cssparser::{
     AtRuleParser, CowRcStr, DeclarationParser, ParseError, Parser, ParserState, QualifiedRuleParser,
@@ -10,19 +16,22 @@ use cssparser::{
 use super::{
     declaration::{Declaration, condition_text, read_declaration},
     media::is_for_screen,
-    selector::{Condition, Selector, SelectorList},
+    selector::{Condition, Selector, SelectorGroup, SelectorList},
 };
 
 /// Selectors of a page whose rules can hide a text.
-const MAX_SELECTORS: usize = 16_384;
+pub(super) const MAX_SELECTORS: usize = 16_384;
 
 /// Levels of rules inside of others.
 const MAX_DEPTH: usize = 24;
 
+/// Characters of a name by which rules are found; the rest of it is compared with each.
+const MAX_KEY_CHARS: usize = 64;
+
 /// A rule for one selector.
 #[derive(Debug)]
 pub(super) struct StyleRule {
-    pub(super) selector: Selector,
+    pub(super) selector: Arc<Selector>,
     pub(super) declarations: Arc<[Declaration]>,
     /// A rule of a layer is weaker than one of none.
     pub(super) is_layered: bool,
@@ -47,13 +56,16 @@ pub(super) struct StyleRules {
 }
 
 impl StyleRules {
-    /// Adds the rules of one style sheet.
-    pub(super) fn read_sheet(&mut self, text: &str) {
+    /// Adds the rules of one style sheet, until `stop` is set.
+    pub(super) fn read_sheet(&mut self, text: &str, stop: &AtomicBool) {
         let mut input = Parser::new(text);
-        let mut parser = RuleParser::new(self);
+        let mut parser = RuleParser::new(self, stop);
         for rule in StyleSheetParser::new(&mut input, &mut parser) {
             // A rule with a mistake is none, in browsers as well.
             let _: Result<(), _> = rule;
+            if stop.load(Ordering::Relaxed) {
+                return;
+            }
         }
     }
 
@@ -64,10 +76,6 @@ impl StyleRules {
     }
 
     fn push(&mut self, rule: StyleRule) {
-        if self.rules.len() == MAX_SELECTORS {
-            self.unread += 1;
-            return;
-        }
         let key = RuleKey::of_selector(&rule.selector);
         self.by_key.entry(key).or_default().push(self.rules.len());
         self.rules.push(rule);
@@ -77,11 +85,15 @@ impl StyleRules {
 impl RuleKey {
     /// In small letters, since names of a page without a document type have no case.
     pub(super) fn id(name: &str) -> Self {
-        Self::Id(name.to_ascii_lowercase())
+        Self::Id(key_name(name))
     }
 
     pub(super) fn class(name: &str) -> Self {
-        Self::Class(name.to_ascii_lowercase())
+        Self::Class(key_name(name))
+    }
+
+    pub(super) fn tag(name: &str) -> Self {
+        Self::Tag(key_name(name))
     }
 
     fn of_selector(selector: &Selector) -> Self {
@@ -98,7 +110,7 @@ impl RuleKey {
         };
         let tag = || {
             conditions().find_map(|it| match it {
-                Condition::Tag(name) => Some(Self::Tag(name.clone())),
+                Condition::Tag(name) => Some(Self::tag(name)),
                 _ => None,
             })
         };
@@ -106,23 +118,46 @@ impl RuleKey {
     }
 }
 
+fn key_name(name: &str) -> String {
+    name.chars().take(MAX_KEY_CHARS).map(|it| it.to_ascii_lowercase()).collect()
+}
+
+/// The declarations that decide: of one property the last, and the last important one.
+fn last_declarations(declarations: Vec<Declaration>) -> Vec<Declaration> {
+    let mut last: Vec<Declaration> = Vec::new();
+    for declaration in declarations.into_iter().rev() {
+        let is_same = |it: &Declaration| {
+            (it.property, it.is_important) == (declaration.property, declaration.is_important)
+        };
+        if !last.iter().any(is_same) {
+            last.push(declaration);
+        }
+    }
+    last
+}
+
 /// Reads the content of a sheet, or of a rule.
 struct RuleParser<'r> {
     rules: &'r mut StyleRules,
     /// The selectors of the rule around it.
-    parent: Option<Arc<[Selector]>>,
+    parent: Option<SelectorGroup>,
     unread_selectors: usize,
+    /// Selectors of the rule that are counted as not read; a rule may have its declarations in many parts.
+    counted_selectors: usize,
     declarations: Vec<Declaration>,
     is_layered: bool,
     depth: usize,
+    stop: &'r AtomicBool,
 }
 
 impl<'r> RuleParser<'r> {
-    fn new(rules: &'r mut StyleRules) -> Self {
+    fn new(rules: &'r mut StyleRules, stop: &'r AtomicBool) -> Self {
         Self {
             rules,
+            stop,
             parent: None,
             unread_selectors: 0,
+            counted_selectors: 0,
             declarations: Vec::new(),
             is_layered: false,
             depth: 0,
@@ -131,15 +166,20 @@ impl<'r> RuleParser<'r> {
 
     /// Adds the declarations so far as rules; those of rules inside come after them.
     fn add_rules(&mut self) {
-        let declarations: Arc<[Declaration]> = std::mem::take(&mut self.declarations).into();
-        if declarations.is_empty() {
+        let declarations: Arc<[Declaration]> =
+            last_declarations(std::mem::take(&mut self.declarations)).into();
+        let Some(SelectorGroup { selectors, .. }) = self.parent.as_ref().filter(|_| !declarations.is_empty())
+        else {
             return;
-        }
-        self.rules.unread += self.unread_selectors;
-        for selector in self.parent.iter().flat_map(|it| it.iter()) {
-            let (selector, declarations) = (selector.clone(), Arc::clone(&declarations));
+        };
+        let room = MAX_SELECTORS.saturating_sub(self.rules.rules.len());
+        for selector in selectors.iter().take(room) {
+            let (selector, declarations) = (Arc::clone(selector), Arc::clone(&declarations));
             self.rules.push(StyleRule { selector, declarations, is_layered: self.is_layered });
         }
+        let unread = self.unread_selectors + selectors.len().saturating_sub(room);
+        self.rules.unread += unread.saturating_sub(self.counted_selectors);
+        self.counted_selectors = self.counted_selectors.max(unread);
     }
 
     fn read_body(
@@ -153,22 +193,31 @@ impl<'r> RuleParser<'r> {
             self.rules.unread += 1;
             return Err(ParseError::custom(()));
         }
-        let (parent, unread_selectors) = match selectors {
-            Some(list) => (Some(list.selectors.into()), list.unread),
-            None => (self.parent.clone(), self.unread_selectors),
+        let is_rule = selectors.is_some();
+        let (parent, unread_selectors, counted_selectors) = match selectors {
+            Some(list) => (Some(list.selectors.into()), list.unread, 0),
+            None => (self.parent.clone(), self.unread_selectors, self.counted_selectors),
         };
         let mut body = RuleParser {
             rules: &mut *self.rules,
             parent,
             unread_selectors,
+            counted_selectors,
             declarations: Vec::new(),
             is_layered: self.is_layered || is_layered,
             depth: self.depth + 1,
+            stop: self.stop,
         };
         for item in RuleBodyParser::new(input, &mut body) {
             let _: Result<(), _> = item;
+            if self.stop.load(Ordering::Relaxed) {
+                break;
+            }
         }
         body.add_rules();
+        if !is_rule {
+            self.counted_selectors = body.counted_selectors;
+        }
         Ok(())
     }
 }
