@@ -106,7 +106,7 @@ async fn hidden_text_is_dropped() {
         "<p style='position:absolute;left:-100vw'>evil</p>",
         "<p style='position:absolute;left:9999px'>evil</p>",
         "<p style='margin:-9999px'>evil</p>",
-        "<p style='margin-right:-9999px'>evil</p>",
+        "<p style='float:right;margin-right:-9999px'>evil</p>",
         "<p style='text-indent:9999px;overflow:hidden'>evil</p>",
         "<p style='letter-spacing:-1000px'>evil</p>",
         "<p style='clip-path: circle(0)'>evil</p>",

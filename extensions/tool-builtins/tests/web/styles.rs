@@ -81,6 +81,16 @@ async fn text_that_a_rule_hides_is_dropped_whatever_its_selector() {
     }
 }
 
+async fn check_hidden(declarations: &str) {
+    let text = text_with(&format!(".c{{{declarations}}}"), "<div class=c>evil</div>").await;
+    assert_eq!(text, NOTHING, "{declarations}");
+}
+
+async fn check_seen(style: &str, body: &str) {
+    let text = text_with(style, body).await;
+    assert!(text.contains("seen"), "{style} {body}: {text}");
+}
+
 // R19
 #[tokio::test]
 async fn a_rule_hides_by_each_property_by_which_an_inline_style_does() {
@@ -133,8 +143,44 @@ async fn a_rule_hides_by_each_property_by_which_an_inline_style_does() {
         "scale:1 0",
         "filter:blur(1px) opacity(0)",
     ] {
-        let text = text_with(&format!(".c{{{declarations}}}"), "<div class=c>evil</div>").await;
-        assert_eq!(text, NOTHING, "{declarations}");
+        check_hidden(declarations).await;
+    }
+}
+
+// R19
+#[tokio::test]
+async fn a_rule_hides_by_what_its_values_come_to() {
+    for declarations in [
+        "opacity:-1",
+        "opacity:4%",
+        "opacity:0;opacity:calc(0)nonsense",
+        "height:0;overflow:hidden;height:-5px",
+        "height:.01em;overflow:hidden",
+        "height:calc(-5px);overflow:hidden",
+        "position:absolute;left:-1e99px",
+        "position:absolute;left:-10in",
+        "position:absolute;left:50%;margin-left:-3000px",
+        "position:absolute;right:-9999px",
+        "position:absolute;bottom:0;margin-bottom:-9999px",
+        "float:left;margin-left:-9999px",
+        "float:right;margin-right:-9999px",
+        "margin-top:-9999px",
+        "display:block;flex:1;max-height:0;overflow:auto",
+        "height:0;overflow:hidden;flex:none",
+        "height:0;overflow:hidden;padding:0 9px;min-height:0",
+        "color:#fff;background:#fff;background:PICTURE",
+        "color:#fff;background:#fff;background-image:nonsense",
+        "background:url(a.png);color:#fff;background:#fff",
+        "background-image:url(a.png);color:#fff;background-color:#fff;background-image:none",
+        "color:rgb(255 255 255 / 50%);background:rgb(255 255 255 / 99%)",
+        "color:rgb(0 0 0 / 4%)",
+        "clip-path:inset(50% 0)",
+        "clip-path:inset(0 60% 0 40% round 3px)",
+        "position:absolute;clip:rect(1px,1px,1px,1px)",
+        "transform:rotate(3deg)translateX(-9999px)",
+        "transform:translateX(calc(-9999px))",
+    ] {
+        check_hidden(declarations).await;
     }
 }
 
@@ -173,11 +219,6 @@ async fn text_that_people_see_stays() {
             "<p class=c>seen</p>",
         ),
         ("body{background:#fff;color:#fff}.c{color:#000}", "<p class=c>seen</p>"),
-        // States before the reader does something.
-        (".t:not(:checked)+.c{display:none}", "<input type=checkbox class=t checked><p class=c>seen</p>"),
-        (".t:checked+.c{display:none}", "<input type=checkbox class=t><p class=c>seen</p>"),
-        ("p:checked,p:disabled{display:none}", "<p checked disabled>seen</p>"),
-        (".t:checked+.c{display:none}", "<input class=t checked><p class=c>seen</p>"),
         (".c{transform:translate(-50%,-50%)}", "<p class=c>seen</p>"),
         (".c{opacity:var(--x);display:var(--y)}", "<p class=c>seen</p>"),
         (
@@ -189,8 +230,95 @@ async fn text_that_people_see_stays() {
         ("", "<style type=text/less>.c{display:none}</style><p class=c>seen</p>"),
         ("", "<style media=print>.c{display:none}</style><p class=c>seen</p>"),
     ] {
-        let text = text_with(style, body).await;
-        assert!(text.contains("seen"), "{style} {body}: {text}");
+        check_seen(style, body).await;
+    }
+}
+
+// R19
+#[tokio::test]
+async fn values_that_cannot_be_read_exactly_hide_nothing() {
+    for (style, body) in [
+        (".c{opacity:calc(0 + 1);height:calc(0px + 3em);overflow:hidden}", "<p class=c>seen</p>"),
+        (".c{position:absolute;left:calc(-600px + 50vw)}", "<p class=c>seen</p>"),
+        (".c{font-size:calc(1px + 1vw)}", "<p class=c>seen</p>"),
+        (".c{font-size:1.5vmin}.d{font-size:.05in}", "<p class=c>a<p class=d>seen</p>"),
+        (".c{font-size:1px}.d{font-size:20em}", "<div class=c><p class=d>seen</p></div>"),
+        (".c{height:.04in;overflow:hidden}", "<p class=c>seen</p>"),
+        (".c{position:absolute;clip:rect(0,1in,1in,0)}", "<p class=c>seen</p>"),
+        (".c{position:relative;clip:rect(0,0,0,0)}", "<p class=c>seen</p>"),
+        (".c{clip-path:inset(60% 0 0 0)}", "<p class=c>seen</p>"),
+        (".c{clip-path:circle(calc(0px + 50%))}", "<p class=c>seen</p>"),
+    ] {
+        check_seen(style, body).await;
+    }
+}
+
+// R19
+#[tokio::test]
+async fn boxes_that_are_larger_than_their_sizes_hide_nothing() {
+    for (style, body) in [
+        (".c{flex:1;height:0;overflow:auto}", "<p class=c>seen</p>"),
+        (
+            ".b{display:flex;flex-flow:column}.c{flex:1;height:0;overflow:auto}",
+            "<div class=b><p class=c>seen</div>",
+        ),
+        (".b{display:flex}.c{flex-grow:1;width:0;overflow:auto}", "<div class=b><p class=c>seen</div>"),
+        (".c{height:0;min-height:100%;overflow:hidden}", "<p class=c>seen</p>"),
+        (".c{width:1px;min-width:100%;overflow:auto}", "<p class=c>seen</p>"),
+        (".c{height:0;padding-bottom:56%;overflow:hidden}", "<p class=c>seen</p>"),
+        (".c{max-width:0;overflow:hidden}", "<table><tr><td class=c>seen</table>"),
+        ("", "<table><tr><td style='width:1px'>seen</table>"),
+    ] {
+        check_seen(style, body).await;
+    }
+}
+
+// R19
+#[tokio::test]
+async fn offsets_that_others_undo_and_columns_hide_nothing() {
+    for (style, body) in [
+        (".c{position:absolute;left:50%;margin-left:-600px}", "<p class=c>seen</p>"),
+        (".c{margin-top:-600px;padding-top:600px}", "<p class=c>seen</p>"),
+        (".c{float:left;margin-left:-100%}", "<p class=c>seen</p>"),
+        (".c{float:left;margin-left:-820px}", "<p class=c>seen</p>"),
+        (".c{float:left;margin-left:-100%;position:relative;left:-200px}", "<p class=c>seen</p>"),
+        (".c{margin-right:-9999px}", "<p class=c>seen</p>"),
+        (".c{margin-top:-600px}", "<p class=c>seen</p>"),
+        ("", "<p style='margin-bottom:-9999px;padding-bottom:9999px'>seen</p>"),
+    ] {
+        check_seen(style, body).await;
+    }
+}
+
+// R19
+#[tokio::test]
+async fn colours_that_others_shine_through_and_pictures_that_are_taken_away_hide_nothing() {
+    for (style, body) in [
+        (
+            ".b{background:#000}.c{color:#fff;background:rgba(255,255,255,.1)}",
+            "<div class=b><p class=c>seen</div>",
+        ),
+        (".c{color:#fff;background:#ffffff80}", "<p class=c>seen</p>"),
+        (
+            ".a{background:#fff}.b{background:#000;background-image:none;color:#fff}",
+            "<div class=a><p class=b>seen</div>",
+        ),
+        (".c{background-image:url(a.png);color:#fff;background-color:#fff}", "<p class=c>seen</p>"),
+    ] {
+        check_seen(style, body).await;
+    }
+}
+
+// R19
+#[tokio::test]
+async fn controls_have_the_states_in_which_a_page_begins() {
+    for (style, body) in [
+        (".t:not(:checked)+.c{display:none}", "<input type=checkbox class=t checked><p class=c>seen</p>"),
+        (".t:checked+.c{display:none}", "<input type=checkbox class=t><p class=c>seen</p>"),
+        ("p:checked,p:disabled{display:none}", "<p checked disabled>seen</p>"),
+        (".t:checked+.c{display:none}", "<input class=t checked><p class=c>seen</p>"),
+    ] {
+        check_seen(style, body).await;
     }
 }
 

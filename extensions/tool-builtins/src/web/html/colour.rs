@@ -3,6 +3,9 @@
 /// Parts of a colour by which it may differ from another one that no person tells apart.
 const MAX_DIFFERENCE: u32 = 8;
 
+/// The part of what is behind a colour that it covers at least, if it is seen.
+const MIN_VISIBLE_ALPHA: f64 = 0.05;
+
 /// All names of colours.
 const COLOUR_NAMES: &str = "\
     aliceblue antiquewhite aqua aquamarine azure beige bisque black blanchedalmond blue blueviolet brown burlywood \
@@ -69,24 +72,45 @@ pub(crate) fn canonical_colour(value: &str) -> Option<u32> {
 
 /// Returns `true` for a colour that paints nothing.
 pub(crate) fn is_transparent(value: &str) -> bool {
-    if value == "transparent" {
-        return true;
-    }
+    value == "transparent" || alpha(value).is_some_and(|it| it < MIN_VISIBLE_ALPHA)
+}
+
+/// Returns `true` for a colour behind which no other one is seen.
+pub(crate) fn is_opaque(value: &str) -> bool {
+    alpha(value).is_some_and(|it| (1.0 - it) * 255.0 <= f64::from(MAX_DIFFERENCE))
+}
+
+/// The part of what is behind it that a colour covers; `None` if it cannot be read.
+pub(crate) fn alpha(value: &str) -> Option<f64> {
     if let Some(digits) = value.strip_prefix('#') {
-        return match digits.len() {
-            4 => digits.ends_with('0'),
-            8 => digits.ends_with("00"),
-            _ => false,
+        let (alpha, whole) = match digits.len() {
+            4 => (digits.get(3..)?, 15.0),
+            8 => (digits.get(6..)?, 255.0),
+            _ => return Some(1.0),
         };
+        return u8::from_str_radix(alpha, 16).ok().map(|it| f64::from(it) / whole);
     }
-    let Some(parts) = value.split_once('(').and_then(|(_, parts)| parts.strip_suffix(')')) else {
-        return false;
-    };
+    let Some((_, parts)) = value.split_once('(') else { return Some(1.0) };
+    let parts = parts.strip_suffix(')')?;
     let alpha = match parts.split_once('/') {
         Some((_, alpha)) => Some(alpha),
         None => parts.split(',').nth(3),
     };
-    alpha.and_then(|it| it.trim().trim_end_matches('%').parse::<f64>().ok()).is_some_and(|it| it < 0.05)
+    let Some(alpha) = alpha.map(str::trim) else { return Some(1.0) };
+    match alpha.strip_suffix('%') {
+        Some(percent) => percent.parse::<f64>().ok().map(|it| it / 100.0),
+        None => alpha.parse().ok(),
+    }
+}
+
+/// The colour that is seen where `colour` covers a part of the one behind it.
+pub(crate) fn mixed_colour(colour: u32, behind: u32, alpha: f64) -> u32 {
+    let (mut mixed, behind) = (colour.to_be_bytes(), behind.to_be_bytes());
+    for (part, other) in mixed.iter_mut().zip(behind) {
+        let alpha = alpha.clamp(0.0, 1.0);
+        *part = (f64::from(*part) * alpha + f64::from(other) * (1.0 - alpha)).round() as u8;
+    }
+    u32::from_be_bytes(mixed)
 }
 
 /// Returns `true` if no person tells the colours apart.

@@ -10,8 +10,14 @@ const MAX_VALUE_BYTES: usize = 512;
 /// Levels of functions in a value.
 const MAX_DEPTH: usize = 8;
 
-/// A value of a background that has no single colour.
-pub(super) const PICTURE: &str = "picture";
+/// A value of a background that has no single colour; no style sheet has a capital letter here.
+pub(super) const PICTURE: &str = "PICTURE";
+
+/// A value that is longer than [`MAX_VALUE_BYTES`]. It hides nothing.
+pub(super) const UNREAD: &str = "UNREAD";
+
+/// The greatest number of a value; greater ones are taken as it.
+const MAX_NUMBER: f32 = 1e9;
 
 /// The properties that decide whether a text is shown. Shorthands become these.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -25,6 +31,7 @@ pub(super) enum Property {
     Color,
     FillColor,
     Background,
+    BackgroundImage,
     BackgroundClip,
     FontSize,
     LetterSpacing,
@@ -33,6 +40,8 @@ pub(super) enum Property {
     Height,
     MaxWidth,
     MaxHeight,
+    MinWidth,
+    MinHeight,
     Overflow,
     Position,
     Left,
@@ -43,6 +52,13 @@ pub(super) enum Property {
     MarginRight,
     MarginTop,
     MarginBottom,
+    PaddingLeft,
+    PaddingRight,
+    PaddingTop,
+    PaddingBottom,
+    Float,
+    FlexGrow,
+    FlexDirection,
     Clip,
     ClipPath,
     Filter,
@@ -87,33 +103,30 @@ pub(super) fn read_declaration(
     if value.is_empty() {
         return Ok(());
     }
+    if value.len() >= MAX_VALUE_BYTES {
+        UNREAD.clone_into(&mut value);
+    }
     let mut push = |property, value: &str| {
         if is_valid(property, value) {
             declarations.push(Declaration { property, value: value.to_owned(), is_important });
         }
     };
-    let components = || components(&value);
     match &*name.to_ascii_lowercase() {
-        "background" | "background-color" | "background-image" => {
-            push(Property::Background, background_colour(name, &value));
+        "background" => {
+            push(Property::Background, background_colour(&value));
+            push(Property::BackgroundImage, if is_picture(&value) { PICTURE } else { "none" });
         }
+        "background-image" if is_picture(&value) => push(Property::BackgroundImage, PICTURE),
         "font" => push(Property::FontSize, font_size(&value)),
-        "margin" | "inset" => {
-            use Property::{Bottom, Left, MarginBottom, MarginLeft, MarginRight, MarginTop, Right, Top};
-            let sides = match name.eq_ignore_ascii_case("margin") {
-                true => [MarginTop, MarginRight, MarginBottom, MarginLeft],
-                false => [Top, Right, Bottom, Left],
-            };
-            let values: Vec<&str> = components().collect();
-            let indices: [usize; 4] = match values.len() {
-                1 => [0; 4],
-                2 => [0, 1, 0, 1],
-                3 => [0, 1, 2, 1],
-                _ => [0, 1, 2, 3],
-            };
-            for (side, index) in sides.into_iter().zip(indices) {
-                push(side, values.get(index).copied().unwrap_or_default());
+        shorthand @ ("margin" | "padding" | "inset") => {
+            for (side, value) in sides(shorthand).into_iter().zip(side_values(&value)) {
+                push(side, value);
             }
+        }
+        "flex" => push(Property::FlexGrow, flex_grow(&value)),
+        "flex-flow" => {
+            let direction = components(&value).find(|it| !it.contains("wrap")).unwrap_or("row");
+            push(Property::FlexDirection, direction);
         }
         "overflow" | "overflow-x" | "overflow-y" => push(Property::Overflow, &value),
         name => {
@@ -135,6 +148,8 @@ fn single_property(name: &str) -> Option<Property> {
         "scale" => Property::Scale,
         "color" => Property::Color,
         "-webkit-text-fill-color" => Property::FillColor,
+        "background-color" => Property::Background,
+        "background-image" => Property::BackgroundImage,
         "background-clip" | "-webkit-background-clip" => Property::BackgroundClip,
         "font-size" => Property::FontSize,
         "letter-spacing" => Property::LetterSpacing,
@@ -143,7 +158,16 @@ fn single_property(name: &str) -> Option<Property> {
         "height" | "block-size" => Property::Height,
         "max-width" | "max-inline-size" => Property::MaxWidth,
         "max-height" | "max-block-size" => Property::MaxHeight,
+        "min-width" | "min-inline-size" => Property::MinWidth,
+        "min-height" | "min-block-size" => Property::MinHeight,
         "position" => Property::Position,
+        "float" => Property::Float,
+        "flex-grow" => Property::FlexGrow,
+        "flex-direction" => Property::FlexDirection,
+        "padding-left" | "padding-inline-start" => Property::PaddingLeft,
+        "padding-right" | "padding-inline-end" => Property::PaddingRight,
+        "padding-top" | "padding-block-start" => Property::PaddingTop,
+        "padding-bottom" | "padding-block-end" => Property::PaddingBottom,
         "left" | "inset-inline-start" => Property::Left,
         "right" | "inset-inline-end" => Property::Right,
         "top" | "inset-block-start" => Property::Top,
@@ -159,6 +183,36 @@ fn single_property(name: &str) -> Option<Property> {
         "translate" => Property::Translate,
         _ => return None,
     })
+}
+
+/// The properties of the sides of a shorthand, from the top to the right.
+fn sides(shorthand: &str) -> [Property; 4] {
+    use Property::*;
+    match shorthand {
+        "margin" => [MarginTop, MarginRight, MarginBottom, MarginLeft],
+        "padding" => [PaddingTop, PaddingRight, PaddingBottom, PaddingLeft],
+        _ => [Top, Right, Bottom, Left],
+    }
+}
+
+fn side_values(value: &str) -> [&str; 4] {
+    let values: Vec<&str> = components(value).collect();
+    let indices: [usize; 4] = match values.len() {
+        1 => [0; 4],
+        2 => [0, 1, 0, 1],
+        3 => [0, 1, 2, 1],
+        _ => [0, 1, 2, 3],
+    };
+    indices.map(|index| values.get(index).copied().unwrap_or_default())
+}
+
+/// The part of the free room that an element takes by a value of `flex`.
+fn flex_grow(value: &str) -> &str {
+    match components(value).next() {
+        Some("none" | "initial" | "unset" | "revert") => "0",
+        Some(part) if part.parse::<f64>().is_ok() => part,
+        _ => "1",
+    }
 }
 
 /// Writes the rest of a value: escapes decoded, without comments, blanks only between two parts.
@@ -187,9 +241,11 @@ fn write_value(
             Token::Function(name) => part = name.to_ascii_lowercase() + "(",
             Token::ParenthesisBlock => part.push('('),
             Token::IDHash(name) | Token::Hash(name) => part = format!("#{}", name.to_ascii_lowercase()),
-            Token::Number { value, .. } => part = value.to_string(),
-            Token::Percentage { unit_value, .. } => part = format!("{}%", unit_value * 100.0),
-            Token::Dimension { value, unit, .. } => part = format!("{value}{}", unit.to_ascii_lowercase()),
+            Token::Number { value, .. } => part = bounded(*value).to_string(),
+            Token::Percentage { unit_value, .. } => part = format!("{}%", bounded(unit_value * 100.0)),
+            Token::Dimension { value, unit, .. } => {
+                part = format!("{}{}", bounded(*value), unit.to_ascii_lowercase())
+            }
             Token::UnquotedUrl(_) => part.push_str("url()"),
             Token::Comma => part.push(','),
             Token::Colon => part.push(':'),
@@ -215,6 +271,10 @@ fn write_value(
     }
 }
 
+fn bounded(number: f32) -> f32 {
+    number.clamp(-MAX_NUMBER, MAX_NUMBER)
+}
+
 /// The text of the conditions of an at-rule.
 pub(super) fn condition_text(input: &mut Parser<'_>) -> Result<String, ParseError<()>> {
     let (mut text, mut is_important) = (String::new(), false);
@@ -223,7 +283,7 @@ pub(super) fn condition_text(input: &mut Parser<'_>) -> Result<String, ParseErro
 }
 
 /// The parts of a value that stand between blanks outside of parentheses.
-fn components(value: &str) -> impl Iterator<Item = &str> {
+pub(super) fn components(value: &str) -> impl Iterator<Item = &str> {
     let mut depth = 0_usize;
     value.split(move |character| {
         match character {
@@ -235,17 +295,17 @@ fn components(value: &str) -> impl Iterator<Item = &str> {
     })
 }
 
-/// The colour among the parts of a background; [`PICTURE`] if something else is painted.
-fn background_colour<'v>(name: &str, value: &'v str) -> &'v str {
-    let is_picture = ["url(", "gradient(", "image(", "image-set(", "element(", "paint("];
-    if is_picture.iter().any(|it| value.contains(it)) || value.len() >= MAX_VALUE_BYTES {
-        return PICTURE;
-    }
-    if name.eq_ignore_ascii_case("background-image") {
-        return "none";
-    }
+/// Returns `true` for a background that may have more than one colour.
+fn is_picture(value: &str) -> bool {
+    let functions =
+        ["url(", "gradient(", "image(", "image-set(", "element(", "paint(", "cross-fade(", "var("];
+    value == UNREAD || functions.iter().any(|it| value.contains(it))
+}
+
+/// The colour among the parts of a background.
+fn background_colour(value: &str) -> &str {
     let is_colour = |it: &&str| super::super::colour::canonical_colour(it).is_some();
-    components(value).find(is_colour).unwrap_or(value)
+    components(value).find(is_colour).unwrap_or(if is_picture(value) { PICTURE } else { value })
 }
 
 /// The size in a value of `font`; the keywords of a whole value, such as `inherit`, stay.

@@ -1,8 +1,11 @@
 //! The declarations that hide an element, and those that hide its text alone.
 
 use super::{
-    super::colour::{canonical_colour, is_same_colour, is_transparent},
-    declaration::{Declaration, PICTURE, PROPERTY_COUNT, Property},
+    super::colour::{alpha, canonical_colour, is_opaque, is_same_colour, is_transparent, mixed_colour},
+    declaration::{Declaration, PICTURE, PROPERTY_COUNT, Property, components},
+    layout::ParentLayout,
+    length::{Axis, Length, font_pixels, functions, is_far_away, is_invisible_part, is_zero_scale, number},
+    media::EM,
 };
 
 /// The place of the style that hides a text.
@@ -13,14 +16,26 @@ pub(super) enum HidingSource {
     StyleSheet,
 }
 
-/// Pixels below which letters are not seen, and parts of the letters around them.
+impl HidingSource {
+    /// The place of what two styles hide together.
+    pub(super) fn with(self, other: Self) -> Self {
+        if self == other { self } else { Self::StyleSheet }
+    }
+}
+
+/// Pixels below which letters are not seen.
 const MIN_FONT_PIXELS: f64 = 2.0;
-const MIN_FONT_PART: f64 = 0.1;
 
 /// The declarations of an element that win, of each property one.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(super) struct ElementStyle<'s> {
     values: [Option<(u64, &'s str, HidingSource)>; PROPERTY_COUNT],
+}
+
+impl Default for ElementStyle<'_> {
+    fn default() -> Self {
+        Self { values: [None; PROPERTY_COUNT] }
+    }
 }
 
 impl<'s> ElementStyle<'s> {
@@ -33,73 +48,42 @@ impl<'s> ElementStyle<'s> {
         }
     }
 
-    fn get(&self, property: Property) -> Option<(&'s str, HidingSource)> {
+    pub(super) fn get(&self, property: Property) -> Option<(&'s str, HidingSource)> {
         self.values.get(property as usize).copied().flatten().map(|(_, value, source)| (value, source))
     }
 
-    fn value(&self, property: Property) -> &'s str {
+    pub(super) fn value(&self, property: Property) -> &'s str {
         self.get(property).map_or("", |(value, _)| value)
     }
 
-    /// Returns the place of the style that hides the element with all in it.
-    pub(super) fn hiding_source(&self) -> Option<HidingSource> {
-        use Property::*;
-        let is_positioned = self.value(Position) != "static";
-        let overflow = self.get(Overflow);
-        let is_cut = |source| match overflow {
-            Some((value, _)) => !value.starts_with("visible"),
-            // A sheet that is not read may cut what an element makes small.
-            None => source == HidingSource::Element,
+    /// Returns the place of the style that hides the element with all in it; `parent` is the layout of its parent.
+    pub(super) fn hiding_source(&self, tag: &str, parent: ParentLayout) -> Option<HidingSource> {
+        use Property::{
+            Clip, ClipPath, ContentVisibility, Display, Filter, Opacity, Scale, Transform, Translate, Zoom,
         };
-        let hides = |property: Property| {
-            let (value, source) = self.get(property)?;
-            let is_hiding = match property {
-                Display => value == "none",
-                ContentVisibility => value == "hidden",
-                Opacity | Zoom => is_near_zero(value),
-                Scale => value.split(' ').any(is_near_zero),
-                Width | Height | MaxWidth | MaxHeight => {
-                    (is_near_zero(value) || value == "1px") && is_cut(source)
-                }
-                Left | Right | Top | Bottom => is_positioned && is_far_away(value),
-                // Columns of one height have a great margin below.
-                MarginBottom => source == HidingSource::Element && is_far_away(value),
-                MarginLeft | MarginRight | MarginTop => is_far_away(value),
-                Translate => value.split(' ').any(is_far_away),
-                Clip => is_positioned && is_empty_rectangle(value),
-                ClipPath => is_empty_shape(value),
-                Filter => value.split(' ').any(|it| it.strip_prefix("opacity(").is_some_and(is_near_zero)),
-                Transform => value.split(')').any(|it| is_hiding_transform(it.trim())),
-                _ => false,
-            };
-            is_hiding.then_some(source)
+        let hides = |property: Property, test: &dyn Fn(&str) -> bool| {
+            self.get(property).filter(|(value, _)| test(value)).map(|(_, source)| source)
         };
-        [
-            Display,
-            ContentVisibility,
-            Opacity,
-            Zoom,
-            Scale,
-            Width,
-            Height,
-            MaxWidth,
-            MaxHeight,
-            Left,
-            Right,
-            Top,
-            Bottom,
-            MarginBottom,
-            MarginLeft,
-            MarginRight,
-            MarginTop,
-            Translate,
-            Clip,
-            ClipPath,
-            Filter,
-            Transform,
-        ]
-        .into_iter()
-        .find_map(hides)
+        let is_clipped = |value: &str| {
+            let position = self.value(Property::Position);
+            !matches!(position, "static" | "relative" | "sticky" | "-webkit-sticky")
+                && is_empty_rectangle(value)
+        };
+        hides(Display, &|it| it == "none")
+            .or_else(|| hides(ContentVisibility, &|it| it == "hidden"))
+            .or_else(|| hides(Opacity, &is_invisible_part))
+            .or_else(|| hides(Zoom, &is_zero_scale))
+            .or_else(|| hides(Scale, &|it| components(it).take(2).any(is_zero_scale)))
+            .or_else(|| self.empty_box_source(tag, parent))
+            .or_else(|| self.shift_source())
+            .or_else(|| hides(Translate, &|it| is_translated_away(components(it))))
+            .or_else(|| hides(Clip, &is_clipped))
+            .or_else(|| hides(ClipPath, &|it| functions(it).into_iter().any(is_empty_shape)))
+            .or_else(|| {
+                let is_opacity = |(name, part): &(&str, &str)| *name == "opacity" && is_invisible_part(part);
+                hides(Filter, &|it| functions(it).iter().any(is_opacity))
+            })
+            .or_else(|| hides(Transform, &|it| functions(it).into_iter().any(is_hiding_transform)))
     }
 }
 
@@ -117,7 +101,9 @@ enum Backdrop {
 #[derive(Debug, Clone, Copy)]
 pub(super) struct TextStyle {
     is_invisible: Option<HidingSource>,
-    is_tiny: Option<HidingSource>,
+    /// The size of the letters; `None` if it is not known.
+    font_pixels: Option<f64>,
+    font_source: HidingSource,
     is_transparent: Option<HidingSource>,
     /// `-webkit-text-fill-color`, which has precedence over the colour.
     has_no_fill: Option<HidingSource>,
@@ -127,12 +113,15 @@ pub(super) struct TextStyle {
     backdrop: Backdrop,
     /// The letters are the shape of a background.
     is_shape: bool,
+    /// The layout of the elements inside, which they do not have from those around them.
+    pub(super) layout: ParentLayout,
 }
 
 impl TextStyle {
     pub(super) const PLAIN: Self = Self {
         is_invisible: None,
-        is_tiny: None,
+        font_pixels: Some(EM),
+        font_source: HidingSource::Element,
         is_transparent: None,
         has_no_fill: None,
         is_indented_away: None,
@@ -140,6 +129,7 @@ impl TextStyle {
         colour: None,
         backdrop: Backdrop::Page,
         is_shape: false,
+        layout: ParentLayout::Unknown,
     };
 
     /// The properties of the text in an element; a link does not have the colour around it.
@@ -152,11 +142,10 @@ impl TextStyle {
             }
         };
         set(&mut self.is_invisible, Property::Visibility, &|it| matches!(it, "hidden" | "collapse"));
-        set(&mut self.is_indented_away, Property::TextIndent, &is_far_away);
-        set(&mut self.is_spaced_away, Property::LetterSpacing, &is_far_away);
+        set(&mut self.is_indented_away, Property::TextIndent, &|it| is_far_away(it, Axis::Horizontal));
+        set(&mut self.is_spaced_away, Property::LetterSpacing, &|it| is_far_away(it, Axis::Horizontal));
         set(&mut self.has_no_fill, Property::FillColor, &is_transparent);
-        let was_tiny = self.is_tiny.is_some();
-        set(&mut self.is_tiny, Property::FontSize, &|it| is_tiny_font(it, was_tiny));
+        self.set_font(style);
         if is_link {
             (self.colour, self.is_transparent) = (None, None);
         }
@@ -166,22 +155,54 @@ impl TextStyle {
             self.is_transparent = is_transparent(value).then_some(source);
             self.colour = canonical_colour(value).map(|colour| (colour, source));
         }
-        if let Some((value, source)) = style.get(Property::Background) {
-            self.backdrop = match canonical_colour(value) {
-                _ if value == PICTURE => Backdrop::Unknown,
-                _ if is_transparent(value) => self.backdrop,
-                Some(colour) => Backdrop::Colour(colour, source),
-                None if matches!(value, "none" | "initial" | "unset" | "inherit" | "revert") => self.backdrop,
-                None => Backdrop::Unknown,
-            };
-        }
+        self.set_backdrop(style);
+        self.layout = ParentLayout::of_style(style);
         self.is_shape |= style.value(Property::BackgroundClip) == "text";
         self
     }
 
+    fn set_font(&mut self, style: &ElementStyle<'_>) {
+        let Some((value, source)) = style.get(Property::FontSize) else { return };
+        if matches!(value, "inherit" | "unset" | "revert" | "revert-layer") {
+            return;
+        }
+        let was_tiny = self.is_tiny();
+        self.font_pixels = font_pixels(value, self.font_pixels);
+        // Letters of an invisible size around it hide it, whatever part of them it takes.
+        if !(was_tiny && self.is_tiny()) {
+            self.font_source = source;
+        }
+    }
+
+    fn is_tiny(&self) -> bool {
+        self.font_pixels.is_some_and(|it| it < MIN_FONT_PIXELS)
+    }
+
+    fn set_backdrop(&mut self, style: &ElementStyle<'_>) {
+        if let Some((value, source)) = style.get(Property::Background) {
+            self.backdrop = match (canonical_colour(value), self.backdrop) {
+                (_, behind) if is_transparent(value) => behind,
+                (Some(colour), _) if is_opaque(value) => Backdrop::Colour(colour, source),
+                // What shines through is a part of the colour.
+                (Some(colour), Backdrop::Colour(behind, other)) => match alpha(value) {
+                    Some(alpha) => Backdrop::Colour(mixed_colour(colour, behind, alpha), source.with(other)),
+                    None => Backdrop::Unknown,
+                },
+                (None, behind) if matches!(value, "none" | "initial" | "unset" | "inherit" | "revert") => {
+                    behind
+                }
+                _ => Backdrop::Unknown,
+            };
+        }
+        if style.value(Property::BackgroundImage) == PICTURE {
+            self.backdrop = Backdrop::Unknown;
+        }
+    }
+
     /// Returns the place of the style that hides a text with these properties.
     pub(super) fn hiding_source(&self) -> Option<HidingSource> {
-        let places = [self.is_invisible, self.is_tiny, self.is_indented_away, self.is_spaced_away];
+        let tiny = self.is_tiny().then_some(self.font_source);
+        let places = [self.is_invisible, tiny, self.is_indented_away, self.is_spaced_away];
         let paint = [self.is_transparent, self.has_no_fill, self.colour_source()];
         let paint = paint.into_iter().filter(|_| !self.is_shape);
         places.into_iter().chain(paint).flatten().next()
@@ -191,80 +212,68 @@ impl TextStyle {
     fn colour_source(&self) -> Option<HidingSource> {
         let (text, source) = self.colour?;
         let Backdrop::Colour(behind, other) = self.backdrop else { return None };
-        let both = if source == other { source } else { HidingSource::StyleSheet };
-        is_same_colour(text, behind).then_some(both)
+        is_same_colour(text, behind).then_some(source.with(other))
     }
 }
 
-fn is_tiny_font(value: &str, was_tiny: bool) -> bool {
-    let Some((size, unit)) = number(value) else {
-        return was_tiny && matches!(value, "larger" | "smaller");
-    };
-    match unit {
-        "em" | "%" | "ex" | "ch" => {
-            was_tiny || size < if unit == "%" { MIN_FONT_PART * 100.0 } else { MIN_FONT_PART }
-        }
-        "rem" | "vw" | "vh" | "cm" | "in" | "mm" => size < MIN_FONT_PART,
-        _ => size < MIN_FONT_PIXELS,
-    }
-}
-
-/// Returns `true` for a part of a transformation, without its `)`, that leaves nothing, or moves the element away.
-fn is_hiding_transform(part: &str) -> bool {
-    let Some((function, arguments)) = part.split_once('(') else { return false };
-    let mut arguments = arguments.split(',').map(str::trim);
-    match function {
-        "scale" | "scalex" | "scaley" | "scale3d" => arguments.take(2).any(is_near_zero),
-        "translate" | "translatex" | "translatey" | "translate3d" => arguments.any(is_far_away),
-        "rotatex" | "rotatey" => arguments.next() == Some("90deg"),
+/// Returns `true` for a function of a transformation that leaves nothing, or moves the element away.
+fn is_hiding_transform((name, arguments): (&str, &str)) -> bool {
+    let arguments: Vec<&str> = arguments.split(',').map(str::trim).collect();
+    let is = |index: usize, test: &dyn Fn(&str) -> bool| arguments.get(index).is_some_and(|it| test(it));
+    match name {
+        "scale" | "scale3d" => is(0, &is_zero_scale) || is(1, &is_zero_scale),
+        "scalex" | "scaley" => is(0, &is_zero_scale),
+        "translate" | "translate3d" | "translatex" => is_translated_away(arguments.iter().copied()),
+        "translatey" => is(0, &|it| is_far_away(it, Axis::Vertical)),
+        "rotatex" | "rotatey" => is(0, &|it| it == "90deg"),
         "matrix" => {
-            let numbers: Vec<&str> = arguments.collect();
-            let is = |index: usize, test: fn(&str) -> bool| numbers.get(index).is_some_and(|it| test(it));
-            let is_flat = |one, other| is(one, is_near_zero) && is(other, is_near_zero);
-            is_flat(0, 1) || is_flat(2, 3) || is(4, is_far_away) || is(5, is_far_away)
+            let is_flat = |one, other| is(one, &is_zero_scale) && is(other, &is_zero_scale);
+            let is_away = |index, axis| is(index, &|it| is_far_away(it, axis));
+            is_flat(0, 1) || is_flat(2, 3) || is_away(4, Axis::Horizontal) || is_away(5, Axis::Vertical)
         }
         _ => false,
     }
 }
 
-/// Returns `true` for a rectangle of at most one point.
+/// Returns `true` for distances, first the horizontal one, that move the element away.
+fn is_translated_away<'v>(distances: impl IntoIterator<Item = &'v str>) -> bool {
+    let axes = [Axis::Horizontal, Axis::Vertical];
+    axes.into_iter().zip(distances).any(|(axis, distance)| is_far_away(distance, axis))
+}
+
+/// Returns `true` for a rectangle of at most one point from side to side.
 fn is_empty_rectangle(value: &str) -> bool {
-    let sides = value.strip_prefix("rect(").and_then(|it| it.strip_suffix(')')).unwrap_or_default();
-    let mut sides = sides.split([',', ' ']).filter(|it| !it.is_empty()).peekable();
-    sides.peek().is_some() && sides.all(|it| number(it).is_some_and(|(side, _)| side.abs() <= 1.0))
-}
-
-fn is_empty_shape(value: &str) -> bool {
-    let Some((shape, arguments)) = value.split_once('(') else { return false };
-    match shape {
-        "inset" => number(arguments).is_some_and(|(it, unit)| it >= 50.0 && unit.starts_with('%')),
-        "circle" | "ellipse" => is_near_zero(arguments),
-        "polygon" => {
-            let mut numbers = arguments.trim_end_matches(')').split([',', ' ']).filter(|it| !it.is_empty());
-            numbers.all(is_near_zero)
-        }
+    let [("rect", sides)] = functions(value)[..] else { return false };
+    let sides: Vec<Option<f64>> = sides
+        .split([',', ' '])
+        .filter(|it| !it.is_empty())
+        .map(|it| Length::parse(it, Axis::Vertical).map(Length::pixels).filter(|_| it != "auto"))
+        .collect();
+    let is_point =
+        |start: Option<f64>, end: Option<f64>| start.zip(end).is_some_and(|(start, end)| end - start <= 1.0);
+    match sides[..] {
+        [top, right, bottom, left] => is_point(top, bottom) || is_point(left, right),
         _ => false,
     }
 }
 
-/// A number and what follows it, also as all that is calculated.
-pub(super) fn number(value: &str) -> Option<(f64, &str)> {
-    let value = value.strip_prefix("calc(").and_then(|it| it.strip_suffix(')')).unwrap_or(value);
-    let end =
-        value.find(|it: char| !it.is_ascii_digit() && !matches!(it, '.' | '-' | '+')).unwrap_or(value.len());
-    let (number, unit) = value.split_at_checked(end)?;
-    Some((number.parse().ok()?, unit))
-}
-
-fn is_near_zero(value: &str) -> bool {
-    number(value).is_some_and(|(it, _)| it.abs() < 0.05)
-}
-
-pub(super) fn is_far_away(value: &str) -> bool {
-    let Some((distance, unit)) = number(value) else { return false };
-    match () {
-        () if ["vw", "vh", "%"].iter().any(|relative| unit.starts_with(relative)) => distance <= -100.0,
-        () if unit.starts_with("em") || unit.starts_with("rem") => distance <= -60.0 || distance >= 200.0,
-        () => distance <= -500.0 || distance >= 3000.0,
+fn is_empty_shape((shape, arguments): (&str, &str)) -> bool {
+    let is_zero = |it: &str| number(it).is_some_and(|(it, _)| it.abs() < 0.05);
+    let mut parts = arguments.split([',', ' ']).filter(|it| !it.is_empty()).peekable();
+    match shape {
+        "inset" => {
+            let sides: Vec<&str> = parts.take_while(|it| *it != "round").collect();
+            let part = |index: usize| match number(sides.get(index % sides.len().max(1))?)? {
+                (part, "%") => Some(part),
+                (zero, _) => Some(zero).filter(|it| *it == 0.0),
+            };
+            let last = if sides.len() == 3 { 1 } else { 3 };
+            let is_empty =
+                |one, other| part(one).zip(part(other)).is_some_and(|(one, other)| one + other >= 99.5);
+            is_empty(0, 2) || is_empty(1, last)
+        }
+        "circle" | "ellipse" => parts.next().is_some_and(is_zero),
+        "polygon" => parts.peek().is_some() && parts.all(is_zero),
+        _ => false,
     }
 }

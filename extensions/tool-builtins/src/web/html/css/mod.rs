@@ -6,6 +6,8 @@
 
 mod declaration;
 mod hiding;
+mod layout;
+mod length;
 mod matcher;
 mod media;
 mod selector;
@@ -154,11 +156,12 @@ impl<'t> StyleWalk<'t> {
             );
         }
         let is_link = self.tree.tag(id) == "a" && self.tree.attribute(id, "href").is_some();
+        let source = style.hiding_source(self.tree.tag(id), around.layout);
         let text = around.within(&style, is_link);
         self.around.push(text);
         // An image is shown as its description.
         let is_image = self.tree.tag(id) == "img";
-        let source = style.hiding_source().or_else(|| text.hiding_source().filter(|_| is_image));
+        let source = source.or_else(|| text.hiding_source().filter(|_| is_image));
         match source {
             Some(source) => self.hide(id, source),
             None => return !is_never_text(self.tree, id),

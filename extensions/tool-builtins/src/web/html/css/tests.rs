@@ -49,7 +49,7 @@ fn nested_rules(selector: &str, levels: usize) -> String {
     format!(".a{{{opening}display:none{}}}", "}".repeat(levels))
 }
 
-// R19: without one number for each list, that of 3 in 3 in 3 .. would take 3 to the power of the levels.
+// R19: a list whose weight is not stored costs 3 to the power of the levels.
 #[test]
 fn the_weight_of_selectors_inside_of_others_is_found_once_and_has_a_greatest_one() {
     let rules = sheet_rules(&nested_rules("&&&", 22));

@@ -2,8 +2,8 @@
 
 use super::{
     super::colour::{canonical_colour, is_colour_name, is_transparent},
-    declaration::{PICTURE, Property},
-    hiding::{is_far_away, number},
+    declaration::{PICTURE, Property, UNREAD, components},
+    length::{Axis, is_far_away, number},
 };
 
 const UNITS: [&str; 36] = [
@@ -105,6 +105,20 @@ const BACKGROUND_WORDS: [&str; 22] = [
     "text",
 ];
 
+const FILTER_FUNCTIONS: [&str; 11] = [
+    "opacity",
+    "blur",
+    "brightness",
+    "contrast",
+    "drop-shadow",
+    "grayscale",
+    "hue-rotate",
+    "invert",
+    "saturate",
+    "sepia",
+    "url",
+];
+
 /// Returns `true` if a browser takes `value`, in small letters, for the property.
 pub(super) fn is_valid(property: Property, value: &str) -> bool {
     use Property::*;
@@ -117,12 +131,13 @@ pub(super) fn is_valid(property: Property, value: &str) -> bool {
         Display => words_are(&DISPLAY_WORDS),
         Visibility => ["visible", "hidden", "collapse"].contains(&value),
         ContentVisibility => ["visible", "auto", "hidden"].contains(&value),
-        Opacity | Zoom | Scale => value.split(' ').all(|part| {
-            ["none", "normal", "reset"].contains(&part)
+        Opacity | Zoom | Scale => components(value).all(|part| {
+            ["none", "normal", "reset", UNREAD].contains(&part)
                 || starts_with_function(part, &["calc", "min", "max", "clamp"])
                 || number(part).is_some_and(|(_, unit)| unit.is_empty() || unit == "%")
         }),
         Color | FillColor => is_colour(value),
+        BackgroundImage => value == PICTURE || value == "none",
         Background => {
             value == PICTURE
                 || is_colour(value)
@@ -133,35 +148,30 @@ pub(super) fn is_valid(property: Property, value: &str) -> bool {
         BackgroundClip => value.split(',').all(|it| BACKGROUND_WORDS.contains(&it.trim())),
         Overflow => words_are(&["visible", "hidden", "clip", "scroll", "auto", "overlay"]),
         Position => ["static", "relative", "absolute", "fixed", "sticky", "-webkit-sticky"].contains(&value),
+        Float => ["left", "right", "none", "inline-start", "inline-end"].contains(&value),
+        FlexGrow => number(value).is_some_and(|(part, unit)| part >= 0.0 && unit.is_empty()),
+        FlexDirection => ["row", "row-reverse", "column", "column-reverse"].contains(&value),
         Clip => value == "auto" || value.starts_with("rect("),
         ClipPath => {
             let shapes = ["inset", "circle", "ellipse", "polygon", "path", "shape", "rect", "xywh", "url"];
-            value == "none" || starts_with_function(value, &shapes) || value.ends_with("-box")
+            ["none", UNREAD].contains(&value)
+                || starts_with_function(value, &shapes)
+                || value.ends_with("-box")
         }
-        Filter => {
-            let functions = [
-                "opacity",
-                "blur",
-                "brightness",
-                "contrast",
-                "drop-shadow",
-                "grayscale",
-                "hue-rotate",
-                "invert",
-                "saturate",
-                "sepia",
-                "url",
-            ];
-            value == "none" || starts_with_function(value, &functions)
-        }
+        Filter => ["none", UNREAD].contains(&value) || starts_with_function(value, &FILTER_FUNCTIONS),
         Transform => {
             let functions = ["matrix", "translate", "scale", "rotate", "skew", "perspective"];
-            value == "none" || functions.iter().any(|it| value.starts_with(it) && value.contains('('))
+            ["none", UNREAD].contains(&value)
+                || functions.iter().any(|it| value.starts_with(it) && value.contains('('))
         }
-        FontSize | LetterSpacing | TextIndent | Width | Height | MaxWidth | MaxHeight | Left | Right
-        | Top | Bottom | MarginLeft | MarginRight | MarginTop | MarginBottom | Translate => {
-            value.split(' ').all(is_length) || starts_with_function(value, &["calc", "min", "max", "clamp"])
+        FontSize | Width | Height | MaxWidth | MaxHeight | MinWidth | MinHeight | PaddingLeft
+        | PaddingRight | PaddingTop | PaddingBottom => {
+            // What is calculated becomes zero.
+            let is_positive = |(size, _)| size >= 0.0 || value.starts_with("calc(");
+            is_length(value) && number(value).is_none_or(is_positive)
         }
+        LetterSpacing | TextIndent | Left | Right | Top | Bottom | MarginLeft | MarginRight | MarginTop
+        | MarginBottom | Translate => components(value).all(is_length),
     }
 }
 
@@ -169,9 +179,9 @@ fn is_length(part: &str) -> bool {
     let functions = ["calc", "min", "max", "clamp", "env", "fit-content", "anchor", "anchor-size"];
     match number(part) {
         // Without a unit, a page without a document type takes it.
-        Some((size, "")) => size == 0.0 || is_far_away(part),
+        Some((size, "")) => size == 0.0 || is_far_away(part, Axis::Horizontal),
         Some((_, unit)) => UNITS.contains(&unit) || starts_with_function(part, &functions),
-        None => LENGTH_WORDS.contains(&part) || starts_with_function(part, &functions),
+        None => LENGTH_WORDS.contains(&part) || part == UNREAD || starts_with_function(part, &functions),
     }
 }
 
@@ -199,5 +209,5 @@ fn is_colour(value: &str) -> bool {
 }
 
 fn starts_with_function(value: &str, names: &[&str]) -> bool {
-    value.split_once('(').is_some_and(|(name, _)| names.contains(&name))
+    value.ends_with(')') && value.split_once('(').is_some_and(|(name, _)| names.contains(&name))
 }
