@@ -1,6 +1,6 @@
 //! The declarations by which a text can be hidden.
 
-use cssparser::{ParseError, Parser, Token, parse_important};
+use cssparser::{ParseError, Parser, Token};
 
 use super::validity::is_valid;
 
@@ -224,11 +224,16 @@ fn write_value(
 ) -> Result<(), ParseError<()>> {
     let mut has_space = false;
     loop {
-        if depth == 0 && input.try_parse(parse_important).is_ok() {
-            *is_important = true;
-        }
         let Ok(token) = input.next_including_whitespace() else { return Ok(()) };
         let token = token.clone();
+        // Asked after its mark alone: each look ahead passes over all comments and blanks.
+        if depth == 0
+            && token == Token::Delim('!')
+            && input.try_parse(|input| input.expect_ident_matching("important")).is_ok()
+        {
+            *is_important = true;
+            continue;
+        }
         let mut part = String::new();
         let is_tight = matches!(token, Token::Comma | Token::Delim('/' | '*'));
         match &token {

@@ -217,6 +217,15 @@ fn hostile_pages() -> Vec<(&'static str, String, String, bool)> {
             format!("<i class='{}c'>x</i>", "a ".repeat(50_000)).repeat(10),
             true,
         ),
+        (
+            "blanks between comments",
+            format!(
+                "a{{color:red{0};{0}color{0}:{0}red{0}!{0}important{0}}}@media{0}all{0}{{b{0}{{display:none}}}}",
+                "/**/ ".repeat(50_000)
+            ),
+            "<a>x</a>".to_owned(),
+            true,
+        ),
         ("strings", "a{display:\"".repeat(50_000), String::new(), true),
         ("comments", "/*".repeat(100_000), String::new(), true),
         (
