@@ -45,7 +45,7 @@ impl AddressClass {
     fn of(address: IpAddr) -> Self {
         match address {
             IpAddr::V4(address) => Self::of_v4(address),
-            IpAddr::V6(address) => match embedded_v4(address) {
+            IpAddr::V6(address) => match embedded_ipv4_address(address) {
                 Some(address) => Self::of_v4(address),
                 None => Self::of_v6(address),
             },
@@ -58,7 +58,7 @@ impl AddressClass {
             _ if address.is_private() => Self::Private,
             // Of providers, behind which customers share addresses.
             [100, 64..=127, ..] => Self::Private,
-            _ if is_special(address.into()) => Self::Special,
+            _ if is_special_purpose_address(address.into()) => Self::Special,
             _ => Self::Public,
         }
     }
@@ -70,7 +70,7 @@ impl AddressClass {
             // Everything else is unassigned, or special, such as the deprecated `::127.0.0.1` ([RFC 4291, section
             // 2.4](https://www.rfc-editor.org/rfc/rfc4291#section-2.4)).
             [first, ..] if first & 0xe000 != 0x2000 => Self::Special,
-            _ if is_special(address.into()) => Self::Special,
+            _ if is_special_purpose_address(address.into()) => Self::Special,
             _ => Self::Public,
         }
     }
@@ -78,7 +78,7 @@ impl AddressClass {
 
 /// Returns the address of version 4 that packets to `address` reach: `::ffff:a.b.c.d`, and `64:ff9b::a.b.c.d` of a translator ([RFC
 /// 6052](https://www.rfc-editor.org/rfc/rfc6052#section-2.1)).
-fn embedded_v4(address: Ipv6Addr) -> Option<Ipv4Addr> {
+fn embedded_ipv4_address(address: Ipv6Addr) -> Option<Ipv4Addr> {
     let [.., high, low] = address.segments();
     match address.segments() {
         [0x64, 0xff9b, 0, 0, 0, 0, ..] => Some(Ipv4Addr::from((u32::from(high) << 16) | u32::from(low))),
@@ -86,7 +86,7 @@ fn embedded_v4(address: Ipv6Addr) -> Option<Ipv4Addr> {
     }
 }
 
-fn is_special(address: IpAddr) -> bool {
+fn is_special_purpose_address(address: IpAddr) -> bool {
     SPECIAL_RANGES.as_ref().is_none_or(|ranges| ranges.iter().any(|range| range.contains(address)))
 }
 
@@ -196,7 +196,7 @@ impl AddressPolicy {
             None if is_localhost(host) => self.permits_localhost(),
             None => true,
         };
-        if is_permitted { Ok(()) } else { Err(self.refusal_of(host)) }
+        if is_permitted { Ok(()) } else { Err(self.refused_host_error(host)) }
     }
 
     fn permits_localhost(&self) -> bool {
@@ -204,7 +204,7 @@ impl AddressPolicy {
         self.allows_any || self.allows_loopback || self.addresses.iter().any(is_loopback)
     }
 
-    fn refusal_of(&self, host: &str) -> AddressError {
+    fn refused_host_error(&self, host: &str) -> AddressError {
         let is_public = !self.allows_private && !self.allows_loopback && self.addresses.is_empty();
         AddressError { host: host.to_owned(), is_public }
     }
@@ -220,7 +220,7 @@ pub struct AddressError {
 
 impl AddressError {
     /// Returns the refusal that `error` was caused by.
-    pub(crate) fn of<'e>(error: &'e (dyn Error + 'static)) -> Option<&'e Self> {
+    pub(crate) fn find_in_error_chain<'e>(error: &'e (dyn Error + 'static)) -> Option<&'e Self> {
         std::iter::successors(Some(error), |error| (*error).source()).find_map(|error| error.downcast_ref())
     }
 }
@@ -260,7 +260,7 @@ impl Resolve for GuardedResolver {
                 return Err(std::io::Error::other(format!("`{host}` has no address")).into());
             }
             if found.is_empty() {
-                return Err(policy.refusal_of(&host).into());
+                return Err(policy.refused_host_error(&host).into());
             }
             Ok(Box::new(found.into_iter().map(|it| SocketAddr::new(it, 0))) as Addrs)
         })

@@ -162,7 +162,7 @@ impl HttpClientBuilder {
         let resolver = GuardedResolver {
             policy: self.addresses.clone(),
             lookup: self.lookup.clone(),
-            proxies: if self.has_environment_proxy { proxy_hosts() } else { Arc::default() },
+            proxies: if self.has_environment_proxy { environment_proxy_hosts() } else { Arc::default() },
         };
         let builder = Client::builder()
             .redirect(reqwest::redirect::Policy::none())
@@ -283,7 +283,7 @@ impl fmt::Debug for HttpClient {
 }
 
 /// The hosts of the proxies that the environment names.
-fn proxy_hosts() -> Arc<[String]> {
+fn environment_proxy_hosts() -> Arc<[String]> {
     let hosts = PROXY_VARIABLES.iter().filter_map(|name| {
         let proxy = std::env::var(name).ok()?;
         let proxy = if proxy.contains("://") { proxy } else { format!("http://{proxy}") };

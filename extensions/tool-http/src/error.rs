@@ -50,7 +50,7 @@ impl HttpError {
     }
 
     /// Adds the origin of `url` to an error of a body, which has none by itself.
-    pub(crate) fn with_origin_of(mut self, url: &reqwest::Url) -> Self {
+    pub(crate) fn with_origin_if_missing(mut self, url: &reqwest::Url) -> Self {
         self.origin = self.origin.or_else(|| Origin::of(url));
         self
     }
@@ -89,7 +89,7 @@ impl HttpError {
 impl From<reqwest::Error> for HttpError {
     fn from(error: reqwest::Error) -> Self {
         let origin = error.url().and_then(Origin::of);
-        if let Some(refusal) = AddressError::of(&error) {
+        if let Some(refusal) = AddressError::find_in_error_chain(&error) {
             let reason = refusal.to_string();
             return Self::new(HttpErrorKind::RefusedAddress, origin, reason).with_source(error.without_url());
         }

@@ -109,7 +109,7 @@ pub async fn read_body(mut response: Response, limit: usize) -> Result<HttpBody,
         let chunk = match response.chunk().await {
             Ok(Some(chunk)) => chunk,
             Ok(None) => return Ok(HttpBody { bytes, is_cut: false }),
-            Err(error) => return Err(HttpError::from(error).with_origin_of(response.url())),
+            Err(error) => return Err(HttpError::from(error).with_origin_if_missing(response.url())),
         };
         let room = limit - bytes.len();
         bytes.extend_from_slice(chunk.get(..room).unwrap_or(&chunk));

@@ -46,7 +46,7 @@ impl OperationChoice {
     /// # Errors
     ///
     /// The reason why the new name is not one.
-    pub(crate) fn with_descriptions(
+    pub(crate) fn customized_definition(
         &self,
         operation: &OperationInfo<'_>,
         definition: ToolDefinition,

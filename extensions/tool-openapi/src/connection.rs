@@ -11,7 +11,7 @@ use crate::OpenApiError;
 pub(crate) type Lookup = Arc<dyn Fn(String) -> BoxFuture<'static, io::Result<Vec<IpAddr>>> + Send + Sync>;
 
 /// A client for any address.
-pub(crate) fn direct_client(lookup: Option<&Lookup>) -> Result<HttpClient, OpenApiError> {
+pub(crate) fn unguarded_client(lookup: Option<&Lookup>) -> Result<HttpClient, OpenApiError> {
     build_client(HttpClient::builder().addresses(AddressPolicy::any()).proxy_from_environment(), lookup)
 }
 

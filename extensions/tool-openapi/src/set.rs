@@ -107,7 +107,7 @@ impl OpenApiToolSetBuilder {
         let name = self.settings.name.clone().unwrap_or(title);
         let settings = self.settings;
         let client = OperationClient::new(&settings, self.document.fetched_from().is_some())?;
-        let imported = import_document(self.document, &settings, client.direct_client())?;
+        let imported = import_document(self.document, &settings, client.unguarded_client())?;
         let Imported { operations, skipped, diagnostics } = imported;
         let api = Arc::new(SharedApi { client, settings });
         let tools = operations.into_iter().map(|it| Arc::new(OperationTool::new(it, Arc::clone(&api))));

@@ -75,7 +75,7 @@ impl OperationTool {
         let answer = self
             .api
             .client
-            .send(with_configured_headers(request, &settings.headers), &self.access, cx)
+            .send_authorized_request(with_configured_headers(request, &settings.headers), &self.access, cx)
             .await?;
         let (answered, response) = ResponseWithoutBody::of(answer);
         let read = response::read_response(response, settings.calls.read_limit).await?;

@@ -56,7 +56,7 @@ impl View {
             // Values keep their text, so that no number changes.
             Self::Pointers(node) => {
                 let mut shown = String::new();
-                node.write_visible(serde_json::from_str(text)?, &mut shown)?;
+                node.write_visible_members(serde_json::from_str(text)?, &mut shown)?;
                 Ok(shown)
             }
         }
@@ -69,7 +69,7 @@ impl ViewNode {
     }
 
     /// Writes what the pointers leave of `value`; returns `false` if that is nothing.
-    fn write_visible(&self, value: &RawValue, shown: &mut String) -> Result<bool, serde_json::Error> {
+    fn write_visible_members(&self, value: &RawValue, shown: &mut String) -> Result<bool, serde_json::Error> {
         if self.whole {
             shown.push_str(value.get());
             return Ok(true);
@@ -86,7 +86,7 @@ impl ViewNode {
                     let Some(child) = self.child_node(name) else { continue };
                     let before = shown.len();
                     let mut part = String::new();
-                    if child.write_visible(value, &mut part)? {
+                    if child.write_visible_members(value, &mut part)? {
                         next(shown);
                         shown.push_str(&serde_json::to_string(name)?);
                         shown.push(':');
@@ -103,7 +103,7 @@ impl ViewNode {
                 {
                     let Some(child) = self.child_node(&at.to_string()) else { continue };
                     let mut part = String::new();
-                    if child.write_visible(item, &mut part)? {
+                    if child.write_visible_members(item, &mut part)? {
                         next(shown);
                         shown.push_str(&part);
                     }

@@ -57,11 +57,11 @@ impl Authorization {
     }
 
     /// The places that the credentials take in a request.
-    pub(crate) fn carriers(&self) -> impl Iterator<Item = &Carrier> {
+    pub(crate) fn credential_carriers(&self) -> impl Iterator<Item = &Carrier> {
         self.grants.iter().map(|grant| &grant.carrier)
     }
 
-    pub(crate) fn missing_note(&self) -> Option<&str> {
+    pub(crate) fn missing_credential_note(&self) -> Option<&str> {
         self.missing.as_deref()
     }
 
@@ -71,9 +71,9 @@ impl Authorization {
         for grant in &self.grants {
             items.push(match &grant.issuer {
                 Issuer::Fixed(secret, item) => (secret.clone(), item.clone()),
-                Issuer::Computed(compute) => grant.with_item(compute(cx).await?)?,
+                Issuer::Computed(compute) => grant.place_credential(compute(cx).await?)?,
                 Issuer::Token(tokens, scopes) => {
-                    grant.with_item(Box::pin(tokens.token_for(scopes, None)).await?)?
+                    grant.place_credential(Box::pin(tokens.token_for(scopes, None)).await?)?
                 }
             });
         }
@@ -84,7 +84,7 @@ impl Authorization {
     pub(crate) async fn renew_tokens(&self, mut refused: Issued) -> Result<Issued, ToolError> {
         for (grant, issued) in self.grants.iter().zip(&mut refused.items) {
             if let Issuer::Token(tokens, scopes) = &grant.issuer {
-                *issued = grant.with_item(tokens.token_for(scopes, Some(&issued.0)).await?)?;
+                *issued = grant.place_credential(tokens.token_for(scopes, Some(&issued.0)).await?)?;
             }
         }
         refused.needles = OnceLock::new();
@@ -93,7 +93,7 @@ impl Authorization {
 }
 
 impl Grant {
-    fn with_item(&self, secret: Secret) -> Result<(Secret, Item), ToolError> {
+    fn place_credential(&self, secret: Secret) -> Result<(Secret, Item), ToolError> {
         match self.carrier.place_secret(&secret) {
             Ok(item) => Ok((secret, item)),
             Err(problem) => Err(ToolError::failed(format!("the credential for `{}` {problem}", self.scheme))),
@@ -103,19 +103,19 @@ impl Grant {
 
 impl Issued {
     /// Adds the credentials to a request.
-    pub(crate) fn add_to(&self, request: &mut Request) {
-        self.items.iter().for_each(|(_, item)| item.add_to(request));
+    pub(crate) fn add_credentials_to(&self, request: &mut Request) {
+        self.items.iter().for_each(|(_, item)| item.set_in_request(request));
     }
 
     /// Returns `url` without credentials in its query, and without user and password; `***` is in place of a secret that a server
     /// repeats elsewhere in it.
-    pub(crate) fn without_credentials(&self, url: &Url) -> Url {
+    pub(crate) fn url_without_credentials(&self, url: &Url) -> Url {
         let mut url = url.clone();
-        self.items.iter().for_each(|(_, item)| item.remove_from(&mut url));
+        self.items.iter().for_each(|(_, item)| item.remove_from_query(&mut url));
         // Both fail only for URLs without a host, which have neither.
         let _ = url.set_username("");
         let _ = url.set_password(None);
-        if let Cow::Owned(hidden) = self.hide(url.as_str()) {
+        if let Cow::Owned(hidden) = self.redacted_text(url.as_str()) {
             if let Ok(hidden) = Url::parse(&hidden) {
                 return hidden;
             }
@@ -127,29 +127,30 @@ impl Issued {
     }
 
     /// Returns `true` if `text` has one of the secrets, also a short one.
-    pub(crate) fn is_in(&self, text: &str) -> bool {
+    pub(crate) fn has_any_secret_in(&self, text: &str) -> bool {
         let has_short =
             |secret: &str| text.contains(secret) || text.contains(&form_escaped(secret).to_string());
-        self.items.iter().flat_map(secret_texts).any(has_short) || matches!(self.hide(text), Cow::Owned(_))
+        self.items.iter().flat_map(secret_texts).any(has_short)
+            || matches!(self.redacted_text(text), Cow::Owned(_))
     }
 
     /// Returns `true` if a server repeats one of the secrets in `bytes`.
-    pub(crate) fn is_repeated_in(&self, bytes: &[u8]) -> bool {
-        !self.items.is_empty() && matches!(self.hide(&String::from_utf8_lossy(bytes)), Cow::Owned(_))
+    pub(crate) fn has_redactable_secret_in(&self, bytes: &[u8]) -> bool {
+        !self.items.is_empty() && matches!(self.redacted_text(&String::from_utf8_lossy(bytes)), Cow::Owned(_))
     }
 
-    /// Does the same as [`hide`](Self::hide) with a text of which the end was cut off, perhaps within a secret.
-    pub(crate) fn hide_cut<'t>(&self, text: &'t str) -> Cow<'t, str> {
-        self.hide_secrets(text, true)
+    /// Does the same as [`redacted_text`](Self::redacted_text) with a text of which the end was cut off, perhaps within a secret.
+    pub(crate) fn redacted_cut_text<'t>(&self, text: &'t str) -> Cow<'t, str> {
+        self.replace_secrets(text, true)
     }
 
     /// Returns `text` with `***` in place of the secrets, for what a server repeats of a request: in any letter case, and with the
     /// escapes of JSON, HTML and URLs, also around each other.
-    pub(crate) fn hide<'t>(&self, text: &'t str) -> Cow<'t, str> {
-        self.hide_secrets(text, false)
+    pub(crate) fn redacted_text<'t>(&self, text: &'t str) -> Cow<'t, str> {
+        self.replace_secrets(text, false)
     }
 
-    fn hide_secrets<'t>(&self, text: &'t str, is_cut: bool) -> Cow<'t, str> {
+    fn replace_secrets<'t>(&self, text: &'t str, is_cut: bool) -> Cow<'t, str> {
         let needles = self.needles.get_or_init(|| Needles::new(self.items.iter().flat_map(secret_texts)));
         let ranges = needles.secret_ranges(text, is_cut);
         if ranges.is_empty() {
@@ -169,7 +170,7 @@ impl Issued {
 /// The texts of a secret: as it is given, as the request has it, and for a user and a password the latter.
 fn secret_texts((secret, item): &(Secret, Item)) -> impl Iterator<Item = &str> {
     let password = secret.text().split_once(':').map(|(_, password)| password);
-    [Some(secret.text()), item.sent_text(), password].into_iter().flatten().filter(|it| !it.is_empty())
+    [Some(secret.text()), item.secret_as_sent(), password].into_iter().flatten().filter(|it| !it.is_empty())
 }
 
 impl fmt::Debug for Issued {

@@ -73,11 +73,11 @@ impl Carrier {
 
 impl Item {
     /// Adds the credential in place of any value that the request has there.
-    pub(super) fn add_to(&self, request: &mut Request) {
+    pub(super) fn set_in_request(&self, request: &mut Request) {
         match self {
             Self::Header(name, value) => drop(request.headers_mut().insert(name.clone(), value.clone())),
             Self::Query(name, pair) => {
-                remove_query(request.url_mut(), name);
+                remove_query_parameter(request.url_mut(), name);
                 let query = match request.url().query() {
                     Some(others) => format!("{others}&{pair}"),
                     None => pair.to_string(),
@@ -102,14 +102,14 @@ impl Item {
     }
 
     /// Removes the credential from a URL.
-    pub(super) fn remove_from(&self, url: &mut Url) {
+    pub(super) fn remove_from_query(&self, url: &mut Url) {
         if let Self::Query(name, _) = self {
-            remove_query(url, name);
+            remove_query_parameter(url, name);
         }
     }
 
     /// Returns the forms of the secret that a request has: a header without its scheme, or a part of a query.
-    pub(super) fn sent_text(&self) -> Option<&str> {
+    pub(super) fn secret_as_sent(&self) -> Option<&str> {
         match self {
             Self::Header(_, value) => value.to_str().ok().map(|it| it.rsplit(' ').next().unwrap_or(it)),
             Self::Query(_, pair) => pair.split_once('=').map(|(_, value)| value),
@@ -119,7 +119,7 @@ impl Item {
 }
 
 /// Removes the parameters of this name from the query of `url`.
-fn remove_query(url: &mut Url, name: &str) {
+fn remove_query_parameter(url: &mut Url, name: &str) {
     let Some(query) = url.query() else { return };
     let is_named = |pair: &&str| {
         let key = pair.split('=').next().unwrap_or_default().replace('+', " ");

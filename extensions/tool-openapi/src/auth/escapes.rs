@@ -52,7 +52,7 @@ pub(super) fn decode_escape(text: &[char]) -> Option<(char, usize)> {
             let length = rest.iter().take(8).position(|it| *it == '}')?;
             Some((char::from_u32(parse_digits(rest.get(..length)?, 16)?)?, length + 4))
         }
-        ['\\', 'u', ..] => decode_utf16(text),
+        ['\\', 'u', ..] => decode_utf16_escape(text),
         ['\\', 'x', rest @ ..] => Some((char::from_u32(parse_digits(rest.get(..2)?, 16)?)?, 4)),
         ['\\', letter, ..] => {
             let decoded = match letter {
@@ -66,14 +66,14 @@ pub(super) fn decode_escape(text: &[char]) -> Option<(char, usize)> {
             };
             Some((decoded, 2))
         }
-        ['&', rest @ ..] => decode_entity(rest),
+        ['&', rest @ ..] => decode_html_entity(rest),
         ['%', ..] => decode_url_escape(text),
         _ => None,
     }
 }
 
 /// Reads `\uXXXX`, or two of them for one character.
-fn decode_utf16(text: &[char]) -> Option<(char, usize)> {
+fn decode_utf16_escape(text: &[char]) -> Option<(char, usize)> {
     let unit = |text: &[char]| match text {
         ['\\', 'u', rest @ ..] => u16::try_from(parse_digits(rest.get(..4)?, 16)?).ok(),
         _ => None,
@@ -86,7 +86,7 @@ fn decode_utf16(text: &[char]) -> Option<(char, usize)> {
 }
 
 /// Reads an entity after its `&`; browsers accept numbers without `;`.
-fn decode_entity(rest: &[char]) -> Option<(char, usize)> {
+fn decode_html_entity(rest: &[char]) -> Option<(char, usize)> {
     let (digits, radix, before) = match rest {
         ['#', 'x', digits @ ..] => (digits, 16, 3),
         ['#', digits @ ..] => (digits, 10, 2),

@@ -47,7 +47,7 @@ impl Needles {
                 if is_long && !all.contains(&with_plus) {
                     all.push(with_plus);
                 }
-                match decoded.next_round() {
+                match decoded.with_escapes_decoded_once() {
                     Some(next) => decoded = next,
                     None => break,
                 }
@@ -71,11 +71,11 @@ impl Needles {
             let end = next_char_boundary(text, start + window + overlap);
             let mut decoded = Decoded::of(&text[start..end], start);
             for _ in 0..=MAX_ROUNDS {
-                self.0.iter().for_each(|needle| decoded.find_needle(needle, &mut found));
+                self.0.iter().for_each(|needle| decoded.collect_needle_ranges(needle, &mut found));
                 if is_cut && end == text.len() {
                     found.extend(self.0.iter().filter_map(|needle| decoded.find_cut_off_needle(needle)));
                 }
-                match decoded.next_round() {
+                match decoded.with_escapes_decoded_once() {
                     Some(next) => decoded = next,
                     None => break,
                 }
@@ -119,7 +119,7 @@ impl Decoded {
     }
 
     /// Decodes each escape once; `None` if there is none.
-    fn next_round(&self) -> Option<Self> {
+    fn with_escapes_decoded_once(&self) -> Option<Self> {
         if !self.chars.iter().any(|it| matches!(it, '\\' | '&' | '%')) {
             return None;
         }
@@ -156,7 +156,7 @@ impl Decoded {
     }
 
     /// Adds the positions of `needle`.
-    fn find_needle(&self, needle: &[char], found: &mut Vec<Range<usize>>) {
+    fn collect_needle_ranges(&self, needle: &[char], found: &mut Vec<Range<usize>>) {
         let Some(first) = needle.first() else { return };
         let mut at = 0;
         while let Some(skipped) = self.chars.get(at..).and_then(|it| it.iter().position(|it| it == first)) {

@@ -95,7 +95,7 @@ impl ResolvedCredentials {
                         "no credential can be given for `{name}`: {reason}"
                     )));
                 }
-                None => return Err(unknown_scheme(&name, &schemes)),
+                None => return Err(unknown_scheme_error(&name, &schemes)),
             };
             let one = SchemeCredential::new(&name, scheme, credential, base, http)
                 .map_err(|problem| OpenApiError::config(format!("the credential for `{name}` {problem}")))?;
@@ -126,7 +126,7 @@ impl ResolvedCredentials {
         let named = alternatives.iter().filter(|it| !it.is_empty());
         let mut usable = Vec::new();
         for alternative in named {
-            match self.unusable_remark(alternative) {
+            match self.unusable_alternative_remark(alternative) {
                 Some(remark) => remarks.push(remark),
                 None => usable.push(alternative),
             }
@@ -137,7 +137,7 @@ impl ResolvedCredentials {
                 return (self.grant_credentials(&given, alternative, base), remarks);
             }
         }
-        let remark = missing_remark(
+        let remark = missing_credential_remark(
             &usable,
             |required| self.given.iter().any(|it| *it.scheme == *required.scheme),
             base,
@@ -153,7 +153,7 @@ impl ResolvedCredentials {
     }
 
     /// Returns why no request can carry the credentials of `alternative`.
-    fn unusable_remark(&self, alternative: &[Required]) -> Option<Remark> {
+    fn unusable_alternative_remark(&self, alternative: &[Required]) -> Option<Remark> {
         let mut carriers: Vec<&Carrier> = Vec::new();
         for Required { scheme: name, .. } in alternative {
             match self.schemes.get(name) {
@@ -234,7 +234,7 @@ impl ResolvedCredentials {
 }
 
 /// The remark about an operation none of whose alternatives are given.
-fn missing_remark(
+fn missing_credential_remark(
     usable: &[&Alternative],
     is_given: impl Fn(&Required) -> bool,
     base: &Url,
@@ -259,7 +259,7 @@ fn missing_remark(
     Some(Remark { code: "no_credential", clause })
 }
 
-fn unknown_scheme(name: &str, schemes: &Schemes) -> OpenApiError {
+fn unknown_scheme_error(name: &str, schemes: &Schemes) -> OpenApiError {
     let names: Vec<_> = schemes.keys().map(|it| format!("`{it}`")).collect();
     OpenApiError::config(match names.is_empty() {
         true => format!("a credential is given for `{name}`, but the document has no security schemes"),
@@ -306,7 +306,7 @@ impl SchemeCredential {
                 return Err("is a client of OAuth 2, which is not for this scheme".into());
             }
             Source::Client(client) => {
-                let url = token_url(&client, scheme, &origins)?;
+                let url = token_endpoint_url(&client, scheme, &origins)?;
                 takes_scopes = client.scopes.is_none();
                 let scopes = client.scopes.clone().unwrap_or_default();
                 Issuer::Token(Arc::new(Tokens::new(http.clone(), url, client)), scopes.into())
@@ -318,7 +318,11 @@ impl SchemeCredential {
 }
 
 /// The token endpoint: the one of the program, or the one of the document at an origin of the credential.
-fn token_url(client: &ClientCredentials, scheme: &Scheme, origins: &[Origin]) -> Result<Url, String> {
+fn token_endpoint_url(
+    client: &ClientCredentials,
+    scheme: &Scheme,
+    origins: &[Origin],
+) -> Result<Url, String> {
     if let Some(text) = &client.token_url {
         let url = Url::parse(text).map_err(|error| format!("has a token URL that is not a URL: {error}"))?;
         return match Origin::of(&url) {

@@ -99,7 +99,7 @@ impl Tokens {
             let pair = format!("{}:{}", form_escaped(&client.id), form_escaped(client.secret.text()));
             let text = format!("Basic {}", BASE64_STANDARD.encode(pair));
             let mut value =
-                HeaderValue::try_from(text).map_err(|_| unusable_answer("the client is not valid"))?;
+                HeaderValue::try_from(text).map_err(|_| token_endpoint_error("the client is not valid"))?;
             value.set_sensitive(true);
             headers.insert(AUTHORIZATION, value);
         }
@@ -122,22 +122,22 @@ async fn read_token(response: Response, requested: Instant) -> Result<Token, Too
     let status = response.status();
     let body = read_body(response, MAX_ANSWER_BYTES).await.map_err(|error| request_failure(&error))?;
     let HttpBody { bytes, is_cut: false } = body else {
-        return Err(unusable_answer("its answer is too long"));
+        return Err(token_endpoint_error("its answer is too long"));
     };
     let answer: Value = serde_json::from_slice(&bytes).unwrap_or_default();
     if !status.is_success() {
         // Of the answer, only a code is shown: a description may repeat the request.
-        let code = answer.get("error").and_then(Value::as_str).filter(|it| is_code(it));
+        let code = answer.get("error").and_then(Value::as_str).filter(|it| is_oauth_error_code(it));
         let code = code.map(|it| format!(" and the code `{it}`")).unwrap_or_default();
-        return Err(unusable_answer(&format!("it answered with the status {}{code}", status.as_u16())));
+        return Err(token_endpoint_error(&format!("it answered with the status {}{code}", status.as_u16())));
     }
     let token = answer.get("access_token").and_then(Value::as_str).filter(|it| !it.is_empty());
     let Some(token) = token else {
-        return Err(unusable_answer("its answer is not JSON with an `access_token`"));
+        return Err(token_endpoint_error("its answer is not JSON with an `access_token`"));
     };
     let kind = answer.get("token_type").and_then(Value::as_str).unwrap_or("bearer");
     if !kind.eq_ignore_ascii_case("bearer") {
-        return Err(unusable_answer("its tokens are not of the type `bearer`"));
+        return Err(token_endpoint_error("its tokens are not of the type `bearer`"));
     }
     let seconds = answer.get("expires_in").and_then(|it| match it {
         Value::String(text) => text.parse().ok(),
@@ -148,7 +148,7 @@ async fn read_token(response: Response, requested: Instant) -> Result<Token, Too
     Ok(Token { secret: Secret::new(token), expiry })
 }
 
-fn is_code(text: &str) -> bool {
+fn is_oauth_error_code(text: &str) -> bool {
     const CODES: [&str; 6] = [
         "invalid_request",
         "invalid_client",
@@ -160,6 +160,6 @@ fn is_code(text: &str) -> bool {
     CODES.contains(&text)
 }
 
-fn unusable_answer(problem: &str) -> ToolError {
+fn token_endpoint_error(problem: &str) -> ToolError {
     ToolError::new(ErrorKind::Failed, format!("the token endpoint gave no access token: {problem}"))
 }

@@ -92,7 +92,7 @@ impl Command for OpenApi {
             return Err(Failure::usage("the command of `openapi` is missing"));
         };
         let set = import_toolset(program, matches)?;
-        print_remarks(program, &set, command, rest);
+        print_import_remarks(program, &set, command, rest);
         if set.tools().is_empty() {
             return Err(Failure::quoting(Exit::Unusable, "the document has no operation that is a tool"));
         }
@@ -104,7 +104,7 @@ impl Command for OpenApi {
 }
 
 /// Writes what the import says about the operations that a command is about.
-fn print_remarks(program: &Program, set: &OpenApiToolSet, command: &str, matches: &ArgMatches) {
+fn print_import_remarks(program: &Program, set: &OpenApiToolSet, command: &str, matches: &ArgMatches) {
     let named = match command {
         "show" => option_text(matches, "name"),
         "call" => matches.subcommand_name(),
@@ -134,7 +134,7 @@ fn read_document(program: &Program, matches: &ArgMatches) -> Result<Document, Fa
         if let Some(folder) = option_text(matches, "folder").filter(|it| !Path::new(it).is_dir()) {
             return Err(Failure::quoting(Exit::Usage, format!("`--folder`: there is no folder `{folder}`")));
         }
-        let document = Document::from_file(source).map_err(command_failure)?;
+        let document = Document::from_file(source).map_err(usage_failure)?;
         return Ok(match option_text(matches, "folder") {
             Some(folder) => document.with_folder(folder),
             None => document,
@@ -147,7 +147,7 @@ fn read_document(program: &Program, matches: &ArgMatches) -> Result<Document, Fa
     if matches.get_flag("allow-private") {
         fetch = fetch.allow_private();
     }
-    program.block_on(Document::fetch(fetch))?.map_err(command_failure)
+    program.block_on(Document::fetch(fetch))?.map_err(usage_failure)
 }
 
 fn import_toolset(program: &Program, matches: &ArgMatches) -> Result<OpenApiToolSet, Failure> {
@@ -181,7 +181,7 @@ fn import_toolset(program: &Program, matches: &ArgMatches) -> Result<OpenApiTool
     }
     let tags: Vec<String> = option_values(matches, "tag").cloned().collect();
     if tags.is_empty() {
-        return builder.build().map_err(command_failure);
+        return builder.build().map_err(usage_failure);
     }
     let known = Arc::new(Mutex::new(BTreeSet::new()));
     let (wanted, seen) = (tags.clone(), Arc::clone(&known));
@@ -190,7 +190,7 @@ fn import_toolset(program: &Program, matches: &ArgMatches) -> Result<OpenApiTool
         seen.lock().unwrap_or_else(PoisonError::into_inner).extend(tags);
         wanted.iter().any(|tag| operation.has_tag(tag))
     });
-    let set = builder.build().map_err(command_failure)?;
+    let set = builder.build().map_err(usage_failure)?;
     let known = known.lock().unwrap_or_else(PoisonError::into_inner);
     match tags.iter().find(|tag| !known.contains(*tag)) {
         Some(tag) => {
@@ -228,7 +228,7 @@ const OPTIONS: [(&str, &str); 3] = [
     ("`base_url`", "`--base-url`"),
 ];
 
-fn command_failure(error: OpenApiError) -> Failure {
+fn usage_failure(error: OpenApiError) -> Failure {
     let message = error.to_string();
     let named = |message: String, (setting, option): &(&str, &str)| message.replace(setting, option);
     Failure::quoting(Exit::Usage, OPTIONS.iter().fold(message, named))

@@ -15,7 +15,7 @@ use tool_runtime::{ToolContext, ToolError};
 use crate::{
     OpenApiError,
     auth::{Authorization, Issued},
-    connection::{direct_client, guarded_client, request_failure},
+    connection::{guarded_client, request_failure, unguarded_client},
     settings::Settings,
 };
 
@@ -57,7 +57,7 @@ impl OperationClient {
         let lookup = settings.access.lookup.as_ref();
         let guarded = is_foreign && !settings.access.allow_private_servers;
         Ok(Self {
-            direct: direct_client(lookup)?,
+            direct: unguarded_client(lookup)?,
             guarded: if guarded { Some(guarded_client(lookup)?) } else { None },
             timeout: settings.timeout,
             redirects: RedirectPolicy::Origins(settings.access.redirects.clone()),
@@ -65,7 +65,7 @@ impl OperationClient {
     }
 
     /// Returns the client for servers that the program named.
-    pub(crate) fn direct_client(&self) -> &HttpClient {
+    pub(crate) fn unguarded_client(&self) -> &HttpClient {
         &self.direct
     }
 
@@ -74,7 +74,7 @@ impl OperationClient {
     /// # Errors
     ///
     /// If a credential cannot be computed, or there is no answer.
-    pub(crate) async fn send(
+    pub(crate) async fn send_authorized_request(
         &self,
         request: Request,
         access: &Access,
@@ -83,22 +83,22 @@ impl OperationClient {
         let authorization = &access.authorization;
         let issued = authorization.issue_credentials(cx).await?;
         let repeatable = if authorization.is_renewable() { request.try_clone() } else { None };
-        let mut answer = self.send_once(request, access, issued).await?;
+        let mut answer = self.send_with_credentials(request, access, issued).await?;
         if let Some(request) = repeatable
             && answer.response.status() == StatusCode::UNAUTHORIZED
             && answer.note.is_none()
         {
             let issued = Box::pin(authorization.renew_tokens(answer.issued)).await?;
-            answer = Box::pin(self.send_once(request, access, issued)).await?;
+            answer = Box::pin(self.send_with_credentials(request, access, issued)).await?;
         }
         let status = answer.response.status();
         if matches!(status, StatusCode::UNAUTHORIZED | StatusCode::FORBIDDEN) && answer.note.is_none() {
-            answer.note = authorization.missing_note().map(str::to_owned);
+            answer.note = authorization.missing_credential_note().map(str::to_owned);
         }
         Ok(answer)
     }
 
-    fn send_once(
+    fn send_with_credentials(
         &self,
         mut request: Request,
         access: &Access,
@@ -106,9 +106,9 @@ impl OperationClient {
     ) -> impl Future<Output = Result<Answer, ToolError>> {
         let deadline = deadline_after(self.timeout);
         let (repeatable, url) = (RepeatableRequest::of(&request), request.url().clone());
-        issued.add_to(&mut request);
+        issued.add_credentials_to(&mut request);
         // The future is smaller without the request.
-        let response = self.send_hop(request, access.is_guarded, deadline);
+        let response = self.send_without_redirects(request, access.is_guarded, deadline);
         async move {
             let response = response.await.map_err(|error| request_failure(&error))?;
             let is_redirection = response.status().is_redirection();
@@ -138,7 +138,7 @@ impl OperationClient {
             let target = match redirects.next(response.status(), response.headers(), repeatable.is_some()) {
                 RedirectStep::Follow(target) => target,
                 RedirectStep::Refused { target, reason } => {
-                    break Some(redirect_note(target.as_deref(), reason, &issued));
+                    break Some(refused_redirect_note(target.as_deref(), reason, &issued));
                 }
                 RedirectStep::Done if redirects.has_left() => {
                     break Some("the request was redirected, and sent without credentials".to_owned());
@@ -146,27 +146,31 @@ impl OperationClient {
                 RedirectStep::Done => break None,
             };
             let is_home = redirects.is_home(&target);
-            if !is_home && issued.is_in(target.as_str()) {
-                break Some(redirect_note(Some(&target), "the target has a credential in its URL", &issued));
+            if !is_home && issued.has_any_secret_in(target.as_str()) {
+                break Some(refused_redirect_note(
+                    Some(&target),
+                    "the target has a credential in its URL",
+                    &issued,
+                ));
             }
             let Some(repeatable) = &repeatable else { break None };
-            url = issued.without_credentials(&target);
+            url = issued.url_without_credentials(&target);
             let request = match redirects.has_left() {
                 true => repeatable.request_elsewhere(*target),
                 false => {
                     let mut request = repeatable.request(*target);
-                    issued.add_to(&mut request);
+                    issued.add_credentials_to(&mut request);
                     request
                 }
             };
             // Other origins are those that the program named.
-            let next = self.send_hop(request, is_guarded && is_home, deadline);
+            let next = self.send_without_redirects(request, is_guarded && is_home, deadline);
             response = next.await.map_err(|error| request_failure(&error))?;
         };
         Ok(Answer { response, url, redirected: Some(first), note, issued })
     }
 
-    fn send_hop(
+    fn send_without_redirects(
         &self,
         request: Request,
         is_guarded: bool,
@@ -177,17 +181,17 @@ impl OperationClient {
     }
 }
 
-fn redirect_note(target: Option<&Url>, reason: &str, issued: &Issued) -> String {
+fn refused_redirect_note(target: Option<&Url>, reason: &str, issued: &Issued) -> String {
     match target {
         Some(target) if target.as_str().len() > MAX_TARGET_BYTES => {
             let origin = Origin::of(target).map(|it| it.to_string()).unwrap_or_default();
             format!("the response redirects to a long URL at `{origin}`, which was not followed: {reason}")
         }
         Some(target) => {
-            let target = issued.without_credentials(target);
+            let target = issued.url_without_credentials(target);
             format!(
                 "the response redirects to {}, which was not followed: {reason}",
-                issued.hide(target.as_str())
+                issued.redacted_text(target.as_str())
             )
         }
         None => format!("the response is a redirect that was not followed: {reason}"),
@@ -219,7 +223,7 @@ mod tests {
             stream.write_all(b"HTTP/1.1 204 No Content\r\n\r\n").await.unwrap();
         });
         let client = OperationClient {
-            direct: direct_client(None).unwrap(),
+            direct: unguarded_client(None).unwrap(),
             guarded: Some(guarded_client(None).unwrap()),
             timeout: Duration::from_secs(5),
             redirects: RedirectPolicy::Origins(vec![Origin::parse(&named).unwrap()]),

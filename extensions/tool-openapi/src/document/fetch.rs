@@ -15,7 +15,7 @@ use tool_http::{
 use super::{Document, DocumentOrigin as Source, Fetched, parse::MAX_DOCUMENT_BYTES};
 use crate::{
     OpenApiError, OpenApiErrorKind, Secret,
-    connection::{Lookup, direct_client, guarded_client},
+    connection::{Lookup, guarded_client, unguarded_client},
 };
 
 /// A request for a document.
@@ -88,7 +88,7 @@ impl Fetch {
     }
 
     /// Returns the URL, and the headers for its origin.
-    fn checked_request(&self) -> Result<(Url, HeaderMap), OpenApiError> {
+    fn validated_url_and_headers(&self) -> Result<(Url, HeaderMap), OpenApiError> {
         let invalid =
             || OpenApiError::config("the URL of the document is not an `http` or `https` URL without a user");
         let mut url = Url::parse(&self.url).map_err(|error| invalid().with_source(error))?;
@@ -112,14 +112,14 @@ impl Fetch {
         Ok((url, headers))
     }
 
-    async fn final_response(&self, deadline: Instant) -> Result<(Response, Fetched), OpenApiError> {
-        let (start, headers) = self.checked_request()?;
+    async fn response_after_redirects(&self, deadline: Instant) -> Result<(Response, Fetched), OpenApiError> {
+        let (start, headers) = self.validated_url_and_headers()?;
         let mut redirects = Redirects::new(&start, &RedirectPolicy::Anywhere);
         let mut url = Box::new(start.clone());
         loop {
             let request = document_request(&url, &redirects, &headers);
             let client = match self.allow_private && redirects.is_home(&url) {
-                true => direct_client(self.lookup.as_ref())?,
+                true => unguarded_client(self.lookup.as_ref())?,
                 false => guarded_client(self.lookup.as_ref())?,
             };
             // The time of the whole fetch ends first, and has the message.
@@ -200,7 +200,7 @@ impl Document {
 }
 
 async fn fetch_text(fetch: &Fetch, deadline: Instant) -> Result<(String, Fetched), OpenApiError> {
-    let (response, fetched) = fetch.final_response(deadline).await?;
+    let (response, fetched) = fetch.response_after_redirects(deadline).await?;
     let limit = usize::try_from(MAX_DOCUMENT_BYTES).unwrap_or(usize::MAX);
     let body = read_body(response, limit).await.map_err(|error| fetch_failure(&fetched.url, error))?;
     let HttpBody { bytes, is_cut: false } = body else {
@@ -224,15 +224,18 @@ fn fetch_failure(url: &Url, error: HttpError) -> OpenApiError {
             OpenApiError::new(OpenApiErrorKind::Refused, message)
         }
         _ => {
-            let message =
-                format!("{} did not answer with a document: {}", url_without_query(url), root_cause(&error));
+            let message = format!(
+                "{} did not answer with a document: {}",
+                url_without_query(url),
+                root_cause_text(&error)
+            );
             OpenApiError::new(OpenApiErrorKind::Unreadable, message).with_source(error)
         }
     }
 }
 
 /// The text of the error at the beginning of a chain, such as a refused connection.
-fn root_cause(error: &dyn std::error::Error) -> String {
+fn root_cause_text(error: &dyn std::error::Error) -> String {
     std::iter::successors(Some(error), |error| error.source())
         .last()
         .map(ToString::to_string)

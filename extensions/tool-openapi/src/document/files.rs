@@ -21,7 +21,7 @@ pub(super) struct ReferencedFiles {
 }
 
 /// Reads the files that references of `document` lead to. `leaves_first`: the first file is `null`.
-pub(super) fn read_files(document: Document, leaves_first: bool) -> ReferencedFiles {
+pub(super) fn read_referenced_files(document: Document, leaves_first: bool) -> ReferencedFiles {
     let Document { root, origin, folder } = document;
     let folder = folder.map(|it| it.canonicalize().unwrap_or(it));
     let main = match &origin {
@@ -43,7 +43,7 @@ pub(super) fn read_files(document: Document, leaves_first: bool) -> ReferencedFi
     while let Some(from) = waiting.pop_front() {
         let mut named = HashSet::new();
         if let Some(file) = files.get(from) {
-            collect_file_names(file, &mut named);
+            collect_referenced_file_names(file, &mut named);
         }
         let mut named: Vec<_> = named.into_iter().map(str::to_owned).collect();
         // The order of the files does not depend on the order of a set.
@@ -145,7 +145,7 @@ fn normalized_path(path: &Path) -> PathBuf {
 }
 
 /// Collects the file names of references in `value`.
-fn collect_file_names<'v>(value: &'v Value, found: &mut HashSet<&'v str>) {
+fn collect_referenced_file_names<'v>(value: &'v Value, found: &mut HashSet<&'v str>) {
     match value {
         Value::Object(members) => {
             if let Some(Value::String(reference)) = members.get("$ref") {
@@ -154,18 +154,18 @@ fn collect_file_names<'v>(value: &'v Value, found: &mut HashSet<&'v str>) {
                     found.insert(name);
                 }
             }
-            members.values().for_each(|it| collect_file_names(it, found));
+            members.values().for_each(|it| collect_referenced_file_names(it, found));
         }
-        Value::Array(items) => items.iter().for_each(|it| collect_file_names(it, found)),
+        Value::Array(items) => items.iter().for_each(|it| collect_referenced_file_names(it, found)),
         _ => {}
     }
 }
 
 /// Calls `each` with the place, the keyword and the value of each `$anchor`, `$dynamicAnchor` and `$id`.
-pub(super) fn visit_names(place: &Place, value: &Value, each: &mut impl FnMut(&Place, &str, &str)) {
+pub(super) fn visit_anchors_and_ids(place: &Place, value: &Value, each: &mut impl FnMut(&Place, &str, &str)) {
     // The place is built only where there is a name, since most documents have none.
     let mut path = Vec::new();
-    visit_members(value, &mut path, &mut |path, key, name| {
+    visit_anchors_and_ids_below(value, &mut path, &mut |path, key, name| {
         let at = path.iter().fold(place.clone(), |place, step| match step {
             Step::Key(key) => place.at(key),
             Step::Item(at) => place.at(&at.to_string()),
@@ -179,7 +179,7 @@ enum Step<'v> {
     Item(usize),
 }
 
-fn visit_members<'v>(
+fn visit_anchors_and_ids_below<'v>(
     value: &'v Value,
     path: &mut Vec<Step<'v>>,
     each: &mut impl FnMut(&[Step<'v>], &str, &str),
@@ -191,14 +191,14 @@ fn visit_members<'v>(
                     each(path, key, name);
                 }
                 path.push(Step::Key(key));
-                visit_members(value, path, each);
+                visit_anchors_and_ids_below(value, path, each);
                 path.pop();
             }
         }
         Value::Array(items) => {
             for (at, value) in items.iter().enumerate() {
                 path.push(Step::Item(at));
-                visit_members(value, path, each);
+                visit_anchors_and_ids_below(value, path, each);
                 path.pop();
             }
         }

@@ -194,13 +194,13 @@ fn check_version(root: &Value) -> Result<(), OpenApiError> {
         }
         (None, None) => unsupported(format!(
             "expected an OpenAPI document, received {}, which has neither an `openapi` nor a `swagger` member",
-            other_document_name(root)
+            detected_document_kind(root)
         )),
     }
 }
 
 /// Names what is often taken for an OpenAPI document.
-fn other_document_name(root: &Value) -> &'static str {
+fn detected_document_kind(root: &Value) -> &'static str {
     let schema = root.pointer("/info/schema").and_then(Value::as_str).unwrap_or_default();
     match () {
         () if root.get("asyncapi").is_some() => "an AsyncAPI document",

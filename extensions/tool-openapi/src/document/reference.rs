@@ -78,18 +78,18 @@ impl Documents {
             DocumentOrigin::Program | DocumentOrigin::File(_) => None,
         };
         let is_old = version == Version::V2;
-        let files::ReferencedFiles { files, names, links } = files::read_files(document, is_old);
+        let files::ReferencedFiles { files, names, links } = files::read_referenced_files(document, is_old);
         let (anchors, ids, moved) = Default::default();
         let mut documents = Self { files, names, version, links, anchors, ids, moved };
-        documents.find_names();
+        documents.collect_anchors_and_ids();
         if is_old {
-            documents.convert_main(scheme.as_deref());
+            documents.convert_main_document(scheme.as_deref());
         }
         documents
     }
 
     /// Replaces the first file by the second one, converted.
-    fn convert_main(&mut self, scheme: Option<&str>) {
+    fn convert_main_document(&mut self, scheme: Option<&str>) {
         let swagger::Conversion { root, moved, broken } = swagger::convert_swagger(self, 1, scheme);
         if let Some(first) = self.files.first_mut() {
             *first = root;
@@ -100,10 +100,10 @@ impl Documents {
     }
 
     /// Collects anchors and ids of schemas.
-    fn find_names(&mut self) {
+    fn collect_anchors_and_ids(&mut self) {
         let (mut anchors, mut ids) = (HashMap::new(), HashMap::new());
         for (at, file) in self.files.iter().enumerate() {
-            files::visit_names(&Place::new(at, ""), file, &mut |place, key, name| match key {
+            files::visit_anchors_and_ids(&Place::new(at, ""), file, &mut |place, key, name| match key {
                 "$id" => drop(ids.entry(name.to_owned()).or_insert_with(|| place.clone())),
                 _ => {
                     // An anchor that several schemas have leads to none of them.
@@ -210,8 +210,8 @@ impl Documents {
     }
 
     /// Returns the pointer of `place` in the document as it was written, after the name of the file if it is another one.
-    pub(crate) fn shown_pointer(&self, place: &Place) -> String {
-        let mut place = self.original_place(place);
+    pub(crate) fn pointer_in_source(&self, place: &Place) -> String {
+        let mut place = self.place_before_conversion(place);
         // A converted value may have members that the original lacks.
         while self.get(&place).is_none() {
             let Some(end) = place.pointer.rfind('/') else { break };
@@ -224,7 +224,7 @@ impl Documents {
     }
 
     /// The place before the conversion of the document.
-    fn original_place(&self, place: &Place) -> Place {
+    fn place_before_conversion(&self, place: &Place) -> Place {
         if self.version != Version::V2 || place.file != 0 {
             return place.clone();
         }

@@ -40,7 +40,7 @@ pub(super) fn convert_swagger(documents: &Documents, main: usize, scheme: Option
     }
     new.insert("servers".to_owned(), converter.convert_servers(root.get("schemes")));
     new.insert("paths".to_owned(), paths);
-    let schemes = converter.security_schemes();
+    let schemes = converter.convert_security_schemes();
     new.insert("components".to_owned(), json!({ "securitySchemes": schemes }));
     Conversion { root: Value::Object(new), moved: converter.moved, broken: converter.broken }
 }
@@ -84,7 +84,7 @@ impl<'d> SwaggerParameter<'d> {
     }
 
     /// The style of a list in a query or a form, and whether its items are repeated.
-    fn list_style(&self) -> (&'static str, bool) {
+    fn list_style_and_explode(&self) -> (&'static str, bool) {
         match (self.text_member("in"), self.text_member("collectionFormat")) {
             ("path" | "header", "" | "csv" | "multi") => ("simple", false),
             (_, "" | "csv") => ("form", false),
@@ -96,7 +96,7 @@ impl<'d> SwaggerParameter<'d> {
     }
 
     /// The schema: the members of the parameter that are keywords.
-    fn keyword_schema(&self) -> Value {
+    fn parameter_schema(&self) -> Value {
         const OTHERS: [&str; 6] =
             ["name", "in", "required", "description", "collectionFormat", "allowEmptyValue"];
         if self.value.get("schema").is_some() {
@@ -145,7 +145,7 @@ impl<'d> Converter<'d> {
         schemes.into_iter().map(|scheme| json!({ "url": format!("{scheme}://{host}{base}") })).collect()
     }
 
-    fn security_schemes(&mut self) -> Value {
+    fn convert_security_schemes(&mut self) -> Value {
         let all = self.root.get("securityDefinitions").and_then(Value::as_object);
         let place = Place::new(self.main, "/securityDefinitions");
         self.moved.insert("/components/securitySchemes".to_owned(), place);
@@ -180,7 +180,7 @@ impl<'d> Converter<'d> {
             let (item_place, item) = match self.documents.follow_references(place.at(path), item) {
                 Ok(resolved) => resolved,
                 Err(reason) => {
-                    new.insert(path.clone(), self.broken_reference(item, reason));
+                    new.insert(path.clone(), self.record_broken_reference(item, reason));
                     continue;
                 }
             };
@@ -199,7 +199,7 @@ impl<'d> Converter<'d> {
     }
 
     /// A reference that leads nowhere, also in the converted document.
-    fn broken_reference(&mut self, value: &Value, reason: Unresolved) -> Value {
+    fn record_broken_reference(&mut self, value: &Value, reason: Unresolved) -> Value {
         let reference = value.get("$ref").and_then(Value::as_str).unwrap_or_default();
         if let Some(name) = reference.split('#').next().filter(|it| !it.is_empty()) {
             self.broken.insert(name.to_owned(), reason);
@@ -270,7 +270,7 @@ impl<'d> Converter<'d> {
             let (place, value) = match self.documents.follow_references(place.at(&at.to_string()), value) {
                 Ok(resolved) => resolved,
                 Err(reason) => {
-                    broken.push(self.broken_reference(value, reason));
+                    broken.push(self.record_broken_reference(value, reason));
                     continue;
                 }
             };
@@ -293,9 +293,9 @@ impl<'d> Converter<'d> {
         for key in ["name", "in", "required", "description", "allowEmptyValue"] {
             new.extend(parameter.value.get(key).map(|it| (key.to_owned(), it.clone())));
         }
-        new.insert("schema".to_owned(), parameter.keyword_schema());
+        new.insert("schema".to_owned(), parameter.parameter_schema());
         if parameter.is_list() {
-            let (style, explode) = parameter.list_style();
+            let (style, explode) = parameter.list_style_and_explode();
             new.insert("style".to_owned(), Value::from(style));
             new.insert("explode".to_owned(), Value::from(explode));
         }
@@ -310,7 +310,7 @@ impl<'d> Converter<'d> {
         };
         self.moved.insert(at, body.place.clone());
         let media_types = if consumes.is_empty() { &["application/json"] } else { consumes };
-        let schema = body.keyword_schema();
+        let schema = body.parameter_schema();
         let content: Map<_, _> =
             media_types.iter().map(|it| ((*it).to_owned(), json!({ "schema": schema }))).collect();
         json!({ "description": body.text_member("description"), "required": body.is_required(), "content": content })
@@ -327,13 +327,13 @@ impl<'d> Converter<'d> {
         };
         let (mut properties, mut encoding, mut required) = (Map::new(), Map::new(), Vec::new());
         for field in fields {
-            let mut schema = field.keyword_schema();
+            let mut schema = field.parameter_schema();
             if let (Value::Object(schema), Some(text)) = (&mut schema, field.value.get("description")) {
                 schema.insert("description".to_owned(), text.clone());
             }
             let name = field.text_member("name").to_owned();
             if field.is_list() {
-                let (style, explode) = field.list_style();
+                let (style, explode) = field.list_style_and_explode();
                 encoding.insert(name.clone(), json!({ "style": style, "explode": explode }));
             }
             if field.is_required() {
@@ -368,7 +368,7 @@ impl<'d> Converter<'d> {
             let (place, response) = match self.documents.follow_references(place.at(status), response) {
                 Ok(resolved) => resolved,
                 Err(reason) => {
-                    new.insert(status.clone(), self.broken_reference(response, reason));
+                    new.insert(status.clone(), self.record_broken_reference(response, reason));
                     continue;
                 }
             };

@@ -43,7 +43,7 @@ impl BodyKind {
     /// The kind of a media type. `*/*` is JSON, unless its schema is of a file.
     fn of(media_type: &str, content: &Value) -> Option<Self> {
         let essence = media_essence(media_type);
-        let is_file = content.get("schema").is_some_and(upload::is_binary);
+        let is_file = content.get("schema").is_some_and(upload::is_binary_schema);
         Some(match &*essence {
             it if is_json(it) => Self::Json,
             "*/*" | "application/*" if !is_file => Self::Json,
@@ -131,21 +131,23 @@ impl<'d> DeclaredBody<'d> {
         let form = match self.kind {
             BodyKind::Json => BodyForm::Json,
             BodyKind::Form => {
-                let mut fields = encoding::read_encoding(reading, &self.place, self.content, tool, report);
-                upload::add_names(&schema, components, &mut fields);
+                let mut fields =
+                    encoding::read_field_encodings(reading, &self.place, self.content, tool, report);
+                upload::add_property_fields(&schema, components, &mut fields);
                 let fields = Fields(fields);
-                reading.charge_fields(&fields, &self.place)?;
+                reading.charge_form_fields(&fields, &self.place)?;
                 BodyForm::Form(fields)
             }
             BodyKind::Multipart => {
-                let mut fields = encoding::read_encoding(reading, &self.place, self.content, tool, report);
-                upload::adapt_files(&mut schema, components, &mut fields, is_reference);
+                let mut fields =
+                    encoding::read_field_encodings(reading, &self.place, self.content, tool, report);
+                upload::replace_file_schemas(&mut schema, components, &mut fields, is_reference);
                 let fields = Fields(fields);
-                reading.charge_fields(&fields, &self.place)?;
+                reading.charge_form_fields(&fields, &self.place)?;
                 BodyForm::Multipart(fields)
             }
             BodyKind::Text => {
-                self.replace_structure(&mut schema, components, tool, report);
+                self.replace_by_text_schema(&mut schema, components, tool, report);
                 BodyForm::Text
             }
             BodyKind::Binary => {
@@ -160,7 +162,7 @@ impl<'d> DeclaredBody<'d> {
     }
 
     /// Makes the schema one of text. A structure, as of XML, is not carried.
-    fn replace_structure(
+    fn replace_by_text_schema(
         &self,
         schema: &mut Value,
         components: &Components<'d>,

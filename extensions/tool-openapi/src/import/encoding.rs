@@ -10,7 +10,7 @@ use crate::{
 };
 
 /// Reads the encoding objects of a form. A mistake in one is a warning, and its property is written by the default.
-pub(super) fn read_encoding(
+pub(super) fn read_field_encodings(
     reading: &Reading<'_>,
     place: &Place,
     content: &Value,
@@ -37,29 +37,31 @@ pub(super) fn read_encoding(
         fields.push(Field {
             name: name.as_str().into(),
             style,
-            media_type: text_member(encoding, "contentType").and_then(first_media_type).map(Into::into),
-            is_file: text_member(encoding, "contentType").is_some_and(is_of_file),
-            headers: fixed_headers(reading, &place, encoding, tool, report),
+            media_type: text_member(encoding, "contentType")
+                .and_then(first_concrete_media_type)
+                .map(Into::into),
+            is_file: text_member(encoding, "contentType").is_some_and(are_file_media_types),
+            headers: fixed_part_headers(reading, &place, encoding, tool, report),
         });
     }
     fields
 }
 
 /// The first media type of a list such as `image/png, image/*` that is no range.
-fn first_media_type(list: &str) -> Option<&str> {
+fn first_concrete_media_type(list: &str) -> Option<&str> {
     let is_valid = |it: &&str| !it.contains('*') && it.contains('/') && HeaderValue::try_from(*it).is_ok();
     list.split(',').map(str::trim).find(is_valid)
 }
 
 /// Returns `true` if all media types of a list are of neither text nor JSON.
-fn is_of_file(list: &str) -> bool {
+fn are_file_media_types(list: &str) -> bool {
     list.split(',')
         .map(str::trim)
         .all(|it| it.contains('/') && it != "*/*" && !crate::media_type::is_text(it))
 }
 
 /// The headers of a part that have one value: models give none.
-fn fixed_headers(
+fn fixed_part_headers(
     reading: &Reading<'_>,
     place: &Place,
     encoding: &Value,

@@ -50,7 +50,7 @@ impl FoundOperation<'_> {
 }
 
 /// Returns the operations of a document.
-pub(super) fn all_operations<'d>(documents: &'d Documents, report: &mut Report) -> Vec<FoundOperation<'d>> {
+pub(super) fn find_operations<'d>(documents: &'d Documents, report: &mut Report) -> Vec<FoundOperation<'d>> {
     let place = Place::new(0, "/paths");
     let mut found = Vec::new();
     let paths = documents.root_value().get("paths");
@@ -60,10 +60,10 @@ pub(super) fn all_operations<'d>(documents: &'d Documents, report: &mut Report) 
     }
     let paths = paths.and_then(Value::as_object);
     for (path, item) in paths.into_iter().flatten().filter(|(path, _)| !path.starts_with("x-")) {
-        let (item_place, item) = match resolved_item(documents, &place, path, item) {
+        let (item_place, item) = match resolved_path_item(documents, &place, path, item) {
             Ok(resolved) => resolved,
             Err(reason) => {
-                report.skip_value(shortened_path(path), &place.at(shortened_path(path)), reason);
+                report.add_skipped_value(shortened_path(path), &place.at(shortened_path(path)), reason);
                 continue;
             }
         };
@@ -85,14 +85,14 @@ pub(super) fn all_operations<'d>(documents: &'d Documents, report: &mut Report) 
         let more = others.map(Map::len).unwrap_or_default().saturating_sub(MAX_OTHER_METHODS);
         if more > 0 {
             let reason = format!("{more} more methods of the path; at most {MAX_OTHER_METHODS} are carried");
-            report.skip_value(path, &place, reason);
+            report.add_skipped_value(path, &place, reason);
         }
     }
     found
 }
 
 /// The path item of `path`; an error is the reason why it has no operations.
-fn resolved_item<'d>(
+fn resolved_path_item<'d>(
     documents: &'d Documents,
     paths: &Place,
     path: &str,

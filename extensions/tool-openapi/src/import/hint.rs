@@ -11,7 +11,7 @@ use crate::request::{ParameterLocation, RequestParameter};
 const METHOD_HEADERS: [&str; 3] = ["x-http-method-override", "x-http-method", "x-method-override"];
 
 /// Takes back the hints of the method if an argument may replace it.
-pub(super) fn withdraw_method_hints(
+pub(super) fn withdraw_overridable_method_hints(
     metadata: &mut Metadata,
     parameters: &[RequestParameter],
     found: &FoundOperation<'_>,
@@ -34,7 +34,12 @@ pub(super) fn withdraw_method_hints(
 
 /// Adds the request to what pins compare: a document that changes may lead the same tool to another place. A base URL of the program
 /// is no part of it.
-pub(super) fn add_request_hints(metadata: &mut Metadata, method: &Method, path: &str, server: Option<&str>) {
+pub(super) fn record_request_in_metadata(
+    metadata: &mut Metadata,
+    method: &Method,
+    path: &str,
+    server: Option<&str>,
+) {
     metadata.custom.insert("request".to_owned(), Value::from(format!("{method} {path}")));
     if let Some(server) = server {
         metadata.custom.insert("server".to_owned(), Value::from(server));
@@ -42,13 +47,14 @@ pub(super) fn add_request_hints(metadata: &mut Metadata, method: &Method, path: 
 }
 
 /// Warns of characters that a model reads, and a person does not see.
-pub(super) fn warn_of_hidden(
+pub(super) fn warn_of_hidden_characters(
     definition: &ToolDefinition,
     is_in_schema: bool,
     found: &FoundOperation<'_>,
     report: &mut Report,
 ) {
-    let hides = has_hidden(definition.title()) || has_hidden(definition.description()) || is_in_schema;
+    let hides =
+        hides_characters(definition.title()) || hides_characters(definition.description()) || is_in_schema;
     if hides {
         let message =
             "the title, the description or the parameters have characters that a person does not see";
@@ -59,16 +65,16 @@ pub(super) fn warn_of_hidden(
 /// Returns `true` if a schema has characters that a person does not see.
 pub(super) fn has_hidden_characters(value: &Value) -> bool {
     match value {
-        Value::String(text) => has_hidden(text),
+        Value::String(text) => hides_characters(text),
         Value::Array(items) => items.iter().any(has_hidden_characters),
         Value::Object(members) => {
-            members.iter().any(|(key, it)| has_hidden(key) || has_hidden_characters(it))
+            members.iter().any(|(key, it)| hides_characters(key) || has_hidden_characters(it))
         }
         _ => false,
     }
 }
 
-fn has_hidden(text: &str) -> bool {
+fn hides_characters(text: &str) -> bool {
     let is_plain = |it: u8| it.is_ascii_graphic() || matches!(it, b' ' | b'\n' | b'\r' | b'\t');
     if text.bytes().all(is_plain) {
         return false;

@@ -52,12 +52,12 @@ impl Inputs {
     }
 
     /// Begins the definition of an operation.
-    pub(super) fn begin_operation(&mut self) {
+    pub(super) fn reset_pending_bytes(&mut self) {
         self.pending_bytes = 0;
     }
 
     /// Adds the definition of an operation that is imported to the sum.
-    pub(super) fn commit_operation(&mut self) {
+    pub(super) fn commit_pending_bytes(&mut self) {
         self.bytes = self.bytes.saturating_add(std::mem::take(&mut self.pending_bytes));
     }
 
@@ -66,7 +66,7 @@ impl Inputs {
     /// # Errors
     ///
     /// The reason why no validator can use it, or that it exceeds the maximum size.
-    pub(super) fn assemble_input(
+    pub(super) fn input_schema_with_components(
         &mut self,
         root: Value,
         components: &Components<'_>,
@@ -77,8 +77,8 @@ impl Inputs {
             None => {
                 let reached = components.reached_components(&root)?;
                 // Before a schema is made that would be dropped.
-                self.check_limit(text.len() + reached.bytes)?;
-                let made = self.make_input(root, text.len(), reached, components);
+                self.check_definitions_limit(text.len() + reached.bytes)?;
+                let made = self.build_input_schema(root, text.len(), reached, components);
                 self.known.insert(text, made.clone());
                 made
             }
@@ -94,12 +94,12 @@ impl Inputs {
     ///
     /// The reason why there is no room for it.
     pub(super) fn charge_bytes(&mut self, bytes: usize) -> Result<(), String> {
-        self.check_limit(bytes)?;
+        self.check_definitions_limit(bytes)?;
         self.pending_bytes += bytes;
         Ok(())
     }
 
-    fn check_limit(&self, bytes: usize) -> Result<(), String> {
+    fn check_definitions_limit(&self, bytes: usize) -> Result<(), String> {
         match self.bytes.saturating_add(self.pending_bytes).saturating_add(bytes) > self.limit {
             true => Err(format!(
                 "the definitions of the document exceed {} bytes in all; select fewer operations, or set `definitions_limit`",
@@ -109,7 +109,7 @@ impl Inputs {
         }
     }
 
-    fn add_values(&mut self, values: usize) -> Result<(), String> {
+    fn charge_value_count(&mut self, values: usize) -> Result<(), String> {
         let sum = self.values.saturating_add(values);
         if sum > MAX_VALUES {
             return Err(format!(
@@ -120,7 +120,7 @@ impl Inputs {
         Ok(())
     }
 
-    fn make_input(
+    fn build_input_schema(
         &mut self,
         root: Value,
         root_bytes: usize,
@@ -129,11 +129,11 @@ impl Inputs {
     ) -> Result<Input, String> {
         let (bytes, hides) = (root_bytes + reached.bytes, reached.hides || has_hidden_characters(&root));
         let schema = if reached.bytes > SHARED_BYTES {
-            self.add_values(value_count(&root))?;
+            self.charge_value_count(value_count(&root))?;
             InputSchema::with_shared(root, reached.definitions)
         } else {
             let root = assemble_schema(root, |name| components.get(name))?;
-            self.add_values(value_count(&root))?;
+            self.charge_value_count(value_count(&root))?;
             InputSchema::new(root)
         };
         let schema = schema.map_err(|error| error.to_string())?;

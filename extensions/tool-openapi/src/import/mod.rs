@@ -77,24 +77,24 @@ pub(crate) fn import_document(
     let schemes = security::security_schemes(&documents, fetched.as_ref().map(|it| &it.url).or(base));
     let credentials = ResolvedCredentials::new(schemes, settings.access.credentials.clone(), base, http)?;
     let reading = Reading::new(&documents, settings, fetched, credentials, Arc::clone(&shapes));
-    let all = found::all_operations(&documents, &mut report);
-    check_ids(&all, settings, &mut report);
+    let all = found::find_operations(&documents, &mut report);
+    warn_of_unknown_ids(&all, settings, &mut report);
     if settings.base_url.is_none() {
-        reading.warn_of_servers(&mut report);
+        reading.warn_of_document_servers(&mut report);
     }
     let mut without_base = None;
     let named =
-        if settings.readable_names { name::readable_tool_names(&all) } else { name::tool_names(&all) };
+        if settings.readable_names { name::readable_tool_names(&all) } else { name::stable_tool_names(&all) };
     for (found, name) in named {
         if !settings.choice.selects_operation(&found.operation_info()) {
             continue;
         }
         if settings.skip_unnamed && found.id().is_none() {
-            report.skip_operation(found, &found.place, "it has no `operationId`".to_owned());
+            report.add_skipped_operation(found, &found.place, "it has no `operationId`".to_owned());
             continue;
         }
         let Some(name) = name else {
-            report.skip_operation(
+            report.add_skipped_operation(
                 found,
                 &found.place,
                 "another operation has its method and path".to_owned(),
@@ -108,9 +108,9 @@ pub(crate) fn import_document(
             report.warn("duplicate_id", name.as_str(), &found.place, message);
         }
         let operation = reading.read_operation(found, name, &mut report);
-        match operation.and_then(|it| check_operation(it, found, settings, &mut names)) {
+        match operation.and_then(|it| customize_operation(it, found, settings, &mut names)) {
             Ok(operation) => {
-                reading.commit_operation();
+                reading.commit_pending_bytes();
                 read.push(operation);
             }
             Err(problem) => {
@@ -119,7 +119,7 @@ pub(crate) fn import_document(
                     reason.push_str("; set one with `base_url`");
                     without_base.get_or_insert_with(|| reason.clone());
                 }
-                report.skip_operation(found, &problem.place, reason);
+                report.add_skipped_operation(found, &problem.place, reason);
             }
         }
     }
@@ -128,17 +128,17 @@ pub(crate) fn import_document(
         return Err(OpenApiError::config(format!("there is no base URL: {reason}")));
     }
     let responses = reading.finish_import(&mut report)?;
-    shapes.set_components(responses.into_texts());
-    for id in settings.calls.unknown_views(read.iter().map(|it| &it.definition)) {
+    shapes.set_components(responses.into_component_texts());
+    for id in settings.calls.views_of_unknown_operations(read.iter().map(|it| &it.definition)) {
         let message = format!("there is no tool of the operation `{id}`, which has a view");
         report.warn_document("unknown_view", message);
     }
-    let (skipped, diagnostics) = report.into_lists(&documents);
+    let (skipped, diagnostics) = report.into_skipped_and_diagnostics(&documents);
     Ok(Imported { operations: read, skipped, diagnostics })
 }
 
 /// Applies the descriptions of the program, and makes sure that a registry accepts the name.
-fn check_operation(
+fn customize_operation(
     read: ImportedOperation,
     found: &FoundOperation<'_>,
     settings: &Settings,
@@ -146,7 +146,7 @@ fn check_operation(
 ) -> Result<ImportedOperation, Problem> {
     let definition = settings
         .choice
-        .with_descriptions(&found.operation_info(), read.definition)
+        .customized_definition(&found.operation_info(), read.definition)
         .map_err(|reason| Problem::new(&found.place, reason))?;
     if !names.insert(definition.name().clone()) {
         let message = format!("another tool has the name `{}`", definition.name());
@@ -156,7 +156,7 @@ fn check_operation(
 }
 
 /// Warns of ids that the program chose and no operation has.
-fn check_ids(all: &[FoundOperation<'_>], settings: &Settings, report: &mut Report) {
+fn warn_of_unknown_ids(all: &[FoundOperation<'_>], settings: &Settings, report: &mut Report) {
     let known: HashSet<_> = all.iter().filter_map(FoundOperation::id).collect();
     for id in settings.choice.ids.iter().filter(|id| !known.contains(&***id)) {
         let message = format!("no operation has the id `{id}`");
@@ -198,7 +198,7 @@ pub(crate) struct Report {
 
 impl Report {
     /// Counts an entry with these texts, whose pointer is in two places at most; `false` if it exceeds the maximum size.
-    fn has_room(&mut self, place: &Place, texts: &[&str]) -> bool {
+    fn reserve_entry_room(&mut self, place: &Place, texts: &[&str]) -> bool {
         let size = ENTRY_BYTES + 2 * place.pointer.len() + texts.iter().map(|it| it.len()).sum::<usize>();
         let has_room = self.size.saturating_add(size) <= MAX_REPORT_BYTES;
         if has_room {
@@ -209,14 +209,14 @@ impl Report {
         has_room
     }
 
-    fn skip_operation(&mut self, found: &FoundOperation<'_>, place: &Place, reason: String) {
-        self.skip_value(found.id_or_path(), place, reason);
+    fn add_skipped_operation(&mut self, found: &FoundOperation<'_>, place: &Place, reason: String) {
+        self.add_skipped_value(found.id_or_path(), place, reason);
     }
 
     /// Adds a skipped value that is no operation.
-    fn skip_value(&mut self, operation: impl Into<String>, place: &Place, reason: impl Into<String>) {
+    fn add_skipped_value(&mut self, operation: impl Into<String>, place: &Place, reason: impl Into<String>) {
         let (operation, reason) = (operation.into(), reason.into());
-        if !self.has_room(place, &[&operation, &reason]) {
+        if !self.reserve_entry_room(place, &[&operation, &reason]) {
             return;
         }
         let skipped = SkippedOperation { operation, pointer: String::new(), reason };
@@ -246,7 +246,7 @@ impl Report {
         place: &Place,
         message: String,
     ) {
-        if !self.has_room(place, &[tool, &message]) {
+        if !self.reserve_entry_room(place, &[tool, &message]) {
             return;
         }
         let diagnostic = Diagnostic::new(severity, code, message);
@@ -255,7 +255,10 @@ impl Report {
     }
 
     /// Returns everything, with pointers into the documents as they were written.
-    fn into_lists(mut self, documents: &Documents) -> (Vec<SkippedOperation>, Vec<Diagnostic>) {
+    fn into_skipped_and_diagnostics(
+        mut self,
+        documents: &Documents,
+    ) -> (Vec<SkippedOperation>, Vec<Diagnostic>) {
         if self.omitted > 0 {
             let message = format!(
                 "{} more skipped operations and diagnostics are not listed: the report has its maximum size",
@@ -264,11 +267,11 @@ impl Report {
             self.warn_document("omitted", message);
         }
         let skipped = self.skipped.into_iter().map(|(mut it, place)| {
-            it.pointer = documents.shown_pointer(&place);
+            it.pointer = documents.pointer_in_source(&place);
             it
         });
         let diagnostics = self.diagnostics.into_iter().map(|(mut it, place)| {
-            it.location.pointer = documents.shown_pointer(&place);
+            it.location.pointer = documents.pointer_in_source(&place);
             it
         });
         (skipped.collect(), diagnostics.collect())

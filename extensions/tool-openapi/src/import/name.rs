@@ -13,7 +13,7 @@ type Named<'f, 'd> = (&'f FoundOperation<'d>, Option<ToolName>);
 ///
 /// An id belongs to the first operation that has it. All ids are given before any name of method and path, so that the name of an
 /// operation depends neither on the operations that are selected nor on those without an id.
-pub(super) fn tool_names<'f, 'd>(found: &'f [FoundOperation<'d>]) -> Vec<Named<'f, 'd>> {
+pub(super) fn stable_tool_names<'f, 'd>(found: &'f [FoundOperation<'d>]) -> Vec<Named<'f, 'd>> {
     let mut taken: HashSet<ToolName> = HashSet::from([ToolName::from_foreign(OUTPUT_TOOL)]);
     let mut by_id = |found: &FoundOperation<'_>| {
         let name = ToolName::from_foreign(found.id()?);
@@ -23,7 +23,9 @@ pub(super) fn tool_names<'f, 'd>(found: &'f [FoundOperation<'d>]) -> Vec<Named<'
     let named = found.iter().zip(by_id).map(|(found, by_id)| {
         let by_path = || {
             let hashed = ToolName::from_foreign(&format!("{} {}", found.method, found.path));
-            [of_path(&found.method, found.path), hashed].into_iter().find(|it| taken.insert(it.clone()))
+            [tool_name_of_path(&found.method, found.path), hashed]
+                .into_iter()
+                .find(|it| taken.insert(it.clone()))
         };
         (found, by_id.or_else(by_path))
     });
@@ -32,7 +34,7 @@ pub(super) fn tool_names<'f, 'd>(found: &'f [FoundOperation<'d>]) -> Vec<Named<'
 
 /// Returns the same, without hashes in names that the document has once without them.
 pub(super) fn readable_tool_names<'f, 'd>(found: &'f [FoundOperation<'d>]) -> Vec<Named<'f, 'd>> {
-    let stable = tool_names(found);
+    let stable = stable_tool_names(found);
     let short = |(found, name): &Named<'_, '_>| {
         let name = name.as_ref()?;
         Some(match found.id() {
@@ -64,7 +66,7 @@ fn underscored_words(text: &str) -> String {
 
 /// Returns the name of an operation without an id: its method and path, such as `get_pets_by_petId`. It depends on nothing
 /// else, so it stays when the document grows. A path whose words are ambiguous gets a hash.
-pub(super) fn of_path(method: &str, path: &str) -> ToolName {
+pub(super) fn tool_name_of_path(method: &str, path: &str) -> ToolName {
     let raw = format!("{method} {path}");
     let plain = |it: &str| !it.is_empty() && it.bytes().all(|it| it.is_ascii_alphanumeric() || it == b'-');
     let mut name = method.to_ascii_lowercase();
@@ -83,7 +85,7 @@ pub(super) fn of_path(method: &str, path: &str) -> ToolName {
 
 #[cfg(test)]
 mod tests {
-    use super::{of_path, underscored_words};
+    use super::{tool_name_of_path, underscored_words};
 
     #[test]
     fn names_of_paths_are_readable_and_differ_wherever_the_paths_do() {
@@ -98,7 +100,7 @@ mod tests {
             "/a.b",
             "/a_b",
         ];
-        let names: Vec<_> = paths.iter().map(|path| of_path("GET", path)).collect();
+        let names: Vec<_> = paths.iter().map(|path| tool_name_of_path("GET", path)).collect();
         assert_eq!(
             names[..3].iter().map(|it| it.as_str()).collect::<Vec<_>>(),
             ["get_pets", "get_pets_by_petId", "get_pets_petId"]

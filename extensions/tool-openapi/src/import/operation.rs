@@ -85,7 +85,7 @@ impl<'d> Reading<'d> {
             documents,
             settings,
             fetched,
-            absolute_server: server::absolute_server(settings, documents.root_value().get("servers")),
+            absolute_server: server::first_absolute_server(settings, documents.root_value().get("servers")),
             credentials,
             remarks: RefCell::default(),
             requests: RefCell::new(Components::new(
@@ -105,9 +105,14 @@ impl<'d> Reading<'d> {
     }
 
     /// Reports what is left out of the servers of the document.
-    pub(super) fn warn_of_servers(&self, report: &mut Report) {
+    pub(super) fn warn_of_document_servers(&self, report: &mut Report) {
         let parents = (self.fetched.as_ref().map(|it| &it.url), self.absolute_server.as_ref());
-        server::warn_document(self.settings, parents, self.documents.root_value().get("servers"), report);
+        server::warn_of_document_servers(
+            self.settings,
+            parents,
+            self.documents.root_value().get("servers"),
+            report,
+        );
     }
 
     /// Reports the remarks about credentials, and returns the components of output schemas.
@@ -136,16 +141,29 @@ impl<'d> Reading<'d> {
         let method = Method::from_bytes(found.method.as_bytes())
             .map_err(|_| Problem::new(&found.place, format!("`{}` is not a method of HTTP", found.method)))?;
         let tool = name.to_string();
-        self.inputs.borrow_mut().begin_operation();
+        self.inputs.borrow_mut().reset_pending_bytes();
         let mut requests = self.requests.borrow_mut();
-        requests.begin_path_item(&Place::new(0, "/paths").at(found.path));
+        requests.set_current_path_item(&Place::new(0, "/paths").at(found.path));
         let declared = parameter::declared_parameters(self, found, &tool, report)?;
-        let path = PathTemplate::parse(found.path, &parameter::path_names(&declared))
+        let path = PathTemplate::parse(found.path, &parameter::path_parameter_names(&declared))
             .map_err(|reason| Problem::new(&found.place, reason))?;
         let body = body::declared_body(self, found, &tool, report)?;
-        let (mut parameters, mut properties) =
-            parameter::named_parameters(self, declared, &path, body.is_some(), &mut requests, &tool, report)?;
-        parameter::add_path_only_parameters(found, &path, (&mut parameters, &mut properties), &tool, report);
+        let (mut parameters, mut properties) = parameter::parameters_with_properties(
+            self,
+            declared,
+            &path,
+            body.is_some(),
+            &mut requests,
+            &tool,
+            report,
+        )?;
+        parameter::add_undeclared_path_parameters(
+            found,
+            &path,
+            (&mut parameters, &mut properties),
+            &tool,
+            report,
+        );
         let body = match body {
             Some(body) => {
                 let (body, property) = body.import_body(self, &mut requests, &tool, report)?;
@@ -155,21 +173,21 @@ impl<'d> Reading<'d> {
             None => None,
         };
         let root = arguments_schema(properties);
-        let input = self.inputs.borrow_mut().assemble_input(root, &requests);
+        let input = self.inputs.borrow_mut().input_schema_with_components(root, &requests);
         let input = input.map_err(|reason| Problem::new(&found.place, reason))?;
         drop(requests);
         let base = self.base_url(found, &tool, report)?;
         let scope = (self.documents, &self.credentials);
         let authorization =
             security::read_authorization(scope, found, &tool, &base.url, &mut self.remarks.borrow_mut());
-        security::note_replaced(&parameters, &authorization, &found.place, &tool, report);
-        let mut metadata = self.method_hints(found);
-        hint::withdraw_method_hints(&mut metadata, &parameters, found, &tool, report);
+        security::note_replaced_parameters(&parameters, &authorization, &found.place, &tool, report);
+        let mut metadata = self.metadata_of_method(found);
+        hint::withdraw_overridable_method_hints(&mut metadata, &parameters, found, &tool, report);
         let server = self.settings.base_url.is_none().then_some(base.url.as_str());
-        hint::add_request_hints(&mut metadata, &method, found.path, server);
+        hint::record_request_in_metadata(&mut metadata, &method, found.path, server);
         let mut definition =
             self.definition_with_texts(found, name, input.schema, &metadata)?.with_metadata(metadata);
-        hint::warn_of_hidden(&definition, input.hides, found, report);
+        hint::warn_of_hidden_characters(&definition, input.hides, found, report);
         let shape = self.response_schema(found, &tool, report)?;
         // The document declares no schema of the members that a view leaves.
         let view = self.settings.calls.view(found.id(), &tool).cloned();
@@ -182,13 +200,16 @@ impl<'d> Reading<'d> {
     }
 
     /// Adds the properties of a form, which each operation has for itself, to the size of its definition.
-    pub(super) fn charge_fields(&self, fields: &Fields, place: &Place) -> Result<(), Problem> {
-        self.inputs.borrow_mut().charge_bytes(fields.bytes()).map_err(|reason| Problem::new(place, reason))
+    pub(super) fn charge_form_fields(&self, fields: &Fields, place: &Place) -> Result<(), Problem> {
+        self.inputs
+            .borrow_mut()
+            .charge_bytes(fields.memory_bytes())
+            .map_err(|reason| Problem::new(place, reason))
     }
 
     /// Adds an operation that was read to the sum of all definitions.
-    pub(super) fn commit_operation(&self) {
-        self.inputs.borrow_mut().commit_operation();
+    pub(super) fn commit_pending_bytes(&self) {
+        self.inputs.borrow_mut().commit_pending_bytes();
     }
 
     /// Returns the schema of the responses of the operation, which is made when it is first needed.
@@ -199,16 +220,16 @@ impl<'d> Reading<'d> {
         report: &mut Report,
     ) -> Result<Option<OutputSchema>, Problem> {
         let mut responses = self.responses.borrow_mut();
-        responses.begin_path_item(&Place::new(0, "/paths").at(found.path));
+        responses.set_current_path_item(&Place::new(0, "/paths").at(found.path));
         let Some(root) = response::response_schema(self, found, &mut responses, tool, report)? else {
             return Ok(None);
         };
         let text = root.to_string();
         let mut outputs = self.outputs.borrow_mut();
         let output = outputs.entry(text).or_insert_with_key(|text| {
-            let referred = responses.referred_root(&root);
+            let referred = responses.root_component_of_reference(&root);
             let text = referred.map_or_else(|| text.as_str().into(), |it| it.to_string().into());
-            Output { bytes: responses.response_bytes(referred.unwrap_or(&root)), text }
+            Output { bytes: responses.response_component_bytes(referred.unwrap_or(&root)), text }
         });
         let Output { text, bytes } = output.clone();
         let charged = self.inputs.borrow_mut().charge_bytes(text.len() + bytes);
@@ -251,7 +272,7 @@ impl<'d> Reading<'d> {
     }
 
     /// Hints by the method ([RFC 9110, section 9.2](https://www.rfc-editor.org/rfc/rfc9110#section-9.2)).
-    fn method_hints(&self, found: &FoundOperation<'d>) -> Metadata {
+    fn metadata_of_method(&self, found: &FoundOperation<'d>) -> Metadata {
         let is_safe = matches!(&*found.method, "GET" | "HEAD" | "OPTIONS" | "TRACE" | "QUERY");
         let is_idempotent = is_safe || matches!(&*found.method, "PUT" | "DELETE");
         let described = found.operation_info();

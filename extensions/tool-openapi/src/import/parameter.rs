@@ -83,7 +83,7 @@ pub(super) fn declared_parameters<'d>(
                 Ok(Some(declared)) => declared,
                 Ok(None) => continue,
                 Err(problem) => {
-                    leave_out(problem, value, tool, report)?;
+                    leave_out_if_optional(problem, value, tool, report)?;
                     continue;
                 }
             };
@@ -119,7 +119,12 @@ fn is_required(parameter: &Value) -> bool {
 /// # Errors
 ///
 /// If it is not known to be optional.
-fn leave_out(problem: Problem, value: &Value, tool: &str, report: &mut Report) -> Result<(), Problem> {
+fn leave_out_if_optional(
+    problem: Problem,
+    value: &Value,
+    tool: &str,
+    report: &mut Report,
+) -> Result<(), Problem> {
     let is_path =
         value.get("in").and_then(Value::as_str).is_some_and(|it| it.trim().eq_ignore_ascii_case("path"));
     if value.get("$ref").is_some() || is_path || is_required(value) {
@@ -186,12 +191,12 @@ fn property_names(declared: &[DeclaredParameter<'_>], has_body: bool) -> Vec<Str
 }
 
 /// Returns the names of the parameters in the path.
-pub(super) fn path_names<'d>(declared: &[DeclaredParameter<'d>]) -> Vec<&'d str> {
+pub(super) fn path_parameter_names<'d>(declared: &[DeclaredParameter<'d>]) -> Vec<&'d str> {
     declared.iter().filter(|it| it.location == ParameterLocation::Path).map(|it| it.name).collect()
 }
 
 /// Gives each parameter its property.
-pub(super) fn named_parameters<'d>(
+pub(super) fn parameters_with_properties<'d>(
     reading: &Reading<'d>,
     declared: Vec<DeclaredParameter<'d>>,
     path: &PathTemplate,
@@ -209,28 +214,28 @@ pub(super) fn named_parameters<'d>(
             report.warn("parameter_left_out", tool, &one.place, message);
             continue;
         }
-        match one.request_parameter(reading, &name, tool, report) {
+        match one.request_parameter_and_schema(reading, &name, tool, report) {
             Ok((parameter, schema)) => {
                 let schema = one.property_schema(schema, components, tool, report)?;
                 let required = one.location == ParameterLocation::Path || is_required(one.value);
                 parameters.push(parameter);
                 properties.push(Property { name, schema, required });
             }
-            Err(problem) => leave_out(problem, one.value, tool, report)?,
+            Err(problem) => leave_out_if_optional(problem, one.value, tool, report)?,
         }
     }
     Ok((parameters, properties))
 }
 
 /// Adds the parameters that only the path has: texts.
-pub(super) fn add_path_only_parameters(
+pub(super) fn add_undeclared_path_parameters(
     found: &FoundOperation<'_>,
     path: &PathTemplate,
     (parameters, properties): (&mut Vec<RequestParameter>, &mut Vec<Property>),
     tool: &str,
     report: &mut Report,
 ) {
-    for name in path.query_names() {
+    for name in path.query_parameter_names() {
         if !parameters.iter().any(|it| it.location == ParameterLocation::Query && *it.name == *name) {
             let message = format!(
                 "the path has the parameter `{name}` in its query, which is not declared, and is ignored"
@@ -265,21 +270,21 @@ pub(super) fn add_path_only_parameters(
 
 impl<'d> DeclaredParameter<'d> {
     /// The parameter of requests, and the place of its schema.
-    fn request_parameter(
+    fn request_parameter_and_schema(
         &self,
         reading: &Reading<'d>,
         name: &str,
         tool: &str,
         report: &mut Report,
     ) -> Result<(RequestParameter, (Place, Option<&'d Value>)), Problem> {
-        let (place, schema, content) = self.value_schema()?;
+        let (place, schema, content) = self.schema_and_content()?;
         let fields = match content {
             ParameterContent::Form(value) => {
-                Some(Fields(encoding::read_encoding(reading, &self.place, value, tool, report)))
+                Some(Fields(encoding::read_field_encodings(reading, &self.place, value, tool, report)))
             }
             ParameterContent::Schema | ParameterContent::Json | ParameterContent::Text => None,
         };
-        fields.iter().try_for_each(|it| reading.charge_fields(it, &self.place))?;
+        fields.iter().try_for_each(|it| reading.charge_form_fields(it, &self.place))?;
         let parameter = RequestParameter {
             property: name.into(),
             name: self.name.into(),
@@ -309,7 +314,7 @@ impl<'d> DeclaredParameter<'d> {
     }
 
     /// The schema of the parameter, and how its value is written.
-    fn value_schema(&self) -> Result<(Place, Option<&'d Value>, ParameterContent<'d>), Problem> {
+    fn schema_and_content(&self) -> Result<(Place, Option<&'d Value>, ParameterContent<'d>), Problem> {
         if let Some(schema) = self.value.get("schema").filter(|it| !it.is_null()) {
             return Ok((self.place.at("schema"), Some(schema), ParameterContent::Schema));
         }

@@ -35,11 +35,11 @@ pub(super) fn security_schemes(documents: &Documents, base: Option<&Url>) -> Sch
 fn read_scheme(value: &Value, base: Option<&Url>) -> Result<Scheme, String> {
     let bearer = || Carrier::Http("Bearer".into());
     let (kind, carrier) = match text_member(value, "type").unwrap_or_default() {
-        "apiKey" => (SchemeKind::ApiKey, api_key(value)?),
+        "apiKey" => (SchemeKind::ApiKey, api_key_carrier(value)?),
         "http" => match text_member(value, "scheme").unwrap_or_default() {
             it if it.eq_ignore_ascii_case("basic") => (SchemeKind::Basic, Carrier::Basic),
             it if it.eq_ignore_ascii_case("bearer") => (SchemeKind::Http, bearer()),
-            it if is_token(it) => (SchemeKind::Http, Carrier::Http(it.into())),
+            it if is_http_token(it) => (SchemeKind::Http, Carrier::Http(it.into())),
             it => return Err(format!("`{it}` is not an HTTP scheme")),
         },
         "oauth2" => (SchemeKind::OAuth2, bearer()),
@@ -55,12 +55,12 @@ fn read_scheme(value: &Value, base: Option<&Url>) -> Result<Scheme, String> {
     Ok(Scheme { kind, carrier, token_url })
 }
 
-fn api_key(value: &Value) -> Result<Carrier, String> {
+fn api_key_carrier(value: &Value) -> Result<Carrier, String> {
     let name = value.get("name").and_then(Value::as_str).unwrap_or_default();
     match value.get("in").and_then(Value::as_str).unwrap_or_default() {
         _ if name.is_empty() => Err("it has no name".to_owned()),
         "query" => Ok(Carrier::Query(name.into())),
-        "cookie" if is_token(name) => Ok(Carrier::Cookie(name.into())),
+        "cookie" if is_http_token(name) => Ok(Carrier::Cookie(name.into())),
         "header" => match HeaderName::try_from(name) {
             Ok(header) if !NOT_ALLOWED.contains(&header.as_str()) => Ok(Carrier::Header(header)),
             _ => Err(format!("`{name}` is not a header that a program may set")),
@@ -70,7 +70,7 @@ fn api_key(value: &Value) -> Result<Carrier, String> {
 }
 
 /// See [RFC 9110, section 5.6.2](https://www.rfc-editor.org/rfc/rfc9110#section-5.6.2).
-fn is_token(text: &str) -> bool {
+fn is_http_token(text: &str) -> bool {
     let is_allowed = |byte: u8| byte.is_ascii_alphanumeric() || b"!#$%&'*+-.^_`|~".contains(&byte);
     !text.is_empty() && text.bytes().all(is_allowed)
 }
@@ -135,7 +135,7 @@ fn read_alternative(value: &Value) -> Option<Alternative> {
 }
 
 /// Notes parameters whose place in the request a credential takes.
-pub(super) fn note_replaced(
+pub(super) fn note_replaced_parameters(
     parameters: &[RequestParameter],
     authorization: &Authorization,
     place: &Place,
@@ -143,7 +143,7 @@ pub(super) fn note_replaced(
     report: &mut Report,
 ) {
     for parameter in parameters {
-        let is_taken = authorization.carriers().any(|carrier| match carrier {
+        let is_taken = authorization.credential_carriers().any(|carrier| match carrier {
             Carrier::Header(name) => {
                 parameter.location == ParameterLocation::Header
                     && name.as_str().eq_ignore_ascii_case(&parameter.name)

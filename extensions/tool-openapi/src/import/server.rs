@@ -43,7 +43,7 @@ pub(super) fn server_base(
         let choice = ServerChoice::of(settings, parent, &place, list);
         // Those of the document are reported once, and not for each operation.
         if place != document {
-            warn_unreadable(&place, list, tool, report);
+            warn_of_unreadable_servers(&place, list, tool, report);
             choice.report_remarks(tool, report);
         }
         server = choice.server;
@@ -92,7 +92,7 @@ impl ServerChoice {
     fn of(settings: &Settings, parent: Option<&Url>, place: &Place, list: Option<&Value>) -> Self {
         let (mut left_out, mut first) = (Vec::new(), None);
         for (place, server) in server_entries(place, list) {
-            let Some(template) = url_of(server) else { continue };
+            let Some(template) = server_url_text(server) else { continue };
             match server_url(settings, parent, (&place, template), server.get("variables")) {
                 Ok((url, remark)) => {
                     let remark = remark.map(|it| Problem::new(&place, it));
@@ -144,10 +144,10 @@ fn server_url(
     variables: Option<&Value>,
 ) -> Result<(Url, Option<String>), Unusable> {
     let problem = |reason: String| Problem::new(place, reason);
-    let template = bounded_url(template).map_err(problem)?;
+    let template = length_checked_url(template).map_err(problem)?;
     let FilledTemplate { text, remark } = fill_template(settings, template, variables)
         .map_err(|(reason, is_setting)| Unusable { problem: problem(reason), is_setting })?;
-    let text = bounded_url(&text).map_err(problem)?.trim();
+    let text = length_checked_url(&text).map_err(problem)?.trim();
     let url = match parent {
         Some(parent) => parent.join(text),
         // Of a server without a scheme, which a browser takes from the page.
@@ -156,7 +156,7 @@ fn server_url(
     };
     let url = match url {
         Ok(url) => url,
-        Err(_) if is_relative(text) => {
+        Err(_) if has_no_url_scheme(text) => {
             let reason = format!("the server `{text}` is relative, and the document has no absolute one");
             return Err(Problem { has_no_base: true, ..problem(reason) }.into());
         }
@@ -175,35 +175,40 @@ fn server_url(
 }
 
 /// Returns the first absolute server of the document.
-pub(super) fn absolute_server(settings: &Settings, list: Option<&Value>) -> Option<Url> {
+pub(super) fn first_absolute_server(settings: &Settings, list: Option<&Value>) -> Option<Url> {
     server_entries(&Place::new(0, ""), list).find_map(|(_, server)| {
-        let FilledTemplate { text, .. } =
-            fill_template(settings, bounded_url(url_of(server)?).ok()?, server.get("variables")).ok()?;
-        Url::parse(bounded_url(&text).ok()?.trim())
+        let FilledTemplate { text, .. } = fill_template(
+            settings,
+            length_checked_url(server_url_text(server)?).ok()?,
+            server.get("variables"),
+        )
+        .ok()?;
+        Url::parse(length_checked_url(&text).ok()?.trim())
             .ok()
             .filter(|it| Origin::of(it).is_some() && !has_user(it))
     })
 }
 
 /// Reports what is left out of the servers of the document.
-pub(super) fn warn_document(
+pub(super) fn warn_of_document_servers(
     settings: &Settings,
     (fetched, absolute): (Option<&Url>, Option<&Url>),
     list: Option<&Value>,
     report: &mut Report,
 ) {
     let place = Place::new(0, "/servers");
-    warn_unreadable(&place, list, "", report);
+    warn_of_unreadable_servers(&place, list, "", report);
     ServerChoice::of(settings, fetched.or(absolute), &place, list).report_remarks("", report);
 }
 
 /// Warns of what is no server in a list of them.
-fn warn_unreadable(place: &Place, list: Option<&Value>, tool: &str, report: &mut Report) {
+fn warn_of_unreadable_servers(place: &Place, list: Option<&Value>, tool: &str, report: &mut Report) {
     if let Some(other) = list.filter(|it| !it.is_array() && !it.is_null()) {
         let message = format!("`servers` is {}, and not a list; it is ignored", kind_name(other));
         report.warn("server_left_out", tool, place, message);
     }
-    for (place, server) in server_entries(place, list).filter(|(_, server)| url_of(server).is_none()) {
+    for (place, server) in server_entries(place, list).filter(|(_, server)| server_url_text(server).is_none())
+    {
         let message = match server.is_object() {
             true => "the server has no `url`, and is ignored".to_owned(),
             false => format!("the server is {}, and not an object; it is ignored", kind_name(server)),
@@ -219,7 +224,7 @@ fn server_entries<'v>(place: &Place, list: Option<&'v Value>) -> impl Iterator<I
 }
 
 /// Returns the URL of a server unless it is too long.
-fn bounded_url(text: &str) -> Result<&str, String> {
+fn length_checked_url(text: &str) -> Result<&str, String> {
     match text.len() > MAX_URL_BYTES {
         true => Err(format!(
             "the URL of the server has {} bytes; at most {MAX_URL_BYTES} are carried",
@@ -230,12 +235,12 @@ fn bounded_url(text: &str) -> Result<&str, String> {
 }
 
 /// The URL of a server.
-fn url_of(server: &Value) -> Option<&str> {
+fn server_url_text(server: &Value) -> Option<&str> {
     server.get("url")?.as_str()
 }
 
 /// Returns `true` if `text` has no scheme.
-fn is_relative(text: &str) -> bool {
+fn has_no_url_scheme(text: &str) -> bool {
     text.split(['/', '?', '#']).next().is_none_or(|start| !start.contains(':'))
 }
 

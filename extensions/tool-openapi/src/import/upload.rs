@@ -33,7 +33,7 @@ pub(super) fn file_schema(old: &Value, is_reference: bool) -> Value {
 }
 
 /// Returns `true` for the schema of bytes, without references.
-pub(super) fn is_binary(schema: &Value) -> bool {
+pub(super) fn is_binary_schema(schema: &Value) -> bool {
     let text = |key: &str| schema.get(key).and_then(Value::as_str);
     let kind = schema.get("type");
     let may_be_text = match kind {
@@ -64,42 +64,43 @@ fn component_reference(schema: &Value) -> Option<&str> {
 }
 
 /// Returns `true` for the schema of a file, also of one that may be `null`.
-fn is_file(schema: &Value, components: &Components<'_>) -> bool {
-    is_file_within(schema, components, &mut HashSet::new(), 0)
+fn is_file_schema(schema: &Value, components: &Components<'_>) -> bool {
+    is_file_schema_within(schema, components, &mut HashSet::new(), 0)
 }
 
-fn is_file_within(
+fn is_file_schema_within(
     schema: &Value,
     components: &Components<'_>,
     visited: &mut HashSet<String>,
     depth: usize,
 ) -> bool {
-    if depth > MAX_FORM_DEPTH || !is_new(schema, visited) {
+    if depth > MAX_FORM_DEPTH || !mark_visited(schema, visited) {
         return false;
     }
     let schema = resolved_schema(schema, components);
     let branches = ["anyOf", "oneOf", "allOf"].iter().filter_map(|key| schema.get(*key)?.as_array());
-    is_binary(&schema) || branches.flatten().any(|it| is_file_within(it, components, visited, depth + 1))
+    is_binary_schema(&schema)
+        || branches.flatten().any(|it| is_file_schema_within(it, components, visited, depth + 1))
 }
 
 /// Returns `false` for a component that was visited before: the branches of a schema may lead back to it, many times.
-fn is_new(schema: &Value, visited: &mut HashSet<String>) -> bool {
+fn mark_visited(schema: &Value, visited: &mut HashSet<String>) -> bool {
     component_reference(schema).is_none_or(|name| visited.insert(name.to_owned()))
 }
 
 /// Replaces the schemas of files among the properties of a form, and marks them in `fields`.
-pub(super) fn adapt_files(
+pub(super) fn replace_file_schemas(
     schema: &mut Value,
     components: &Components<'_>,
     fields: &mut Vec<Field>,
     is_reference: bool,
 ) {
     let mut adapting = Adapting { components, fields, is_reference, copies: 0 };
-    adapting.adapt_schema(schema, 0);
+    adapting.replace_files_in_schema(schema, 0);
 }
 
 /// Adds the properties of a form that `fields` does not have, so that the members of no other property take their names.
-pub(super) fn add_names(schema: &Value, components: &Components<'_>, fields: &mut Vec<Field>) {
+pub(super) fn add_property_fields(schema: &Value, components: &Components<'_>, fields: &mut Vec<Field>) {
     let mut visited = HashSet::new();
     let mut waiting = vec![(resolved_schema(schema, components), 0)];
     while let Some((schema, depth)) = waiting.pop() {
@@ -109,7 +110,8 @@ pub(super) fn add_names(schema: &Value, components: &Components<'_>, fields: &mu
             }
         }
         let branches = ["allOf", "anyOf", "oneOf"].iter().filter_map(|key| schema.get(*key)?.as_array());
-        for branch in branches.flatten().filter(|it| depth < MAX_FORM_DEPTH && is_new(it, &mut visited)) {
+        for branch in branches.flatten().filter(|it| depth < MAX_FORM_DEPTH && mark_visited(it, &mut visited))
+        {
             waiting.push((Cow::Owned(resolved_schema(branch, components).into_owned()), depth + 1));
         }
     }
@@ -124,7 +126,7 @@ struct Adapting<'a, 'd> {
 
 impl Adapting<'_, '_> {
     /// Returns `true` if the schema has properties of files.
-    fn adapt_schema(&mut self, schema: &mut Value, depth: usize) -> bool {
+    fn replace_files_in_schema(&mut self, schema: &mut Value, depth: usize) -> bool {
         if depth > MAX_FORM_DEPTH || self.copies > MAX_COPIES {
             return false;
         }
@@ -132,7 +134,7 @@ impl Adapting<'_, '_> {
             // A copy, since a component may also be used by bodies that are not forms.
             self.copies += 1;
             let mut component = component.into_owned();
-            let is_changed = self.adapt_schema(&mut component, depth + 1);
+            let is_changed = self.replace_files_in_schema(&mut component, depth + 1);
             if is_changed && let (Value::Object(schema), Value::Object(component)) = (&mut *schema, component)
             {
                 schema.shift_remove("$ref");
@@ -147,38 +149,38 @@ impl Adapting<'_, '_> {
         for key in ["allOf", "anyOf", "oneOf"] {
             let branches = members.get_mut(key).and_then(Value::as_array_mut);
             for branch in branches.into_iter().flatten() {
-                is_changed |= self.adapt_schema(branch, depth + 1);
+                is_changed |= self.replace_files_in_schema(branch, depth + 1);
             }
         }
         if let Some(Value::Object(properties)) = members.get_mut("properties") {
-            is_changed |= self.adapt_properties(properties);
+            is_changed |= self.replace_files_in_properties(properties);
         }
         is_changed
     }
 
-    fn adapt_properties(&mut self, properties: &mut Map<String, Value>) -> bool {
+    fn replace_files_in_properties(&mut self, properties: &mut Map<String, Value>) -> bool {
         let mut is_changed = false;
         for (name, property) in properties {
             let said = self.fields.iter().any(|it| *it.name == **name && it.is_file);
             let old = resolved_schema(property, self.components).into_owned();
             let list = old.get("items").cloned();
-            let is_list = |items: &Value| said || is_file(items, self.components);
+            let is_list = |items: &Value| said || is_file_schema(items, self.components);
             let new = match list.filter(is_list) {
                 Some(items) => {
                     let items = file_schema(&resolved_schema(&items, self.components), self.is_reference);
                     json!({ "type": "array", "items": items })
                 }
-                None if said || is_file(&old, self.components) => file_schema(&old, self.is_reference),
+                None if said || is_file_schema(&old, self.components) => file_schema(&old, self.is_reference),
                 None => continue,
             };
-            *property = with_annotations(new, &old);
+            *property = with_list_annotations(new, &old);
             is_changed = true;
-            self.mark_file(name);
+            self.mark_field_as_file(name);
         }
         is_changed
     }
 
-    fn mark_file(&mut self, name: &str) {
+    fn mark_field_as_file(&mut self, name: &str) {
         match self.fields.iter_mut().find(|it| *it.name == *name) {
             Some(field) => field.is_file = true,
             None => self.fields.push(Field { name: name.into(), is_file: true, ..Field::default() }),
@@ -187,7 +189,7 @@ impl Adapting<'_, '_> {
 }
 
 /// Keeps what the old schema of a list says about it.
-fn with_annotations(mut new: Value, old: &Value) -> Value {
+fn with_list_annotations(mut new: Value, old: &Value) -> Value {
     if let (Value::Object(new), Value::Object(old)) = (&mut new, old)
         && new.contains_key("items")
     {

@@ -36,7 +36,7 @@ pub(crate) enum BodyForm {
 }
 
 impl Body {
-    pub(super) async fn add(
+    pub(super) async fn set_request_body(
         &self,
         request: &mut Request,
         value: &RawValue,
@@ -49,7 +49,7 @@ impl Body {
             BodyForm::Form(fields) => {
                 let pairs = fields.form_pairs(value).map_err(unfit)?;
                 let mut form = String::new();
-                pairs.iter().for_each(|it| it.add_to(&mut form));
+                pairs.iter().for_each(|it| it.append_to_query(&mut form));
                 form.into_bytes()
             }
             BodyForm::Multipart(fields) => {
@@ -66,7 +66,7 @@ impl Body {
             }
             BodyForm::Binary => {
                 let text = form::part_text(value).map_err(unfit)?;
-                let file = files.get_file(&text, "the request body").await?;
+                let file = files.decode_or_resolve_file(&text, "the request body").await?;
                 if media_type.contains('*') {
                     media_type = file.media_type.unwrap_or_else(|| "application/octet-stream".to_owned());
                 }

@@ -119,7 +119,7 @@ impl SegmentForm {
         }
         let patterns: Vec<&str> = pattern.split('/').collect();
         let is_folder = last.is_empty() && self == &Self::Segments;
-        match is_folder || fits_pattern(&segments, &patterns) {
+        match is_folder || matches_path_pattern(&segments, &patterns) {
             true => Ok(Cow::Owned(text)),
             false => {
                 Err(format!("does not have the form `{pattern}`, in which `*` is one segment of the path"))
@@ -129,7 +129,7 @@ impl SegmentForm {
 }
 
 /// Returns `true` if the segments are those of the pattern.
-fn fits_pattern(segments: &[&str], patterns: &[&str]) -> bool {
+fn matches_path_pattern(segments: &[&str], patterns: &[&str]) -> bool {
     let (mut at, mut pattern) = (0, 0);
     // The last `**`, and the segment after those that it took.
     let mut retry = None;
@@ -160,7 +160,7 @@ mod tests {
 
     use proptest::prelude::*;
 
-    use super::{Expression, Operator, SegmentForm, fits_pattern};
+    use super::{Expression, Operator, SegmentForm, matches_path_pattern};
 
     #[test]
     fn an_operator_is_the_first_of_several_characters() {
@@ -277,7 +277,7 @@ mod tests {
             }
             let segments: Vec<&str> = segments.iter().map(String::as_str).collect();
             let patterns: Vec<&str> = patterns.iter().map(String::as_str).collect();
-            prop_assert_eq!(fits_pattern(&segments, &patterns), slow(&segments, &patterns));
+            prop_assert_eq!(matches_path_pattern(&segments, &patterns), slow(&segments, &patterns));
         }
     }
 }

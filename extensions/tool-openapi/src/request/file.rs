@@ -132,10 +132,14 @@ pub(crate) struct FileSource<'a> {
 
 impl FileSource<'_> {
     /// Returns the file that `text` is or names; `place` is the place of the text.
-    pub(super) async fn get_file(self, text: &str, place: &str) -> Result<FileContent, ToolError> {
+    pub(super) async fn decode_or_resolve_file(
+        self,
+        text: &str,
+        place: &str,
+    ) -> Result<FileContent, ToolError> {
         match self.resolver {
             Some(SharedFileResolver(resolver)) => resolver.resolve(text, self.cx).await,
-            None => decode_file(text).ok_or_else(|| {
+            None => decode_base64_file(text).ok_or_else(|| {
                 let message = format!(
                     "{place} is not valid base64; expected the content of the file in base64, such as `aGVsbG8=`"
                 );
@@ -146,7 +150,7 @@ impl FileSource<'_> {
 }
 
 /// Decodes base64 of either alphabet, with or without padding, or a `data:` URL.
-fn decode_file(text: &str) -> Option<FileContent> {
+fn decode_base64_file(text: &str) -> Option<FileContent> {
     let config = GeneralPurposeConfig::new().with_decode_padding_mode(DecodePaddingMode::Indifferent);
     let (text, media_type) = match text.strip_prefix("data:").and_then(|it| it.split_once(";base64,")) {
         Some((media_type, text)) => (text, Some(media_type.to_owned()).filter(|it| !it.is_empty())),
@@ -161,7 +165,7 @@ fn decode_file(text: &str) -> Option<FileContent> {
 #[cfg(test)]
 #[allow(clippy::unwrap_used, reason = "a test may")]
 mod tests {
-    use super::{FileContent, decode_file};
+    use super::{FileContent, decode_base64_file};
 
     #[test]
     fn base64_is_decoded_in_each_of_its_forms() {
@@ -177,10 +181,10 @@ mod tests {
         ] {
             let media_type = media_type.map(str::to_owned);
             let expected = FileContent { bytes: bytes.to_vec(), name: None, media_type };
-            assert_eq!(decode_file(text).unwrap(), expected, "{text}");
+            assert_eq!(decode_base64_file(text).unwrap(), expected, "{text}");
         }
         for wrong in ["a", "hi!", "data:text/plain,hi", "+_8=", "aGk=x"] {
-            assert_eq!(decode_file(wrong), None, "{wrong}");
+            assert_eq!(decode_base64_file(wrong), None, "{wrong}");
         }
         let file = FileContent::new(*b"a").with_name("n").with_media_type("t");
         assert_eq!(

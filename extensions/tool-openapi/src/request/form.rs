@@ -26,7 +26,7 @@ pub(crate) struct Field {
 
 impl Fields {
     /// The size in memory, in bytes.
-    pub(crate) fn bytes(&self) -> usize {
+    pub(crate) fn memory_bytes(&self) -> usize {
         let of = |it: &Field| {
             let headers: usize = it.headers.iter().map(|(name, value)| 32 + name.len() + value.len()).sum();
             size_of::<Field>() + it.name.len() + it.media_type.as_ref().map_or(0, |it| it.len()) + headers
@@ -55,14 +55,16 @@ impl Fields {
             let is_json =
                 field.and_then(|it| it.media_type.as_deref()).is_some_and(crate::media_type::is_json);
             let is_plain_object = field.is_none_or(|it| it.style.is_none()) && value.get().starts_with('{');
-            let styled = StyledParameter::of_form(name, style, explode, allow_reserved);
+            let styled = StyledParameter::of_form_field(name, style, explode, allow_reserved);
             let styled = if is_json || is_plain_object { styled.as_json() } else { styled };
             let new = styled
                 .query_pairs(value)
                 .map_err(|problem| format!("has the property `{name}`, which {problem}"))?;
             // The members of an object in a form are other properties of it.
-            if let Some(member) =
-                new.iter().filter_map(|it| it.member.as_deref()).find(|it| self.is_declared(it, name))
+            if let Some(member) = new
+                .iter()
+                .filter_map(|it| it.member.as_deref())
+                .find(|it| self.is_other_declared_field(it, name))
             {
                 return Err(format!(
                     "has the property `{name}` with the member `{member}`, which is the name of another property"
@@ -73,7 +75,7 @@ impl Fields {
         Ok(pairs)
     }
 
-    fn is_declared(&self, member: &str, of: &str) -> bool {
+    fn is_other_declared_field(&self, member: &str, of: &str) -> bool {
         member != of && self.get(member).is_some()
     }
 }

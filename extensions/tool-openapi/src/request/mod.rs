@@ -91,13 +91,13 @@ impl RequestPlan {
         arguments: &str,
         files: FileSource<'_>,
     ) -> Result<Request, ToolError> {
-        let arguments = read_members(arguments)?;
+        let arguments = read_arguments(arguments)?;
         let mut request = Request::new(self.method.clone(), self.build_url(&arguments)?);
-        self.add_headers(&mut request, &arguments)?;
+        self.add_headers_and_cookies(&mut request, &arguments)?;
         if let Some(body) = &self.body
             && let Some(value) = arguments.get(&body.property)
         {
-            body.add(&mut request, value, files).await?;
+            body.set_request_body(&mut request, value, files).await?;
         }
         Ok(request)
     }
@@ -122,9 +122,11 @@ impl RequestPlan {
                 ParameterLocation::Query => parameter.with_style().query_pairs(value),
                 // The members of an exploded object are named in the path, too.
                 ParameterLocation::Path if parameter.style == Style::Matrix => {
-                    let pairs =
-                        parameter.with_style().query_pairs(value).map_err(|it| parameter.unfit_value(&it))?;
-                    self.check_names(parameter, &pairs)?;
+                    let pairs = parameter
+                        .with_style()
+                        .query_pairs(value)
+                        .map_err(|it| parameter.unfit_value_error(&it))?;
+                    self.refuse_names_of_other_parameters(parameter, &pairs)?;
                     continue;
                 }
                 ParameterLocation::QueryString => match &parameter.fields {
@@ -136,16 +138,20 @@ impl RequestPlan {
                 },
                 ParameterLocation::Path | ParameterLocation::Header | ParameterLocation::Cookie => continue,
             };
-            let pairs = pairs.map_err(|problem| parameter.unfit_value(&problem))?;
-            self.check_names(parameter, &pairs)?;
-            pairs.iter().for_each(|it| it.add_to(&mut query));
+            let pairs = pairs.map_err(|problem| parameter.unfit_value_error(&problem))?;
+            self.refuse_names_of_other_parameters(parameter, &pairs)?;
+            pairs.iter().for_each(|it| it.append_to_query(&mut query));
         }
         url.set_query(Some(&*query).filter(|it| !it.is_empty()));
         Ok(url)
     }
 
     /// Refuses members of an object that would be another parameter of the operation.
-    fn check_names(&self, parameter: &RequestParameter, pairs: &[QueryPair]) -> Result<(), ToolError> {
+    fn refuse_names_of_other_parameters(
+        &self,
+        parameter: &RequestParameter,
+        pairs: &[QueryPair],
+    ) -> Result<(), ToolError> {
         let is_declared = |name: &str| {
             // `filter[role]` is a member of the parameter `filter`.
             let whole = name.split_once('[').map_or(name, |(whole, _)| whole);
@@ -154,10 +160,10 @@ impl RequestPlan {
                     && (*it.name == *name || it.style == Style::DeepObject && *it.name == *whole)
             };
             self.parameters.iter().filter(same).any(|it| it.property != parameter.property)
-                || (parameter.location == ParameterLocation::Query && self.path.has_query(name))
+                || (parameter.location == ParameterLocation::Query && self.path.has_literal_query_name(name))
         };
         match pairs.iter().filter_map(|it| it.member.as_deref()).find(|it| is_declared(it)) {
-            Some(name) => Err(parameter.unfit_value(&format!(
+            Some(name) => Err(parameter.unfit_value_error(&format!(
                 "has the member `{name}`, which is the name of another parameter in {}; give that parameter \
                  its value itself",
                 parameter.location.name()
@@ -166,20 +172,24 @@ impl RequestPlan {
         }
     }
 
-    fn add_headers(&self, request: &mut Request, arguments: &Members<'_>) -> Result<(), ToolError> {
+    fn add_headers_and_cookies(
+        &self,
+        request: &mut Request,
+        arguments: &Members<'_>,
+    ) -> Result<(), ToolError> {
         let mut cookies = Vec::new();
         for parameter in &self.parameters {
             let Some(value) = arguments.get(&parameter.property) else { continue };
             match parameter.location {
                 ParameterLocation::Header => {
                     let text = parameter.with_style().header_text(value);
-                    let Some(text) = text.map_err(|problem| parameter.unfit_value(&problem))? else {
+                    let Some(text) = text.map_err(|problem| parameter.unfit_value_error(&problem))? else {
                         continue;
                     };
                     let name = HeaderName::try_from(&*parameter.name)
-                        .map_err(|_| parameter.unfit_value("is no name of a header"))?;
+                        .map_err(|_| parameter.unfit_value_error("is no name of a header"))?;
                     let value = HeaderValue::try_from(text).map_err(|_| {
-                        parameter.unfit_value(
+                        parameter.unfit_value_error(
                             "has a value with characters that no header may have, such as a line break",
                         )
                     })?;
@@ -187,8 +197,8 @@ impl RequestPlan {
                 }
                 ParameterLocation::Cookie => {
                     let pairs = parameter.with_style().query_pairs(value);
-                    let pairs = pairs.map_err(|problem| parameter.unfit_value(&problem))?;
-                    self.check_names(parameter, &pairs)?;
+                    let pairs = pairs.map_err(|problem| parameter.unfit_value_error(&problem))?;
+                    self.refuse_names_of_other_parameters(parameter, &pairs)?;
                     cookies.extend(pairs.iter().map(QueryPair::cookie_text));
                 }
                 ParameterLocation::Path | ParameterLocation::Query | ParameterLocation::QueryString => {}
@@ -205,7 +215,7 @@ impl RequestPlan {
 }
 
 /// Reads arguments; `null` is no arguments.
-fn read_members(arguments: &str) -> Result<Members<'_>, ToolError> {
+fn read_arguments(arguments: &str) -> Result<Members<'_>, ToolError> {
     let arguments = if arguments.trim() == "null" { "{}" } else { arguments };
     let unfit =
         |error| ToolError::bad_parameter(format!("the arguments are not an object of valid JSON: {error}"));
@@ -216,7 +226,7 @@ fn read_members(arguments: &str) -> Result<Members<'_>, ToolError> {
 
 impl RequestParameter {
     /// The error of a value that has no place in a request.
-    fn unfit_value(&self, problem: &str) -> ToolError {
+    fn unfit_value_error(&self, problem: &str) -> ToolError {
         ToolError::bad_parameter(format!(
             "the parameter `{}` in {} {problem}",
             self.property,

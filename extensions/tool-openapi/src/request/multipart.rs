@@ -42,7 +42,7 @@ pub(super) async fn form_parts(
     let mut parts = Vec::new();
     for (name, value) in members.iter().filter(|(_, it)| it.get() != "null") {
         let field = fields.get(name);
-        let items: Vec<&RawValue> = match value.get().starts_with('[') && !is_json(field) {
+        let items: Vec<&RawValue> = match value.get().starts_with('[') && !is_json_field(field) {
             true => serde_json::from_str(value.get()).map_err(unreadable)?,
             false => vec![value],
         };
@@ -57,7 +57,7 @@ pub(super) async fn form_parts(
     Ok(parts)
 }
 
-fn is_json(field: Option<&Field>) -> bool {
+fn is_json_field(field: Option<&Field>) -> bool {
     field.and_then(|it| it.media_type.as_deref()).is_some_and(crate::media_type::is_json)
 }
 
@@ -65,7 +65,7 @@ async fn file_part(field: &Field, value: &RawValue, files: FileSource<'_>) -> Re
     let place = format!("the property `{}` of the request body", field.name);
     let text =
         form::part_text(value).map_err(|problem| ToolError::bad_parameter(format!("{place} {problem}")))?;
-    let file = files.get_file(&text, &place).await?;
+    let file = files.decode_or_resolve_file(&text, &place).await?;
     let declared = field.media_type.as_deref().map(str::to_owned);
     let media_type = file.media_type.or(declared).unwrap_or_else(|| "application/octet-stream".to_owned());
     if HeaderValue::try_from(&media_type).is_err() {
@@ -84,7 +84,7 @@ async fn file_part(field: &Field, value: &RawValue, files: FileSource<'_>) -> Re
 
 fn value_part(name: &str, field: Option<&Field>, value: &RawValue) -> Result<FormPart, String> {
     let is_structured = value.get().starts_with(['{', '[']);
-    let content = match is_json(field) {
+    let content = match is_json_field(field) {
         true => value.get().to_owned(),
         false => form::part_text(value)?,
     };
@@ -100,7 +100,7 @@ fn value_part(name: &str, field: Option<&Field>, value: &RawValue) -> Result<For
 
 /// Returns the parts as a body, and its boundary.
 pub(super) fn join_parts(parts: &[FormPart]) -> (String, Vec<u8>) {
-    let boundary = absent_text(parts, random_boundary);
+    let boundary = text_absent_from_parts(parts, random_boundary);
     let mut body = Vec::new();
     for part in parts {
         let mut head =
@@ -124,7 +124,7 @@ pub(super) fn join_parts(parts: &[FormPart]) -> (String, Vec<u8>) {
 }
 
 /// Returns the first text that `make` gives and no part has.
-fn absent_text(parts: &[FormPart], mut make: impl FnMut() -> String) -> String {
+fn text_absent_from_parts(parts: &[FormPart], mut make: impl FnMut() -> String) -> String {
     loop {
         let text = make();
         if !parts.iter().any(|part| contains_bytes(&part.content, text.as_bytes())) {
@@ -153,7 +153,7 @@ fn quoted_name(name: &str) -> Cow<'_, str> {
 
 #[cfg(test)]
 mod tests {
-    use super::{FormPart, absent_text, contains_bytes, quoted_name, random_boundary};
+    use super::{FormPart, contains_bytes, quoted_name, random_boundary, text_absent_from_parts};
 
     #[test]
     fn no_part_has_the_boundary() {
@@ -166,7 +166,7 @@ mod tests {
         };
         let mut boundaries = ["one", "two", "three"].into_iter();
         let next = || boundaries.next().unwrap_or_default().to_owned();
-        assert_eq!(absent_text(&[part("a"), part("--two"), part("someone")], next), "three");
+        assert_eq!(text_absent_from_parts(&[part("a"), part("--two"), part("someone")], next), "three");
     }
 
     #[test]

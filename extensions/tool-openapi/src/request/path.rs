@@ -38,7 +38,7 @@ impl PathTemplate {
         if !path.starts_with('/') {
             return Err(format!("the path `{path}` does not begin with `/`"));
         }
-        let decoded = braces_decoded(path, declared);
+        let decoded = decode_parameter_braces(path, declared);
         // A fragment distinguishes operations of one path in some documents, and is not sent.
         let path = split_outside_braces(&decoded, '#').map_or(&*decoded, |(path, _)| path);
         let (path, query) = match split_outside_braces(path, '?') {
@@ -76,7 +76,7 @@ impl PathTemplate {
     }
 
     /// Returns `true` if that query has a pair of the name `name`.
-    pub(crate) fn has_query(&self, name: &str) -> bool {
+    pub(crate) fn has_literal_query_name(&self, name: &str) -> bool {
         let names = self.query.iter().flat_map(|it| it.split('&')).filter_map(|it| it.split('=').next());
         names.into_iter().any(|it| percent_decode_str(it).decode_utf8_lossy() == name)
     }
@@ -90,7 +90,7 @@ impl PathTemplate {
     }
 
     /// Returns the names of parameters that expressions place in the query.
-    pub(crate) fn query_names(&self) -> impl Iterator<Item = &str> {
+    pub(crate) fn query_parameter_names(&self) -> impl Iterator<Item = &str> {
         self.query_names.iter().map(|it| &**it)
     }
 
@@ -112,18 +112,18 @@ impl PathTemplate {
                         parameter.ok_or_else(|| ToolError::failed("a parameter of the path is missing"))?;
                     let value = arguments
                         .get(&parameter.property)
-                        .ok_or_else(|| parameter.unfit_value("has no value"))?;
+                        .ok_or_else(|| parameter.unfit_value_error("has no value"))?;
                     let text = parameter
                         .with_style()
                         .path_text(value)
-                        .map_err(|problem| parameter.unfit_value(&problem))?;
+                        .map_err(|problem| parameter.unfit_value_error(&problem))?;
                     if text.is_empty() {
-                        return Err(
-                            parameter.unfit_value("is empty, which would be the path of another resource")
-                        );
+                        return Err(parameter
+                            .unfit_value_error("is empty, which would be the path of another resource"));
                     }
-                    let text =
-                        form.restore_slashes(&text).map_err(|problem| parameter.unfit_value(&problem))?;
+                    let text = form
+                        .restore_slashes(&text)
+                        .map_err(|problem| parameter.unfit_value_error(&problem))?;
                     path.push_str(&text);
                 }
             }
@@ -133,7 +133,7 @@ impl PathTemplate {
 }
 
 /// Decodes `%7B` and `%7D` around the name of a declared parameter, which some generators escape.
-fn braces_decoded<'p>(path: &'p str, declared: &[&str]) -> Cow<'p, str> {
+fn decode_parameter_braces<'p>(path: &'p str, declared: &[&str]) -> Cow<'p, str> {
     let mut decoded = Cow::Borrowed(path);
     if !path.contains("%7") {
         return decoded;
@@ -214,7 +214,7 @@ impl TemplatePart {
 
 #[cfg(test)]
 mod tests {
-    use super::{braces_decoded, closing_brace, split_outside_braces};
+    use super::{closing_brace, decode_parameter_braces, split_outside_braces};
 
     #[test]
     fn a_mark_within_braces_separates_nothing() {
@@ -246,7 +246,7 @@ mod tests {
             ("/a/%7Aid", "/a/%7Aid"),
             ("/a/{id}", "/a/{id}"),
         ] {
-            assert_eq!(braces_decoded(path, &["id"]), expected, "{path}");
+            assert_eq!(decode_parameter_braces(path, &["id"]), expected, "{path}");
         }
     }
 

@@ -108,7 +108,7 @@ pub(super) struct QueryPair {
 
 impl QueryPair {
     /// Adds the pair to a query or a form.
-    pub(super) fn add_to(&self, query: &mut String) {
+    pub(super) fn append_to_query(&self, query: &mut String) {
         append_pair(query, &self.name);
         query.push('=');
         query.push_str(&self.value);
@@ -135,7 +135,7 @@ impl RequestParameter {
 
 impl<'p> StyledParameter<'p> {
     /// A property of a form.
-    pub(super) fn of_form(name: &'p str, style: Style, explode: bool, allow_reserved: bool) -> Self {
+    pub(super) fn of_form_field(name: &'p str, style: Style, explode: bool, allow_reserved: bool) -> Self {
         let escaped = if allow_reserved { Escaped::Delimiters } else { Escaped::Reserved };
         Self { name, style, explode, is_json: false, escaped }
     }
@@ -271,7 +271,7 @@ impl<'p> StyledParameter<'p> {
             ValueShape::List(items) => vec![pair(self.encode_items(&items)?.join(delimiter))],
             ValueShape::Object(members) if self.style == Style::DeepObject => {
                 let mut pairs = Vec::new();
-                self.add_deep(&mut pairs, self.name, &members)?;
+                self.add_deep_object_pairs(&mut pairs, self.name, &members)?;
                 pairs
             }
             ValueShape::Object(members) if self.explode => {
@@ -303,7 +303,7 @@ impl<'p> StyledParameter<'p> {
     }
 
     /// Adds `name[key]=value` of each member, also of nested ones, as most servers expect.
-    fn add_deep(
+    fn add_deep_object_pairs(
         &self,
         pairs: &mut Vec<QueryPair>,
         name: &str,
@@ -327,7 +327,7 @@ impl<'p> StyledParameter<'p> {
                         pairs.push(pair(item)?);
                     }
                 }
-                ValueShape::Object(members) => self.add_deep(pairs, &name, &members)?,
+                ValueShape::Object(members) => self.add_deep_object_pairs(pairs, &name, &members)?,
             }
         }
         Ok(())

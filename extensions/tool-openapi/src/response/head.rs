@@ -54,27 +54,31 @@ impl ResponseHead {
     /// The values of a header, without credentials.
     pub(super) fn header_text(&self, name: &HeaderName) -> Option<Cow<'_, str>> {
         let mut values = self.headers.get_all(name).iter();
-        let mut all = self.clean_value(name, values.next()?);
+        let mut all = self.header_value_without_credentials(name, values.next()?);
         for value in values {
             let all = all.to_mut();
             all.push_str(", ");
-            all.push_str(&self.clean_value(name, value));
+            all.push_str(&self.header_value_without_credentials(name, value));
         }
         Some(all)
     }
 
     /// A value of a header, without credentials.
-    fn clean_value<'h>(&self, name: &HeaderName, value: &'h HeaderValue) -> Cow<'h, str> {
+    fn header_value_without_credentials<'h>(
+        &self,
+        name: &HeaderName,
+        value: &'h HeaderValue,
+    ) -> Cow<'h, str> {
         let value = String::from_utf8_lossy(value.as_bytes());
         let is_url = [LOCATION, CONTENT_LOCATION].contains(name);
         if is_url && let Ok(url) = self.url.join(&value) {
             // Neither user and password nor the credentials of the request.
-            let cleaned = self.issued.without_credentials(&url);
+            let cleaned = self.issued.url_without_credentials(&url);
             if cleaned != url {
                 return Cow::Owned(cleaned.into());
             }
         }
-        match self.issued.hide(&value) {
+        match self.issued.redacted_text(&value) {
             Cow::Owned(hidden) => Cow::Owned(hidden),
             Cow::Borrowed(_) => value,
         }
@@ -87,7 +91,7 @@ impl ResponseHead {
         let names = self.headers.keys().filter(|name| is_kept(name.as_str()));
         let values = names.filter_map(|name| {
             // A server chooses a part of the name.
-            let shown = self.issued.hide(name.as_str()).into_owned();
+            let shown = self.issued.redacted_text(name.as_str()).into_owned();
             Some((shown, Value::from(self.header_text(name)?.into_owned())))
         });
         Value::Object(values.collect::<Map<_, _>>())

@@ -5,7 +5,7 @@ pub(super) fn link_targets<'h>(header: &'h str, relation: &str) -> Vec<&'h str> 
     let (mut targets, mut rest) = (Vec::new(), header);
     while let Some((_, after)) = rest.split_once('<') {
         let Some((target, after)) = after.split_once('>') else { break };
-        let (parameters, after) = read_parameters(after);
+        let (parameters, after) = read_link_parameters(after);
         rest = after;
         // Of several parameters of a name, the first one counts.
         let get =
@@ -21,13 +21,13 @@ pub(super) fn link_targets<'h>(header: &'h str, relation: &str) -> Vec<&'h str> 
 }
 
 /// Reads the parameters of a link, up to the comma before the next one.
-fn read_parameters(text: &str) -> (Vec<(String, String)>, &str) {
+fn read_link_parameters(text: &str) -> (Vec<(String, String)>, &str) {
     let (mut found, mut rest) = (Vec::new(), text.trim_start());
     while let Some(after) = rest.strip_prefix(';') {
         let end = after.find(['=', ';', ',']).unwrap_or(after.len());
         let name = after[..end].trim().to_owned();
         let (value, after) = match after[end..].strip_prefix('=') {
-            Some(after) => read_value(after.trim_start()),
+            Some(after) => read_link_value(after.trim_start()),
             None => (String::new(), &after[end..]),
         };
         found.push((name, value));
@@ -37,7 +37,7 @@ fn read_parameters(text: &str) -> (Vec<(String, String)>, &str) {
 }
 
 /// Reads a token or a quoted text.
-fn read_value(text: &str) -> (String, &str) {
+fn read_link_value(text: &str) -> (String, &str) {
     let Some(quoted) = text.strip_prefix('"') else {
         let end = text.find([';', ',']).unwrap_or(text.len());
         return (text[..end].trim().to_owned(), &text[end..]);

@@ -85,12 +85,13 @@ pub(crate) fn make_output(
     let mut tail: Vec<_> = next.iter().map(NextPage::next_page_note).collect();
     let media_type = head.header_text(&CONTENT_TYPE).unwrap_or_default();
     let essence = media_essence(&media_type);
-    let has_secret = head.issued.is_repeated_in(&read.bytes);
+    let has_secret = head.issued.has_redactable_secret_in(&read.bytes);
     let shown = match read.into_shown(&media_type, &essence, head.url.as_str()) {
         ShownBody::Text { text, notes } => {
             tail.splice(0..0, notes.into_iter().map(|it| format!("[{it}]")));
             // A server may repeat the credentials of the request.
-            let hidden = if is_cut { head.issued.hide_cut(&text) } else { head.issued.hide(&text) };
+            let hidden =
+                if is_cut { head.issued.redacted_cut_text(&text) } else { head.issued.redacted_text(&text) };
             let text = match hidden {
                 Cow::Owned(hidden) => hidden,
                 Cow::Borrowed(_) => text,
@@ -235,7 +236,7 @@ impl AnsweredCall<'_> {
     fn next_page(&self, head: &ResponseHead, redirected: Option<&Url>) -> Option<NextPage> {
         let headers = head.headers.get_all(LINK).iter().filter_map(|it| it.to_str().ok());
         let target = headers.flat_map(|it| link::link_targets(it, "next")).next()?;
-        let target = head.issued.without_credentials(&head.url.join(target).ok()?);
+        let target = head.issued.url_without_credentials(&head.url.join(target).ok()?);
         let schema = self.definition.input_schema();
         let url = redirected.unwrap_or(&head.url);
         let asked =

@@ -39,20 +39,21 @@ impl LinkedRequest<'_> {
         let is_same = self.plan.method == "GET"
             && target.origin() == self.url.origin()
             && target.path() == self.url.path();
-        let arguments = is_same.then(|| self.arguments_of(target.query().unwrap_or_default())).flatten();
+        let arguments =
+            is_same.then(|| self.arguments_for_query(target.query().unwrap_or_default())).flatten();
         arguments
             .map_or_else(|| NextPage::Url(target.to_string()), |it| NextPage::Arguments(Value::Object(it)))
     }
 
     /// Returns the arguments of the call with `query`; `None` if the parameters cannot express it.
-    fn arguments_of(&self, query: &str) -> Option<Map<String, Value>> {
+    fn arguments_for_query(&self, query: &str) -> Option<Map<String, Value>> {
         let parameters = &self.plan.parameters;
         if parameters.iter().any(|it| it.location == ParameterLocation::QueryString) {
             return None;
         }
         let mut pairs: Vec<LinkPair<'_>> =
             query.split('&').filter(|it| !it.is_empty()).map(LinkPair::of).collect();
-        pairs.retain(|pair| !self.plan.path.has_query(&pair.name));
+        pairs.retain(|pair| !self.plan.path.has_literal_query_name(&pair.name));
         let in_query = |it: &&RequestParameter| it.location == ParameterLocation::Query;
         let mut arguments = Map::new();
         for (name, value) in Members::of(self.arguments).ok()?.iter() {
@@ -75,10 +76,11 @@ impl LinkedRequest<'_> {
                 }
                 continue;
             }
-            let (own, others): (Vec<_>, Vec<_>) = pairs.into_iter().partition(|it| it.is_of(parameter));
+            let (own, others): (Vec<_>, Vec<_>) =
+                pairs.into_iter().partition(|it| it.belongs_to_parameter(parameter));
             pairs = others;
             if !own.is_empty() {
-                arguments.insert(parameter.property.to_string(), kinds.value_of(parameter, &own)?);
+                arguments.insert(parameter.property.to_string(), kinds.parameter_value(parameter, &own)?);
             }
         }
         match spread {
@@ -113,7 +115,7 @@ impl<'q> LinkPair<'q> {
         decode_query(self.raw)
     }
 
-    fn is_of(&self, parameter: &RequestParameter) -> bool {
+    fn belongs_to_parameter(&self, parameter: &RequestParameter) -> bool {
         match self.name.strip_prefix(&*parameter.name) {
             Some("") => true,
             Some(rest) => parameter.style == Style::DeepObject && rest.starts_with('['),
@@ -191,9 +193,9 @@ impl<'s> Kinds<'s> {
     }
 
     /// The value of a parameter; `None` if its style does not lead to these pairs.
-    fn value_of(self, parameter: &RequestParameter, pairs: &[LinkPair<'_>]) -> Option<Value> {
+    fn parameter_value(self, parameter: &RequestParameter, pairs: &[LinkPair<'_>]) -> Option<Value> {
         if parameter.style == Style::DeepObject {
-            return self.deep_object_of(parameter, pairs);
+            return self.deep_object_value(parameter, pairs);
         }
         let only = match pairs {
             [only] => Some(only),
@@ -222,7 +224,7 @@ impl<'s> Kinds<'s> {
     }
 
     /// The object of pairs such as `filter[name]=value`.
-    fn deep_object_of(self, parameter: &RequestParameter, pairs: &[LinkPair<'_>]) -> Option<Value> {
+    fn deep_object_value(self, parameter: &RequestParameter, pairs: &[LinkPair<'_>]) -> Option<Value> {
         let mut object = Map::new();
         for pair in pairs {
             let path = pair.name.strip_prefix(&*parameter.name)?;

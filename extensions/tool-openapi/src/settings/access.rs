@@ -33,7 +33,9 @@ impl OpenApiToolSetBuilder {
     pub fn follow_redirects_to(mut self, origin: &str) -> Self {
         match Origin::parse(origin) {
             Ok(origin) => self.settings.access.redirects.push(origin),
-            Err(problem) => self.refuse_setting(format!("the origin for redirects is not valid: {problem}")),
+            Err(problem) => {
+                self.record_invalid_setting(format!("the origin for redirects is not valid: {problem}"))
+            }
         }
         self
     }

@@ -47,7 +47,7 @@ impl CallSettings {
     }
 
     /// Returns the operations with a view that are none of `tools`.
-    pub(crate) fn unknown_views<'a>(
+    pub(crate) fn views_of_unknown_operations<'a>(
         &'a self,
         tools: impl Iterator<Item = &'a ToolDefinition> + Clone,
     ) -> impl Iterator<Item = &'a str> {
@@ -123,7 +123,7 @@ impl OpenApiToolSetBuilder {
         let pointers: Vec<String> = pointers.into_iter().map(Into::into).collect();
         match View::of_pointers(&pointers) {
             Ok(view) => drop(self.settings.calls.views.insert(operation.into(), view)),
-            Err(pointer) => self.refuse_setting(format!(
+            Err(pointer) => self.record_invalid_setting(format!(
                 "`{pointer}` is not a JSON pointer; expected one that begins with `/`, such as `/items/*/id`"
             )),
         }

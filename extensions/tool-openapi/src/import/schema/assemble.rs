@@ -110,7 +110,7 @@ impl Assembly {
             if !component.is_null() {
                 if *count == 1 && depth < MAX_INLINE_DEPTH {
                     members.shift_remove("$ref");
-                    merge_siblings(members, component);
+                    merge_component_into_siblings(members, component);
                     return self.inline_components(schema, depth + 1);
                 }
                 self.definitions.insert(name.clone(), Value::Null);
@@ -131,7 +131,7 @@ impl Assembly {
 }
 
 /// Adds the schema that a reference led to beside the siblings of the reference.
-fn merge_siblings(siblings: &mut Map<String, Value>, component: Value) {
+fn merge_component_into_siblings(siblings: &mut Map<String, Value>, component: Value) {
     const ANNOTATIONS: [&str; 5] = ["title", "description", "default", "examples", "deprecated"];
     match component {
         Value::Object(component) if siblings.keys().all(|it| ANNOTATIONS.contains(&it.as_str())) => {

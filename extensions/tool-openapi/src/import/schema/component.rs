@@ -25,7 +25,7 @@ pub(super) struct Component {
 impl Component {
     pub(super) fn new(value: Value) -> Self {
         let (bytes, references, hides) =
-            (value.to_string().len(), reference_names(&value), has_hidden_characters(&value));
+            (value.to_string().len(), referenced_component_names(&value), has_hidden_characters(&value));
         Self { bytes, references, hides, value: Arc::new(value) }
     }
 }
@@ -38,7 +38,7 @@ impl Default for Component {
 }
 
 /// The names of the components that `schema` refers to, each once.
-fn reference_names(schema: &Value) -> Box<[Box<str>]> {
+fn referenced_component_names(schema: &Value) -> Box<[Box<str>]> {
     let (mut names, mut known) = (Vec::new(), HashSet::new());
     visit_references(schema, &mut |name| {
         if known.insert(name.to_owned()) {
@@ -65,7 +65,7 @@ impl Components<'_> {
     /// The reason why one of them could not be translated, or that there are too many.
     pub(in crate::import) fn reached_components(&self, root: &Value) -> Result<Reached, String> {
         let mut reached = Reached { definitions: Vec::new(), bytes: 0, hides: false };
-        let first = reference_names(root);
+        let first = referenced_component_names(root);
         let mut waiting: VecDeque<&str> = first.iter().map(|it| &**it).collect();
         let mut known: HashSet<&str> = waiting.iter().copied().collect();
         while let Some(name) = waiting.pop_front() {
@@ -88,7 +88,7 @@ impl Components<'_> {
     }
 
     /// Returns the schema of a response that `root` refers to, if it is a component only for its size.
-    pub(in crate::import) fn referred_root(&self, root: &Value) -> Option<&Value> {
+    pub(in crate::import) fn root_component_of_reference(&self, root: &Value) -> Option<&Value> {
         let name =
             root.as_object().filter(|it| it.len() == 1)?.get("$ref")?.as_str()?.strip_prefix(PREFIX)?;
         self.roots.contains(name).then_some(&*self.translated.get(name)?.value)
@@ -96,9 +96,9 @@ impl Components<'_> {
 
     /// Returns the size of the components of an output schema, in bytes of JSON, which reach as far as those of
     /// [`ResponseSchemas::assemble_schema`](crate::import::response_schemas::ResponseSchemas::assemble_schema).
-    pub(in crate::import) fn response_bytes(&self, root: &Value) -> usize {
+    pub(in crate::import) fn response_component_bytes(&self, root: &Value) -> usize {
         let (mut bytes, mut rest) = (0, MAX_COMPONENTS_BYTES);
-        let first = reference_names(root);
+        let first = referenced_component_names(root);
         let mut waiting: VecDeque<&str> = first.iter().map(|it| &**it).collect();
         let mut known: HashSet<&str> = waiting.iter().copied().collect();
         while let Some(name) = waiting.pop_front() {

@@ -21,7 +21,7 @@ pub(in crate::import) enum Direction {
 
 impl Components<'_> {
     /// Returns `true` for a property that is not part of this direction.
-    pub(super) fn is_hidden(&self, place: &Place, property: &Value) -> bool {
+    pub(super) fn is_excluded_by_direction(&self, place: &Place, property: &Value) -> bool {
         let key = match self.direction {
             Direction::Request => "readOnly",
             Direction::Response => "writeOnly",
@@ -33,7 +33,7 @@ impl Components<'_> {
     }
 
     /// Removes properties that are not part of this direction from `required`, here and in the parts of `allOf`.
-    pub(super) fn drop_hidden_required(
+    pub(super) fn remove_excluded_from_required(
         &self,
         place: &Place,
         members: &Map<String, Value>,
@@ -44,7 +44,7 @@ impl Components<'_> {
             required.retain(|name| {
                 !name
                     .as_str()
-                    .is_some_and(|name| self.hides_property(place, members, name, &mut HashSet::new()))
+                    .is_some_and(|name| self.excludes_property(place, members, name, &mut HashSet::new()))
             });
             if required.is_empty() {
                 new.shift_remove("required");
@@ -57,7 +57,7 @@ impl Components<'_> {
     }
 
     /// Returns `true` if the schema, or a part of its `allOf`, has the property `name`, which is not part of this direction.
-    fn hides_property(
+    fn excludes_property(
         &self,
         place: &Place,
         members: &Map<String, Value>,
@@ -65,7 +65,7 @@ impl Components<'_> {
         visited: &mut HashSet<*const Map<String, Value>>,
     ) -> bool {
         if let Some(property) = members.get("properties").and_then(|it| it.get(name)) {
-            return self.is_hidden(place, property);
+            return self.is_excluded_by_direction(place, property);
         }
         // The parts of a schema may lead back to it, many times.
         if visited.len() > MAX_ALL_OF_PARTS || !visited.insert(std::ptr::from_ref(members)) {
@@ -75,7 +75,7 @@ impl Components<'_> {
         parts.into_iter().flatten().take(MAX_ALL_OF_PARTS).any(|part| {
             let resolved = self.documents.follow_references(place.clone(), part).ok();
             let resolved = resolved.and_then(|(place, it)| Some((place, it.as_object()?)));
-            resolved.is_some_and(|(place, members)| self.hides_property(&place, members, name, visited))
+            resolved.is_some_and(|(place, members)| self.excludes_property(&place, members, name, visited))
         })
     }
 }

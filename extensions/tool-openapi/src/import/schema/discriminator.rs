@@ -53,8 +53,16 @@ impl<'d> Components<'d> {
                 }
                 let allowed = match values.get(&target) {
                     Some(values) => json!(values),
-                    None => match self.implicit_name(place, reference).filter(|it| is_free(it)) {
-                        Some(name) if !self.states_value(&target, schema, property, &mut HashSet::new()) => {
+                    None => match self.component_name_of_reference(place, reference).filter(|it| is_free(it))
+                    {
+                        Some(name)
+                            if !self.restricts_property_values(
+                                &target,
+                                schema,
+                                property,
+                                &mut HashSet::new(),
+                            ) =>
+                        {
                             json!([name])
                         }
                         _ => continue,
@@ -90,7 +98,7 @@ impl<'d> Components<'d> {
     }
 
     /// The name of the component that `reference` names.
-    fn implicit_name(&self, place: &Place, reference: &str) -> Option<String> {
+    fn component_name_of_reference(&self, place: &Place, reference: &str) -> Option<String> {
         let (target, _) = self.documents.reference_target(place, reference).ok()?;
         let name = ["/components/schemas/", "/definitions/"]
             .iter()
@@ -100,7 +108,7 @@ impl<'d> Components<'d> {
     }
 
     /// Returns `true` if the schema, or a part of its `allOf`, states values of the property.
-    fn states_value(
+    fn restricts_property_values(
         &self,
         place: &Place,
         schema: &'d Value,
@@ -117,7 +125,8 @@ impl<'d> Components<'d> {
         }
         let parts = schema.get("allOf").and_then(Value::as_array);
         parts.into_iter().flatten().take(MAX_ALL_OF_PARTS).any(|part| {
-            resolve(part).is_some_and(|(place, part)| self.states_value(&place, part, property, visited))
+            resolve(part)
+                .is_some_and(|(place, part)| self.restricts_property_values(&place, part, property, visited))
         })
     }
 }

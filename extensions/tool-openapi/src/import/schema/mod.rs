@@ -68,7 +68,7 @@ impl<'d> Components<'d> {
     }
 
     /// Begins an operation of the path item at `own`.
-    pub(super) fn begin_path_item(&mut self, own: &Place) {
+    pub(super) fn set_current_path_item(&mut self, own: &Place) {
         self.own = format!("{}/", own.pointer);
     }
 
@@ -83,11 +83,11 @@ impl<'d> Components<'d> {
     ) -> Result<Value, Problem> {
         if place.file == 0 && place.pointer.starts_with(&self.own) || !schema.is_object() {
             let translated = self.translate_schema(tool, place, schema, 0, report)?;
-            self.translate_waiting(tool, report);
+            self.translate_queued_components(tool, report);
             return Ok(translated);
         }
-        let name = self.component_name(place.clone(), schema);
-        self.translate_waiting(tool, report);
+        let name = self.register_component(place.clone(), schema);
+        self.translate_queued_components(tool, report);
         let component = self.translated.get(&name).map(|it| &*it.value).unwrap_or(&Value::Bool(true));
         if let Some(Value::String(reason)) = component.get(BROKEN) {
             return Err(Problem::new(place, reason));
@@ -101,11 +101,11 @@ impl<'d> Components<'d> {
     }
 
     /// Translates the components that were referred to.
-    fn translate_waiting(&mut self, tool: &str, report: &mut Report) {
+    fn translate_queued_components(&mut self, tool: &str, report: &mut Report) {
         while let Some((place, value)) = self.waiting.pop_front() {
             let name = self.names.get(&place).cloned().unwrap_or_else(|| "".into());
             let value = match self.bytes > self.limit {
-                true => Err(self.too_large(&place)),
+                true => Err(self.size_limit_problem(&place)),
                 false => self.translate_schema(tool, &place, value, 0, report),
             };
             // Every operation whose arguments refer to a component that cannot be translated is skipped.
@@ -122,7 +122,7 @@ impl<'d> Components<'d> {
         }
     }
 
-    fn too_large(&self, place: &Place) -> Problem {
+    fn size_limit_problem(&self, place: &Place) -> Problem {
         let reason = format!(
             "the schemas that the document refers to exceed {} bytes in all; set `definitions_limit`",
             self.limit
@@ -136,7 +136,7 @@ impl<'d> Components<'d> {
     }
 
     /// Returns the translated components as text.
-    pub(super) fn into_texts(self) -> HashMap<Box<str>, Box<str>> {
+    pub(super) fn into_component_texts(self) -> HashMap<Box<str>, Box<str>> {
         let text =
             |(name, component): (Arc<str>, Component)| ((&*name).into(), component.value.to_string().into());
         self.translated.into_iter().map(text).collect()
@@ -176,7 +176,7 @@ impl<'d> Components<'d> {
                 new.insert(key.clone(), value);
             }
         }
-        self.drop_hidden_required(place, members, &mut new);
+        self.remove_excluded_from_required(place, members, &mut new);
         self.add_discriminator_values(place, members, &mut new);
         self.patterns.modernize_schema(members, &mut new, tool, place, report);
         Ok(Value::Object(new))
@@ -216,7 +216,7 @@ impl<'d> Components<'d> {
             (KeywordKind::Map, Value::Object(all)) => {
                 let (at, mut new) = (at(), Map::new());
                 for (name, value) in all {
-                    if key == "properties" && self.is_hidden(place, value) {
+                    if key == "properties" && self.is_excluded_by_direction(place, value) {
                         continue;
                     }
                     let value = self.translate_subschema(tool, &at.at(name), value, depth, report)?;
@@ -275,7 +275,7 @@ impl<'d> Components<'d> {
             },
             (None, None) => return Ok(None),
         };
-        Ok(Some(format!("{PREFIX}{}", self.component_name(target.0, target.1))))
+        Ok(Some(format!("{PREFIX}{}", self.register_component(target.0, target.1))))
     }
 
     /// Follows references that are nothing else.
@@ -298,11 +298,11 @@ impl<'d> Components<'d> {
     }
 
     /// The name of the component at `place`, which is translated if it is new. It depends on the place alone.
-    fn component_name(&mut self, place: Place, value: &'d Value) -> Arc<str> {
+    fn register_component(&mut self, place: Place, value: &'d Value) -> Arc<str> {
         if let Some(name) = self.names.get(&place) {
             return Arc::clone(name);
         }
-        let shown = self.documents.shown_pointer(&place);
+        let shown = self.documents.pointer_in_source(&place);
         let (parent, last) = shown.rsplit_once('/').unwrap_or(("", &shown));
         let clean = |it: char| if it.is_ascii_alphanumeric() || "_-.".contains(it) { it } else { '_' };
         let mut name: String = last.chars().take(64).map(clean).collect();

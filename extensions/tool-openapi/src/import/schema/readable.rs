@@ -55,11 +55,11 @@ impl Patterns {
             }
         }
         let mut schema = TranslatedSchema { members: new, tool, place, report };
-        schema.read_yaml_types();
+        schema.convert_yaml_types();
         schema.remove_unreadable_values();
         schema.remove_unusable_patterns(self);
-        schema.read_as_foreign();
-        schema.convert_enum();
+        schema.normalize_as_foreign();
+        schema.convert_enum_to_declared_type();
         if [old.get("nullable"), old.get("x-nullable")].contains(&Some(&Value::Bool(true))) {
             make_nullable(new);
         }
@@ -94,7 +94,7 @@ fn convert_exclusive_bounds(old: &Map<String, Value>, new: &mut Map<String, Valu
 }
 
 impl TranslatedSchema<'_> {
-    fn warn_of(&mut self, key: &str, message: String) {
+    fn warn_of_keyword(&mut self, key: &str, message: String) {
         self.report.warn(MALFORMED, self.tool, &self.place.at(key), message);
     }
 
@@ -104,11 +104,11 @@ impl TranslatedSchema<'_> {
             Value::Array(_) | Value::Object(_) => kind_name(&value).to_owned(),
             scalar => format!("`{scalar}`"),
         };
-        self.warn_of(key, format!("`{key}` is {expected}, not {shown}; it is ignored"));
+        self.warn_of_keyword(key, format!("`{key}` is {expected}, not {shown}; it is ignored"));
     }
 
     /// Reads values of another type than the one that was meant: YAML reads an unquoted `null` as no text, and a quoted `3` as one.
-    fn read_yaml_types(&mut self) {
+    fn convert_yaml_types(&mut self) {
         match self.members.get_mut("type") {
             // The type of an uploaded file in Swagger 2.0.
             Some(Value::String(file)) if file == "file" => {
@@ -172,18 +172,18 @@ impl TranslatedSchema<'_> {
             all.retain(|pattern, _| patterns.is_usable(pattern));
             if all.len() < before {
                 let message = "a key of `patternProperties` is not a regular expression; it is ignored";
-                self.warn_of("patternProperties", message.to_owned());
+                self.warn_of_keyword("patternProperties", message.to_owned());
             }
         }
     }
 
     /// Reads the keywords as those of any foreign schema. The schemas below this one were translated before.
-    fn read_as_foreign(&mut self) {
+    fn normalize_as_foreign(&mut self) {
         let Some(outline) = keyword_outline(self.members) else { return };
         let Ok((read, problems)) = OutputSchema::from_foreign(outline.clone()) else { return };
         for problem in problems {
             let key = problem.keyword.as_deref().unwrap_or_default();
-            self.warn_of(key, problem.message);
+            self.warn_of_keyword(key, problem.message);
         }
         let Value::Object(outline) = outline else { return };
         for (key, value) in outline {
@@ -201,7 +201,7 @@ impl TranslatedSchema<'_> {
 
     /// Gives the values of `enum` the type of the schema: YAML reads an unquoted `1.0` or `yes` as another type than the one that
     /// was meant.
-    fn convert_enum(&mut self) {
+    fn convert_enum_to_declared_type(&mut self) {
         let Some(Value::String(name)) = self.members.get("type").cloned() else { return };
         let Some(Value::Array(values)) = self.members.get_mut("enum") else { return };
         let fitting = |value: &Value| match (&*name, value) {
@@ -220,7 +220,7 @@ impl TranslatedSchema<'_> {
             }
         }
         if changed {
-            self.warn_of("enum", format!("the values of `enum` are read as of the type `{name}`"));
+            self.warn_of_keyword("enum", format!("the values of `enum` are read as of the type `{name}`"));
         }
     }
 }
