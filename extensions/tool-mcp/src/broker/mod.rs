@@ -265,7 +265,7 @@ impl McpBrokerBuilder {
             return Err(error);
         }
         let settings = Arc::new(self.settings);
-        let tools = BrokerTool::create_all(&settings)?;
+        let tools = BrokerTool::create_broker_tools(&settings)?;
         let tools = tools.into_iter().map(|tool| Arc::new(tool) as Arc<dyn Tool>).collect();
         Ok(McpBroker { tools, settings })
     }

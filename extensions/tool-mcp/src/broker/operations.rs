@@ -55,12 +55,12 @@ impl Settings {
         cx: &ToolContext,
     ) -> Result<Value, ToolError> {
         let selected_server = self.select_server(selector, BrokerPhase::ListTools, access, cx).await?;
-        let mut tools = selected_server.run_once(selected_server.list_admitted_tools()).await?;
+        let mut tools = selected_server.run_then_close(selected_server.list_admitted_tools()).await?;
         tools.sort_by(|one, other| one.name.cmp(&other.name));
         let tools = tools.iter().map(|tool| {
             let mut entry = json!({
                 "name": tool.name,
-                "selector": selector::print_selector(selected_server.selected, &tool.name, &self.servers),
+                "selector": selector::tool_selector(selected_server.selected, &tool.name, &self.servers),
                 "signature": tool_signature(&tool.name, &tool.input_schema, tool.output_schema.as_deref()),
                 "hasOutputSchema": tool.output_schema.is_some(),
             });
@@ -94,7 +94,7 @@ impl Settings {
             return Err(ToolError::bad_parameter("`tools` is empty; pass the names of the tools to inspect"));
         }
         let selected_server = self.select_server(selector, BrokerPhase::InspectTools, access, cx).await?;
-        let tools = selected_server.run_once(selected_server.list_admitted_tools()).await?;
+        let tools = selected_server.run_then_close(selected_server.list_admitted_tools()).await?;
         let find = |name: &str| tools.iter().find(|tool| tool.name == name);
         let missing: Vec<_> = wanted.iter().filter(|name| find(name).is_none()).collect();
         if !missing.is_empty() {
@@ -106,7 +106,7 @@ impl Settings {
         let tools = wanted.into_iter().filter_map(find).map(|tool| {
             let mut inspected = json!({
                 "name": tool.name,
-                "selector": selector::print_selector(selected_server.selected, &tool.name, &self.servers),
+                "selector": selector::tool_selector(selected_server.selected, &tool.name, &self.servers),
                 "inputSchema": *tool.input_schema,
             });
             if let Some(description) = &tool.description {
@@ -121,7 +121,7 @@ impl Settings {
     }
 
     /// Calls a tool once.
-    pub(super) async fn call(
+    pub(super) async fn call_tool(
         &self,
         selector: &str,
         arguments: Map<String, Value>,
@@ -137,13 +137,13 @@ impl Settings {
         let selected_server =
             self.prepare_server(selector, selected, Some(&tool), BrokerPhase::CallTool, access, cx).await?;
         let set = &selected_server.set;
-        let called = selected_server.run_once(async {
+        let called = selected_server.run_then_close(async {
             match argument_problem(&selected_server.list_admitted_tools().await?, &tool, &arguments) {
                 Some(problem) => Ok(Err(problem)),
-                None => set.call_for(cx, &tool, arguments).await.map(Ok),
+                None => set.call_tool_for(cx, &tool, arguments).await.map(Ok),
             }
         });
-        called.await?.map(|result| result_of(&result))
+        called.await?.map(|result| broker_output(&result))
     }
 
     async fn select_server<'a>(
@@ -182,7 +182,7 @@ impl Settings {
                     config.ok_or_else(|| ToolError::not_found(format!("there is no server `{name}`")))?,
                 )
             }
-            Selected::Url(url) => (None, self.config_of_url(url, access)?),
+            Selected::Url(url) => (None, self.server_config_for_url(url, access)?),
         };
         let mut target = BrokerTarget { selector, server, tool, phase, config: config.clone(), call: cx };
         #[cfg(feature = "http")]
@@ -193,7 +193,7 @@ impl Settings {
     }
 
     /// The configuration of a server that the model selects by URL.
-    fn config_of_url(&self, url: &str, access: UrlAccess) -> Result<ServerConfig, ToolError> {
+    fn server_config_for_url(&self, url: &str, access: UrlAccess) -> Result<ServerConfig, ToolError> {
         if !self.allows_urls {
             return Err(ToolError::new(
                 tool_runtime::ErrorKind::Denied,
@@ -241,7 +241,7 @@ fn url_problem(url: &str) -> Option<&'static str> {
 impl SelectedServer<'_> {
     /// Lists the tools of the server that may be used, and notes the others in the diagnostics of the broker.
     async fn list_admitted_tools(&self) -> Result<Vec<RawTool>, ClientError> {
-        let listing = self.set.list_admitted().await;
+        let listing = self.set.list_admitted_tools().await;
         let diagnostics = match &listing {
             Ok((_, diagnostics)) => diagnostics.clone(),
             Err(error) => {
@@ -257,7 +257,7 @@ impl SelectedServer<'_> {
     }
 
     /// Does an operation over a connection of its own, within the time limit.
-    async fn run_once<T>(
+    async fn run_then_close<T>(
         &self,
         operation: impl Future<Output = Result<T, ClientError>>,
     ) -> Result<T, ToolError> {
@@ -294,7 +294,7 @@ fn argument_problem(tools: &[RawTool], name: &str, arguments: &Map<String, Value
 }
 
 /// The result of a tool: its structured value if there is one, and otherwise its content.
-fn result_of(result: &CallToolResult) -> ToolOutput {
+fn broker_output(result: &CallToolResult) -> ToolOutput {
     let is_error = result.is_error == Some(true);
     // Serializers write `null` for a value that is not there.
     let structured = result.structured_content.as_ref();

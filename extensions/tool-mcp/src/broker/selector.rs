@@ -32,7 +32,7 @@ pub(super) fn find_tool<'a, T>(
     servers: &'a BTreeMap<String, T>,
 ) -> Option<(Selected<'a>, String)> {
     let selector = selector.trim();
-    if let Some((server, tool)) = by_fragment(selector) {
+    if let Some((server, tool)) = split_tool_fragment(selector) {
         let selected = match servers.get_key_value(server) {
             Some((name, _)) => Some(Selected::Named(name)),
             None => is_url(server).then_some(Selected::Url(server)),
@@ -48,12 +48,12 @@ pub(super) fn find_tool<'a, T>(
     if let Some((name, tool)) = named.max_by_key(|(name, _)| name.len()) {
         return Some((Selected::Named(name), tool.to_owned()));
     }
-    let (url, tool) = by_dot(selector)?;
+    let (url, tool) = split_url_and_tool(selector)?;
     Some((Selected::Url(url), tool.to_owned()))
 }
 
 /// Returns the selector of a tool.
-pub(super) fn print_selector<T>(selected: Selected<'_>, tool: &str, servers: &BTreeMap<String, T>) -> String {
+pub(super) fn tool_selector<T>(selected: Selected<'_>, tool: &str, servers: &BTreeMap<String, T>) -> String {
     let (Selected::Named(server) | Selected::Url(server)) = selected;
     let plain = format!("{server}.{tool}");
     // The plain form may select another tool: of a server with a longer name, or of a URL that has a dot.
@@ -61,7 +61,7 @@ pub(super) fn print_selector<T>(selected: Selected<'_>, tool: &str, servers: &BT
         return plain;
     }
     let separator = if server.contains('#') { '&' } else { '#' };
-    format!("{server}{separator}{TOOL_PARAMETER}{}", encode_tool(tool))
+    format!("{server}{separator}{TOOL_PARAMETER}{}", encode_tool_name(tool))
 }
 
 pub(super) fn is_url(text: &str) -> bool {
@@ -71,7 +71,7 @@ pub(super) fn is_url(text: &str) -> bool {
 }
 
 /// Splits `server#tool=tool` and `server#fragment&tool=tool`.
-fn by_fragment(selector: &str) -> Option<(&str, String)> {
+fn split_tool_fragment(selector: &str) -> Option<(&str, String)> {
     let fragment = selector.find('#')?;
     let at = selector.rfind(TOOL_PARAMETER)?;
     let separator = at.checked_sub(1)?;
@@ -81,11 +81,11 @@ fn by_fragment(selector: &str) -> Option<(&str, String)> {
         _ => false,
     };
     let tool = selector.get(at + TOOL_PARAMETER.len()..)?;
-    separates.then(|| Some((selector.get(..separator)?, decode_tool(tool)?))).flatten()
+    separates.then(|| Some((selector.get(..separator)?, decode_tool_name(tool)?))).flatten()
 }
 
 /// Splits `url.tool`, at the first dot of the last segment of the path.
-fn by_dot(selector: &str) -> Option<(&str, &str)> {
+fn split_url_and_tool(selector: &str) -> Option<(&str, &str)> {
     if !is_url(selector) || selector.contains(['?', '#']) {
         return None;
     }
@@ -98,7 +98,7 @@ fn by_dot(selector: &str) -> Option<(&str, &str)> {
 }
 
 /// Encodes what would end a selector, or be removed from its end.
-fn encode_tool(tool: &str) -> String {
+fn encode_tool_name(tool: &str) -> String {
     let mut text = String::with_capacity(tool.len());
     for byte in tool.bytes() {
         match byte {
@@ -112,11 +112,11 @@ fn encode_tool(tool: &str) -> String {
 }
 
 /// Decodes a tool; `None` if it is not UTF-8.
-fn decode_tool(text: &str) -> Option<String> {
+fn decode_tool_name(text: &str) -> Option<String> {
     let mut bytes = Vec::with_capacity(text.len());
     let mut rest = text.as_bytes();
     while let Some((&byte, after)) = rest.split_first() {
-        let code = (byte == b'%').then(|| byte_of_digits(after.get(..2)?)).flatten();
+        let code = (byte == b'%').then(|| byte_from_hex_digits(after.get(..2)?)).flatten();
         match code {
             Some(code) => {
                 bytes.push(code);
@@ -131,7 +131,7 @@ fn decode_tool(text: &str) -> Option<String> {
     String::from_utf8(bytes).ok()
 }
 
-fn byte_of_digits(digits: &[u8]) -> Option<u8> {
+fn byte_from_hex_digits(digits: &[u8]) -> Option<u8> {
     digits.iter().all(u8::is_ascii_hexdigit).then_some(())?;
     u8::from_str_radix(std::str::from_utf8(digits).ok()?, 16).ok()
 }
@@ -141,7 +141,10 @@ fn byte_of_digits(digits: &[u8]) -> Option<u8> {
 mod tests {
     use std::collections::BTreeMap;
 
-    use super::{Selected, by_dot, by_fragment, encode_tool, find_server, find_tool, is_url, print_selector};
+    use super::{
+        Selected, encode_tool_name, find_server, find_tool, is_url, split_tool_fragment, split_url_and_tool,
+        tool_selector,
+    };
 
     fn servers() -> BTreeMap<String, ()> {
         ["a", "a.b", "x#y"].into_iter().map(|name| (name.to_owned(), ())).collect()
@@ -195,14 +198,14 @@ mod tests {
         let named = ["a", "a.b", "x#y"].map(Selected::Named);
         for selected in urls.into_iter().map(Selected::Url).chain(named) {
             for name in tools {
-                let printed = print_selector(selected, name, &servers);
+                let printed = tool_selector(selected, name, &servers);
                 // N08
                 assert_eq!(find_tool(&printed, &servers), Some((selected, name.to_owned())), "{printed}");
             }
         }
-        assert_eq!(print_selector(Selected::Url(urls[0]), "x.y", &servers), "https://h.example/mcp.x.y");
-        assert_eq!(print_selector(Selected::Named("a"), "add", &servers), "a.add");
-        assert_eq!(print_selector(Selected::Named("a"), "b.c", &servers), "a#tool=b.c");
+        assert_eq!(tool_selector(Selected::Url(urls[0]), "x.y", &servers), "https://h.example/mcp.x.y");
+        assert_eq!(tool_selector(Selected::Named("a"), "add", &servers), "a.add");
+        assert_eq!(tool_selector(Selected::Named("a"), "b.c", &servers), "a#tool=b.c");
     }
 
     #[test]
@@ -235,10 +238,10 @@ mod tests {
             ("a#tool=%ff", None),
             ("a#tool=%+1", Some(("a", "%+1"))),
         ] {
-            let read = by_fragment(selector);
+            let read = split_tool_fragment(selector);
             assert_eq!(read.as_ref().map(|(server, tool)| (*server, tool.as_str())), expected, "{selector}");
         }
-        assert_eq!(encode_tool("aZ09._-~/ %&#\u{e9}"), "aZ09._-~/%20%25%26%23%C3%A9");
+        assert_eq!(encode_tool_name("aZ09._-~/ %&#\u{e9}"), "aZ09._-~/%20%25%26%23%C3%A9");
     }
 
     #[test]
@@ -254,7 +257,7 @@ mod tests {
             ("https://h/mcp.x#f", None),
             ("ftp://h/mcp.x", None),
         ] {
-            assert_eq!(by_dot(selector), expected, "{selector}");
+            assert_eq!(split_url_and_tool(selector), expected, "{selector}");
         }
     }
 }

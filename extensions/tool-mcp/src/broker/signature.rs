@@ -48,7 +48,7 @@ fn type_of(schema: &Value) -> String {
     if let Some(Value::Array(values)) = schema.get("enum")
         && (1..=MAX_CHOICES).contains(&values.len())
     {
-        return join_types(values.iter().map(Value::to_string));
+        return union_type_text(values.iter().map(Value::to_string));
     }
     match schema.get("type") {
         Some(Value::String(name)) if name == "array" => match schema.get("items") {
@@ -56,15 +56,17 @@ fn type_of(schema: &Value) -> String {
             None => "array<any>".to_owned(),
         },
         Some(Value::String(name)) => name.clone(),
-        Some(Value::Array(names)) => join_types(names.iter().filter_map(Value::as_str).map(str::to_owned)),
+        Some(Value::Array(names)) => {
+            union_type_text(names.iter().filter_map(Value::as_str).map(str::to_owned))
+        }
         _ => {
             let choices = ["anyOf", "oneOf"].into_iter().find_map(|key| schema.get(key)?.as_array());
-            choices.map_or_else(|| "any".to_owned(), |all| join_types(all.iter().map(type_of)))
+            choices.map_or_else(|| "any".to_owned(), |all| union_type_text(all.iter().map(type_of)))
         }
     }
 }
 
-fn join_types(types: impl Iterator<Item = String>) -> String {
+fn union_type_text(types: impl Iterator<Item = String>) -> String {
     let mut known = HashSet::new();
     let all: Vec<String> = types.filter(|name| known.insert(name.clone())).collect();
     if all.is_empty() { "any".to_owned() } else { all.join(" | ") }

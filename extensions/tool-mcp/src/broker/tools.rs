@@ -29,7 +29,7 @@ enum BrokerToolKind {
 
 impl BrokerTool {
     /// Makes the four tools.
-    pub(super) fn create_all(settings: &Arc<Settings>) -> Result<Vec<Self>, ConfigError> {
+    pub(super) fn create_broker_tools(settings: &Arc<Settings>) -> Result<Vec<Self>, ConfigError> {
         let kinds = [
             BrokerToolKind::ListServers,
             BrokerToolKind::ListTools,
@@ -44,7 +44,11 @@ impl BrokerTool {
         kinds.into_iter().map(make).collect()
     }
 
-    async fn run(&self, arguments: Map<String, Value>, cx: &ToolContext) -> Result<ToolOutput, ToolError> {
+    async fn run_operation(
+        &self,
+        arguments: Map<String, Value>,
+        cx: &ToolContext,
+    ) -> Result<ToolOutput, ToolError> {
         let mut call_arguments = CallArguments { arguments, tool: self.kind.name() };
         let access = UrlAccess {
             transport: call_arguments
@@ -69,7 +73,7 @@ impl BrokerTool {
             BrokerToolKind::Call => {
                 let (selector, arguments) =
                     (call_arguments.take_selector()?, call_arguments.take_arguments()?);
-                return settings.call(&selector, arguments, access, cx).await;
+                return settings.call_tool(&selector, arguments, access, cx).await;
             }
         };
         ToolOutput::json(&value)
@@ -86,7 +90,7 @@ impl Tool for BrokerTool {
             return Err(ToolError::bad_parameter("the arguments of a tool are an object"));
         };
         self.kind.check_arguments(&received, self.settings.allows_urls)?;
-        Ok(Prepared::new(arguments, move |_, cx| Box::pin(self.run(received, cx))))
+        Ok(Prepared::new(arguments, move |_, cx| Box::pin(self.run_operation(received, cx))))
     }
 
     /// The messages of `prepare` say how a call is written.

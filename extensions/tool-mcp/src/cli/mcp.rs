@@ -118,13 +118,13 @@ fn list_tools(program: &Program, matches: &ArgMatches) -> Result<Exit, Failure> 
         set.close().await;
         tools
     })?;
-    let tools = tools.map_err(to_failure)?;
+    let tools = tools.map_err(client_failure)?;
     if matches.get_flag("json") {
         program.print_json(&pretty_json(&tools)?)?;
     } else if tools.is_empty() {
         program.print("There are no tools.\n")?;
     } else {
-        let rows = tools.iter().map(|tool| [tool.name.to_string(), first_paragraph(tool), hint_list(tool)]);
+        let rows = tools.iter().map(|tool| [tool.name.to_string(), first_paragraph(tool), hint_words(tool)]);
         program.print_table(["Tool", "Description", "Hints"], rows)?;
     }
     Ok(Exit::Done)
@@ -137,7 +137,8 @@ fn call_tool(program: &Program, matches: &ArgMatches) -> Result<Exit, Failure> {
     let arguments: Map<String, Value> = match serde_json::from_str(&received) {
         Ok(arguments) => arguments,
         Err(error) => {
-            let example = program.block_on(with_close(&set, schema_violations(&set, tool, &Value::Null)))?;
+            let example =
+                program.block_on(close_after(&set, violations_and_example(&set, tool, &Value::Null)))?;
             let mut message = format!(
                 "the arguments are not a JSON object: {error}\nreceived: {}",
                 bounded_arguments(&received)
@@ -146,18 +147,18 @@ fn call_tool(program: &Program, matches: &ArgMatches) -> Result<Exit, Failure> {
             return Err(Failure::quoting(Exit::Usage, message));
         }
     };
-    let (result, mismatch) = program.block_on(with_close(&set, async {
+    let (result, mismatch) = program.block_on(close_after(&set, async {
         let result = set.call_raw(tool, arguments.clone()).await;
         // The server may have refused the arguments in its own words.
         let mismatch = match &result {
             Ok(result) if result.is_error == Some(true) => {
-                schema_violations(&set, tool, &Value::Object(arguments)).await
+                violations_and_example(&set, tool, &Value::Object(arguments)).await
             }
             _ => None,
         };
         (result, mismatch)
     }))?;
-    let result = result.map_err(to_failure)?;
+    let result = result.map_err(client_failure)?;
     match matches.get_flag("json") {
         true => program.print_json(&pretty_json(&result)?)?,
         false => program.print(&result_text(&result)?)?,
@@ -173,7 +174,7 @@ fn call_tool(program: &Program, matches: &ArgMatches) -> Result<Exit, Failure> {
 }
 
 /// Closes the connection after `operation`.
-async fn with_close<T>(set: &McpToolSet, operation: impl Future<Output = T>) -> T {
+async fn close_after<T>(set: &McpToolSet, operation: impl Future<Output = T>) -> T {
     let done = operation.await;
     set.close().await;
     done
@@ -181,7 +182,7 @@ async fn with_close<T>(set: &McpToolSet, operation: impl Future<Output = T>) -> 
 
 /// Returns the violations of a tool's schema by `arguments`, and an example of arguments that fit; `None` if the server does not
 /// tell.
-async fn schema_violations(set: &McpToolSet, tool: &str, arguments: &Value) -> Option<(String, String)> {
+async fn violations_and_example(set: &McpToolSet, tool: &str, arguments: &Value) -> Option<(String, String)> {
     let tools = set.list().await.ok()?;
     let tool = tools.into_iter().find(|it| it.name == tool)?;
     let schema = InputSchema::new(Value::Object((*tool.input_schema).clone())).ok()?;
@@ -195,7 +196,7 @@ fn bounded_arguments(arguments: &str) -> String {
     Escape::LINE.at_most(300).text(arguments.trim())
 }
 
-fn to_failure(error: ClientError) -> Failure {
+fn client_failure(error: ClientError) -> Failure {
     let exit = if error.kind() == ClientErrorKind::Config { Exit::Usage } else { Exit::Failed };
     Failure::quoting(exit, error.to_string())
 }
@@ -215,7 +216,7 @@ fn first_paragraph(tool: &Tool) -> String {
 }
 
 /// The hints that a server gives of a tool.
-fn hint_list(tool: &Tool) -> String {
+fn hint_words(tool: &Tool) -> String {
     let Some(hints) = &tool.annotations else { return String::new() };
     let hints = [
         (hints.read_only_hint, "read-only"),
@@ -279,7 +280,7 @@ mod tests {
             "s",
             crate::client::Endpoint::new("http://127.0.0.1:9"),
         ));
-        assert_eq!(with_close(&set, async { 7 }).await, 7);
+        assert_eq!(close_after(&set, async { 7 }).await, 7);
         let error = set.list().await.map(drop).map_err(|error| error.kind());
         assert_eq!(error, Err(ClientErrorKind::Closed));
     }
@@ -320,14 +321,14 @@ mod tests {
     #[test]
     fn a_tool_is_listed_with_its_first_paragraph_and_its_hints() {
         let mut tool = Tool::new("t", "\n Adds\n  two numbers.\n\nSlowly.\n", Map::new());
-        assert_eq!((first_paragraph(&tool).as_str(), hint_list(&tool).as_str()), ("Adds two numbers.", ""));
+        assert_eq!((first_paragraph(&tool).as_str(), hint_words(&tool).as_str()), ("Adds two numbers.", ""));
         tool.description = None;
         assert_eq!(first_paragraph(&tool), "");
         let names = ["readOnlyHint", "destructiveHint", "idempotentHint", "openWorldHint"];
         let mut hints = |values: [Option<bool>; 4]| {
             let hints = names.iter().zip(values).map(|(name, value)| ((*name).to_owned(), value.into()));
             tool.annotations = Some(serde_json::from_value(Value::Object(hints.collect())).unwrap());
-            hint_list(&tool)
+            hint_words(&tool)
         };
         let (yes, no) = (Some(true), Some(false));
         assert_eq!(hints([yes, no, None, None]), "read-only");

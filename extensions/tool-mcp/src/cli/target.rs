@@ -14,7 +14,7 @@ pub(super) fn resolve_server(target: &str, config_file: Option<&str>) -> Result<
     let is_word = !target.contains(char::is_whitespace);
     if target.contains("://") && is_word {
         // Named without the parts that may be secret: messages contain the name.
-        return validated(ServerConfig::new(shown_url(target), Endpoint::new(target)));
+        return validated_config(ServerConfig::new(shown_url(target), Endpoint::new(target)));
     }
     if is_word && lacks_scheme(target) {
         let message = format!("`{target}` has no scheme; a URL begins with `http://` or `https://`");
@@ -40,7 +40,7 @@ pub(super) fn resolve_server(target: &str, config_file: Option<&str>) -> Result<
             "SERVER is empty; give a command line, a URL, or a name of the configuration",
         ));
     };
-    validated(ServerConfig::new(command.clone(), Process::new(command).args(words).inherit_env()))
+    validated_config(ServerConfig::new(command.clone(), Process::new(command).args(words).inherit_env()))
 }
 
 /// Adds headers as the command line has them: `Name: value`. No message contains a value.
@@ -73,7 +73,7 @@ fn lacks_scheme(text: &str) -> bool {
     is_port && !host.is_empty() || ["http", "http:", "https", "https:"].contains(&authority)
 }
 
-fn validated(config: ServerConfig) -> Result<ServerConfig, Failure> {
+fn validated_config(config: ServerConfig) -> Result<ServerConfig, Failure> {
     config.validate().map_err(|error| Failure::quoting(Exit::Usage, error.to_string()))?;
     Ok(config)
 }

@@ -47,19 +47,19 @@ pub(super) type CallMeta = dyn Fn(&ToolContext) -> Map<String, Value> + Send + S
 
 impl ToolCaller {
     /// Calls a tool: connects if necessary, and again as far as that is allowed.
-    pub(super) async fn call(&self, call: RemoteCall<'_>) -> Result<CallToolResult, ClientError> {
+    pub(super) async fn call_tool(&self, call: RemoteCall<'_>) -> Result<CallToolResult, ClientError> {
         self.pins.check_tool(call.tool, &self.definitions, &self.requests).await?;
         let (shared, config) = (&self.requests.connection, self.requests.config());
         let mut connection = shared.get_or_connect().await?;
         let allowance = QuestionAllowance::new(&config.limits);
         let mut left = config.reconnect;
         loop {
-            let error = match self.call_over(&connection, &call, &allowance).await {
+            let error = match self.call_over_connection(&connection, &call, &allowance).await {
                 Ok(result) => return Ok(result),
                 Err(error) => error,
             };
-            if error.is_loss() {
-                let may_repeat = call.repeatable || error.never_arrived();
+            if error.is_connection_loss() {
+                let may_repeat = call.repeatable || error.never_reached_server();
                 if left > 0 && may_repeat {
                     left -= 1;
                     tracing::info!(server = self.requests.name(), tool = call.tool, %error, "connecting again");
@@ -75,7 +75,7 @@ impl ToolCaller {
         }
     }
 
-    async fn call_over(
+    async fn call_over_connection(
         &self,
         connection: &Arc<Connection>,
         call: &RemoteCall<'_>,
@@ -114,8 +114,9 @@ impl ToolCaller {
         params: CallToolRequestParams,
     ) -> Result<ServerResult, ClientError> {
         let request = ClientRequest::CallToolRequest(CallToolRequest::new(params));
-        let mut parts = RequestParts { timeouts: self.timeouts_of(call.context), ..RequestParts::default() }
-            .with_meta(call.meta.clone());
+        let mut parts =
+            RequestParts { timeouts: self.call_timeouts(call.context), ..RequestParts::default() }
+                .with_meta(call.meta.clone());
         #[cfg(feature = "http")]
         {
             let headers = &self.requests.connection.connector.headers;
@@ -124,11 +125,11 @@ impl ToolCaller {
         let (slot, reports) = CallSlot::new(call.context.cloned(), Arc::clone(allowance));
         parts.slot = Some(slot);
         let Some(context) = call.context else { return connection.send_request(request, parts).await };
-        with_reports(context, reports, connection.send_request(request, parts)).await
+        pass_reports_until(context, reports, connection.send_request(request, parts)).await
     }
 
     /// Returns the metadata that is sent with a call: the trace, and what the program adds.
-    pub(super) fn meta_of(&self, cx: &ToolContext) -> Map<String, Value> {
+    pub(super) fn call_metadata(&self, cx: &ToolContext) -> Map<String, Value> {
         #[cfg(feature = "opentelemetry")]
         let mut meta = tool_runtime::trace_context();
         #[cfg(not(feature = "opentelemetry"))]
@@ -144,13 +145,13 @@ impl ToolCaller {
     }
 
     /// The timeout of a call: none if the run has a deadline.
-    fn timeouts_of(&self, context: Option<&ToolContext>) -> Option<Timeouts> {
+    fn call_timeouts(&self, context: Option<&ToolContext>) -> Option<Timeouts> {
         context.and_then(ToolContext::deadline).is_none().then(|| self.requests.config().timeouts())
     }
 }
 
 /// Passes the reports on until `result` is here, and then those that came before it.
-async fn with_reports(
+async fn pass_reports_until(
     context: &ToolContext,
     mut reports: Receiver<CallReport>,
     result: impl Future<Output = Result<ServerResult, ClientError>>,
@@ -159,17 +160,17 @@ async fn with_reports(
     let result = loop {
         tokio::select! {
             biased;
-            Some(report) = reports.recv() => pass_on(context, report),
+            Some(report) = reports.recv() => deliver_report(context, report),
             result = &mut result => break result,
         }
     };
     while let Ok(report) = reports.try_recv() {
-        pass_on(context, report);
+        deliver_report(context, report);
     }
     result
 }
 
-fn pass_on(context: &ToolContext, report: CallReport) {
+fn deliver_report(context: &ToolContext, report: CallReport) {
     let passed = match report {
         CallReport::Progress(progress) => context.progress(progress),
         CallReport::Log(line) => context.log(line),

@@ -96,11 +96,11 @@ impl Connection {
                 let _ = canceller.notify_cancelled(params).await;
             }
         });
-        if let Some(filter) = change_subscription(&peer) {
+        if let Some(filter) = list_change_filter(&peer) {
             let (peer, handler) = (peer.clone(), Arc::clone(&handler));
             tasks.spawn(async move {
                 match peer.listen(filter).await {
-                    Ok(subscription) => pass_on(subscription, &handler).await,
+                    Ok(subscription) => deliver_changes(subscription, &handler).await,
                     Err(error) => {
                         let server = &*handler.server;
                         tracing::warn!(server, %error, "the MCP server does not announce its changes");
@@ -124,13 +124,17 @@ impl Connection {
     }
 
     /// Listens to the changes of a resource.
-    pub(super) async fn listen_to(&self, uri: &str, filter: SubscriptionFilter) -> Result<(), ClientError> {
+    pub(super) async fn subscribe_to_resource(
+        &self,
+        uri: &str,
+        filter: SubscriptionFilter,
+    ) -> Result<(), ClientError> {
         let subscription = match self.peer.listen(filter).await {
             Ok(subscription) => subscription,
             Err(error) => return Err(self.request_error(error).await),
         };
         let handler = Arc::clone(&self.handler);
-        let passing = async move { pass_on(subscription, &handler).await };
+        let passing = async move { deliver_changes(subscription, &handler).await };
         let task = self.tasks.lock().unwrap_or_else(PoisonError::into_inner).spawn(passing);
         let mut subscriptions = self.subscriptions.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(before) = subscriptions.insert(uri.to_owned(), task) {
@@ -140,7 +144,7 @@ impl Connection {
     }
 
     /// Ends the subscription to a resource.
-    pub(super) fn listen_no_more(&self, uri: &str) {
+    pub(super) fn end_subscription(&self, uri: &str) {
         let mut subscriptions = self.subscriptions.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(task) = subscriptions.remove(uri) {
             task.abort();
@@ -153,11 +157,11 @@ impl Connection {
 
     /// Makes an error of a failed request.
     pub(super) async fn request_error(&self, error: ServiceError) -> ClientError {
-        let error = ClientError::of_request(&self.handler.server, error);
-        if error.is_loss() {
+        let error = ClientError::from_service_error(&self.handler.server, error);
+        if error.is_connection_loss() {
             self.stderr.wait_until_settled().await;
         }
-        if error.is_expiry() {
+        if error.is_session_expiry() {
             self.is_expired.store(true, Ordering::Release);
         }
         error.with_process_end(&self.stderr)
@@ -224,7 +228,7 @@ impl Connection {
         timeouts: Option<Timeouts>,
     ) -> Result<ServerResult, ServiceError> {
         let Some(Timeouts { idle, total }) = timeouts else { return handle.await_response().await };
-        let progress = self.handler.calls.progress_of(&handle.progress_token);
+        let progress = self.handler.calls.progress_signal(&handle.progress_token);
         let mut answer = pin!(handle.await_response());
         let mut in_all = pin!(tokio::time::sleep(total));
         loop {
@@ -271,7 +275,7 @@ impl Drop for PendingRequest<'_> {
 }
 
 /// Returns the changes to listen for: from revision 2026-07-28 on, a server announces only those.
-fn change_subscription(peer: &Peer<RoleClient>) -> Option<SubscriptionFilter> {
+fn list_change_filter(peer: &Peer<RoleClient>) -> Option<SubscriptionFilter> {
     let info = peer.peer_info()?;
     if info.protocol_version.has_initialize() {
         return None;
@@ -286,7 +290,7 @@ fn change_subscription(peer: &Peer<RoleClient>) -> Option<SubscriptionFilter> {
 }
 
 /// Passes the changes of a subscription on until it ends.
-async fn pass_on(mut subscription: Subscription, handler: &ConnectionHandler) {
+async fn deliver_changes(mut subscription: Subscription, handler: &ConnectionHandler) {
     while let Ok(Some(change)) = subscription.next().await {
         (handler.changed)(match change {
             ServerNotification::ToolListChangedNotification(_) => ServerChange::Tools,

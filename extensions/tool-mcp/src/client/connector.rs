@@ -117,7 +117,7 @@ impl Connector {
                     .await
                 {
                     // A server from before streamable HTTP.
-                    Err(error) if self.may_be_older(&reception) => {
+                    Err(error) if self.may_lack_streamable_http(&reception) => {
                         self.connect_sse(endpoint, headers).await.map_err(|_| error)
                     }
                     started => started,
@@ -138,9 +138,9 @@ impl Connector {
 
     /// Returns `true` if the server refused the handshake by a status of servers without streamable HTTP.
     #[cfg(feature = "http")]
-    fn may_be_older(&self, reception: &Reception) -> bool {
+    fn may_lack_streamable_http(&self, reception: &Reception) -> bool {
         self.protocol.as_ref().is_none_or(ProtocolVersion::has_initialize)
-            && matches!(reception.handshake_refusal(), Some(400 | 404 | 405))
+            && matches!(reception.handshake_refusal_status(), Some(400 | 404 | 405))
     }
 
     #[cfg(feature = "http")]
@@ -197,7 +197,7 @@ impl Connector {
         let started = started.await;
         started.map_err(|error: ClientInitializeError| match reception.handshake_failure() {
             Some(reason) => self.error(ClientErrorCause::Handshake(reason)),
-            None => ClientError::of_start(&self.name, &error),
+            None => ClientError::from_initialize_error(&self.name, &error),
         })
     }
 }

@@ -18,7 +18,7 @@ use crate::content;
 pub(super) const MAX_REASON_CHARS: usize = 300;
 
 /// A tool whose definition cannot be used.
-pub(super) fn malformed_diagnostic(tool: &str, reason: &str) -> Diagnostic {
+pub(super) fn malformed_tool_diagnostic(tool: &str, reason: &str) -> Diagnostic {
     let reason = Escape::LINE.at_most(MAX_REASON_CHARS).text(reason);
     tool_diagnostic(
         Severity::Error,
@@ -68,7 +68,7 @@ pub(super) fn accepted_tool_diagnostics(
     });
     let description = tool.description.as_deref().unwrap_or_default();
     let texts = [&*tool.name, definition.title(), description];
-    let hidden = texts.into_iter().any(hides_characters).then(|| {
+    let hidden = texts.into_iter().any(has_hidden_characters).then(|| {
         let problem = "its name, title or description has characters that a person does not see";
         tool_diagnostic(Severity::Warning, "hidden_text", &tool.name, problem)
     });
@@ -77,7 +77,7 @@ pub(super) fn accepted_tool_diagnostics(
 
 /// Returns `true` if a person does not see all characters of a text. Tabs are seen, and blanks in an otherwise empty line
 /// are not missed.
-fn hides_characters(text: &str) -> bool {
+fn has_hidden_characters(text: &str) -> bool {
     let text = text.replace("\r\n", "\n").replace('\t', " ");
     let lines = text.split('\n').map(|line| if line.trim_matches(' ').is_empty() { "" } else { line });
     let seen = lines.collect::<Vec<_>>().join("\n");
@@ -112,7 +112,7 @@ impl DefinitionReader {
             Some(_) => tool.description.as_deref().unwrap_or_default().to_owned(),
         };
         let mut definition =
-            ToolDefinition::new(name, description, schema).with_metadata(self.metadata_of(tool));
+            ToolDefinition::new(name, description, schema).with_metadata(self.tool_metadata(tool));
         let title =
             tool.title.as_ref().or_else(|| tool.annotations.as_ref().and_then(|hints| hints.title.as_ref()));
         if let Some(title) = title {
@@ -127,7 +127,7 @@ impl DefinitionReader {
         Ok((definition, problems))
     }
 
-    fn metadata_of(&self, tool: &RawTool) -> Metadata {
+    fn tool_metadata(&self, tool: &RawTool) -> Metadata {
         let metadata = content::from_annotations(tool.annotations.as_ref());
         if self.conservative { metadata.conservative() } else { metadata }
     }
@@ -246,7 +246,7 @@ mod tests {
     fn missing_hints_are_read_with_care_if_asked_to() {
         let metadata = |conservative| {
             let reader = DefinitionReader { conservative, ..DefinitionReader::default() };
-            reader.metadata_of(&tool(json!({})))
+            reader.tool_metadata(&tool(json!({})))
         };
         assert_eq!(metadata(false), Metadata::default());
         assert_eq!(metadata(true), Metadata::default().conservative());
@@ -255,7 +255,7 @@ mod tests {
 
     #[test]
     fn the_texts_of_a_malformed_tool_are_bounded() {
-        let diagnostic = malformed_diagnostic(&"n".repeat(500), &"r".repeat(1_000));
+        let diagnostic = malformed_tool_diagnostic(&"n".repeat(500), &"r".repeat(1_000));
         assert_eq!((diagnostic.severity, diagnostic.code), (Severity::Error, "malformed"));
         let message = diagnostic.message.to_string();
         assert!((400..520).contains(&message.len()), "{}", message.len());

@@ -92,12 +92,12 @@ impl ClientError {
     }
 
     /// The error of a request.
-    pub(super) fn of_request(server: &str, error: ServiceError) -> Self {
+    pub(super) fn from_service_error(server: &str, error: ServiceError) -> Self {
         let challenge = authorization_challenge(error.is_authorization_required(), challenge_of!(error));
         let cause = match error {
             _ if challenge.is_some() => ClientErrorCause::Unauthorized(challenge.flatten()),
             ServiceError::McpError(error) => ClientErrorCause::Refused(error),
-            ServiceError::TransportSend(error) => of_transport(&error),
+            ServiceError::TransportSend(error) => transport_error_cause(&error),
             ServiceError::TransportClosed => {
                 ClientErrorCause::Lost { message: "the connection was closed".to_owned(), never_sent: false }
             }
@@ -112,7 +112,7 @@ impl ClientError {
     }
 
     /// The error of connecting.
-    pub(super) fn of_start(server: &str, error: &ClientInitializeError) -> Self {
+    pub(super) fn from_initialize_error(server: &str, error: &ClientInitializeError) -> Self {
         let challenge = authorization_challenge(error.is_authorization_required(), challenge_of!(error));
         let cause = match error {
             _ if challenge.is_some() => ClientErrorCause::Unauthorized(challenge.flatten()),
@@ -124,7 +124,7 @@ impl ClientError {
                 ClientErrorCause::Connect(explanation_of(&*error.error))
             }
             ClientInitializeError::LegacyFallbackFailed { fallback, .. } => {
-                return Self::of_start(server, fallback);
+                return Self::from_initialize_error(server, fallback);
             }
             other => ClientErrorCause::Handshake(other.to_string()),
         };
@@ -195,17 +195,17 @@ impl ClientError {
     }
 
     /// Returns `true` if the server does not know the session.
-    pub(super) fn is_expiry(&self) -> bool {
+    pub(super) fn is_session_expiry(&self) -> bool {
         matches!(&self.0.cause, ClientErrorCause::SessionExpired)
     }
 
     /// Returns `true` if another connection may help.
-    pub(super) fn is_loss(&self) -> bool {
+    pub(super) fn is_connection_loss(&self) -> bool {
         matches!(&self.0.cause, ClientErrorCause::SessionExpired | ClientErrorCause::Lost { .. })
     }
 
     /// Returns `true` if the server cannot have processed the request.
-    pub(super) fn never_arrived(&self) -> bool {
+    pub(super) fn never_reached_server(&self) -> bool {
         matches!(
             &self.0.cause,
             ClientErrorCause::SessionExpired | ClientErrorCause::Lost { never_sent: true, .. }
@@ -220,7 +220,7 @@ fn authorization_challenge(required: bool, challenge: Option<&str>) -> Option<Op
 }
 
 /// The error of sending a message over HTTP or a pipe.
-fn of_transport(error: &DynamicTransportError) -> ClientErrorCause {
+fn transport_error_cause(error: &DynamicTransportError) -> ClientErrorCause {
     let error: &(dyn Error + 'static) = &*error.error;
     if super::transport::is_session_expired(error) {
         return ClientErrorCause::SessionExpired;
@@ -244,19 +244,19 @@ fn explanation_of(error: &(dyn Error + 'static)) -> String {
 /// The texts of an error and of those below it.
 pub(crate) fn error_chain(error: &(dyn Error + 'static)) -> String {
     let mut text = error.to_string();
-    let mut next = source_of(error);
+    let mut next = source_of_error(error);
     while let Some(error) = next {
         let below = error.to_string();
         if !text.contains(&below) {
             text = format!("{text}: {below}");
         }
-        next = source_of(error);
+        next = source_of_error(error);
     }
     text
 }
 
 /// The error below `error`; the SDK's error of HTTP does not tell its own.
-fn source_of<'e>(error: &'e (dyn Error + 'static)) -> Option<&'e (dyn Error + 'static)> {
+fn source_of_error<'e>(error: &'e (dyn Error + 'static)) -> Option<&'e (dyn Error + 'static)> {
     #[cfg(feature = "http")]
     {
         use rmcp::transport::streamable_http_client::StreamableHttpError;
@@ -270,7 +270,7 @@ fn source_of<'e>(error: &'e (dyn Error + 'static)) -> Option<&'e (dyn Error + 's
 }
 
 /// A text of a server, or one that may have a part of it.
-fn escaped(text: &str) -> String {
+fn escaped_server_text(text: &str) -> String {
     Escape::LINES.at_most(4_000).text(text)
 }
 
@@ -280,10 +280,14 @@ impl fmt::Display for ClientError {
         match &self.0.cause {
             ClientErrorCause::Config(problem) => write!(f, "{problem}")?,
             ClientErrorCause::Connect(reason) | ClientErrorCause::Handshake(reason) => {
-                write!(f, "cannot connect to the MCP server `{server}`: {}", escaped(reason))?;
+                write!(f, "cannot connect to the MCP server `{server}`: {}", escaped_server_text(reason))?;
             }
             ClientErrorCause::Lost { message, .. } => {
-                write!(f, "the connection to the MCP server `{server}` was lost: {}", escaped(message))?;
+                write!(
+                    f,
+                    "the connection to the MCP server `{server}` was lost: {}",
+                    escaped_server_text(message)
+                )?;
             }
             ClientErrorCause::SessionExpired => {
                 write!(f, "the session of the MCP server `{server}` has expired")?
@@ -302,10 +306,14 @@ impl fmt::Display for ClientError {
                 f,
                 "the MCP server `{server}` answered with error {}: {}",
                 error.code.0,
-                escaped(&error.message)
+                escaped_server_text(&error.message)
             )?,
             ClientErrorCause::Unusable(reason) => {
-                write!(f, "the answer of the MCP server `{server}` cannot be used: {}", escaped(reason))?;
+                write!(
+                    f,
+                    "the answer of the MCP server `{server}` cannot be used: {}",
+                    escaped_server_text(reason)
+                )?;
             }
             ClientErrorCause::Pinned(tool) => write!(
                 f,
@@ -340,7 +348,7 @@ impl From<ClientError> for ToolError {
             ClientErrorKind::Pinned | ClientErrorKind::Unauthorized => ErrorKind::Denied,
             _ => ErrorKind::Failed,
         };
-        let retryable = error.never_arrived();
+        let retryable = error.never_reached_server();
         match error.0.cause {
             ClientErrorCause::Program(error) => *error,
             _ => Self::new(kind, error.to_string()).retryable(retryable),

@@ -23,7 +23,7 @@ impl McpToolSetBuilder {
     }
 }
 
-fn caller_of<P>(question: &Question<P>) -> Option<&Caller> {
+fn question_caller<P>(question: &Question<P>) -> Option<&Caller> {
     question.call.as_ref().and_then(ToolContext::get::<Caller>)
 }
 
@@ -33,13 +33,15 @@ fn question_name<P>(question: &Question<P>, params: &impl Serialize) -> String {
     format!("{}-{}", question.server, hash.get(..16).unwrap_or(&hash))
 }
 
-fn missing_capability(what: &str) -> ToolError {
+fn missing_capability_error(what: &str) -> ToolError {
     ToolError::failed(format!("the client that called has no {what}"))
 }
 
 async fn forward_elicitation(question: Question<ElicitRequestParams>) -> Result<ElicitResult, ToolError> {
     let declined = || Ok(ElicitResult::new(ElicitationAction::Decline));
-    let Some(elicitation) = caller_of(&question).and_then(Caller::elicitation) else { return declined() };
+    let Some(elicitation) = question_caller(&question).and_then(Caller::elicitation) else {
+        return declined();
+    };
     let ElicitRequestParams::FormElicitationParams { message, requested_schema, .. } = &question.params
     else {
         return declined();
@@ -59,12 +61,15 @@ async fn forward_elicitation(question: Question<ElicitRequestParams>) -> Result<
 async fn forward_sampling(
     question: Question<CreateMessageRequestParams>,
 ) -> Result<CreateMessageResult, ToolError> {
-    let sampling =
-        caller_of(&question).and_then(Caller::sampling).ok_or_else(|| missing_capability("model"))?;
+    let sampling = question_caller(&question)
+        .and_then(Caller::sampling)
+        .ok_or_else(|| missing_capability_error("model"))?;
     sampling.create(&question_name(&question, &question.params), question.params.clone()).await
 }
 
 async fn forward_roots(question: Question<()>) -> Result<Vec<Root>, ToolError> {
-    let roots = caller_of(&question).and_then(Caller::roots).ok_or_else(|| missing_capability("folders"))?;
+    let roots = question_caller(&question)
+        .and_then(Caller::roots)
+        .ok_or_else(|| missing_capability_error("folders"))?;
     roots.list(&question_name(&question, &"roots")).await
 }

@@ -195,7 +195,7 @@ impl ConnectionHandler {
         allowance: &QuestionAllowance,
     ) -> Result<BTreeMap<String, Value>, ErrorData> {
         if questions.len() > MAX_QUESTIONS_PER_ROUND {
-            return Err(self.questions.too_many_in_round(MAX_QUESTIONS_PER_ROUND));
+            return Err(self.questions.too_many_in_round_error(MAX_QUESTIONS_PER_ROUND));
         }
         let mut answers = BTreeMap::new();
         for (name, question) in questions {

@@ -8,7 +8,7 @@ use tool_runtime::{BoxFuture, ToolContext, ToolError};
 use super::{
     config::Endpoint,
     error::{ClientError, ClientErrorCause},
-    transport::http_headers::{Headers, RequestHeaders, headers_of},
+    transport::http_headers::{Headers, RequestHeaders, validated_headers},
 };
 
 /// An HTTP request before it is sent.
@@ -38,7 +38,7 @@ impl HeaderSource {
 
     /// Returns the headers of each request of a connection.
     pub(super) async fn connection_headers(&self, endpoint: &Endpoint) -> Result<Headers, ClientError> {
-        let mut headers = headers_of(&endpoint.headers)
+        let mut headers = validated_headers(&endpoint.headers)
             .map_err(|problem| ClientError::new(&self.server, ClientErrorCause::Config(problem)))?;
         if let Some(RequestHeaders(own)) = self.request_headers(None).await? {
             headers.extend(own.iter().map(|(name, value)| (name.clone(), value.clone())));

@@ -14,7 +14,7 @@ use tool_runtime::{
 
 use super::{
     connection::Connection,
-    definitions::{MAX_REASON_CHARS, malformed_diagnostic, tool_diagnostic},
+    definitions::{MAX_REASON_CHARS, malformed_tool_diagnostic, tool_diagnostic},
     error::{ClientError, ClientErrorCause},
     page::{ListedItem, Page, Problem},
     requests::RequestSender,
@@ -36,10 +36,10 @@ impl<T> Default for Listing<T> {
 }
 
 impl<T: ListedItem> Listing<T> {
-    fn add(&mut self, page: Page<T>) {
+    fn add_page(&mut self, page: Page<T>) {
         self.items.extend(page.items);
         self.diagnostics.extend(page.problems.iter().map(|problem| match problem {
-            Problem::ListedItem { name, reason } => malformed_diagnostic(name, reason),
+            Problem::ListedItem { name, reason } => malformed_tool_diagnostic(name, reason),
             Problem::Members { name, members } => {
                 let members = members.join("`, `");
                 let problem = format!("its `{members}` cannot be read, and is ignored");
@@ -52,19 +52,21 @@ impl<T: ListedItem> Listing<T> {
                 );
                 tool_diagnostic(Severity::Warning, "unreadable_hint", name, &problem)
             }
-            Problem::Cursor(cursor) => cut_diagnostic::<T>(&format!("its cursor is no text: {cursor}")),
+            Problem::Cursor(cursor) => {
+                cut_listing_diagnostic::<T>(&format!("its cursor is no text: {cursor}"))
+            }
         }));
     }
 
     /// Adds the diagnostic of a listing of which a part is missing.
-    fn cut_short(mut self, reason: &str) -> Self {
-        self.diagnostics.push(cut_diagnostic::<T>(reason));
+    fn with_cut_diagnostic(mut self, reason: &str) -> Self {
+        self.diagnostics.push(cut_listing_diagnostic::<T>(reason));
         self
     }
 }
 
 /// The diagnostic of a listing of which a part may be missing.
-fn cut_diagnostic<T: ListedItem>(reason: &str) -> Diagnostic {
+fn cut_listing_diagnostic<T: ListedItem>(reason: &str) -> Diagnostic {
     let reason = Escape::LINE.at_most(MAX_REASON_CHARS).text(reason);
     let message = format!("the list of {} ends early, and some may be missing: {reason}", T::MEMBER);
     Diagnostic::new(Severity::Warning, "listing_cut", message)
@@ -74,7 +76,7 @@ impl RequestSender {
     /// Lists all pages; again from the first page if the connection was lost. The time of the listing goes on.
     pub(super) async fn list_all<T: ListedItem>(&self) -> Result<Listing<T>, ClientError> {
         let started = OnceLock::new();
-        self.connection.with_reconnects(|connection| self.list_pages(connection, &started)).await
+        self.connection.run_with_reconnects(|connection| self.list_pages(connection, &started)).await
     }
 
     /// Reads all pages within the limits of a listing. What goes beyond is left out, with a diagnostic.
@@ -93,8 +95,8 @@ impl RequestSender {
             let time_left = limits.listing_timeout.saturating_sub(started.elapsed());
             let answer = match tokio::time::timeout(time_left, self.send(&connection, request)).await {
                 Ok(Ok(answer)) => answer,
-                Ok(Err(error)) if page_number == 0 || error.is_loss() => return Err(error),
-                Ok(Err(error)) => return Ok(listing.cut_short(&error.to_string())),
+                Ok(Err(error)) if page_number == 0 || error.is_connection_loss() => return Err(error),
+                Ok(Err(error)) => return Ok(listing.with_cut_diagnostic(&error.to_string())),
                 Err(_) if page_number == 0 => {
                     return Err(self
                         .connection
@@ -102,17 +104,18 @@ impl RequestSender {
                         .error(ClientErrorCause::TimedOut(limits.listing_timeout)));
                 }
                 Err(_) => {
-                    return Ok(
-                        listing.cut_short(&format!("it takes longer than {:?}", limits.listing_timeout))
-                    );
+                    return Ok(listing
+                        .with_cut_diagnostic(&format!("it takes longer than {:?}", limits.listing_timeout)));
                 }
             };
-            let page = match Page::<T>::read_answer(answer) {
+            let page = match Page::<T>::from_answer(answer) {
                 Some(page) => page,
                 None if page_number == 0 => {
                     return Err(self.unusable_answer(format!("it is no list of {}", T::MEMBER)));
                 }
-                None => return Ok(listing.cut_short(&format!("a page is no list of {}", T::MEMBER))),
+                None => {
+                    return Ok(listing.with_cut_diagnostic(&format!("a page is no list of {}", T::MEMBER)));
+                }
             };
             bytes = bytes.saturating_add(page.bytes);
             if bytes > limits.max_listing_bytes {
@@ -121,25 +124,25 @@ impl RequestSender {
                 if page_number == 0 {
                     return Err(self.unusable_answer(reason));
                 }
-                return Ok(listing.cut_short(&reason));
+                return Ok(listing.with_cut_diagnostic(&reason));
             }
             let next = page.next.clone();
             if !page.items.is_empty() && listing.items.ends_with(&page.items) {
-                return Ok(listing.cut_short("its pages repeat: a page comes again"));
+                return Ok(listing.with_cut_diagnostic("its pages repeat: a page comes again"));
             }
-            listing.add(page);
+            listing.add_page(page);
             if listing.items.len() + listing.diagnostics.len() > T::MAX_ITEMS {
                 listing.items.truncate(T::MAX_ITEMS);
-                return Ok(listing.cut_short(&format!("it has more than {} items", T::MAX_ITEMS)));
+                return Ok(listing.with_cut_diagnostic(&format!("it has more than {} items", T::MAX_ITEMS)));
             }
             match next {
                 None => return Ok(listing),
                 Some(next) if !cursors.insert(next.clone()) => {
-                    return Ok(listing.cut_short("its pages repeat: a cursor comes again"));
+                    return Ok(listing.with_cut_diagnostic("its pages repeat: a cursor comes again"));
                 }
                 next => cursor = next,
             }
         }
-        Ok(listing.cut_short(&format!("it has more than {MAX_PAGES} pages")))
+        Ok(listing.with_cut_diagnostic(&format!("it has more than {MAX_PAGES} pages")))
     }
 }

@@ -34,11 +34,11 @@ pub(super) trait ListedItem: DeserializeOwned + Serialize + PartialEq {
     fn request(params: PaginatedRequestParams) -> ClientRequest;
 
     /// Returns the items and the next cursor of a page; `None` if the result is no such page.
-    fn of_page(result: ServerResult) -> Option<(Vec<Self>, Option<String>)>;
+    fn items_and_next_cursor(result: ServerResult) -> Option<(Vec<Self>, Option<String>)>;
 
     /// Adds the defaults of members that a server left out. Returns the names of the members that it read although they
     /// are not in the form of the protocol.
-    fn complete_members(_: &mut Map<String, Value>) -> Vec<String> {
+    fn complete_missing_members(_: &mut Map<String, Value>) -> Vec<String> {
         Vec::new()
     }
 }
@@ -53,7 +53,7 @@ macro_rules! item {
                 ClientRequest::$request($request::with_param(params))
             }
 
-            fn of_page(result: ServerResult) -> Option<(Vec<Self>, Option<String>)> {
+            fn items_and_next_cursor(result: ServerResult) -> Option<(Vec<Self>, Option<String>)> {
                 match result {
                     ServerResult::$result(page) => Some((page.$items, page.next_cursor)),
                     _ => None,
@@ -68,27 +68,27 @@ macro_rules! item {
 item! { RawTool, "tools", ["name", "inputSchema"], ListToolsRequest, ListToolsResult.tools
     const MAX_ITEMS: usize = 10_000;
 
-    fn complete_members(tool: &mut Map<String, Value>) -> Vec<String> {
-        let (schema, member) = input_schema(tool);
+    fn complete_missing_members(tool: &mut Map<String, Value>) -> Vec<String> {
+        let (schema, member) = take_input_schema(tool);
         tool.insert("inputSchema".to_owned(), schema);
         member.into_iter().map(str::to_owned).collect()
     }
 }
 item! { Prompt, "prompts", ["name"], ListPromptsRequest, ListPromptsResult.prompts }
 item! { Resource, "resources", ["uri", "name"], ListResourcesRequest, ListResourcesResult.resources
-    fn complete_members(resource: &mut Map<String, Value>) -> Vec<String> {
-        name_by(resource, "uri")
+    fn complete_missing_members(resource: &mut Map<String, Value>) -> Vec<String> {
+        fill_missing_name(resource, "uri")
     }
 }
 item! { ResourceTemplate, "resourceTemplates", ["uriTemplate", "name"],
     ListResourceTemplatesRequest, ListResourceTemplatesResult.resource_templates
-    fn complete_members(template: &mut Map<String, Value>) -> Vec<String> {
-        name_by(template, "uriTemplate")
+    fn complete_missing_members(template: &mut Map<String, Value>) -> Vec<String> {
+        fill_missing_name(template, "uriTemplate")
     }
 }
 
 /// Returns the schema of a tool, and the member that has it if it is not in the form of the protocol.
-fn input_schema(tool: &mut Map<String, Value>) -> (Value, Option<&'static str>) {
+fn take_input_schema(tool: &mut Map<String, Value>) -> (Value, Option<&'static str>) {
     const MEMBER: &str = "inputSchema";
     let empty = json!({ "type": "object", "properties": {} });
     match tool.remove(MEMBER) {
@@ -110,7 +110,7 @@ fn input_schema(tool: &mut Map<String, Value>) -> (Value, Option<&'static str>) 
 }
 
 /// Gives an item without a name the value of another member as its name. Returns the name of a name that cannot be read.
-fn name_by(item: &mut Map<String, Value>, member: &str) -> Vec<String> {
+fn fill_missing_name(item: &mut Map<String, Value>, member: &str) -> Vec<String> {
     let name = item.get("name");
     if name.is_some_and(Value::is_string) {
         return Vec::new();
@@ -145,16 +145,16 @@ pub(super) enum Problem {
 
 impl<T: ListedItem> Page<T> {
     /// Reads a page; `None` if the answer is none.
-    pub(super) fn read_answer(answer: ServerResult) -> Option<Self> {
+    pub(super) fn from_answer(answer: ServerResult) -> Option<Self> {
         if let ServerResult::CustomResult(value) = answer {
-            return Self::read_raw_page(value.0);
+            return Self::from_json(value.0);
         }
-        let (items, next) = T::of_page(answer)?;
+        let (items, next) = T::items_and_next_cursor(answer)?;
         let bytes = json_bytes(&items).saturating_add(next.as_deref().map(str::len).unwrap_or_default());
         Some(Self { items, next, bytes, problems: Vec::new() })
     }
 
-    fn read_raw_page(mut value: Value) -> Option<Self> {
+    fn from_json(mut value: Value) -> Option<Self> {
         let bytes = json_bytes(&value);
         let Some(Value::Array(received)) = value.get_mut(T::MEMBER).map(Value::take) else { return None };
         let mut page = Self { items: Vec::new(), next: None, bytes, problems: Vec::new() };
@@ -168,14 +168,14 @@ impl<T: ListedItem> Page<T> {
             if page.items.len() + page.problems.len() > T::MAX_ITEMS {
                 break;
             }
-            page.add(item);
+            page.add_item(item);
         }
         Some(page)
     }
 
-    fn add(&mut self, mut item: Value) {
+    fn add_item(&mut self, mut item: Value) {
         let other_form = match &mut item {
-            Value::Object(members) => T::complete_members(members),
+            Value::Object(members) => T::complete_missing_members(members),
             _ => Vec::new(),
         };
         let name = bounded_text(item.get("name").and_then(Value::as_str).unwrap_or("without a name"));
@@ -186,7 +186,7 @@ impl<T: ListedItem> Page<T> {
             Ok(item) => return self.items.push(item),
             Err(error) => bounded_text(&error.to_string()),
         };
-        match read_reduced::<T>(item) {
+        match read_without_unreadable_parts::<T>(item) {
             Some((item, members)) => {
                 self.problems.push(Problem::Members { name, members });
                 self.items.push(item);
@@ -197,14 +197,14 @@ impl<T: ListedItem> Page<T> {
 }
 
 /// Reads an item without the parts that cannot be read, and returns the paths of these.
-fn read_reduced<T: ListedItem>(item: Value) -> Option<(T, Vec<String>)> {
+fn read_without_unreadable_parts<T: ListedItem>(item: Value) -> Option<(T, Vec<String>)> {
     let Value::Object(members) = item else { return None };
     let (mut read, other): (Map<_, _>, Map<_, _>) =
         members.into_iter().partition(|(name, _)| T::REQUIRED.contains(&name.as_str()));
     let mut parts = PartReader { ignored: Vec::new(), parts_left: MAX_PARTS };
     for (name, value) in other {
         let is_readable = |part: &Value| is_readable::<T>(&name, part.clone());
-        if let Some(part) = parts.read_part(&name, value, &is_readable) {
+        if let Some(part) = parts.readable_part(&name, value, &is_readable) {
             read.insert(name, part);
         }
     }
@@ -229,9 +229,14 @@ struct PartReader {
 
 impl PartReader {
     /// Returns what is readable of a value; `path` is its place, and `is_readable` tries a value in its place.
-    fn read_part(&mut self, path: &str, value: Value, is_readable: &dyn Fn(&Value) -> bool) -> Option<Value> {
+    fn readable_part(
+        &mut self,
+        path: &str,
+        value: Value,
+        is_readable: &dyn Fn(&Value) -> bool,
+    ) -> Option<Value> {
         let Some(parts_left) = self.parts_left.checked_sub(1) else {
-            self.ignore_part(path);
+            self.note_ignored_part(path);
             return None;
         };
         self.parts_left = parts_left;
@@ -239,23 +244,23 @@ impl PartReader {
             return Some(value);
         }
         match value {
-            Value::Object(members) => self.read_object(path, members, is_readable),
+            Value::Object(members) => self.readable_object(path, members, is_readable),
             Value::Array(elements) if is_readable(&json!([])) => {
                 let mut read = Vec::new();
                 for (index, element) in elements.into_iter().enumerate() {
                     let is_readable = |element: &Value| is_readable(&json!([element]));
-                    read.extend(self.read_part(&format!("{path}[{index}]"), element, &is_readable));
+                    read.extend(self.readable_part(&format!("{path}[{index}]"), element, &is_readable));
                 }
                 Some(read.into())
             }
             _ => {
-                self.ignore_part(path);
+                self.note_ignored_part(path);
                 None
             }
         }
     }
 
-    fn read_object(
+    fn readable_object(
         &mut self,
         path: &str,
         members: Map<String, Value>,
@@ -266,7 +271,7 @@ impl PartReader {
         let mut read = match [required, Map::new()].into_iter().find(|it| is_readable(&it.clone().into())) {
             Some(required) => required,
             None => {
-                self.ignore_part(path);
+                self.note_ignored_part(path);
                 return None;
             }
         };
@@ -277,14 +282,14 @@ impl PartReader {
                 members.insert(name.clone(), value.clone());
                 is_readable(&members.into())
             };
-            if let Some(value) = self.read_part(&format!("{path}.{name}"), value, &is_readable) {
+            if let Some(value) = self.readable_part(&format!("{path}.{name}"), value, &is_readable) {
                 read.insert(name.clone(), value);
             }
         }
         Some(read.into())
     }
 
-    fn ignore_part(&mut self, path: &str) {
+    fn note_ignored_part(&mut self, path: &str) {
         if self.ignored.len() < MAX_NAMED_PARTS {
             self.ignored.push(bounded_text(path));
         }

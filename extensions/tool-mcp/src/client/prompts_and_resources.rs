@@ -76,7 +76,7 @@ impl McpToolSet {
         };
         match requests
             .connection
-            .with_reconnects(|connection| requests.send_in_rounds(connection, &request))
+            .run_with_reconnects(|connection| requests.send_in_rounds(connection, &request))
             .await?
         {
             ServerResult::GetPromptResult(prompt) => Ok(prompt),
@@ -99,7 +99,7 @@ impl McpToolSet {
         };
         match requests
             .connection
-            .with_reconnects(|connection| requests.send_in_rounds(connection, &request))
+            .run_with_reconnects(|connection| requests.send_in_rounds(connection, &request))
             .await?
         {
             ServerResult::ReadResourceResult(resource) => Ok(resource),
@@ -138,7 +138,7 @@ impl McpToolSet {
     /// If the server cannot be asked, or has no completions.
     pub async fn complete(&self, params: CompleteRequestParams) -> Result<CompleteResult, ClientError> {
         let request = || ClientRequest::CompleteRequest(CompleteRequest::new(params.clone()));
-        match self.send_repeatable(request).await? {
+        match self.send_with_reconnects(request).await? {
             ServerResult::CompleteResult(completions) => Ok(completions),
             _ => Err(self.requests().unusable_answer(OTHER_KIND)),
         }
@@ -159,7 +159,7 @@ impl McpToolSet {
             return requests.send(&connection, request).await.map(drop);
         }
         let filter = SubscriptionFilter::builder().resource_subscription(uri).build();
-        connection.listen_to(uri, filter).await
+        connection.subscribe_to_resource(uri, filter).await
     }
 
     /// Ends a subscription.
@@ -171,7 +171,7 @@ impl McpToolSet {
         let requests = self.requests();
         let connection = requests.connection.get_or_connect().await?;
         if !connection.has_sessions() {
-            connection.listen_no_more(uri);
+            connection.end_subscription(uri);
             return Ok(());
         }
         let params = UnsubscribeRequestParams::new(uri);
@@ -190,10 +190,10 @@ impl McpToolSet {
     pub async fn set_log_level(&self, level: LoggingLevel) -> Result<(), ClientError> {
         let request =
             || ClientRequest::SetLevelRequest(SetLevelRequest::new(SetLevelRequestParams::new(level)));
-        self.send_repeatable(request).await.map(drop)
+        self.send_with_reconnects(request).await.map(drop)
     }
 
-    async fn send_repeatable(
+    async fn send_with_reconnects(
         &self,
         request: impl Fn() -> ClientRequest,
     ) -> Result<ServerResult, ClientError> {
@@ -202,6 +202,6 @@ impl McpToolSet {
             let request = request();
             async move { requests.send(&connection, request).await }
         };
-        requests.connection.with_reconnects(send).await
+        requests.connection.run_with_reconnects(send).await
     }
 }

@@ -61,7 +61,7 @@ impl QuestionLimiter {
     ) -> Result<SemaphorePermit<'_>, ErrorData> {
         match allowance.take() {
             true => self.acquire_permit().await,
-            false => Err(self.none_left_error()),
+            false => Err(self.no_questions_left_error()),
         }
     }
 
@@ -72,11 +72,11 @@ impl QuestionLimiter {
     ) -> Result<SemaphorePermit<'_>, ErrorData> {
         match taken {
             Ok(()) => self.acquire_permit().await,
-            Err(QuestionRefusal::NoneLeft) => Err(self.none_left_error()),
+            Err(QuestionRefusal::NoneLeft) => Err(self.no_questions_left_error()),
             Err(QuestionRefusal::NoCall) if self.limits.questions_outside_calls => {
                 self.permits.try_acquire().map_err(|_| self.busy_error())
             }
-            Err(QuestionRefusal::NoCall) => Err(self.refusal_error(
+            Err(QuestionRefusal::NoCall) => Err(self.refuse_with_warning(
                 "the client answers no questions outside of calls".to_owned(),
                 "it asked a question while no call was waiting (`questions_outside_calls`)",
             )),
@@ -97,29 +97,29 @@ impl QuestionLimiter {
 
     fn busy_error(&self) -> ErrorData {
         let limit = self.limits.max_concurrent_questions;
-        self.refusal_error(
+        self.refuse_with_warning(
             format!("the client answers {limit} questions at once"),
             &format!("it asked more than {limit} questions at once (`max_concurrent_questions`)"),
         )
     }
 
-    fn none_left_error(&self) -> ErrorData {
+    fn no_questions_left_error(&self) -> ErrorData {
         let limit = self.limits.max_questions_per_call;
-        self.refusal_error(
+        self.refuse_with_warning(
             format!("the client answers {limit} questions during a call"),
             &format!("it asked more than {limit} questions during a call (`max_questions_per_call`)"),
         )
     }
 
     /// Returns the refusal of a round with more questions than this.
-    pub(super) fn too_many_in_round(&self, limit: usize) -> ErrorData {
-        self.refusal_error(
+    pub(super) fn too_many_in_round_error(&self, limit: usize) -> ErrorData {
+        self.refuse_with_warning(
             format!("the client answers {limit} questions in one round"),
             &format!("it asked more than {limit} questions in one round"),
         )
     }
 
-    fn refusal_error(&self, message: String, problem: &str) -> ErrorData {
+    fn refuse_with_warning(&self, message: String, problem: &str) -> ErrorData {
         self.notices.add_warning(
             "question_refused",
             None,
@@ -213,6 +213,6 @@ mod tests {
         let (limiter, notices) = limiter(0, true);
         let (message, _) = refused(limiter.admit_request(Ok(())).await, &notices);
         assert_eq!(message, "the client answers 0 questions at once");
-        assert_eq!(limiter.too_many_in_round(7).message, "the client answers 7 questions in one round");
+        assert_eq!(limiter.too_many_in_round_error(7).message, "the client answers 7 questions in one round");
     }
 }

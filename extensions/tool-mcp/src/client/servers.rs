@@ -190,11 +190,12 @@ impl Server {
         entry.insert("name".to_owned(), name.into());
         // The messages of `serde` may show values.
         for (key, value) in &entry {
-            ConfigDocument::check_member(key, value).map_err(|problem| ConfigError::new(shown, problem))?;
+            ConfigDocument::check_member_type(key, value)
+                .map_err(|problem| ConfigError::new(shown, problem))?;
         }
         let document: ConfigDocument = serde_json::from_value(Value::Object(entry))
             .map_err(|_| ConfigError::new(shown, "a member is of the wrong type, or there by two names"))?;
-        ServerConfig::without_validation(document)
+        ServerConfig::from_unvalidated_document(document)
     }
 }
 

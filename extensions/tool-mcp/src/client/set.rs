@@ -93,7 +93,7 @@ impl McpToolSet {
     /// If the tools cannot be listed; the list is unchanged.
     pub async fn refresh(&self) -> Result<(), ClientError> {
         self.requests().connection.discard_lost();
-        self.inner.list_tools().await.map(drop)
+        self.inner.refresh_list().await.map(drop)
     }
 
     /// Lists the tools as the server defines them: all of them, by their names there. Asks the server.
@@ -107,7 +107,7 @@ impl McpToolSet {
 
     /// Lists the tools that the filters keep and that are as they were pinned, with the diagnostics of the others. Asks the
     /// server.
-    pub(crate) async fn list_admitted(&self) -> Result<(Vec<RawTool>, Vec<Diagnostic>), ClientError> {
+    pub(crate) async fn list_admitted_tools(&self) -> Result<(Vec<RawTool>, Vec<Diagnostic>), ClientError> {
         let version = self.connector().changes.tools_version();
         let reader = &self.inner.caller.definitions;
         let mut listing = self.requests().list_all::<RawTool>().await?;
@@ -142,20 +142,25 @@ impl McpToolSet {
             repeatable: known.is_some_and(|tool| is_repeatable(tool.raw_definition())),
             context: None,
         };
-        self.inner.caller.call(call).await
+        self.inner.caller.call_tool(call).await
     }
 
     /// Calls a tool for a call of the program, which receives the reports and questions of the server.
-    pub(crate) async fn call_for(
+    pub(crate) async fn call_tool_for(
         &self,
         cx: &ToolContext,
         tool: &str,
         arguments: Map<String, Value>,
     ) -> Result<CallToolResult, ClientError> {
         let caller = &self.inner.caller;
-        let call =
-            RemoteCall { tool, arguments, meta: caller.meta_of(cx), repeatable: false, context: Some(cx) };
-        caller.call(call).await
+        let call = RemoteCall {
+            tool,
+            arguments,
+            meta: caller.call_metadata(cx),
+            repeatable: false,
+            context: Some(cx),
+        };
+        caller.call_tool(call).await
     }
 
     /// Returns the description that the server gives of itself. Connects if necessary.
@@ -237,11 +242,11 @@ impl ToolSetState {
         let list = self.last_list();
         match list.version == self.caller.requests.connection.connector.changes.tools_version() {
             true => Ok(list),
-            false => self.list_tools().await,
+            false => self.refresh_list().await,
         }
     }
 
-    async fn list_tools(&self) -> Result<Arc<ToolList>, ClientError> {
+    async fn refresh_list(&self) -> Result<Arc<ToolList>, ClientError> {
         let requests = &self.caller.requests;
         let version = requests.connection.connector.changes.tools_version();
         let listing = requests.list_all().await?;

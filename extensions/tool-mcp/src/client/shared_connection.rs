@@ -86,7 +86,7 @@ impl SharedConnection {
 
     /// Gives up the connection if it was lost.
     pub(super) fn discard_lost(&self) {
-        if let Some(connection) = self.existing().filter(|it| it.is_lost()) {
+        if let Some(connection) = self.existing_connection().filter(|it| it.is_lost()) {
             self.discard(&connection);
         }
     }
@@ -100,20 +100,20 @@ impl SharedConnection {
     }
 
     /// Returns the connection, if there is one.
-    fn existing(&self) -> Option<Arc<Connection>> {
+    fn existing_connection(&self) -> Option<Arc<Connection>> {
         self.current_cell().get()?.as_ref().ok().cloned()
     }
 
     /// Ends the connection; later calls fail.
     pub(super) async fn close(&self) {
         self.is_closed.store(true, Ordering::Release);
-        if let Some(connection) = self.existing() {
+        if let Some(connection) = self.existing_connection() {
             connection.close().await;
         }
     }
 
     /// Does an operation that may be repeated, over new connections as far as they are allowed.
-    pub(super) async fn with_reconnects<T, F: Future<Output = Result<T, ClientError>>>(
+    pub(super) async fn run_with_reconnects<T, F: Future<Output = Result<T, ClientError>>>(
         &self,
         operation: impl Fn(Arc<Connection>) -> F,
     ) -> Result<T, ClientError> {
@@ -122,12 +122,12 @@ impl SharedConnection {
         let mut left = allowed;
         loop {
             match operation(Arc::clone(&connection)).await {
-                Err(error) if error.is_loss() && left > 0 => {
+                Err(error) if error.is_connection_loss() && left > 0 => {
                     left -= 1;
                     connection = self.replacement_for(&connection).await?;
                 }
                 Err(error) => {
-                    if error.is_loss() && allowed > 0 {
+                    if error.is_connection_loss() && allowed > 0 {
                         self.discard(&connection);
                     }
                     return Err(error);

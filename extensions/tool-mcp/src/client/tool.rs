@@ -52,17 +52,17 @@ impl RemoteTool {
         let call = RemoteCall {
             tool: &self.raw.name,
             arguments,
-            meta: self.caller.meta_of(cx),
+            meta: self.caller.call_metadata(cx),
             repeatable: is_repeatable(&self.raw),
             context: Some(cx),
         };
-        let result = self.caller.call(call).await;
+        let result = self.caller.call_tool(call).await;
         let is_harmless = metadata.is_read_only() || metadata.is_idempotent();
         if let Ok(result) = &result {
-            self.note_undecodable(result);
+            self.warn_of_undecodable_blocks(result);
         }
         result.map(|result| tool_output(&result)).map_err(|error| {
-            let is_loss = error.is_loss();
+            let is_loss = error.is_connection_loss();
             let error = ToolError::from(error);
             if is_loss && is_harmless { error.retryable(true) } else { error }
         })
@@ -71,7 +71,7 @@ impl RemoteTool {
 
 impl RemoteTool {
     /// Adds a diagnostic for each kind of block whose data cannot be decoded: the block is a text that says so.
-    fn note_undecodable(&self, result: &CallToolResult) {
+    fn warn_of_undecodable_blocks(&self, result: &CallToolResult) {
         for kind in result.content.iter().filter_map(content::undecodable_kind) {
             let problem = format!("the data of a block of the type `{kind}` is not base64");
             self.caller.requests.connection.connector.notices.add_warning(

@@ -13,7 +13,7 @@ use tool_runtime::{
 
 use super::{
     call::ToolCaller,
-    definitions::{accepted_tool_diagnostics, malformed_diagnostic, schema_diagnostic, tool_diagnostic},
+    definitions::{accepted_tool_diagnostics, malformed_tool_diagnostic, schema_diagnostic, tool_diagnostic},
     listing::Listing,
     tool::RemoteTool,
 };
@@ -52,7 +52,7 @@ impl ToolList {
             let remote_tool = match remote_tool {
                 Ok(remote_tool) => remote_tool,
                 Err(reason) => {
-                    raw.diagnostics.push(malformed_diagnostic(&tool.name, &reason));
+                    raw.diagnostics.push(malformed_tool_diagnostic(&tool.name, &reason));
                     continue;
                 }
             };

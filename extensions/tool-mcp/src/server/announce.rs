@@ -18,7 +18,7 @@ use tool_runtime::toolbox::ToolboxChanges;
 use super::{
     handler::RequestHandler,
     offer::{OfferChange, OfferChanges, Resources},
-    offer_requests::error_of,
+    offer_requests::protocol_error,
     server_state::ServerState,
     session_state::SessionState,
 };
@@ -144,14 +144,14 @@ impl Subscriptions {
         self.lock_uris().contains(uri)
     }
 
-    fn uris_of_client(&self) -> Vec<String> {
+    fn uris(&self) -> Vec<String> {
         self.lock_uris().iter().cloned().collect()
     }
 }
 
 impl Drop for Subscriptions {
     fn drop(&mut self) {
-        for uri in self.uris_of_client() {
+        for uri in self.uris() {
             self.remove(&uri);
         }
     }
@@ -189,7 +189,7 @@ impl RequestHandler {
                 Signal::Updated(uri) if subscribed.contains(&uri) => updated(uri).await,
                 Signal::Updated(_) => Ok(()),
                 Signal::AllResources => {
-                    for uri in subscribed.uris_of_client() {
+                    for uri in subscribed.uris() {
                         updated(uri).await.ok();
                     }
                     peer.notify_resource_list_changed().await
@@ -228,21 +228,21 @@ impl RequestHandler {
         if let Some(reason) = subscribed.refusal_reason(uri) {
             return Err(ErrorData::invalid_params(reason, None));
         }
-        let run = Arc::new(self.run_of(context));
+        let run = Arc::new(self.run_context(context));
         let accepted = tool_runtime::guard::catch(|| resources.subscribe(&run, uri));
         match accepted {
             Ok(Ok(())) => {
                 subscribed.add(uri);
                 Ok(())
             }
-            Ok(Err(error)) => Err(error_of(&error, Some(uri))),
+            Ok(Err(error)) => Err(protocol_error(&error, Some(uri))),
             Err(panic) => Err(ErrorData::internal_error(panic.into_message(), None)),
         }
     }
 
     /// Sends the changes that a client asked for, until it cancels the subscription or the server ends.
     pub(super) async fn send_changes(&self, context: SubscriptionContext) -> Result<(), ErrorData> {
-        let mut signals = self.accepted_signals();
+        let mut signals = self.take_accepted_signals();
         let subscribed = Subscriptions::new(&self.shared);
         if let (Some(uris), Some(resources)) =
             (&context.accepted().resource_subscriptions, &self.shared.resources)
@@ -270,7 +270,7 @@ impl RequestHandler {
                 }
                 Signal::Updated(uri) if subscribed.contains(&uri) => sink.notify_resource_updated(uri).await,
                 Signal::AllResources => {
-                    for uri in subscribed.uris_of_client() {
+                    for uri in subscribed.uris() {
                         sink.notify_resource_updated(uri).await.ok();
                     }
                     match is_wanted(wants.resources_list_changed) {

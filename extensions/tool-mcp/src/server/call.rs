@@ -15,7 +15,7 @@ use tool_runtime::{
 use super::listed_tools::has_header_parameters;
 use super::{
     handler::RequestHandler,
-    listed_tools::{RESULT_PROPERTY, is_of_objects, result_schema},
+    listed_tools::{RESULT_PROPERTY, admits_only_objects, result_schema},
     plain_call,
     question_round::{RoundOutcome, RoundRequest, RoundSubject},
     reports::Reports,
@@ -50,7 +50,7 @@ impl<'a> ToolCallRequest<'a> {
             Some(text) => Arguments::from(text),
             None => request.arguments.map(Value::Object).map_or(Arguments::EMPTY, Arguments::from),
         };
-        let run = self.handler.run_of(&self.context);
+        let run = self.handler.run_context(&self.context);
         let executor = self.handler.shared.tools.executor_for(&run).await?;
         let tool = executor
             .tools()
@@ -60,8 +60,8 @@ impl<'a> ToolCallRequest<'a> {
         // The tool that runs.
         let target = executor.tools().redirection_target(&request.name, arguments.as_borrowed());
         #[cfg(feature = "http")]
-        self.check_headers_of(target)?;
-        let is_task = self.is_task(target.unwrap_or(&definition));
+        self.refuse_redirect_with_headers(target)?;
+        let is_task = self.should_run_as_task(target.unwrap_or(&definition));
         // Elsewhere, the call is refused before it runs. A message of the protocol is not repaired.
         let may_begin = executor.tools().repairs_arguments() || is_task;
         if may_begin && serde_json::from_str::<IgnoredAny>(arguments.as_str()).is_err() {
@@ -82,17 +82,18 @@ impl<'a> ToolCallRequest<'a> {
         };
         let outcome = |run| self.run_call(&executor, call, run);
         let has_failed = |outcome: &CallOutcome| outcome.result().is_some_and(ToolResult::is_error);
-        let outcome = match self.handler.in_round(&self.context, asking, run, outcome, has_failed).await? {
+        let outcome = match self.handler.run_in_round(&self.context, asking, run, outcome, has_failed).await?
+        {
             RoundOutcome::Complete(outcome) => outcome,
             RoundOutcome::Asks(asks) => return Ok(asks.into()),
         };
-        Ok(answer_of(&outcome, &definition, self.is_modern).into())
+        Ok(call_tool_result(&outcome, &definition, self.is_modern).into())
     }
 
     /// Returns an error if a call is redirected to `target`, of which the SDK would compare parameters with headers: it compares those of
     /// the tool that a request names.
     #[cfg(feature = "http")]
-    fn check_headers_of(&self, target: Option<&ToolDefinition>) -> Result<(), ErrorData> {
+    fn refuse_redirect_with_headers(&self, target: Option<&ToolDefinition>) -> Result<(), ErrorData> {
         let is_over_http = self.is_modern && self.context.extensions.get::<http::request::Parts>().is_some();
         match target.filter(|target| is_over_http && has_header_parameters(target)) {
             None => Ok(()),
@@ -105,7 +106,7 @@ impl<'a> ToolCallRequest<'a> {
     }
 
     /// Logs a member of `_meta` that is there and cannot be read: the call goes on without the reports that it asks for.
-    fn warn_of_unreadable(&self, member: &str, is_none: bool) {
+    fn warn_of_unreadable_meta(&self, member: &str, is_none: bool) {
         if is_none && self.context.meta.0.0.get(member).is_some_and(|value| !value.is_null()) {
             tracing::warn!("`params._meta.{member}` cannot be read; the call has no such reports");
         }
@@ -120,15 +121,15 @@ impl<'a> ToolCallRequest<'a> {
     ) -> Result<CallOutcome, ErrorData> {
         let token = self.context.meta.get_progress_token();
         let level = self.handler.log_level(&self.context, self.is_modern);
-        self.warn_of_unreadable("progressToken", token.is_none());
-        self.warn_of_unreadable("io.modelcontextprotocol/logLevel", self.is_modern && level.is_none());
+        self.warn_of_unreadable_meta("progressToken", token.is_none());
+        self.warn_of_unreadable_meta("io.modelcontextprotocol/logLevel", self.is_modern && level.is_none());
         let tool = call.name.clone();
-        let mut outcomes = match Reports::requested_by(token, level) {
+        let mut outcomes = match Reports::sink_and_reports(token, level) {
             // Boxed, so that the future of the request, which is copied, is small.
             None => Box::pin(executor.batch(vec![call]).with_run(run).run()).await,
             Some((sink, reports)) => {
                 let running = Box::pin(executor.batch(vec![call]).with_run(run.with_sink(sink)).run());
-                reports.sent_while(running, &self.context, &tool).await
+                reports.send_while_running(running, &self.context, &tool).await
             }
         };
         outcomes.pop().ok_or_else(|| ErrorData::internal_error("the call has no outcome", None))
@@ -136,7 +137,7 @@ impl<'a> ToolCallRequest<'a> {
 }
 
 /// Returns the outcome of a call of the tool `definition` in the form of the protocol.
-pub(super) fn answer_of(
+pub(super) fn call_tool_result(
     outcome: &CallOutcome,
     definition: &ToolDefinition,
     is_modern: bool,
@@ -167,7 +168,7 @@ pub(super) fn answer_of(
 /// The structured value: of a tool that promises one, and any object.
 fn structured_value(result: &ToolResult, definition: &ToolDefinition, is_modern: bool) -> Option<Value> {
     let schema = result_schema(definition);
-    let wraps = schema.is_some_and(|schema| !is_modern && !is_of_objects(schema));
+    let wraps = schema.is_some_and(|schema| !is_modern && !admits_only_objects(schema));
     match result.structured()? {
         value @ Value::Object(_) if !wraps => Some(value),
         value if wraps && !result.is_error() => {
@@ -189,6 +190,6 @@ pub(super) fn is_modern(context: &RequestContext<RoleServer>) -> bool {
 }
 
 /// Returns the listed tool that a request names, if the transport compares its parameters with headers.
-pub(super) fn tool_of(handler: &RequestHandler, name: &str) -> Option<Tool> {
-    handler.listed_now().with_header_parameters(name).cloned()
+pub(super) fn listed_tool_with_headers(handler: &RequestHandler, name: &str) -> Option<Tool> {
+    handler.last_listed_tools().tool_with_header_parameters(name).cloned()
 }

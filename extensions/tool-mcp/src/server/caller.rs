@@ -136,7 +136,7 @@ impl Caller {
     /// If the client cannot ask its user. From revision 2026-07-28 on, a call that fails without a required capability is
     /// answered by the JSON-RPC error -32021, which names the capability.
     pub fn require_elicitation(&self) -> Result<Elicitation<'_>, ToolError> {
-        self.elicitation().ok_or_else(|| self.missing_capability("elicitation"))
+        self.elicitation().ok_or_else(|| self.missing_capability_error("elicitation"))
     }
 
     /// Returns the way to ask the client's model, for a tool that needs it.
@@ -145,7 +145,7 @@ impl Caller {
     ///
     /// If the client has none, as [`require_elicitation`](Self::require_elicitation).
     pub fn require_sampling(&self) -> Result<Sampling<'_>, ToolError> {
-        self.sampling().ok_or_else(|| self.missing_capability("sampling"))
+        self.sampling().ok_or_else(|| self.missing_capability_error("sampling"))
     }
 
     /// Returns the way to list the folders that the client works in, for a tool that needs it.
@@ -154,13 +154,13 @@ impl Caller {
     ///
     /// If the client does not tell, as [`require_elicitation`](Self::require_elicitation).
     pub fn require_roots(&self) -> Result<Roots<'_>, ToolError> {
-        self.roots().ok_or_else(|| self.missing_capability("roots"))
+        self.roots().ok_or_else(|| self.missing_capability_error("roots"))
     }
 
     /// The error of a tool that requires `capability`.
-    fn missing_capability(&self, capability: &'static str) -> ToolError {
+    fn missing_capability_error(&self, capability: &'static str) -> ToolError {
         if let QuestionChannel::Round(round) = &self.channel {
-            round.note_missing(capability);
+            round.note_missing_capability(capability);
         }
         ToolError::failed(format!("the client does not support {capability}, which this tool requires"))
     }

@@ -68,13 +68,13 @@ impl DiagnosticLog {
     {
         for diagnostic in diagnostics {
             let diagnostic = Diagnostic::from(diagnostic);
-            if self.is_new(&diagnostic, lasting) {
-                self.pass_on(&diagnostic);
+            if self.note_if_new(&diagnostic, lasting) {
+                self.log_and_notify_listener(&diagnostic);
             }
         }
     }
 
-    fn is_new(&self, diagnostic: &Diagnostic, lasting: bool) -> bool {
+    fn note_if_new(&self, diagnostic: &Diagnostic, lasting: bool) -> bool {
         let key = format!("{} {}", diagnostic.code, diagnostic.message);
         let last = (!lasting).then(Instant::now);
         let mut recent = self.lock_recent();
@@ -94,7 +94,7 @@ impl DiagnosticLog {
         has_place
     }
 
-    fn pass_on(&self, diagnostic: &Diagnostic) {
+    fn log_and_notify_listener(&self, diagnostic: &Diagnostic) {
         let Diagnostic { code, message, .. } = diagnostic;
         match diagnostic.severity {
             Severity::Error => tracing::error!(code, "the server lacks a tool: {message}"),
@@ -167,7 +167,7 @@ mod tests {
         for number in 0..MAX_RECENT {
             log.report(&[diagnostic(&number.to_string())], false);
         }
-        let is_new = |name: &str| log.is_new(&Diagnostic::from(&diagnostic(name)), false);
+        let is_new = |name: &str| log.note_if_new(&Diagnostic::from(&diagnostic(name)), false);
         assert!(!is_new("one more") && !is_new("0"));
         tokio::time::advance(RECENT_TIME * 2).await;
         assert!(is_new("one more"));
@@ -186,7 +186,8 @@ mod tests {
         ] {
             let mut diagnostic = Diagnostic::from(&diagnostic("a"));
             (diagnostic.severity, diagnostic.code, diagnostic.message) = (severity, "c", "m".to_owned());
-            let events = EventLog::events_of(|| DiagnosticLog::default().pass_on(&diagnostic));
+            let events =
+                EventLog::events_of(|| DiagnosticLog::default().log_and_notify_listener(&diagnostic));
             assert_eq!(events, [line]);
         }
     }

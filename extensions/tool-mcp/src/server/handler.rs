@@ -28,11 +28,11 @@ use tokio_util::task::AbortOnDropHandle;
 
 use super::{
     announce::Signals,
-    call::{ToolCallRequest, is_modern, tool_of},
+    call::{ToolCallRequest, is_modern, listed_tool_with_headers},
     clients::ClientDescription,
     listed_tools::ListedTools,
     offer::Paging,
-    requests::problem_of_params,
+    requests::params_problem,
     running_requests::CallerCount,
     server_state::ServerState,
     session_state::SessionState,
@@ -74,7 +74,7 @@ impl RequestHandler {
     }
 
     /// The changes since the oldest subscription was accepted that is not served yet.
-    pub(super) fn accepted_signals(&self) -> Signals {
+    pub(super) fn take_accepted_signals(&self) -> Signals {
         let accepted = self.accepted.lock().unwrap_or_else(PoisonError::into_inner).pop_front();
         accepted.unwrap_or_else(|| Signals::from_now(&self.shared))
     }
@@ -89,7 +89,7 @@ impl RequestHandler {
     }
 
     /// The tools as last listed.
-    pub(super) fn listed_now(&self) -> Arc<ListedTools> {
+    pub(super) fn last_listed_tools(&self) -> Arc<ListedTools> {
         Arc::clone(&self.shared.listed.lock().unwrap_or_else(PoisonError::into_inner))
     }
 
@@ -98,9 +98,9 @@ impl RequestHandler {
         context: &RequestContext<RoleServer>,
     ) -> Result<Arc<ListedTools>, ErrorData> {
         if self.shared.tools.fixed_tools().is_some() {
-            return Ok(self.listed_now());
+            return Ok(self.last_listed_tools());
         }
-        let executor = self.shared.tools.executor_for(&self.run_of(context)).await?;
+        let executor = self.shared.tools.executor_for(&self.run_context(context)).await?;
         let listed = Arc::new(ListedTools::new(executor.tools()));
         *self.shared.listed.lock().unwrap_or_else(PoisonError::into_inner) = Arc::clone(&listed);
         Ok(listed)
@@ -115,7 +115,7 @@ impl ServerHandler for RequestHandler {
         if let Some(tools) = &mut capabilities.tools {
             tools.list_changed = self.shared.tools.toolbox().is_some().then_some(true);
         }
-        if self.shared.tools.has_long_running() {
+        if self.shared.tools.has_long_running_tools() {
             let tasks = ServerCapabilities::builder().enable_tasks().build();
             capabilities.extensions = tasks.extensions;
         }
@@ -182,7 +182,7 @@ impl ServerHandler for RequestHandler {
     }
 
     fn get_tool(&self, name: &str) -> Option<Tool> {
-        tool_of(self, name)
+        listed_tool_with_headers(self, name)
     }
 
     fn set_level(
@@ -199,7 +199,7 @@ impl ServerHandler for RequestHandler {
         request: GetTaskParams,
         context: RequestContext<RoleServer>,
     ) -> impl Future<Output = Result<GetTaskResult, ErrorData>> + Send {
-        ready(self.shared.tasks.get(&request, self.subject_of(&context)))
+        ready(self.shared.tasks.get(&request, self.caller_subject(&context)))
     }
 
     fn update_task(
@@ -207,7 +207,7 @@ impl ServerHandler for RequestHandler {
         request: UpdateTaskParams,
         context: RequestContext<RoleServer>,
     ) -> impl Future<Output = Result<(), ErrorData>> + Send {
-        ready(self.shared.tasks.update(request, self.subject_of(&context)))
+        ready(self.shared.tasks.update(request, self.caller_subject(&context)))
     }
 
     fn cancel_task(
@@ -215,7 +215,7 @@ impl ServerHandler for RequestHandler {
         request: CancelTaskParams,
         context: RequestContext<RoleServer>,
     ) -> impl Future<Output = Result<(), ErrorData>> + Send {
-        ready(self.shared.tasks.cancel(&request, self.subject_of(&context)))
+        ready(self.shared.tasks.cancel(&request, self.caller_subject(&context)))
     }
 
     fn list_resources(
@@ -226,7 +226,7 @@ impl ServerHandler for RequestHandler {
         Box::pin(async move {
             let resources = self.require_resources::<ListResourcesRequestMethod>()?;
             let cursor = request.and_then(|request| request.cursor);
-            let run = Arc::new(self.run_of(&context));
+            let run = Arc::new(self.run_context(&context));
             let page = Paging::new(cursor.as_deref(), self.shared.page_size);
             let page =
                 self.run_program_code(&context, None, async { resources.list(&run, page).await }).await?;
@@ -244,7 +244,7 @@ impl ServerHandler for RequestHandler {
         Box::pin(async move {
             let resources = self.require_resources::<ListResourceTemplatesRequestMethod>()?;
             let cursor = request.and_then(|request| request.cursor);
-            let run = Arc::new(self.run_of(&context));
+            let run = Arc::new(self.run_context(&context));
             let page = Paging::new(cursor.as_deref(), self.shared.page_size);
             let page = self
                 .run_program_code(&context, None, async { resources.templates(&run, page).await })
@@ -271,7 +271,7 @@ impl ServerHandler for RequestHandler {
         Box::pin(async move {
             let prompts = self.require_prompts::<ListPromptsRequestMethod>()?;
             let cursor = request.and_then(|request| request.cursor);
-            let run = Arc::new(self.run_of(&context));
+            let run = Arc::new(self.run_context(&context));
             let page = Paging::new(cursor.as_deref(), self.shared.page_size);
             let page =
                 self.run_program_code(&context, None, async { prompts.list(&run, page).await }).await?;
@@ -348,7 +348,7 @@ impl ServerHandler for RequestHandler {
         context: RequestContext<RoleServer>,
     ) -> impl Future<Output = Result<CustomResult, ErrorData>> + Send {
         let CustomRequest { method, params, .. } = &request;
-        ready(Err(match problem_of_params(method, params.as_ref(), is_modern(&context)) {
+        ready(Err(match params_problem(method, params.as_ref(), is_modern(&context)) {
             Some(problem) => ErrorData::invalid_params(problem, None),
             None => ErrorData::new(ErrorCode::METHOD_NOT_FOUND, request.method, None),
         }))
@@ -367,14 +367,14 @@ mod tests {
     #[test]
     fn subscriptions_that_are_not_served_have_a_limit() {
         let server = crate::server::McpServer::new(tool_runtime::Registry::default());
-        let shared = server.shared().unwrap();
+        let shared = server.into_server_state().unwrap();
         let handler = RequestHandler::new(Arc::clone(&shared), Arc::new(SessionState::new(&shared)));
         let waiting = || handler.accepted.lock().unwrap().len();
         for number in 1..=2 * MAX_ACCEPTED {
             assert!(handler.accepted_subscription_filter(&SubscriptionFilter::default()).is_some());
             assert_eq!(waiting(), number.min(MAX_ACCEPTED));
         }
-        drop(handler.accepted_signals());
+        drop(handler.take_accepted_signals());
         assert_eq!(waiting(), MAX_ACCEPTED - 1);
     }
 }

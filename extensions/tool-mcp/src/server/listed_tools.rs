@@ -34,7 +34,7 @@ impl ListedTools {
             }
             if !tools.is_deferred(name) {
                 listed.tools.push(listed_tool(definition));
-                listed.wrapped.push(result_schema(definition).and_then(wrapped_schema));
+                listed.wrapped.push(result_schema(definition).and_then(object_wrapped_schema));
             }
         }
         listed
@@ -73,23 +73,23 @@ impl ListedTools {
     }
 
     /// Returns the tool `name` if the transport compares parameters of it with headers.
-    pub(super) fn with_header_parameters(&self, name: &str) -> Option<&Tool> {
+    pub(super) fn tool_with_header_parameters(&self, name: &str) -> Option<&Tool> {
         self.with_headers.get(name)
     }
 }
 
 /// Returns `true` if parameters of the tool are headers too, over HTTP.
 pub(super) fn has_header_parameters(definition: &ToolDefinition) -> bool {
-    names_headers(&definition.input_schema().to_value())
+    has_header_keyword(&definition.input_schema().to_value())
 }
 
 /// Returns `true` if a part of the schema of the parameters names a header.
-fn names_headers(schema: &Value) -> bool {
+fn has_header_keyword(schema: &Value) -> bool {
     match schema {
         Value::Object(keywords) => {
-            keywords.contains_key("x-mcp-header") || keywords.values().any(names_headers)
+            keywords.contains_key("x-mcp-header") || keywords.values().any(has_header_keyword)
         }
-        Value::Array(schemas) => schemas.iter().any(names_headers),
+        Value::Array(schemas) => schemas.iter().any(has_header_keyword),
         _ => false,
     }
 }
@@ -121,14 +121,14 @@ pub(super) fn result_schema(definition: &ToolDefinition) -> Option<&OutputSchema
 }
 
 /// Returns `true` if a schema admits objects only.
-pub(super) fn is_of_objects(schema: &OutputSchema) -> bool {
+pub(super) fn admits_only_objects(schema: &OutputSchema) -> bool {
     schema.as_value().get("type").and_then(Value::as_str) == Some("object")
 }
 
 /// Returns the schema of an object whose only property has `schema`, unless `schema` admits objects only. Definitions move to
 /// the root, where references find them; other references follow the schema.
-fn wrapped_schema(schema: &OutputSchema) -> Option<Arc<JsonObject>> {
-    if is_of_objects(schema) {
+fn object_wrapped_schema(schema: &OutputSchema) -> Option<Arc<JsonObject>> {
+    if admits_only_objects(schema) {
         return None;
     }
     let mut inner = schema.as_value().clone();
@@ -153,7 +153,7 @@ fn redirect_references(schema: &mut Value) {
                 match (keyword.as_str(), value) {
                     // Values, not schemas.
                     ("const" | "default" | "enum" | "examples", _) => {}
-                    ("$ref", Value::String(target)) if is_moved(target) => {
+                    ("$ref", Value::String(target)) if is_moved_reference(target) => {
                         target.insert_str(1, &format!("/properties/{RESULT_PROPERTY}"));
                     }
                     (_, value) => redirect_references(value),
@@ -165,7 +165,7 @@ fn redirect_references(schema: &mut Value) {
     }
 }
 
-fn is_moved(target: &str) -> bool {
+fn is_moved_reference(target: &str) -> bool {
     target == "#" || (target.starts_with("#/") && !target.starts_with("#/$defs/"))
 }
 
@@ -176,7 +176,8 @@ mod tests {
     use super::*;
 
     fn check(schema: Value, expected: Option<Value>) {
-        let wrapped = OutputSchema::new(schema.clone()).ok().and_then(|schema| wrapped_schema(&schema));
+        let wrapped =
+            OutputSchema::new(schema.clone()).ok().and_then(|schema| object_wrapped_schema(&schema));
         assert_eq!(wrapped.map(|it| Value::Object((*it).clone())), expected, "{schema}");
     }
 
@@ -220,10 +221,10 @@ mod tests {
     #[test]
     fn only_a_keyword_names_a_header() {
         let region = json!({ "type": "string", "x-mcp-header": "Region" });
-        assert!(names_headers(&json!({ "type": "object", "properties": { "region": region } })));
-        assert!(names_headers(&json!({ "anyOf": [{ "properties": { "region": region } }] })));
+        assert!(has_header_keyword(&json!({ "type": "object", "properties": { "region": region } })));
+        assert!(has_header_keyword(&json!({ "anyOf": [{ "properties": { "region": region } }] })));
         for text in ["x-mcp-header", "sends \"x-mcp-header\": \"a\""] {
-            assert!(!names_headers(&json!({ "type": "object", "description": text, "enum": [text] })));
+            assert!(!has_header_keyword(&json!({ "type": "object", "description": text, "enum": [text] })));
         }
     }
 
@@ -257,7 +258,7 @@ mod tests {
             tools.iter().map(|tool| tool.output_schema.is_some()).collect::<Vec<_>>()
         };
         assert_eq!((has_schema(true), has_schema(false)), (vec![false, true, false], vec![false; 3]));
-        let name = |name| listed.with_header_parameters(name).map(|tool| tool.name.as_ref());
+        let name = |name| listed.tool_with_header_parameters(name).map(|tool| tool.name.as_ref());
         assert_eq!(["a", "b", "c", "d"].map(name), [None, Some("b"), None, Some("d")]);
     }
 
@@ -278,7 +279,11 @@ mod tests {
         assert_eq!(result(json!({ "type": "string", "maxLength": 1 }), None), (true, None));
         assert_eq!(result(json!({ "type": "object" }), Some("T")), (true, Some("T".to_owned())));
         assert!(
-            is_moved("#") && is_moved("#/a") && !is_moved("#/$defs/a") && !is_moved("#a") && !is_moved("x")
+            is_moved_reference("#")
+                && is_moved_reference("#/a")
+                && !is_moved_reference("#/$defs/a")
+                && !is_moved_reference("#a")
+                && !is_moved_reference("x")
         );
     }
 }

@@ -348,7 +348,7 @@ impl McpServer {
         stop: CancellationToken,
     ) -> Result<(), ServeError> {
         let max_request = self.max_request;
-        let shared = self.shared()?;
+        let shared = self.into_server_state()?;
         let read = stdio::Stopping::new(read, stop, Arc::clone(&shared));
         let transport = StreamTransport::new(read, write, max_request);
         let state = Arc::new(SessionState::new(&shared));
@@ -363,13 +363,13 @@ impl McpServer {
         }
     }
 
-    fn shared(self) -> Result<Arc<ServerState>, ServeError> {
+    fn into_server_state(self) -> Result<Arc<ServerState>, ServeError> {
         let key = match self.key {
             Some(key) => key,
             None => seal::random_key().map_err(ServeError::Key)?,
         };
-        let tools = self.tools.with_approver().map_err(ServeError::Tools)?;
-        tools.report_fixed();
+        let tools = self.tools.with_default_approver().map_err(ServeError::Tools)?;
+        tools.report_fixed_diagnostics();
         let listed = tools.fixed_tools().map(ListedTools::new).unwrap_or_default();
         Ok(Arc::new(ServerState {
             listed: Mutex::new(Arc::new(listed)),

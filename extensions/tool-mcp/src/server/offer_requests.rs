@@ -50,7 +50,7 @@ impl RequestHandler {
             let run = Arc::new(run);
             self.run_program_code(context, Some(&uri), async { resources.read(&run, &uri).await }).await
         };
-        Ok(match self.in_round(context, asking, self.run_of(context), read, |_| false).await? {
+        Ok(match self.run_in_round(context, asking, self.run_context(context), read, |_| false).await? {
             RoundOutcome::Complete(read) => {
                 ReadResourceResult::new(read.iter().map(content::to_contents).collect()).into()
             }
@@ -77,7 +77,7 @@ impl RequestHandler {
             let run = Arc::new(run);
             self.run_program_code(context, None, async { prompts.get(&run, &name, &arguments).await }).await
         };
-        Ok(match self.in_round(context, asking, self.run_of(context), get, |_| false).await? {
+        Ok(match self.run_in_round(context, asking, self.run_context(context), get, |_| false).await? {
             RoundOutcome::Complete(result) => result.into(),
             RoundOutcome::Asks(asks) => asks.into(),
         })
@@ -88,7 +88,7 @@ impl RequestHandler {
         request: CompleteRequestParams,
         context: &RequestContext<RoleServer>,
     ) -> Result<CompleteResult, ErrorData> {
-        let run = Arc::new(self.run_of(context));
+        let run = Arc::new(self.run_context(context));
         let others = request.context.and_then(|context| context.arguments).unwrap_or_default();
         let completing = |of| Completing {
             of,
@@ -132,12 +132,12 @@ impl RequestHandler {
             result = catch_async(|| body) => result.unwrap_or_else(|panic| Err(panic.into())),
             () = context.ct.cancelled() => Err(ToolError::cancelled()),
         };
-        result.map_err(|error| error_of(&error, uri))
+        result.map_err(|error| protocol_error(&error, uri))
     }
 }
 
 /// The error of the protocol.
-pub(super) fn error_of(error: &ToolError, uri: Option<&str>) -> ErrorData {
+pub(super) fn protocol_error(error: &ToolError, uri: Option<&str>) -> ErrorData {
     match (error.kind(), uri) {
         (ErrorKind::NotFound, Some(uri)) => {
             ErrorData::resource_not_found(error.feedback(), Some(json!({ "uri": uri })))

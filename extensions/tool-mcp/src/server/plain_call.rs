@@ -78,11 +78,11 @@ fn decode_params<'de, D: Deserializer<'de>>(deserializer: D) -> Result<PlainPara
 /// arguments, and the request with empty arguments.
 ///
 /// The arguments are skipped and not parsed, since they may be most of the text. The decoder of the tool reports what is no JSON.
-pub(super) fn take_apart<T>(
+pub(super) fn split_arguments<T>(
     text: &[u8],
     with: impl FnOnce(PlainCall<'_>, &str) -> Option<T>,
 ) -> Option<(T, Vec<u8>)> {
-    let place = place_of_arguments(text)?;
+    let place = arguments_range(text)?;
     let arguments = std::str::from_utf8(text.get(place.clone())?).ok()?;
     let shortened = [text.get(..place.start)?, b"{}", text.get(place.end..)?].concat();
     let call: PlainCall<'_> = serde_json::from_slice(&shortened).ok()?;
@@ -96,7 +96,7 @@ pub(super) fn take_apart<T>(
 }
 
 /// Finds the first object under the name `arguments` in an object of the object `text`.
-fn place_of_arguments(text: &[u8]) -> Option<Range<usize>> {
+fn arguments_range(text: &[u8]) -> Option<Range<usize>> {
     if !text.trim_ascii_start().starts_with(b"{") {
         return None;
     }
@@ -105,7 +105,7 @@ fn place_of_arguments(text: &[u8]) -> Option<Range<usize>> {
     while let Some(byte) = text.get(at) {
         match byte {
             b'"' => {
-                let end = end_of_string(text, at + 1)?;
+                let end = end_of_json_string(text, at + 1)?;
                 is_named = depth == 2 && text.get(at..end) == Some(br#""arguments""#);
                 at = end;
                 continue;
@@ -135,7 +135,7 @@ fn place_of_arguments(text: &[u8]) -> Option<Range<usize>> {
 }
 
 /// Returns the end of the string whose content begins at `start`.
-fn end_of_string(text: &[u8], start: usize) -> Option<usize> {
+fn end_of_json_string(text: &[u8], start: usize) -> Option<usize> {
     let mut at = start;
     loop {
         at += memchr::memchr2(b'"', b'\\', text.get(at..)?)?;
@@ -192,7 +192,7 @@ mod tests {
             let message = call.into_message(arguments)?;
             Some((message, arguments.to_owned()))
         };
-        take_apart(text.as_bytes(), both).map(|((_, arguments), _)| arguments)
+        split_arguments(text.as_bytes(), both).map(|((_, arguments), _)| arguments)
     }
 
     #[test]

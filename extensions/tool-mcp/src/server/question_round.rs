@@ -77,7 +77,7 @@ impl RoundRequest<'_> {
 impl RequestHandler {
     /// Runs `body` with a [`Caller`] in its run, until it completes or asks a question that ends the round. `has_failed` tells
     /// failures that are results from other results.
-    pub(super) async fn in_round<T, F>(
+    pub(super) async fn run_in_round<T, F>(
         &self,
         context: &RequestContext<RoleServer>,
         mut request: RoundRequest<'_>,
@@ -93,7 +93,7 @@ impl RequestHandler {
         let seals = &self.shared.seals;
         let answers = match (is_modern, request.state.take()) {
             (true, Some(state)) => {
-                let binding = request.state_binding(self.holder_of(context));
+                let binding = request.state_binding(self.state_holder(context));
                 seals.open_state(&state, &binding).await?.merged_answers(request.responses.take())
             }
             // A client may answer questions that it expects. No call is approved unasked.
@@ -118,7 +118,7 @@ impl RequestHandler {
                 Ok(RoundOutcome::Complete(result?))
             }
             asked = round.wait_for_questions() => {
-                let binding = request.state_binding(self.holder_of(context));
+                let binding = request.state_binding(self.state_holder(context));
                 let state = seals.seal_state(&SealedState::new(round.answers().clone(), &asked), &binding)?;
                 Ok(RoundOutcome::Asks(InputRequiredResult::new(Some(asked), Some(state))))
             }
@@ -172,7 +172,7 @@ impl Round {
     }
 
     /// Notes a capability that the tool requires and the client lacks.
-    pub(super) fn note_missing(&self, capability: &'static str) {
+    pub(super) fn note_missing_capability(&self, capability: &'static str) {
         self.lacking.lock().unwrap_or_else(PoisonError::into_inner).insert(capability);
     }
 
@@ -232,10 +232,10 @@ mod tests {
     fn missing_capabilities_are_named() {
         let round = Round::default();
         assert!(round.missing_capabilities().is_none());
-        round.note_missing("roots");
+        round.note_missing_capability("roots");
         let lacking = round.missing_capabilities().unwrap();
         assert!(lacking.roots.is_some() && lacking.sampling.is_none());
-        round.note_missing("sampling");
+        round.note_missing_capability("sampling");
         assert!(round.missing_capabilities().unwrap().sampling.is_some());
     }
 

@@ -70,7 +70,7 @@ impl ReportSink {
     }
 
     /// Returns the next report, and `true` if the call is over.
-    fn next(&self) -> (Option<CallReport>, bool) {
+    fn next_report(&self) -> (Option<CallReport>, bool) {
         let mut waiting = self.lock_waiting();
         (waiting.reports.pop_front(), waiting.is_over)
     }
@@ -106,7 +106,7 @@ pub(super) struct Reports {
 impl Reports {
     /// Creates the receiver for a call, and the reports to be sent; `None` if the client wants neither progress, for which
     /// it sends a `token`, nor lines of at least `level`.
-    pub(super) fn requested_by(
+    pub(super) fn sink_and_reports(
         token: Option<ProgressToken>,
         level: Option<LoggingLevel>,
     ) -> Option<(Arc<dyn CallSink>, Self)> {
@@ -120,7 +120,7 @@ impl Reports {
     }
 
     /// Runs the call of `tool` to its end; sends its reports to the client as they arrive, all of them before the result.
-    pub(super) async fn sent_while<T>(
+    pub(super) async fn send_while_running<T>(
         self,
         running: impl Future<Output = T>,
         context: &RequestContext<RoleServer>,
@@ -131,13 +131,13 @@ impl Reports {
             self.sink.end_reports();
             outcome
         };
-        tokio::join!(over, self.send_all(context, tool)).0
+        tokio::join!(over, self.send_until_end(context, tool)).0
     }
 
     /// Sends reports until the call is over, and those that wait then.
-    async fn send_all(&self, context: &RequestContext<RoleServer>, tool: &str) {
+    async fn send_until_end(&self, context: &RequestContext<RoleServer>, tool: &str) {
         loop {
-            match self.sink.next() {
+            match self.sink.next_report() {
                 (Some(report), _) => self.send_report(report, context, tool).await,
                 (None, true) => break,
                 (None, false) => self.sink.changed.notified().await,
@@ -155,10 +155,10 @@ impl Reports {
         let peer = &context.peer;
         let sent = match (report, &self.token) {
             (CallReport::Progress(progress), Some(token)) => {
-                peer.notify_progress(progress_of(token.clone(), progress)).await
+                peer.notify_progress(progress_notification(token.clone(), progress)).await
             }
             (CallReport::Log(line), _) => {
-                let mut notification = Notification::new(log_message(line, tool));
+                let mut notification = Notification::new(log_notification(line, tool));
                 notification.extensions.insert(LogOrigin(context.id.clone()));
                 peer.send_notification(ServerNotification::LoggingMessageNotification(notification)).await
             }
@@ -170,7 +170,7 @@ impl Reports {
     }
 }
 
-fn progress_of(token: ProgressToken, progress: Progress) -> ProgressNotificationParam {
+fn progress_notification(token: ProgressToken, progress: Progress) -> ProgressNotificationParam {
     let mut param = ProgressNotificationParam::new(token, progress.done);
     param.total = progress.total;
     param.message = progress.message;
@@ -178,7 +178,7 @@ fn progress_of(token: ProgressToken, progress: Progress) -> ProgressNotification
 }
 
 /// A line as a message: its text, or its data with the text under `message`.
-fn log_message(line: LogLine, tool: &str) -> LoggingMessageNotificationParam {
+fn log_notification(line: LogLine, tool: &str) -> LoggingMessageNotificationParam {
     let level = protocol_level(line.level);
     let data = match line.data {
         Value::Null => Value::String(line.message),
@@ -230,14 +230,14 @@ mod tests {
 
     #[test]
     fn only_the_reports_that_a_client_asked_for_wait() {
-        assert!(Reports::requested_by(None, None).is_none());
+        assert!(Reports::sink_and_reports(None, None).is_none());
         for (token, level, expected) in [
             (Some(token()), None, (1, 0, 0)),
             (None, Some(LoggingLevel::Warning), (0, 2, 0)),
             (Some(token()), Some(LoggingLevel::Debug), (1, 3, 0)),
             (None, Some(LoggingLevel::Emergency), (0, 0, 0)),
         ] {
-            let (sink, reports) = Reports::requested_by(token, level).unwrap();
+            let (sink, reports) = Reports::sink_and_reports(token, level).unwrap();
             sink.progress(Progress::new(1.0)).unwrap();
             for level in [LogLevel::Notice, LogLevel::Warning, LogLevel::Error] {
                 sink.log(line(level)).unwrap();
@@ -248,7 +248,7 @@ mod tests {
 
     #[test]
     fn reports_beyond_the_limit_are_left_out_and_lines_are_counted() {
-        let (sink, reports) = Reports::requested_by(Some(token()), Some(LoggingLevel::Debug)).unwrap();
+        let (sink, reports) = Reports::sink_and_reports(Some(token()), Some(LoggingLevel::Debug)).unwrap();
         for _ in 0..MAX_WAITING_REPORTS {
             sink.log(line(LogLevel::Info)).unwrap();
         }
@@ -257,9 +257,9 @@ mod tests {
         sink.log(line(LogLevel::Info)).unwrap();
         sink.log(line(LogLevel::Info)).unwrap();
         assert_eq!(waiting(&reports), (0, MAX_WAITING_REPORTS, 2));
-        assert!(matches!(reports.sink.next(), (Some(CallReport::Log(_)), false)));
+        assert!(matches!(reports.sink.next_report(), (Some(CallReport::Log(_)), false)));
         reports.sink.end_reports();
-        assert!(matches!(reports.sink.next(), (Some(_), true)));
+        assert!(matches!(reports.sink.next_report(), (Some(_), true)));
     }
 
     #[test]
@@ -282,12 +282,12 @@ mod tests {
 
     #[test]
     fn a_line_is_its_text_or_its_text_with_its_data() {
-        let message = log_message(line(LogLevel::Error), "t");
+        let message = log_notification(line(LogLevel::Error), "t");
         assert_eq!((message.level, message.logger.as_deref()), (LoggingLevel::Error, Some("t")));
         assert_eq!(message.data, json!("text"));
-        let message = log_message(line(LogLevel::Error).with_data(json!([1])), "t");
+        let message = log_notification(line(LogLevel::Error).with_data(json!([1])), "t");
         assert_eq!(message.data, json!({ "message": "text", "data": [1] }));
-        let progress = progress_of(token(), Progress::new(1.0).of(2.0).message("half"));
+        let progress = progress_notification(token(), Progress::new(1.0).of(2.0).message("half"));
         let parts = (progress.progress, progress.total, progress.message.as_deref());
         assert_eq!((parts, progress.progress_token), ((1.0, Some(2.0), Some("half")), token()));
     }

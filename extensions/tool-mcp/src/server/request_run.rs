@@ -10,7 +10,7 @@ use super::{call::is_modern, clients::ClientDescription, handler::RequestHandler
 
 impl RequestHandler {
     /// Creates the run of a request.
-    pub(super) fn run_of(&self, context: &RequestContext<RoleServer>) -> RunContext {
+    pub(super) fn run_context(&self, context: &RequestContext<RoleServer>) -> RunContext {
         let run = RunContext::new()
             .with_meta(context.meta.0.0.clone())
             .with_client(self.client_description(context).client)
@@ -39,7 +39,7 @@ impl RequestHandler {
     }
 
     /// Returns the identity of the caller; `None` without one, since the name that a client gives itself is none.
-    pub(super) fn subject_of<'a>(&self, context: &'a RequestContext<RoleServer>) -> Option<&'a str> {
+    pub(super) fn caller_subject<'a>(&self, context: &'a RequestContext<RoleServer>) -> Option<&'a str> {
         #[cfg(feature = "http")]
         let subject =
             http_facts(context).and_then(|facts| facts.identity.as_ref()).map(|identity| &*identity.subject);
@@ -53,8 +53,8 @@ impl RequestHandler {
 
     /// Returns the caller that a sealed state is valid for: its identity, or else its name, which is no secret. Then, the state alone
     /// tells it from others.
-    pub(super) fn holder_of(&self, context: &RequestContext<RoleServer>) -> String {
-        match self.subject_of(context) {
+    pub(super) fn state_holder(&self, context: &RequestContext<RoleServer>) -> String {
+        match self.caller_subject(context) {
             Some(subject) => format!("subject {subject}"),
             None => format!("client {}", context.client_info().map(|info| info.name).unwrap_or_default()),
         }

@@ -45,7 +45,7 @@ impl Running {
 
     /// The number of an identity.
     #[cfg(feature = "http")]
-    fn of_identity(&self, subject: &str) -> CallerCount {
+    fn count_of_identity(&self, subject: &str) -> CallerCount {
         /// The identities that are kept before those without requests are removed.
         const KEPT: usize = 1_024;
         let mut identities = self.identities.lock().unwrap_or_else(PoisonError::into_inner);
@@ -61,7 +61,7 @@ impl Running {
     }
 
     /// Counts one more, for a caller with the number `own`, until the answer is dropped.
-    fn start_request(&self, own: CallerCount) -> Result<OneRunning, ErrorData> {
+    fn count_request(&self, own: CallerCount) -> Result<OneRunning, ErrorData> {
         let limit = self.of_caller;
         let own = Counted::increment_below(limit, own).ok_or_else(|| {
             limit_error(format!("{limit} calls of this caller run, the limit of each caller"))
@@ -117,10 +117,10 @@ impl RequestHandler {
         if let Some(identity) =
             super::request_run::http_facts(context).and_then(|facts| facts.identity.as_ref())
         {
-            return running.start_request(running.of_identity(&identity.subject));
+            return running.count_request(running.count_of_identity(&identity.subject));
         }
         let _ = context;
-        running.start_request(Arc::clone(&self.running))
+        running.count_request(Arc::clone(&self.running))
     }
 }
 
@@ -141,7 +141,7 @@ mod tests {
     fn requests_are_counted_until_they_are_dropped() {
         let running = Running::new(3, 2);
         let (one, other) = (CallerCount::default(), CallerCount::default());
-        let start = |own: &CallerCount| running.start_request(Arc::clone(own));
+        let start = |own: &CallerCount| running.count_request(Arc::clone(own));
         let first = start(&one).unwrap();
         let second = start(&one).unwrap();
         let of_caller = "2 calls of this caller run, the limit of each caller; try again later";
@@ -163,16 +163,16 @@ mod tests {
     #[test]
     fn an_identity_has_one_number_while_it_has_requests() {
         let running = Running::new(1, 1);
-        let kept: Vec<_> = (0..1_024).map(|number| running.of_identity(&number.to_string())).collect();
-        assert!(Arc::ptr_eq(&running.of_identity("7"), &kept[7]));
+        let kept: Vec<_> = (0..1_024).map(|number| running.count_of_identity(&number.to_string())).collect();
+        assert!(Arc::ptr_eq(&running.count_of_identity("7"), &kept[7]));
         assert!(!Arc::ptr_eq(&kept[6], &kept[7]));
         let identities = || running.identities.lock().unwrap().len();
         // All of them have requests.
-        let more = running.of_identity("more");
+        let more = running.count_of_identity("more");
         assert_eq!(identities(), 1_025);
         drop((kept, more));
         assert_eq!(identities(), 1_025, "they are removed when one more comes");
-        let _last = running.of_identity("last");
+        let _last = running.count_of_identity("last");
         assert_eq!(identities(), 1);
     }
 }

@@ -151,40 +151,40 @@ impl Seals {
 
     /// Returns a new id that only `caller` can use.
     #[cfg(feature = "http")]
-    pub(super) fn sealed_id(&self, caller: &str) -> String {
-        let bound = Self::id_of(caller);
+    pub(super) fn new_sealed_id(&self, caller: &str) -> String {
+        let bound = Self::id_binding(caller);
         let options = SealOptions::new().associated_data(&bound);
         self.codec.seal_with(CallId::generate().to_string().as_bytes(), &options)
     }
 
     /// Returns `true` if `id` is one of `caller`'s.
     #[cfg(feature = "http")]
-    pub(super) fn opens_id(&self, id: &str, caller: &str) -> bool {
-        self.codec.open_with(id, &Self::id_of(caller)).is_ok()
+    pub(super) fn is_id_of_caller(&self, id: &str, caller: &str) -> bool {
+        self.codec.open_with(id, &Self::id_binding(caller)).is_ok()
     }
 
     /// Seals the id of an event: only its session can resume after it.
     #[cfg(feature = "http")]
     pub(super) fn sealed_event(&self, event: &str, session: &str) -> String {
-        let bound = Self::event_of(session);
+        let bound = Self::event_binding(session);
         self.codec.seal_with(event.as_bytes(), &SealOptions::new().associated_data(&bound))
     }
 
     /// Opens the id of an event of a session.
     #[cfg(feature = "http")]
     pub(super) fn opened_event(&self, sealed: &str, session: &str) -> Option<String> {
-        let event = self.codec.open_with(sealed, &Self::event_of(session)).ok()?;
+        let event = self.codec.open_with(sealed, &Self::event_binding(session)).ok()?;
         String::from_utf8(event).ok()
     }
 
     /// Differs from the bytes of a [`StateBinding`], which begin with a length.
     #[cfg(feature = "http")]
-    fn event_of(session: &str) -> Vec<u8> {
+    fn event_binding(session: &str) -> Vec<u8> {
         format!("event of {session}").into_bytes()
     }
 
     #[cfg(feature = "http")]
-    fn id_of(caller: &str) -> Vec<u8> {
+    fn id_binding(caller: &str) -> Vec<u8> {
         format!("session of {caller}").into_bytes()
     }
 
@@ -289,13 +289,17 @@ mod tests {
     #[test]
     fn an_id_is_of_its_caller_and_an_event_of_its_session() {
         let seals = Seals::new(&[1; 32], Duration::MAX, None);
-        let id = seals.sealed_id("ada");
-        assert_ne!(id, seals.sealed_id("ada"));
-        assert!(seals.opens_id(&id, "ada") && !seals.opens_id(&id, "bob") && !seals.opens_id("", "ada"));
+        let id = seals.new_sealed_id("ada");
+        assert_ne!(id, seals.new_sealed_id("ada"));
+        assert!(
+            seals.is_id_of_caller(&id, "ada")
+                && !seals.is_id_of_caller(&id, "bob")
+                && !seals.is_id_of_caller("", "ada")
+        );
         let event = seals.sealed_event("7/1", "session");
         assert_eq!(seals.opened_event(&event, "session").as_deref(), Some("7/1"));
         assert_eq!(seals.opened_event(&event, "other"), None);
-        assert!(!seals.opens_id(&event, "session"), "an event is no session");
+        assert!(!seals.is_id_of_caller(&event, "session"), "an event is no session");
     }
 
     #[test]

@@ -20,8 +20,8 @@ use rmcp::{
 use tokio::io::{AsyncBufRead, AsyncRead, AsyncWrite, BufReader, ReadBuf};
 
 use super::{
-    plain_call::take_apart,
-    requests::{ReadMessage, RefusedMessage, read_message, remove_mark},
+    plain_call::split_arguments,
+    requests::{ReadMessage, RefusedMessage, read_message, remove_byte_order_mark},
 };
 
 type ClientMessage = RxJsonRpcMessage<RoleServer>;
@@ -249,10 +249,10 @@ impl<R: AsyncRead + Unpin> AsyncRead for OtherLines<R> {
 /// Returns what is taken out of the stream in the place of `line`, which may be changed for the SDK.
 fn taken_line(line: &mut Vec<u8>) -> Option<TakenLine> {
     let call_of = |line: &[u8]| {
-        let (message, _) = take_apart(line, |call, arguments| call.into_message(arguments))?;
+        let (message, _) = split_arguments(line, |call, arguments| call.into_message(arguments))?;
         Some(TakenLine::Message(Box::new(message)))
     };
-    remove_mark(line);
+    remove_byte_order_mark(line);
     if let Some(call) = call_of(line) {
         return Some(call);
     }

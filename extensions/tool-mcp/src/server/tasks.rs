@@ -25,7 +25,7 @@ use tool_runtime::{
 
 use super::{
     Caller,
-    call::{ToolCallRequest, answer_of},
+    call::{ToolCallRequest, call_tool_result},
     caller::QuestionChannel,
     question_round::UNAVAILABLE,
     server_state::ServerState,
@@ -126,7 +126,7 @@ impl KeptTasks {
     }
 
     /// Removes the task that ended first, of `owner` if there is one.
-    fn remove_ended(&mut self, owner: Option<&str>) -> Option<KeptTask> {
+    fn remove_first_ended(&mut self, owner: Option<&str>) -> Option<KeptTask> {
         loop {
             let is_of = |id: &String| {
                 let task = self.tasks.get(id);
@@ -147,7 +147,7 @@ impl KeptTasks {
         self.result_bytes = self.result_bytes.saturating_add(bytes);
         let mut removed = Vec::new();
         while self.result_bytes > max_bytes
-            && let Some(task) = self.remove_ended(None)
+            && let Some(task) = self.remove_first_ended(None)
         {
             removed.push(task);
         }
@@ -220,7 +220,7 @@ impl Tasks {
                 // Moved as a whole, so that it is dropped with the body.
                 let mut ending = ending;
                 let result = body.await.unwrap_or_else(|_| Err(TaskExit::Error(expired_error())));
-                ending.bytes = result.as_ref().map_or(0, size_of_result);
+                ending.bytes = result.as_ref().map_or(0, result_json_bytes);
                 result
             })
         });
@@ -246,12 +246,12 @@ impl Tasks {
         if let Some(caller) = caller
             && kept.of_callers.get(caller).is_some_and(|number| *number >= max_tasks_per_caller)
         {
-            let ended = kept.remove_ended(Some(caller));
+            let ended = kept.remove_first_ended(Some(caller));
             let reason = || format!("this caller has {max_tasks_per_caller}, the limit of each caller");
             removed.push(ended.ok_or_else(|| too_many(reason()))?);
         }
         if kept.tasks.len() >= max_tasks {
-            let ended = kept.remove_ended(None);
+            let ended = kept.remove_first_ended(None);
             removed.push(
                 ended.ok_or_else(|| too_many(format!("there are {max_tasks}, the limit of the server")))?,
             );
@@ -281,7 +281,7 @@ fn expired_error() -> ErrorData {
 }
 
 /// Returns the size of a result, which the manager holds as JSON.
-fn size_of_result(result: &CallToolResult) -> usize {
+fn result_json_bytes(result: &CallToolResult) -> usize {
     let mut counter = ByteCounter(0);
     serde_json::to_writer(&mut counter, result).ok();
     counter.0
@@ -303,7 +303,7 @@ impl io::Write for ByteCounter {
 
 impl ToolCallRequest<'_> {
     /// Returns `true` if the call becomes a task: of a long-running tool, for a client that knows tasks.
-    pub(super) fn is_task(&self, definition: &ToolDefinition) -> bool {
+    pub(super) fn should_run_as_task(&self, definition: &ToolDefinition) -> bool {
         let knows = || self.handler.client_description(&self.context).capabilities.supports_tasks();
         self.is_modern && definition.metadata().is_long_running() && knows()
     }
@@ -322,7 +322,7 @@ impl ToolCallRequest<'_> {
         // A task outlives its request.
         let stop = CancellationToken::new();
         let run = run.with_cancellation(stop.clone());
-        let caller = self.handler.subject_of(&self.context).map(str::to_owned);
+        let caller = self.handler.caller_subject(&self.context).map(str::to_owned);
         Tasks::start_task(&shared, caller, |task| async move {
             let _running = running;
             let run = run.provide(Caller::new(QuestionChannel::Task(task.clone()), capabilities));
@@ -346,7 +346,7 @@ impl ToolCallRequest<'_> {
             };
             match task.is_cancel_requested() && outcome.result().is_some_and(is_cancelled) {
                 true => Err(TaskExit::Cancelled),
-                false => Ok(answer_of(&outcome, &definition, true)),
+                false => Ok(call_tool_result(&outcome, &definition, true)),
             }
         })
     }

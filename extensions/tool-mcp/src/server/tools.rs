@@ -52,7 +52,7 @@ impl ServedTools {
     }
 
     /// Reports the diagnostics that do not depend on the run.
-    pub(super) fn report_fixed(&self) {
+    pub(super) fn report_fixed_diagnostics(&self) {
         if self.toolbox.is_none() {
             self.diagnostics.report(self.executor.diagnostics(), true);
         }
@@ -70,7 +70,7 @@ impl ServedTools {
     }
 
     /// Adds the approver that asks the user of the client, unless the program has one.
-    pub(super) fn with_approver(mut self) -> Result<Self, ExecutorError> {
+    pub(super) fn with_default_approver(mut self) -> Result<Self, ExecutorError> {
         if self.executor.approver().is_none() {
             let settings = RunSettings::new().approver(ByElicitation);
             self.executor = self.executor.with_settings(&RunContext::new(), settings)?;
@@ -89,7 +89,7 @@ impl ServedTools {
     }
 
     /// Returns `true` if there may be a long-running tool: tools of a toolbox come and go.
-    pub(super) fn has_long_running(&self) -> bool {
+    pub(super) fn has_long_running_tools(&self) -> bool {
         let mut definitions = self.fixed_tools().map(|tools| tools.all_definitions().iter());
         definitions.as_mut().is_none_or(|it| it.any(|definition| definition.metadata().is_long_running()))
     }
@@ -128,13 +128,13 @@ mod tests {
             executor.rules(Rules::new([Rule::deny("bash")])).build().unwrap()
         };
         let fixed = ServedTools::from(executor());
-        fixed.report_fixed();
+        fixed.report_fixed_diagnostics();
         tokio::time::advance(Duration::from_secs(3_600)).await;
         let messages: Vec<_> = fixed.diagnostics.list().into_iter().map(|it| it.message).collect();
         assert_eq!(messages, ["the rule `deny bash` fits no tool"]);
 
         let changing = ServedTools::from((Toolbox::new(), executor()));
-        changing.report_fixed();
+        changing.report_fixed_diagnostics();
         assert!(changing.diagnostics.list().is_empty());
         changing.executor_for(&RunContext::new()).await.unwrap();
         assert_eq!(changing.diagnostics.list().len(), 1);

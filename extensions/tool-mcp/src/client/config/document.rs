@@ -8,7 +8,7 @@ use serde_json::Value;
 
 use super::{
     ConfigError, DEFAULT_TIMEOUT, DEFAULT_TOTAL_TIMEOUT, Endpoint, Process, ServerConfig, Transport,
-    default_client,
+    default_client_info,
 };
 use crate::client::limits::ServerLimits;
 
@@ -74,7 +74,7 @@ impl ConfigDocument {
     ];
 
     /// Checks the type of a member. The problem does not show the value.
-    pub(crate) fn check_member(key: &str, value: &Value) -> Result<(), String> {
+    pub(crate) fn check_member_type(key: &str, value: &Value) -> Result<(), String> {
         let is_right = match key {
             "args" => value.as_array().is_some_and(|items| items.iter().all(Value::is_string)),
             "env" | "headers" => value.as_object().is_some_and(|map| map.values().all(Value::is_string)),
@@ -151,7 +151,7 @@ impl TryFrom<ConfigDocument> for ServerConfig {
     type Error = ConfigError;
 
     fn try_from(document: ConfigDocument) -> Result<Self, ConfigError> {
-        let config = Self::without_validation(document)?;
+        let config = Self::from_unvalidated_document(document)?;
         config.validate()?;
         Ok(config)
     }
@@ -159,7 +159,7 @@ impl TryFrom<ConfigDocument> for ServerConfig {
 
 impl ServerConfig {
     /// Makes a configuration whose values may have variables.
-    pub(crate) fn without_validation(mut document: ConfigDocument) -> Result<Self, ConfigError> {
+    pub(crate) fn from_unvalidated_document(mut document: ConfigDocument) -> Result<Self, ConfigError> {
         let name = std::mem::take(&mut document.name).trim().to_owned();
         let transport = document.take_transport().map_err(|problem| ConfigError::new(&name, problem))?;
         let time = |member: &str, millis: Option<i64>, default| match millis.map(u64::try_from) {
@@ -175,7 +175,7 @@ impl ServerConfig {
             description: document.description,
             timeout,
             total_timeout,
-            client_info: document.client_info.unwrap_or_else(default_client),
+            client_info: document.client_info.unwrap_or_else(default_client_info),
             reconnect: document.reconnect.unwrap_or(0).min(Self::MAX_RECONNECT),
             limits: document.limits.unwrap_or_default(),
         })
@@ -194,7 +194,7 @@ impl From<ServerConfig> for ConfigDocument {
             description: config.description,
             timeout: millis(config.timeout, DEFAULT_TIMEOUT),
             total_timeout: millis(config.total_timeout, DEFAULT_TOTAL_TIMEOUT),
-            client_info: (config.client_info != default_client()).then_some(config.client_info),
+            client_info: (config.client_info != default_client_info()).then_some(config.client_info),
             reconnect: (config.reconnect > 0).then_some(config.reconnect),
             limits: (config.limits != ServerLimits::default()).then_some(config.limits),
             ..Self::default()

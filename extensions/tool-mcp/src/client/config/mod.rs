@@ -205,7 +205,7 @@ impl ServerConfig {
             description: None,
             timeout: DEFAULT_TIMEOUT,
             total_timeout: DEFAULT_TOTAL_TIMEOUT,
-            client_info: default_client(),
+            client_info: default_client_info(),
             reconnect: 0,
             limits: ServerLimits::default(),
         }
@@ -285,7 +285,7 @@ impl ServerConfig {
         match &self.transport {
             Transport::Stdio(process) if process.command.trim().is_empty() => wrong("`command` is empty"),
             Transport::Stdio(_) => Ok(()),
-            Transport::Http(endpoint) | Transport::Sse(endpoint) => match checked_url(&endpoint.url) {
+            Transport::Http(endpoint) | Transport::Sse(endpoint) => match check_url(&endpoint.url) {
                 Ok(()) => Ok(()),
                 Err(problem) => wrong(problem),
             },
@@ -293,12 +293,12 @@ impl ServerConfig {
     }
 }
 
-pub(super) fn default_client() -> Implementation {
+pub(super) fn default_client_info() -> Implementation {
     Implementation::new(env!("CARGO_PKG_NAME"), env!("CARGO_PKG_VERSION"))
 }
 
 /// Checks scheme and host of a URL.
-pub(crate) fn checked_url(url: &str) -> Result<(), &'static str> {
+pub(crate) fn check_url(url: &str) -> Result<(), &'static str> {
     let Some((scheme, rest)) = url.split_once("://") else {
         return Err("`url` has no scheme; it begins with `http://` or `https://`");
     };

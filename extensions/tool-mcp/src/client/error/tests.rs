@@ -107,15 +107,15 @@ fn each_cause_has_a_kind_a_text_and_an_error_of_a_call() {
         assert_eq!((error.kind(), error.to_string(), error.server()), (kind, text.to_owned(), "s"));
         assert_eq!(error.refusal().is_some(), kind == ClientErrorKind::Refused, "{text}");
         assert_eq!(error.source().is_some(), kind == ClientErrorKind::Program, "{text}");
-        assert_eq!(error.is_loss(), kind == ClientErrorKind::Lost, "{text}");
-        let never_arrived = error.never_arrived();
+        assert_eq!(error.is_connection_loss(), kind == ClientErrorKind::Lost, "{text}");
+        let never_arrived = error.never_reached_server();
         assert_eq!(never_arrived, kind == ClientErrorKind::Lost, "{text}");
         let of_tool = ToolError::from(error);
         assert_eq!((of_tool.kind(), of_tool.is_retryable()), (of_call, never_arrived), "{text}");
     }
-    assert!(lost(false).is_loss() && !lost(false).never_arrived());
+    assert!(lost(false).is_connection_loss() && !lost(false).never_reached_server());
     assert!(!ToolError::from(lost(false)).is_retryable());
-    assert!(error(ClientErrorCause::SessionExpired).is_expiry() && !lost(true).is_expiry());
+    assert!(error(ClientErrorCause::SessionExpired).is_session_expiry() && !lost(true).is_session_expiry());
 }
 
 #[test]
@@ -132,24 +132,33 @@ fn a_challenge_that_is_empty_is_none() {
 
 #[test]
 fn errors_of_the_sdk_keep_their_cause() {
-    let of_request = |error| ClientError::of_request("s", error);
+    let from_service_error = |error| ClientError::from_service_error("s", error);
     let refused = ErrorData::new(ErrorCode(-32602), "bad", None);
-    assert_eq!(of_request(ServiceError::McpError(refused.clone())).refusal(), Some(&refused));
-    let closed = of_request(ServiceError::TransportClosed);
+    assert_eq!(from_service_error(ServiceError::McpError(refused.clone())).refusal(), Some(&refused));
+    let closed = from_service_error(ServiceError::TransportClosed);
     assert_eq!(
         closed.to_string(),
         "the connection to the MCP server `s` was lost: the connection was closed"
     );
-    assert!(!closed.never_arrived());
+    assert!(!closed.never_reached_server());
     let limit = Duration::from_secs(2);
-    assert_eq!(of_request(ServiceError::Timeout { timeout: limit }).kind(), ClientErrorKind::TimedOut);
-    assert_eq!(of_request(ServiceError::Cancelled { reason: None }).kind(), ClientErrorKind::Cancelled);
-    let other = of_request(ServiceError::UnexpectedResponse);
+    assert_eq!(
+        from_service_error(ServiceError::Timeout { timeout: limit }).kind(),
+        ClientErrorKind::TimedOut
+    );
+    assert_eq!(
+        from_service_error(ServiceError::Cancelled { reason: None }).kind(),
+        ClientErrorKind::Cancelled
+    );
+    let other = from_service_error(ServiceError::UnexpectedResponse);
     assert!(other.to_string().ends_with("the answer is none to the request"), "{other}");
-    let of_start = |error| ClientError::of_start("s", &error);
-    let closed = of_start(ClientInitializeError::ConnectionClosed("initialize".to_owned()));
+    let from_initialize_error = |error| ClientError::from_initialize_error("s", &error);
+    let closed = from_initialize_error(ClientInitializeError::ConnectionClosed("initialize".to_owned()));
     assert!(closed.to_string().ends_with("the server closed the connection before it answered"), "{closed}");
-    assert_eq!(of_start(ClientInitializeError::JsonRpcError(refused.clone())).refusal(), Some(&refused));
+    assert_eq!(
+        from_initialize_error(ClientInitializeError::JsonRpcError(refused.clone())).refusal(),
+        Some(&refused)
+    );
 }
 
 /// An error with another one below it.
@@ -197,7 +206,7 @@ async fn the_last_words_of_a_process_explain_a_connection_alone() {
     for (error, kind, ..) in all() {
         let explained =
             matches!(kind, ClientErrorKind::Connect | ClientErrorKind::Lost | ClientErrorKind::TimedOut)
-                && !error.is_expiry();
+                && !error.is_session_expiry();
         let text = error.to_string();
         let expected = if explained { format!("{text}; its last output: one | two") } else { text };
         assert_eq!(error.with_process_end(&tail).to_string(), expected);
@@ -210,7 +219,7 @@ fn the_end_of_a_process_replaces_the_reason_of_a_lost_connection() {
     use std::os::unix::process::ExitStatusExt as _;
 
     let tail = StderrTail::default();
-    tail.watch_part().note_exit(std::process::ExitStatus::from_raw(256));
+    tail.begin_process_part().note_exit(std::process::ExitStatus::from_raw(256));
     for (error, kind, text, _) in all() {
         let is_handshake = matches!(error.0.cause, ClientErrorCause::Handshake(_));
         let is_replaced = text.ends_with(": m")

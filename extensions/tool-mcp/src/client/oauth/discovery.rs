@@ -7,7 +7,7 @@ use serde_json::{Map, Value};
 
 use super::{
     binding::{IssuerBinding, authorization_error, is_same_issuer},
-    endpoint_answers::json_of,
+    endpoint_answers::parse_json_body,
     http::HttpClient,
 };
 
@@ -45,14 +45,17 @@ pub(super) struct Discovery<'a> {
 
 impl Discovery<'_> {
     /// Finds the authorization server, starting from the challenge of the MCP server.
-    pub(super) async fn run(&self, challenge: &str) -> Result<AuthorizationServer, AuthError> {
+    pub(super) async fn find_authorization_server(
+        &self,
+        challenge: &str,
+    ) -> Result<AuthorizationServer, AuthError> {
         let server = self.binding.server_url();
         let params = WWWAuthenticateParams::parse(challenge, server);
         let mut scopes = params.scope.as_deref().map(split_words).unwrap_or_default();
         let resource = self.resource_metadata(params.resource_metadata_url).await?;
         let metadata = match resource.issuers.as_slice() {
             [] => self.metadata_without_issuers().await?,
-            issuers => self.of_issuers(issuers).await?,
+            issuers => self.first_issuer_metadata(issuers).await?,
         };
         let issuer = metadata.issuer.as_deref();
         self.binding.check_issuer(issuer)?;
@@ -67,13 +70,17 @@ impl Discovery<'_> {
     }
 
     /// Reads the metadata of an issuer that the binding permits.
-    pub(super) async fn of_issuer(&self, issuer: Option<&str>) -> Result<AuthorizationMetadata, AuthError> {
+    pub(super) async fn permitted_issuer_metadata(
+        &self,
+        issuer: Option<&str>,
+    ) -> Result<AuthorizationMetadata, AuthError> {
         self.binding.check_issuer(issuer)?;
         let metadata = match issuer {
-            Some(issuer) => {
-                self.issuer_metadata(issuer).await?.ok_or_else(|| no_metadata(&[issuer.to_owned()]))?
-            }
-            None => endpoints_by_default(self.binding.server_url()),
+            Some(issuer) => self
+                .issuer_metadata(issuer)
+                .await?
+                .ok_or_else(|| missing_metadata_error(&[issuer.to_owned()]))?,
+            None => default_endpoints(self.binding.server_url()),
         };
         self.binding.check_endpoints(&metadata)?;
         Ok(metadata)
@@ -91,14 +98,14 @@ impl Discovery<'_> {
         if let Some(url) = &advertised
             && let Some(document) = self.fetch_document(url).await?
         {
-            let resource = self.read_resource(&document);
+            let resource = self.read_resource_metadata(&document);
             return resource
                 .map_err(|problem| authorization_error(format!("the metadata at `{url}` {problem}")));
         }
         let mut failure = None;
-        for url in well_known(server, &[RESOURCE_PATH]) {
+        for url in well_known_urls(server, &[RESOURCE_PATH]) {
             match self.fetch_document(&url).await {
-                Ok(Some(document)) => match self.read_resource(&document) {
+                Ok(Some(document)) => match self.read_resource_metadata(&document) {
                     Ok(resource) => return Ok(resource),
                     Err(problem) => tracing::debug!(%url, problem, "metadata of an MCP server is not used"),
                 },
@@ -117,7 +124,10 @@ impl Discovery<'_> {
     }
 
     /// Reads the metadata of the protected resource, which describes this server.
-    fn read_resource(&self, document: &Map<String, Value>) -> Result<ResourceMetadata, &'static str> {
+    fn read_resource_metadata(
+        &self,
+        document: &Map<String, Value>,
+    ) -> Result<ResourceMetadata, &'static str> {
         let mut issuers = document.get("authorization_servers").map(text_list).unwrap_or_default();
         issuers.extend(document.get("authorization_server").and_then(Value::as_str).map(str::to_owned));
         let resource = document.get("resource").and_then(Value::as_str);
@@ -126,7 +136,7 @@ impl Discovery<'_> {
         }
         let resource = resource.ok_or("names no `resource`")?;
         let url = Url::parse(resource).map_err(|_| "has a `resource` that is no URL")?;
-        if !is_part_of(self.binding.server_url(), &url) {
+        if !is_at_or_below(self.binding.server_url(), &url) {
             return Err("describes another `resource`");
         }
         let scopes = document.get("scopes_supported").map(text_list).unwrap_or_default();
@@ -134,11 +144,11 @@ impl Discovery<'_> {
     }
 
     /// Reads the metadata of the first permitted issuer that has any.
-    async fn of_issuers(&self, issuers: &[String]) -> Result<AuthorizationMetadata, AuthError> {
+    async fn first_issuer_metadata(&self, issuers: &[String]) -> Result<AuthorizationMetadata, AuthError> {
         let mut failure = None;
         for issuer in issuers.iter().take(MAX_ISSUERS) {
             let issuer = match Url::parse(issuer) {
-                Ok(url) => issuer_of_metadata(&url).map_or_else(|| issuer.clone(), String::from),
+                Ok(url) => issuer_of_metadata_url(&url).map_or_else(|| issuer.clone(), String::from),
                 // A path at the server.
                 Err(_) => self.binding.server_url().join(issuer)?.into(),
             };
@@ -152,17 +162,17 @@ impl Discovery<'_> {
                 Err(error) => failure = failure.or(Some(error)),
             }
         }
-        Err(failure.unwrap_or_else(|| no_metadata(issuers)))
+        Err(failure.unwrap_or_else(|| missing_metadata_error(issuers)))
     }
 
     /// Reads the metadata for a server that names no authorization server: of the named issuer, or of its own origin.
     async fn metadata_without_issuers(&self) -> Result<AuthorizationMetadata, AuthError> {
         if let Some(issuer) = self.binding.named_issuer() {
-            return self.of_issuer(Some(issuer)).await;
+            return self.permitted_issuer_metadata(Some(issuer)).await;
         }
         let server = self.binding.server_url();
         let found = self.issuer_metadata(server.as_str()).await?;
-        Ok(found.unwrap_or_else(|| endpoints_by_default(server)))
+        Ok(found.unwrap_or_else(|| default_endpoints(server)))
     }
 
     /// Reads the metadata that an issuer has at its well-known URLs. `None` if it has none.
@@ -170,7 +180,7 @@ impl Discovery<'_> {
         let base = Url::parse(issuer)?;
         let is_server = issuer == self.binding.server_url().as_str();
         let mut failure = None;
-        for (url, path) in issuer_urls(&base) {
+        for (url, path) in issuer_metadata_urls(&base) {
             let document = match self.fetch_document(&url).await {
                 Ok(document) => document,
                 Err(error) => {
@@ -203,7 +213,7 @@ impl Discovery<'_> {
 
     /// Reads a document; `None` if there is no JSON object.
     async fn fetch_document(&self, url: &Url) -> Result<Option<Map<String, Value>>, AuthError> {
-        let response = self.http.get(url).await?;
+        let response = self.http.fetch_public_document(url).await?;
         let status = response.status();
         if status.is_server_error() || [408, 425, 429].contains(&status.as_u16()) {
             let source = format!("the answer is HTTP {}", status.as_u16()).into();
@@ -212,7 +222,7 @@ impl Discovery<'_> {
         if status != ::http::StatusCode::OK {
             return Ok(None);
         }
-        Ok(match json_of(response.body()) {
+        Ok(match parse_json_body(response.body()) {
             Some(Value::Object(document)) => Some(document),
             _ => None,
         })
@@ -236,7 +246,7 @@ fn read_metadata(mut document: Map<String, Value>) -> Option<AuthorizationMetada
 }
 
 /// Returns the endpoints of a server without metadata, of revision 2025-03-26.
-fn endpoints_by_default(server: &Url) -> AuthorizationMetadata {
+fn default_endpoints(server: &Url) -> AuthorizationMetadata {
     let mut metadata = AuthorizationMetadata::default();
     metadata.authorization_endpoint = url_at_path(server, "/authorize").into();
     metadata.token_endpoint = url_at_path(server, "/token").into();
@@ -244,13 +254,13 @@ fn endpoints_by_default(server: &Url) -> AuthorizationMetadata {
     metadata
 }
 
-fn no_metadata(issuers: &[String]) -> AuthError {
+fn missing_metadata_error(issuers: &[String]) -> AuthError {
     let issuers: Vec<_> = issuers.iter().take(MAX_ISSUERS).map(|issuer| format!("`{issuer}`")).collect();
     authorization_error(format!("the authorization server {} has no metadata", issuers.join(", ")))
 }
 
 /// Returns the URLs of metadata for `base`: each path in front of its own path, the last one behind it, and each without it.
-fn well_known(base: &Url, paths: &[&str]) -> Vec<Url> {
+fn well_known_urls(base: &Url, paths: &[&str]) -> Vec<Url> {
     let own = base.path().trim_matches('/');
     let mut urls = Vec::new();
     if !own.is_empty() {
@@ -266,7 +276,7 @@ fn well_known(base: &Url, paths: &[&str]) -> Vec<Url> {
 }
 
 /// Returns the URLs of the metadata of an issuer, with the path of the issuer that each of them describes.
-fn issuer_urls(issuer: &Url) -> Vec<(Url, String)> {
+fn issuer_metadata_urls(issuer: &Url) -> Vec<(Url, String)> {
     let own = issuer.path().trim_matches('/');
     let own = if own.is_empty() { String::new() } else { format!("/{own}") };
     let with_path = |url: Url| {
@@ -274,11 +284,11 @@ fn issuer_urls(issuer: &Url) -> Vec<(Url, String)> {
         let path = path.to_owned();
         (url, path)
     };
-    well_known(issuer, &[OAUTH_PATH, OPENID_PATH]).into_iter().map(with_path).collect()
+    well_known_urls(issuer, &[OAUTH_PATH, OPENID_PATH]).into_iter().map(with_path).collect()
 }
 
 /// Returns the issuer if a server names the URL of its metadata in place of it.
-fn issuer_of_metadata(url: &Url) -> Option<Url> {
+fn issuer_of_metadata_url(url: &Url) -> Option<Url> {
     let path = url.path();
     let own = [OAUTH_PATH, OPENID_PATH].iter().find_map(|known| path.strip_prefix(known));
     let own = own.filter(|own| own.is_empty() || own.starts_with('/'));
@@ -297,7 +307,7 @@ fn url_at_path(base: &Url, path: &str) -> Url {
 }
 
 /// Returns `true` if `resource` is the server or a path above it. A slash at the end makes no difference.
-fn is_part_of(server: &Url, resource: &Url) -> bool {
+fn is_at_or_below(server: &Url, resource: &Url) -> bool {
     let (path, above) = (server.path(), resource.path().trim_end_matches('/'));
     let is_above = path.strip_prefix(above).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'));
     server.origin() == resource.origin() && resource.fragment().is_none() && is_above

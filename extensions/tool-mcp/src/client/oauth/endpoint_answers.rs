@@ -22,11 +22,11 @@ pub(super) struct EndpointAnswer {
 
 impl EndpointAnswer {
     /// Removes secrets of the request from the text of an error.
-    pub(super) fn without_secrets(self, secrets: &[String]) -> Self {
+    pub(super) fn with_secrets_redacted(self, secrets: &[String]) -> Self {
         if self.status < 400 {
             return self;
         }
-        let Some(Value::Object(mut members)) = json_of(&self.body) else { return self };
+        let Some(Value::Object(mut members)) = parse_json_body(&self.body) else { return self };
         for value in members.values_mut() {
             if let Value::String(text) = value {
                 for secret in secrets.iter().filter(|secret| secret.len() >= MIN_SECRET_BYTES) {
@@ -39,16 +39,16 @@ impl EndpointAnswer {
 }
 
 /// Reads the answer of a token endpoint.
-pub(super) fn token_answer(answer: &EndpointAnswer, is_refresh: bool) -> EndpointAnswer {
-    let members = members_of(&answer.body);
-    let error = members.as_ref().and_then(reason_of);
+pub(super) fn normalized_token_answer(answer: &EndpointAnswer, is_refresh: bool) -> EndpointAnswer {
+    let members = answer_members(&answer.body);
+    let error = members.as_ref().and_then(error_and_description);
     if let Some((error, description)) = error {
         return refusal_answer(&error, &description, is_refresh);
     }
     let is_success = (200..300).contains(&answer.status);
     match members {
-        Some(members) if is_success && is_text(members.get("access_token")) => {
-            EndpointAnswer { status: 200, body: token_of(members).to_string().into_bytes() }
+        Some(members) if is_success && is_nonempty_text(members.get("access_token")) => {
+            EndpointAnswer { status: 200, body: normalized_token(members).to_string().into_bytes() }
         }
         _ => {
             let text = String::from_utf8_lossy(&answer.body);
@@ -60,25 +60,25 @@ pub(super) fn token_answer(answer: &EndpointAnswer, is_refresh: bool) -> Endpoin
 }
 
 /// Reads the answer of a registration endpoint. `redirect_uri` is the registered one.
-pub(super) fn registration_answer(answer: EndpointAnswer, redirect_uri: &str) -> EndpointAnswer {
+pub(super) fn normalized_registration_answer(answer: EndpointAnswer, redirect_uri: &str) -> EndpointAnswer {
     if !(200..300).contains(&answer.status) {
         return answer;
     }
-    let Some(mut members) = members_of(&answer.body) else { return answer };
-    if let Some((error, description)) = reason_of(&members) {
+    let Some(mut members) = answer_members(&answer.body) else { return answer };
+    if let Some((error, description)) = error_and_description(&members) {
         return refusal_answer(&error, &description, false);
     }
     if let Some(Value::Number(id)) = members.get("client_id") {
         let id = id.to_string();
         members.insert("client_id".to_owned(), id.into());
     }
-    keep_texts(&mut members, &["client_secret", "client_name"]);
+    remove_members_without_text(&mut members, &["client_secret", "client_name"]);
     members.insert("redirect_uris".to_owned(), json!([redirect_uri]));
     EndpointAnswer { status: answer.status, body: Value::Object(members).to_string().into_bytes() }
 }
 
 /// Returns the reason that an answer gives, with its description.
-fn reason_of(members: &Map<String, Value>) -> Option<(String, String)> {
+fn error_and_description(members: &Map<String, Value>) -> Option<(String, String)> {
     let text = |name: &str| members.get(name).and_then(Value::as_str).unwrap_or_default();
     match members.get("error")? {
         Value::Null | Value::Bool(false) => None,
@@ -102,13 +102,13 @@ pub(super) fn describe_error(error: &str, description: &str) -> String {
 
 fn refusal_answer(error: &str, description: &str, is_refresh: bool) -> EndpointAnswer {
     let description = match is_refresh && REJECTIONS.contains(&error) {
-        true => return json_answer("invalid_grant", &describe_error(error, description)),
+        true => return error_answer("invalid_grant", &describe_error(error, description)),
         false => describe_error(description, ""),
     };
-    json_answer(error, &description)
+    error_answer(error, &description)
 }
 
-fn json_answer(error: &str, description: &str) -> EndpointAnswer {
+fn error_answer(error: &str, description: &str) -> EndpointAnswer {
     let mut body = json!({ "error": describe_error(error, "") });
     if !description.is_empty() {
         body["error_description"] = description.into();
@@ -117,13 +117,13 @@ fn json_answer(error: &str, description: &str) -> EndpointAnswer {
 }
 
 /// Reads JSON, also behind a byte order mark.
-pub(super) fn json_of(body: &[u8]) -> Option<Value> {
+pub(super) fn parse_json_body(body: &[u8]) -> Option<Value> {
     serde_json::from_slice(body.strip_prefix("\u{feff}".as_bytes()).unwrap_or(body)).ok()
 }
 
 /// Returns the members of an answer, which is an object or a form.
-fn members_of(body: &[u8]) -> Option<Map<String, Value>> {
-    if let Some(value) = json_of(body) {
+fn answer_members(body: &[u8]) -> Option<Map<String, Value>> {
+    if let Some(value) = parse_json_body(body) {
         return match value {
             Value::Object(members) => Some(members),
             _ => None,
@@ -138,12 +138,12 @@ fn members_of(body: &[u8]) -> Option<Map<String, Value>> {
 }
 
 /// Returns the members of a token answer with the types of RFC 6749.
-fn token_of(mut members: Map<String, Value>) -> Value {
-    let expires_in = members.remove("expires_in").and_then(|value| seconds_of(&value));
+fn normalized_token(mut members: Map<String, Value>) -> Value {
+    let expires_in = members.remove("expires_in").and_then(|value| duration_seconds(&value));
     if let Some(seconds) = expires_in {
         members.insert("expires_in".to_owned(), seconds.into());
     }
-    if !is_text(members.get("token_type")) {
+    if !is_nonempty_text(members.get("token_type")) {
         members.insert("token_type".to_owned(), "bearer".into());
     }
     if let Some(Value::Array(scopes)) = members.get("scope") {
@@ -151,12 +151,12 @@ fn token_of(mut members: Map<String, Value>) -> Value {
         let scopes = scopes.join(" ");
         members.insert("scope".to_owned(), scopes.into());
     }
-    keep_texts(&mut members, &["scope", "refresh_token"]);
+    remove_members_without_text(&mut members, &["scope", "refresh_token"]);
     Value::Object(members)
 }
 
 /// Reads a duration in seconds, rounded down. Negative ones are 0.
-fn seconds_of(value: &Value) -> Option<u64> {
+fn duration_seconds(value: &Value) -> Option<u64> {
     let seconds = match value {
         Value::Number(number) => number.as_f64(),
         Value::String(text) => text.trim().parse().ok(),
@@ -166,11 +166,11 @@ fn seconds_of(value: &Value) -> Option<u64> {
 }
 
 /// Removes those of the members that are no texts, or empty ones.
-fn keep_texts(members: &mut Map<String, Value>, names: &[&str]) {
-    members.retain(|name, value| !names.contains(&name.as_str()) || is_text(Some(value)));
+fn remove_members_without_text(members: &mut Map<String, Value>, names: &[&str]) {
+    members.retain(|name, value| !names.contains(&name.as_str()) || is_nonempty_text(Some(value)));
 }
 
-fn is_text(value: Option<&Value>) -> bool {
+fn is_nonempty_text(value: Option<&Value>) -> bool {
     value.and_then(Value::as_str).is_some_and(|text| !text.is_empty())
 }
 

@@ -17,7 +17,7 @@ use rmcp::transport::auth::{
 use tokio::time::Instant;
 use tool_http::{AddressPolicy, HttpBody, HttpError, HttpErrorKind, read_body};
 
-use super::endpoint_answers::{EndpointAnswer, registration_answer, token_answer};
+use super::endpoint_answers::{EndpointAnswer, normalized_registration_answer, normalized_token_answer};
 
 /// The time for one request.
 const REQUEST_TIMEOUT: Duration = Duration::from_secs(30);
@@ -47,10 +47,10 @@ impl HttpClient {
 
     async fn send(&self, request: reqwest::Request) -> Result<Response<Vec<u8>>, OAuthHttpClientError> {
         let deadline = Instant::now() + REQUEST_TIMEOUT;
-        let mut response = self.0.execute(request, deadline).await.map_err(refusal)?;
+        let mut response = self.0.execute(request, deadline).await.map_err(http_client_error)?;
         let (status, headers) = (response.status(), std::mem::take(response.headers_mut()));
-        match read_body(response, MAX_ANSWER_BYTES).await.map_err(refusal)? {
-            HttpBody { bytes, is_cut: false } => answer(status, headers, bytes),
+        match read_body(response, MAX_ANSWER_BYTES).await.map_err(http_client_error)? {
+            HttpBody { bytes, is_cut: false } => response_with_body(status, headers, bytes),
             HttpBody { is_cut: true, .. } => {
                 Err(format!("the answer is larger than {MAX_ANSWER_BYTES} bytes").into())
             }
@@ -58,21 +58,21 @@ impl HttpClient {
     }
 
     /// Reads a public document. Redirects are followed within its origin.
-    pub(super) async fn get(&self, url: &Url) -> Result<Response<Vec<u8>>, AuthError> {
+    pub(super) async fn fetch_public_document(&self, url: &Url) -> Result<Response<Vec<u8>>, AuthError> {
         let failed = |source| AuthError::DiscoveryRequestFailed { url: url.clone(), source };
         let mut request = reqwest::Request::new(Method::GET, url.clone());
         request.headers_mut().insert(header::ACCEPT, header::HeaderValue::from_static("application/json"));
         let read = async {
-            let response = self.0.send(request).await.map_err(refusal)?;
+            let response = self.0.send(request).await.map_err(http_client_error)?;
             let (status, headers) = (response.status(), response.headers().clone());
-            answer(status, headers, response.bytes().await.map_err(refusal)?)
+            response_with_body(status, headers, response.bytes().await.map_err(http_client_error)?)
         };
         read.await.map_err(failed)
     }
 }
 
 /// Returns the error of a request, with the setting that permits it.
-fn refusal(error: HttpError) -> OAuthHttpClientError {
+fn http_client_error(error: HttpError) -> OAuthHttpClientError {
     match (error.kind(), error.origin()) {
         (HttpErrorKind::RefusedAddress, Some(origin)) => format!(
             "the address of `{origin}` is not permitted for the authorization; permit private addresses by \
@@ -83,7 +83,7 @@ fn refusal(error: HttpError) -> OAuthHttpClientError {
     }
 }
 
-fn answer(
+fn response_with_body(
     status: StatusCode,
     headers: HeaderMap,
     body: Vec<u8>,
@@ -137,17 +137,17 @@ impl EndpointClient {
             .is_some_and(|it| it.as_bytes().starts_with(b"application/x-www-form-urlencoded"));
         let is_refresh = String::from_utf8_lossy(body).split('&').any(|it| it == "grant_type=refresh_token");
         if is_form {
-            let form = with_resource(body, &self.resource);
+            let form = form_with_resource(body, &self.resource);
             *request.body_mut() = Some(form.into());
         }
-        let secrets = secrets_of(&request);
+        let secrets = request_secrets(&request);
         let response = self.http.send(request).await?;
         let (mut head, body) = response.into_parts();
         let answer = EndpointAnswer { status: head.status.as_u16(), body };
         // A server may have both at one URL.
         let answer = match is_form {
-            true => token_answer(&answer, is_refresh).without_secrets(&secrets),
-            false => registration_answer(answer, &self.redirect_uri),
+            true => normalized_token_answer(&answer, is_refresh).with_secrets_redacted(&secrets),
+            false => normalized_registration_answer(answer, &self.redirect_uri),
         };
         head.status = ::http::StatusCode::from_u16(answer.status)?;
         head.headers.insert(header::CONTENT_TYPE, header::HeaderValue::from_static("application/json"));
@@ -156,7 +156,7 @@ impl EndpointClient {
 }
 
 /// Returns the secrets of a request, which an authorization server may repeat in the text of an error.
-fn secrets_of(request: &reqwest::Request) -> Vec<String> {
+fn request_secrets(request: &reqwest::Request) -> Vec<String> {
     let mut secrets = Vec::new();
     let authorization = request.headers().get(header::AUTHORIZATION).and_then(|value| value.to_str().ok());
     if let Some(basic) = authorization.and_then(|value| value.strip_prefix("Basic ")) {
@@ -173,20 +173,20 @@ fn secrets_of(request: &reqwest::Request) -> Vec<String> {
         }
     }
     // As they are sent, and as they are.
-    let decoded: Vec<_> = secrets.iter().filter_map(|secret| form_value(secret)).collect();
+    let decoded: Vec<_> = secrets.iter().filter_map(|secret| decode_form_value(secret)).collect();
     secrets.extend(decoded);
     secrets
 }
 
 /// Decodes a value of a form.
-fn form_value(encoded: &str) -> Option<String> {
+fn decode_form_value(encoded: &str) -> Option<String> {
     let url = Url::parse(&format!("http://form/?{encoded}")).ok()?;
     let (value, _) = url.query_pairs().next()?;
     Some(value.into_owned())
 }
 
 /// Sets the `resource` of a form: the SDK adds a slash to one without a path, and authorization servers compare exactly.
-fn with_resource(form: &[u8], resource: &str) -> String {
+fn form_with_resource(form: &[u8], resource: &str) -> String {
     let form = String::from_utf8_lossy(form);
     let Ok(mut url) = Url::parse("http://form/") else { return form.into_owned() };
     url.set_query(Some(&form));

@@ -233,7 +233,7 @@ impl Authorized {
         let server = binding.server_url().clone();
         let mut manager = AuthorizationManager::new_with_oauth_http_client(server, Arc::new(client)).await?;
         manager.set_credential_store(
-            self.bound_store(binding).of_issuer(metadata.issuer.clone(), resource.clone()),
+            self.bound_store(binding).bound_to_issuer(metadata.issuer.clone(), resource.clone()),
         );
         manager.set_metadata(metadata);
         Ok(TokenManager { inner: manager, resource })
@@ -242,7 +242,7 @@ impl Authorized {
     /// Returns the token for the server `url`, refreshed if necessary; `None` if the user has to authorize the program.
     pub(super) async fn token_for(&self, url: &str) -> Result<Option<String>, AuthError> {
         let mut current = self.manager.lock().await;
-        self.current_token(&mut current, &server_url(url)?).await
+        self.current_token(&mut current, &parse_server_url(url)?).await
     }
 
     async fn current_token(
@@ -259,7 +259,7 @@ impl Authorized {
                 None => return Ok(None),
                 Some(token) if !token.expires_soon => return Ok(Some(token.access_token)),
                 Some(token) if !token.is_refreshable => return Ok(None),
-                Some(_) => *current = Some(self.stored_manager(&binding, &stored).await?),
+                Some(_) => *current = Some(self.manager_of_stored_tokens(&binding, &stored).await?),
             }
         }
         let Some(manager) = &*current else { return Ok(None) };
@@ -275,14 +275,15 @@ impl Authorized {
     }
 
     /// Creates a manager that refreshes stored tokens at the issuer that they are from.
-    async fn stored_manager(
+    async fn manager_of_stored_tokens(
         &self,
         binding: &IssuerBinding,
         stored: &StoredCredentials,
     ) -> Result<TokenManager, AuthError> {
         let http = HttpClient::new(binding.server_url(), self.oauth.allow_private_addresses)?;
-        let metadata = self.discovery_for(&http, binding).of_issuer(stored.issuer.as_deref()).await?;
-        let resource = store::resource_of(stored).unwrap_or_else(|| binding.server_url().to_string());
+        let metadata =
+            self.discovery_for(&http, binding).permitted_issuer_metadata(stored.issuer.as_deref()).await?;
+        let resource = store::stored_resource(stored).unwrap_or_else(|| binding.server_url().to_string());
         let mut manager = self.create_manager(http, binding, resource, metadata).await?;
         let request = &self.oauth.request;
         let mut client = OAuthClientConfig::new(&stored.client_id, &request.redirect_uri);
@@ -301,7 +302,7 @@ impl Authorized {
         challenge: &str,
     ) -> Result<String, AuthError> {
         let mut current = self.manager.lock().await;
-        let server = server_url(url)?;
+        let server = parse_server_url(url)?;
         // Another request was first.
         if let Ok(Some(token)) = self.current_token(&mut current, &server).await
             && refused != Some(token.as_str())
@@ -312,11 +313,11 @@ impl Authorized {
         if let (Some(manager), true) = (&*current, params.is_insufficient_scope()) {
             let page =
                 manager.inner.request_scope_upgrade(params.scope.as_deref().unwrap_or_default()).await?;
-            return self.exchange_code(manager, page).await;
+            return self.authorize_at_page(manager, page).await;
         }
         let binding = self.binding_for(&server);
         let http = HttpClient::new(&server, self.oauth.allow_private_addresses)?;
-        let discovered = self.discovery_for(&http, &binding).run(challenge).await?;
+        let discovered = self.discovery_for(&http, &binding).find_authorization_server(challenge).await?;
         let manager = self.create_manager(http, &binding, discovered.resource, discovered.metadata).await?;
         let mut request = self.oauth.request.clone();
         if request.scopes.is_empty() {
@@ -326,16 +327,16 @@ impl Authorized {
         let session = AuthorizationSession::new(inner, request).await.map_err(|(_, error)| error)?;
         let page = session.get_authorization_url().to_owned();
         let manager = TokenManager { inner: session.auth_manager, resource };
-        let token = self.exchange_code(&manager, page).await?;
+        let token = self.authorize_at_page(&manager, page).await?;
         *current = Some(manager);
         Ok(token)
     }
 
     /// Lets the user authorize the program at `page`, and exchanges the code for a token.
-    async fn exchange_code(&self, manager: &TokenManager, page: String) -> Result<String, AuthError> {
+    async fn authorize_at_page(&self, manager: &TokenManager, page: String) -> Result<String, AuthError> {
         let page = http::page_with_resource(&Url::parse(&page)?, &manager.resource).to_string();
         let state = url_parameter(&page, "state");
-        let redirected = self.open_page(page).await?;
+        let redirected = self.open_authorization_page(page).await?;
         if let Some(error) = url_parameter(&redirected, "error").filter(|error| !error.is_empty()) {
             let description = url_parameter(&redirected, "error_description").unwrap_or_default();
             let reason = endpoint_answers::describe_error(&error, &description);
@@ -352,7 +353,7 @@ impl Authorized {
         manager.get_access_token().await
     }
 
-    async fn open_page(&self, page: String) -> Result<String, AuthError> {
+    async fn open_authorization_page(&self, page: String) -> Result<String, AuthError> {
         // The server chooses the page; what opens it may run programs for other schemes.
         let is_page = Url::parse(&page).is_ok_and(|url| ["http", "https"].contains(&url.scheme()));
         if !is_page {
@@ -367,7 +368,7 @@ impl Authorized {
     }
 }
 
-fn server_url(url: &str) -> Result<Url, AuthError> {
+fn parse_server_url(url: &str) -> Result<Url, AuthError> {
     Url::parse(url).map_err(|_| AuthError::InternalError("the URL is invalid".to_owned()))
 }
 

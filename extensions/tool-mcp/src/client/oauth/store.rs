@@ -47,7 +47,7 @@ impl BoundStore {
     }
 
     /// Returns the store for the tokens of one issuer; `None` is an authorization server without metadata.
-    pub(super) fn of_issuer(&self, issuer: Option<String>, resource: String) -> Self {
+    pub(super) fn bound_to_issuer(&self, issuer: Option<String>, resource: String) -> Self {
         Self { issuer: Some(issuer), resource: Some(resource), ..self.clone() }
     }
 
@@ -61,7 +61,7 @@ impl BoundStore {
         let token = stored.token_response.as_ref();
         let server = token.and_then(|token| token.extra_fields().0.get(SERVER_MEMBER));
         let is_of_server = match server {
-            Some(server) => *server == server_of(self.binding.server_url()),
+            Some(server) => *server == url_without_query(self.binding.server_url()),
             None => self.binding.trusts_issuer(stored.issuer.as_deref()),
         };
         let is_of_client = self.client_id.as_ref().is_none_or(|id| *id == stored.client_id);
@@ -85,13 +85,13 @@ impl BoundStore {
 }
 
 /// Returns the identifier of the server that stored tokens were requested for.
-pub(super) fn resource_of(stored: &StoredCredentials) -> Option<String> {
+pub(super) fn stored_resource(stored: &StoredCredentials) -> Option<String> {
     let members = stored.token_response.as_ref()?.extra_fields();
     members.0.get(RESOURCE_MEMBER)?.as_str().map(str::to_owned)
 }
 
 /// Returns the URL of a server without its query, which may have credentials.
-fn server_of(url: &Url) -> String {
+fn url_without_query(url: &Url) -> String {
     let mut url = url.clone();
     url.set_query(None);
     url.set_fragment(None);
@@ -116,7 +116,7 @@ impl CredentialStore for BoundStore {
     {
         if let Some(token) = &mut credentials.token_response {
             let mut members = token.extra_fields().clone();
-            members.0.insert(SERVER_MEMBER.to_owned(), server_of(self.binding.server_url()).into());
+            members.0.insert(SERVER_MEMBER.to_owned(), url_without_query(self.binding.server_url()).into());
             let resource =
                 self.resource.clone().map(|resource| (RESOURCE_MEMBER.to_owned(), resource.into()));
             members.0.extend(resource);
@@ -165,7 +165,7 @@ impl StoredToken {
         let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_secs();
         let expires_soon = lifetime
             .zip(stored.token_received_at)
-            .is_some_and(|(lifetime, received_at)| ends_soon(lifetime, received_at, now));
+            .is_some_and(|(lifetime, received_at)| needs_refresh(lifetime, received_at, now));
         Some(Self {
             access_token: token["access_token"].as_str()?.to_owned(),
             expires_soon,
@@ -175,7 +175,7 @@ impl StoredToken {
 }
 
 /// Returns `true` for a token to refresh; all in seconds.
-fn ends_soon(lifetime: u64, received_at: u64, now: u64) -> bool {
+fn needs_refresh(lifetime: u64, received_at: u64, now: u64) -> bool {
     let margin = MAX_REFRESH_MARGIN_SECS.min(lifetime / 2).max(1);
     received_at.saturating_add(lifetime).saturating_sub(now) < margin
 }

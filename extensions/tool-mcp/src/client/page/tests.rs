@@ -10,7 +10,7 @@ use super::*;
 fn page<T: ListedItem>(items: Value) -> Page<T> {
     let mut result = json!({});
     result[T::MEMBER] = items;
-    Page::read_answer(ServerResult::CustomResult(CustomResult(result))).unwrap()
+    Page::from_answer(ServerResult::CustomResult(CustomResult(result))).unwrap()
 }
 
 /// The problems of a page as texts.
@@ -137,7 +137,7 @@ fn a_page_ends_behind_the_first_item_that_is_too_much() {
 #[test]
 fn a_page_has_its_size_and_its_cursor() {
     let read = |result: Value| {
-        Page::<RawTool>::read_answer(ServerResult::CustomResult(CustomResult(result)))
+        Page::<RawTool>::from_answer(ServerResult::CustomResult(CustomResult(result)))
             .map(|page| (page.next.clone(), page.bytes, problems(&page)))
     };
     let bytes = json!({ "tools": [], "nextCursor": "c" }).to_string().len();
@@ -149,5 +149,5 @@ fn a_page_has_its_size_and_its_cursor() {
         assert_eq!(read(other), None);
     }
     let other: ServerResult = serde_json::from_value(json!({ "prompts": [] })).unwrap();
-    assert!(Page::<RawTool>::read_answer(other).is_none());
+    assert!(Page::<RawTool>::from_answer(other).is_none());
 }

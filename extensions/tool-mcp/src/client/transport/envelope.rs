@@ -15,7 +15,7 @@ const MAX_ERROR_CHARS: usize = 2_000;
 
 /// Returns the error of `server/discover` after which the SDK goes on with `initialize`, if the server names older revisions
 /// only.
-pub(super) fn of_older_revision(awaited: &AwaitedAnswer, error: ErrorData) -> ErrorData {
+pub(super) fn error_that_allows_initialize(awaited: &AwaitedAnswer, error: ErrorData) -> ErrorData {
     let supported = error.data.as_ref().and_then(|data| data.get("supported")).and_then(Value::as_array);
     let is_older = matches!(awaited, AwaitedAnswer::Discover)
         && error.code == ErrorCode::UNSUPPORTED_PROTOCOL_VERSION
@@ -24,7 +24,7 @@ pub(super) fn of_older_revision(awaited: &AwaitedAnswer, error: ErrorData) -> Er
 }
 
 /// Returns the id of an open request, which a server may send as a text.
-pub(super) fn open_id(open: &HashMap<RequestId, AwaitedAnswer>, id: &RequestId) -> Option<RequestId> {
+pub(super) fn open_request_id(open: &HashMap<RequestId, AwaitedAnswer>, id: &RequestId) -> Option<RequestId> {
     if open.contains_key(id) {
         return Some(id.clone());
     }
@@ -38,7 +38,7 @@ pub(super) fn open_id(open: &HashMap<RequestId, AwaitedAnswer>, id: &RequestId) 
 }
 
 /// Reads an id: a text, or a whole number in any notation.
-pub(super) fn id_of(id: &Value) -> Option<RequestId> {
+pub(super) fn parse_request_id(id: &Value) -> Option<RequestId> {
     match id {
         Value::String(text) => Some(RequestId::String(text.as_str().into())),
         Value::Number(number) => {
@@ -53,7 +53,7 @@ pub(super) fn id_of(id: &Value) -> Option<RequestId> {
 }
 
 /// Returns `true` if a message without an id may be the answer to the handshake.
-pub(super) fn is_of_handshake(message: &Map<String, Value>) -> bool {
+pub(super) fn may_answer_handshake(message: &Map<String, Value>) -> bool {
     let result = message.get("result");
     let describes_server = |result: &Value| {
         ["protocolVersion", "supportedVersions"].iter().any(|member| result.get(member).is_some())
@@ -62,7 +62,7 @@ pub(super) fn is_of_handshake(message: &Map<String, Value>) -> bool {
 }
 
 /// Returns `true` for an error beside a result that says there is none.
-pub(super) fn is_no_error(error: &Value) -> bool {
+pub(super) fn means_no_error(error: &Value) -> bool {
     match error {
         Value::Bool(error) => !error,
         Value::Number(error) => error.as_f64() == Some(0.0),
@@ -74,15 +74,15 @@ pub(super) fn is_no_error(error: &Value) -> bool {
 }
 
 /// Reads the id in the beginning of an answer, if it comes before the result.
-pub(super) fn id_of_head(head: &[u8]) -> Option<RequestId> {
+pub(super) fn request_id_in_head(head: &[u8]) -> Option<RequestId> {
     let head = String::from_utf8_lossy(head);
     let members = ["\"result\"", "\"error\""].iter().filter_map(|member| head.find(member)).min()?;
     let message = format!("{}}}", head[..members].trim_end().trim_end_matches(','));
-    serde_json::from_str::<Value>(&message).ok()?.get("id").and_then(id_of)
+    serde_json::from_str::<Value>(&message).ok()?.get("id").and_then(parse_request_id)
 }
 
 /// Reads an error, of which any part may be missing or malformed.
-pub(super) fn error_data(error: Option<Value>, mut message: Map<String, Value>) -> ErrorData {
+pub(super) fn read_error_data(error: Option<Value>, mut message: Map<String, Value>) -> ErrorData {
     let shortened = |value: &Value| -> String {
         let text = value.as_str().map_or_else(|| value.to_string(), str::to_owned);
         text.chars().take(MAX_ERROR_CHARS).collect()
@@ -90,7 +90,7 @@ pub(super) fn error_data(error: Option<Value>, mut message: Map<String, Value>) 
     let unknown = ErrorCode::INTERNAL_ERROR;
     let mut error = match error {
         Some(Value::Object(error)) => error,
-        Some(empty) if is_no_error(&empty) => return ErrorData::new(unknown, NO_MESSAGE, None),
+        Some(empty) if means_no_error(&empty) => return ErrorData::new(unknown, NO_MESSAGE, None),
         Some(other) => return ErrorData::new(unknown, shortened(&other), None),
         None => {
             message.retain(|name, _| name != "jsonrpc" && name != "id");
@@ -105,7 +105,7 @@ pub(super) fn error_data(error: Option<Value>, mut message: Map<String, Value>) 
     let number = code.as_ref().and_then(|code| match code {
         Value::String(text) => text.trim().parse::<i32>().ok(),
         code => {
-            let RequestId::Number(number) = id_of(code)? else { return None };
+            let RequestId::Number(number) = parse_request_id(code)? else { return None };
             i32::try_from(number).ok()
         }
     });

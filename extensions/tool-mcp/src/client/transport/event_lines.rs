@@ -62,13 +62,13 @@ impl<S> EventLines<S> {
             let Some(end) = end else { break };
             self.follows_return = part[end] == b'\r';
             part = &part[end + 1..];
-            self.end_line(&mut lines);
+            self.finish_line(&mut lines);
         }
         Some(lines)
     }
 
     /// Adds the line to `lines`, unless it is of no use.
-    fn end_line(&mut self, lines: &mut Vec<u8>) {
+    fn finish_line(&mut self, lines: &mut Vec<u8>) {
         let line = std::mem::take(&mut self.line);
         let is_first_line = std::mem::take(&mut self.is_first_line);
         let mark = "\u{feff}".as_bytes();
@@ -85,11 +85,11 @@ impl<S> EventLines<S> {
     }
 
     /// Ends the last line and the last event.
-    fn end_stream(&mut self) -> Vec<u8> {
+    fn finish_stream(&mut self) -> Vec<u8> {
         self.has_ended = true;
         let mut lines = Vec::new();
         if !self.line.is_empty() {
-            self.end_line(&mut lines);
+            self.finish_line(&mut lines);
         }
         lines.push(b'\n');
         lines
@@ -137,7 +137,7 @@ impl<S: Stream<Item = Result<Bytes, reqwest::Error>>> Stream for EventLines<S> {
                     self.has_ended = true;
                     Err(io::Error::other(error.without_url()))
                 }
-                None => Ok(self.end_stream().into()),
+                None => Ok(self.finish_stream().into()),
             }));
         }
     }
@@ -163,7 +163,7 @@ mod tests {
         for part in body.as_bytes().chunks(part_bytes) {
             read.extend(lines.read_part(part).unwrap_or_default());
         }
-        read.extend(lines.end_stream());
+        read.extend(lines.finish_stream());
         String::from_utf8_lossy(&read).into_owned()
     }
 

@@ -47,7 +47,7 @@ impl ReconnectPauses {
 
     /// Waits until a stream may be opened, and returns its pause; `last` is the id of its last event. The first stream
     /// is opened at once.
-    pub(super) async fn wait_before(&self, last: Option<&str>) -> ReconnectPause {
+    pub(super) async fn wait_before_opening(&self, last: Option<&str>) -> ReconnectPause {
         let key = last.map(str::to_owned);
         let next = self.next.lock().unwrap_or_else(PoisonError::into_inner).remove(&key);
         let pause = match next {
@@ -60,7 +60,7 @@ impl ReconnectPauses {
     }
 
     /// Takes note of the end of a stream that was opened after `pause`, and was open for `duration`.
-    pub(super) fn note_end(
+    pub(super) fn schedule_next_pause(
         &self,
         last: Option<&str>,
         pause: ReconnectPause,
@@ -114,7 +114,7 @@ impl MessageEvents {
     }
 
     /// Reads an event. What is no message has no data, since the SDK reads data of any event during the handshake.
-    fn take(&mut self, mut event: Sse) -> Sse {
+    fn receive_event(&mut self, mut event: Sse) -> Sse {
         if let Some(millis) = event.retry.take() {
             self.retry = Some(Duration::from_millis(millis));
         }
@@ -146,7 +146,12 @@ impl MessageEvents {
     fn note_stream_end(&mut self) {
         // A response without an id of an event is not opened again.
         if !self.is_answered && (self.post.is_none() || self.last.is_some()) {
-            self.pauses.note_end(self.last.as_deref(), self.pause, self.opened.elapsed(), self.retry);
+            self.pauses.schedule_next_pause(
+                self.last.as_deref(),
+                self.pause,
+                self.opened.elapsed(),
+                self.retry,
+            );
         }
     }
 }
@@ -159,7 +164,7 @@ impl Stream for MessageEvents {
             return Poll::Ready(Some(Ok(event)));
         }
         Poll::Ready(match ready!(self.events.as_mut().poll_next(task)) {
-            Some(Ok(event)) => Some(Ok(self.take(event))),
+            Some(Ok(event)) => Some(Ok(self.receive_event(event))),
             end => {
                 self.note_stream_end();
                 end
@@ -175,7 +180,7 @@ mod tests {
     /// Waits as a reconnection does, and returns the pause in whole seconds.
     async fn reconnect(pauses: &ReconnectPauses, last: Option<&str>) -> (ReconnectPause, u64) {
         let started = Instant::now();
-        let pause = pauses.wait_before(last).await;
+        let pause = pauses.wait_before_opening(last).await;
         (pause, started.elapsed().as_secs())
     }
 
@@ -188,12 +193,12 @@ mod tests {
         for number in 0..8 {
             // The server asks for no pause, and names each event anew.
             let last = number.to_string();
-            pauses.note_end(Some(&last), pause, Duration::from_secs(59), Some(Duration::ZERO));
+            pauses.schedule_next_pause(Some(&last), pause, Duration::from_secs(59), Some(Duration::ZERO));
             let (next, seconds) = reconnect(&pauses, Some(&last)).await;
             (pause, waited) = (next, [waited, vec![seconds]].concat());
         }
         assert_eq!(waited, [1, 2, 4, 8, 16, 32, 60, 60]);
-        pauses.note_end(None, pause, Duration::from_secs(60), None);
+        pauses.schedule_next_pause(None, pause, Duration::from_secs(60), None);
         assert_eq!(reconnect(&pauses, None).await.1, 1);
     }
 
@@ -202,7 +207,7 @@ mod tests {
         let pauses = ReconnectPauses::new(&ServerLimits::default());
         for (retry, expected) in [(0, 1), (500, 1), (30_000, 30), (u64::MAX, 60)] {
             let retry = Some(Duration::from_millis(retry));
-            pauses.note_end(None, ReconnectPause::default(), Duration::ZERO, retry);
+            pauses.schedule_next_pause(None, ReconnectPause::default(), Duration::ZERO, retry);
             assert_eq!(reconnect(&pauses, None).await.1, expected);
         }
         // The pause of a stream that is not known is the lowest.
@@ -215,17 +220,17 @@ mod tests {
         let long = ReconnectPause { backoff: Duration::from_secs(4), retry: Duration::ZERO };
         let remember = |count: usize| {
             for number in 0..count {
-                pauses.note_end(Some(&number.to_string()), long, Duration::ZERO, None);
+                pauses.schedule_next_pause(Some(&number.to_string()), long, Duration::ZERO, None);
             }
         };
-        pauses.note_end(None, long, Duration::ZERO, None);
+        pauses.schedule_next_pause(None, long, Duration::ZERO, None);
         remember(MAX_STREAMS - 1);
         assert_eq!(reconnect(&pauses, Some("0")).await.1, 8);
         // It was taken.
         assert_eq!(reconnect(&pauses, Some("0")).await.1, 1);
         remember(1);
         // One more, and those with an id are forgotten.
-        pauses.note_end(Some("new"), long, Duration::ZERO, None);
+        pauses.schedule_next_pause(Some("new"), long, Duration::ZERO, None);
         assert_eq!(reconnect(&pauses, Some("1")).await.1, 1);
         assert_eq!(reconnect(&pauses, Some("new")).await.1, 8);
         assert_eq!(reconnect(&pauses, None).await.1, 8);
@@ -241,13 +246,18 @@ mod tests {
         };
         let pauses = ReconnectPauses::new(&limits(9, 3));
         assert_eq!(reconnect(&pauses, Some("unknown")).await.1, 9);
-        pauses.note_end(None, ReconnectPause::default(), Duration::ZERO, Some(Duration::from_secs(100)));
+        pauses.schedule_next_pause(
+            None,
+            ReconnectPause::default(),
+            Duration::ZERO,
+            Some(Duration::from_secs(100)),
+        );
         assert_eq!(reconnect(&pauses, None).await.1, 9);
         // The pause that a server asked for holds until it asks for another one.
         let asked = ReconnectPause { backoff: Duration::ZERO, retry: Duration::from_secs(5) };
         let pauses = ReconnectPauses::new(&limits(1, 60));
         for (retry, expected) in [(None, 5), (Some(Duration::from_secs(7)), 7)] {
-            pauses.note_end(None, asked, Duration::ZERO, retry);
+            pauses.schedule_next_pause(None, asked, Duration::ZERO, retry);
             assert_eq!(reconnect(&pauses, None).await.1, expected);
         }
     }

@@ -20,7 +20,7 @@ use super::{
     event_lines::EventStream,
     events::MessageEvents,
     http_error::{HttpFailure, UnknownHost},
-    http_headers::{Headers, with_own},
+    http_headers::{Headers, with_request_headers},
     post::Post,
     reception::Reception,
 };
@@ -163,7 +163,7 @@ impl StreamableHttpClient for Client {
         headers: Headers,
         limits: StreamableHttpResponseLimits,
     ) -> Result<StreamableHttpPostResponse, HttpFailure> {
-        let headers = with_own(headers, &message);
+        let headers = with_request_headers(headers, &message);
         let send = |token| {
             let (message, session, headers) = (&message, session.as_deref(), &headers);
             let post = Post { uri: &uri, message, session, token, headers, limits };
@@ -205,7 +205,7 @@ impl StreamableHttpClient for Client {
         headers: Headers,
         size: usize,
     ) -> Result<EventStream, HttpFailure> {
-        let pause = self.pauses.wait_before(last.as_deref()).await;
+        let pause = self.pauses.wait_before_opening(last.as_deref()).await;
         let send = |token| {
             let (uri, session, last) = (Arc::clone(&uri), session.clone(), last.clone());
             self.http.get_stream_with_max_sse_event_size(uri, session, last, token, headers.clone(), size)
@@ -218,7 +218,7 @@ impl StreamableHttpClient for Client {
                 ))
             }
             Err(failure) => {
-                self.pauses.note_end(last.as_deref(), pause, Duration::ZERO, None);
+                self.pauses.schedule_next_pause(last.as_deref(), pause, Duration::ZERO, None);
                 Err(failure)
             }
         }
@@ -230,7 +230,7 @@ mod tests {
     use reqwest::dns::Resolve as _;
 
     use super::{Duration, Endpoint, Headers, Resolver, http_client, transport_config};
-    use crate::client::transport::http_error::loss_of;
+    use crate::client::transport::http_error::connection_loss_of_http;
 
     #[test]
     fn the_transport_leaves_pauses_and_lost_sessions_to_the_client() {
@@ -248,9 +248,9 @@ mod tests {
     async fn only_a_host_with_an_address_is_worth_another_connection() -> Result<(), reqwest::Error> {
         // Longer than a name may be: no resolver asks the network for it.
         let unknown = http_client()?.get(format!("http://{}.invalid/", "a".repeat(64))).send().await;
-        assert_eq!(unknown.as_ref().err().map(loss_of), Some(None));
+        assert_eq!(unknown.as_ref().err().map(connection_loss_of_http), Some(None));
         let refused = http_client()?.get("http://127.0.0.1:1/").send().await;
-        assert_eq!(refused.as_ref().err().map(loss_of), Some(Some(true)));
+        assert_eq!(refused.as_ref().err().map(connection_loss_of_http), Some(Some(true)));
         Ok(())
     }
 
@@ -276,7 +276,7 @@ mod tests {
         let client = http_client().map_err(std::io::Error::other)?;
         let read = async { client.get(url).send().await?.chunk().await };
         let (read, served) = tokio::join!(read, serving);
-        served.map(|()| read.as_ref().err().map(loss_of))
+        served.map(|()| read.as_ref().err().map(connection_loss_of_http))
     }
 
     #[tokio::test]

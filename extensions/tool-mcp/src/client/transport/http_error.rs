@@ -47,7 +47,7 @@ pub(super) fn explanation_of(error: &(dyn Error + 'static)) -> Option<String> {
             let kind = kind.as_deref().map_or("no content type".to_owned(), |kind| format!("`{kind}`"));
             Some(format!("the answer has {kind} in place of JSON or an event stream; {PATH}"))
         }
-        failure => refusal_of(failure).map(|refusal| match refusal.status {
+        failure => http_refusal(failure).map(|refusal| match refusal.status {
             reqwest::StatusCode::NOT_FOUND => format!("the answer is HTTP 404, not found; {PATH}"),
             _ => refusal.to_string(),
         }),
@@ -55,7 +55,7 @@ pub(super) fn explanation_of(error: &(dyn Error + 'static)) -> Option<String> {
 }
 
 /// Returns the refusal that an error is.
-fn refusal_of(failure: &HttpFailure) -> Option<&HttpRefusal> {
+fn http_refusal(failure: &HttpFailure) -> Option<&HttpRefusal> {
     match failure {
         StreamableHttpError::Io(error) => error.get_ref()?.downcast_ref(),
         _ => None,
@@ -67,16 +67,19 @@ pub(super) fn is_session_expired(error: &(dyn Error + 'static)) -> bool {
     matches!(error.downcast_ref::<HttpFailure>(), Some(StreamableHttpError::SessionExpired))
 }
 
-/// Returns `Some` for an error of HTTP: `Some(Some(never_sent))` if the connection is lost.
-pub(super) fn connection_loss(error: &(dyn Error + 'static)) -> Option<Option<bool>> {
+/// `true` if the connection was lost before the request can have been sent.
+pub(super) type NeverSent = bool;
+
+/// Returns `Some` for an error of HTTP, and `Some(Some(_))` if the connection is lost.
+pub(super) fn connection_loss(error: &(dyn Error + 'static)) -> Option<Option<NeverSent>> {
     if let Some(failure) = error.downcast_ref::<SseFailure>() {
-        return Some(loss_of_sse(failure));
+        return Some(connection_loss_of_sse(failure));
     }
     let failure = error.downcast_ref::<HttpFailure>()?;
     Some(match failure {
         StreamableHttpError::SessionExpired => Some(true),
-        StreamableHttpError::Client(error) => loss_of(error),
-        failure if refusal_of(failure).is_some() => None,
+        StreamableHttpError::Client(error) => connection_loss_of_http(error),
+        failure if http_refusal(failure).is_some() => None,
         StreamableHttpError::Io(_)
         | StreamableHttpError::TransportChannelClosed
         | StreamableHttpError::UnexpectedEndOfStream => Some(false),
@@ -84,8 +87,8 @@ pub(super) fn connection_loss(error: &(dyn Error + 'static)) -> Option<Option<bo
     })
 }
 
-/// Returns `Some` if the connection is lost, with `true` if the request cannot have been sent.
-pub(super) fn loss_of(error: &reqwest::Error) -> Option<bool> {
+/// Returns `Some` if the connection is lost.
+pub(super) fn connection_loss_of_http(error: &reqwest::Error) -> Option<NeverSent> {
     match error {
         error if error.is_timeout() => None,
         error if error.is_connect() => is_reachable_host(error).then_some(true),
@@ -99,10 +102,10 @@ fn is_reachable_host(error: &reqwest::Error) -> bool {
     !super::error_sources(error).any(|error| error.is::<UnknownHost>())
 }
 
-/// Returns `Some` if the connection of the older transport is lost, with `true` if the message cannot have been sent.
-fn loss_of_sse(failure: &SseFailure) -> Option<bool> {
+/// Returns `Some` if the connection of the older transport is lost.
+fn connection_loss_of_sse(failure: &SseFailure) -> Option<NeverSent> {
     match failure {
-        SseFailure::Http(error) => loss_of(error),
+        SseFailure::Http(error) => connection_loss_of_http(error),
         SseFailure::Status(404, _) => Some(true),
         SseFailure::Ended => Some(false),
         SseFailure::Url(_) | SseFailure::Status(..) | SseFailure::Elsewhere(_) => None,

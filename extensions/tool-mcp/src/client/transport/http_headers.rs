@@ -13,14 +13,14 @@ pub(in crate::client) type Headers = HashMap<HeaderName, HeaderValue>;
 pub(in crate::client) struct RequestHeaders(pub(in crate::client) Arc<Headers>);
 
 /// Validates the configured headers.
-pub(in crate::client) fn headers_of<'a>(
+pub(in crate::client) fn validated_headers<'a>(
     headers: impl IntoIterator<Item = (&'a String, &'a String)>,
 ) -> Result<Headers, String> {
-    headers.into_iter().map(|(name, value)| checked_header(name, value)).collect()
+    headers.into_iter().map(|(name, value)| validated_header(name, value)).collect()
 }
 
 /// Validates one header. The error does not show the value.
-pub(in crate::client) fn checked_header(
+pub(in crate::client) fn validated_header(
     name: &str,
     value: &str,
 ) -> Result<(HeaderName, HeaderValue), String> {
@@ -35,7 +35,7 @@ pub(in crate::client) fn checked_header(
 }
 
 /// Adds the headers of a request, which replace those of the connection.
-pub(super) fn with_own(mut headers: Headers, message: &ClientJsonRpcMessage) -> Headers {
+pub(super) fn with_request_headers(mut headers: Headers, message: &ClientJsonRpcMessage) -> Headers {
     if let JsonRpcMessage::Request(request) = message
         && let Some(RequestHeaders(own)) = request.request.extensions().get::<RequestHeaders>()
     {
@@ -61,14 +61,14 @@ mod tests {
             ("Last-Event-Id", "v", Err("the header `Last-Event-Id` is set by the protocol")),
             ("mcp-session-id", "v", Err("the header `mcp-session-id` is set by the protocol")),
         ] {
-            let checked = checked_header(name, value);
+            let checked = validated_header(name, value);
             assert_eq!(checked.as_ref().map(|it| it.0.as_str()).map_err(String::as_str), expected);
             assert!(checked.is_err() || checked.is_ok_and(|it| it.1.is_sensitive()));
         }
         let own = |name: &str| (name.to_owned(), "v".to_owned());
         let headers = |names: [&str; 2]| {
             let pairs = names.map(own);
-            headers_of(pairs.iter().map(|(name, value)| (name, value))).map(|headers| headers.len())
+            validated_headers(pairs.iter().map(|(name, value)| (name, value))).map(|headers| headers.len())
         };
         assert_eq!(headers(["a", "b"]), Ok(2));
         assert_eq!(headers(["a", "accept"]), Err("the header `accept` is set by the protocol".to_owned()));

@@ -92,7 +92,7 @@ impl<R: AsyncRead + Unpin, W> LineTransport<R, W> {
             if !std::mem::take(&mut self.is_discarding) {
                 return Ok(true);
             }
-            self.received.extend(self.reception.answer_oversized(&self.line, MAX_LINE_BYTES));
+            self.received.extend(self.reception.fail_oversized_answer(&self.line, MAX_LINE_BYTES));
             self.line.clear();
             if !self.received.is_empty() {
                 return Ok(true);

@@ -80,9 +80,9 @@ impl Post<'_> {
         let response = request.json(self.message).send().await?;
         let status = response.status();
         if let Some(id) = self.id() {
-            reception.take_status(id, status.as_u16());
+            reception.note_handshake_status(id, status.as_u16());
         }
-        check_challenge(&response)?;
+        check_authorization_challenge(&response)?;
         if matches!(status, StatusCode::ACCEPTED | StatusCode::NO_CONTENT) {
             return Ok(StreamableHttpPostResponse::Accepted);
         }
@@ -102,7 +102,7 @@ impl Post<'_> {
         reception: &Arc<Reception>,
         pauses: &Arc<ReconnectPauses>,
     ) -> Result<StreamableHttpPostResponse, HttpFailure> {
-        let session = session_of(&response);
+        let session = session_id_in_header(&response);
         let Some(id) = self.id() else {
             // The message has no answer: whatever the body is, it was accepted.
             return Ok(StreamableHttpPostResponse::Accepted);
@@ -120,8 +120,8 @@ impl Post<'_> {
                 Ok(StreamableHttpPostResponse::Sse(Box::pin(events), session))
             }
             Some(kind) if kind == JSON || kind.ends_with("+json") => {
-                let body = body_of(response, self.limits.max_json_response_size).await?;
-                match answer_in(reception, &body, id) {
+                let body = read_body(response, self.limits.max_json_response_size).await?;
+                match answer_in_body(reception, &body, id) {
                     Some(answer) => Ok(StreamableHttpPostResponse::Json(answer, session)),
                     None => Err(StreamableHttpError::UnexpectedServerResponse(Cow::Owned(format!(
                         "the response has no answer to the request: {}",
@@ -130,8 +130,8 @@ impl Post<'_> {
                 }
             }
             _ => {
-                let body = json_of(response, self.limits.max_json_response_size).await?;
-                match body.and_then(|body| answer_in(reception, &body, id)) {
+                let body = read_json_body(response, self.limits.max_json_response_size).await?;
+                match body.and_then(|body| answer_in_body(reception, &body, id)) {
                     Some(answer) => Ok(StreamableHttpPostResponse::Json(answer, session)),
                     None => Err(StreamableHttpError::UnexpectedContentType(content_type)),
                 }
@@ -145,23 +145,27 @@ impl Post<'_> {
         response: Response,
         reception: &Reception,
     ) -> Result<StreamableHttpPostResponse, HttpFailure> {
-        let (status, session) = (response.status(), session_of(&response));
+        let (status, session) = (response.status(), session_id_in_header(&response));
         let is_forbidden = status == StatusCode::FORBIDDEN;
         let is_json = content_type(&response).is_some_and(|kind| media_type_essence(&kind).ends_with("json"));
         let limit = match is_json {
             true => self.limits.max_json_response_size,
             false => self.limits.max_error_response_size,
         };
-        let body = beginning_of(response, limit).await;
+        let body = read_body_beginning(response, limit).await;
         let answer = match self.id() {
-            Some(id) if is_json && !is_forbidden && has_error(&body) => answer_in(reception, &body, id),
+            Some(id) if is_json && !is_forbidden && has_protocol_error(&body) => {
+                answer_in_body(reception, &body, id)
+            }
             _ => None,
         };
         if let Some(answer @ JsonRpcMessage::Error(_)) = answer {
             return Ok(StreamableHttpPostResponse::Json(answer, session));
         }
         let text: String = String::from_utf8_lossy(&body).trim().chars().take(4_000).collect();
-        if let Some(id) = self.id().filter(|_| self.is_probe() && status.is_client_error() && !is_forbidden) {
+        if let Some(id) =
+            self.id().filter(|_| self.is_revision_probe() && status.is_client_error() && !is_forbidden)
+        {
             // A server of an earlier revision: the handshake goes on with `initialize`.
             let error = ErrorData::invalid_request(format!("HTTP {status}: {text}"), None);
             return Ok(StreamableHttpPostResponse::Json(
@@ -178,7 +182,7 @@ impl Post<'_> {
     }
 
     /// Returns `true` for the question for the newest revision, outside of a session.
-    fn is_probe(&self) -> bool {
+    fn is_revision_probe(&self) -> bool {
         use rmcp::model::ClientRequest;
         self.session.is_none()
             && matches!(self.message, JsonRpcMessage::Request(request)
@@ -187,7 +191,7 @@ impl Post<'_> {
 }
 
 /// Returns an error if the server demands an authorization, and says which.
-fn check_challenge(response: &Response) -> Result<(), HttpFailure> {
+fn check_authorization_challenge(response: &Response) -> Result<(), HttpFailure> {
     let status = response.status();
     if !matches!(status, StatusCode::UNAUTHORIZED | StatusCode::FORBIDDEN) {
         return Ok(());
@@ -203,14 +207,14 @@ fn check_challenge(response: &Response) -> Result<(), HttpFailure> {
     Err(match status {
         StatusCode::UNAUTHORIZED => StreamableHttpError::AuthRequired(AuthRequiredError::new(challenge)),
         _ => {
-            let scope = scope_of(&challenge);
+            let scope = scope_in_challenge(&challenge);
             StreamableHttpError::InsufficientScope(InsufficientScopeError::new(challenge, scope))
         }
     })
 }
 
 /// Returns the parameter `scope` of a challenge.
-fn scope_of(challenge: &str) -> Option<String> {
+fn scope_in_challenge(challenge: &str) -> Option<String> {
     let start = challenge.to_ascii_lowercase().find("scope=")? + "scope=".len();
     let value = challenge.get(start..)?;
     let scope = match value.strip_prefix('"') {
@@ -235,19 +239,19 @@ impl Drop for OpenRequest<'_> {
 }
 
 /// Returns `true` if a body has an error of the protocol, in whatever form.
-fn has_error(body: &[u8]) -> bool {
+fn has_protocol_error(body: &[u8]) -> bool {
     super::json::read_lenient(body).is_ok_and(|body| body.get("error").is_some_and(|error| !error.is_null()))
 }
 
 /// Returns the answer to a request in a body.
-fn answer_in(reception: &Reception, body: &[u8], id: &RequestId) -> Option<ServerJsonRpcMessage> {
+fn answer_in_body(reception: &Reception, body: &[u8], id: &RequestId) -> Option<ServerJsonRpcMessage> {
     let messages = reception.read_text(body, PostedRequest::Whole(id)).messages;
     let is_answer =
         |it: &ServerJsonRpcMessage| matches!(it, JsonRpcMessage::Response(_) | JsonRpcMessage::Error(_));
     messages.into_iter().find(is_answer)
 }
 
-fn session_of(response: &Response) -> Option<String> {
+fn session_id_in_header(response: &Response) -> Option<String> {
     let session = response.headers().get(SESSION).and_then(|session| session.to_str().ok());
     // An empty header names no session.
     session.filter(|session| !session.is_empty()).map(str::to_owned)
@@ -264,7 +268,7 @@ fn media_type_essence(media_type: &str) -> String {
 }
 
 /// Reads a whole body.
-async fn body_of(mut response: Response, max_size: usize) -> Result<Vec<u8>, HttpFailure> {
+async fn read_body(mut response: Response, max_size: usize) -> Result<Vec<u8>, HttpFailure> {
     let mut body = Vec::new();
     while let Some(chunk) = response.chunk().await? {
         if body.len() + chunk.len() > max_size {
@@ -276,17 +280,17 @@ async fn body_of(mut response: Response, max_size: usize) -> Result<Vec<u8>, Htt
 }
 
 /// Reads a body of another type, if it begins as a JSON object does.
-async fn json_of(mut response: Response, max_size: usize) -> Result<Option<Vec<u8>>, HttpFailure> {
+async fn read_json_body(mut response: Response, max_size: usize) -> Result<Option<Vec<u8>>, HttpFailure> {
     let Some(first) = response.chunk().await? else { return Ok(None) };
     if !first.trim_ascii_start().starts_with(b"{") {
         return Ok(None);
     }
-    let rest = body_of(response, max_size.saturating_sub(first.len())).await?;
+    let rest = read_body(response, max_size.saturating_sub(first.len())).await?;
     Ok(Some([first.as_ref(), &rest].concat()))
 }
 
 /// Reads the beginning of a body, as far as it comes.
-async fn beginning_of(mut response: Response, max_size: usize) -> Vec<u8> {
+async fn read_body_beginning(mut response: Response, max_size: usize) -> Vec<u8> {
     let mut body = Vec::new();
     while let Ok(Some(chunk)) = response.chunk().await {
         body.extend_from_slice(&chunk);

@@ -78,7 +78,7 @@ pub(in crate::client) fn spawn_process(
     let (closed, ended) = (CancellationToken::new(), CancellationToken::new());
     let watched =
         WatchedProcess { group: ProcessGroup::of(child.id()), child, ended: ended.clone().drop_guard() };
-    let watching = Box::pin(watched.watch_end(closed.clone(), tail.clone().watch_part()));
+    let watching = Box::pin(watched.watch_end(closed.clone(), tail.clone().begin_process_part()));
     let transport = LineTransport::new(output, input, reception);
     Ok(StartedProcess { transport: ProcessTransport { transport, closed, ended }, stderr, watching })
 }

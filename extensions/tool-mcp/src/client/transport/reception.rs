@@ -18,7 +18,10 @@ use serde_json::{Map, Value};
 
 use super::{
     awaited::{AwaitedAnswer, PostedRequest},
-    envelope::{error_data, id_of, id_of_head, is_no_error, is_of_handshake, of_older_revision, open_id},
+    envelope::{
+        error_that_allows_initialize, may_answer_handshake, means_no_error, open_request_id,
+        parse_request_id, read_error_data, request_id_in_head,
+    },
     repair,
 };
 use crate::client::notices::Notices;
@@ -72,13 +75,13 @@ impl Reception {
 
     /// Returns the HTTP status by which the last request of the handshake was refused.
     #[cfg(feature = "http")]
-    pub(in crate::client) fn handshake_refusal(&self) -> Option<u16> {
+    pub(in crate::client) fn handshake_refusal_status(&self) -> Option<u16> {
         *self.refusal.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Takes note of the HTTP status of the answer to a request, if that is one of the handshake.
     #[cfg(feature = "http")]
-    pub(super) fn take_status(&self, id: &RequestId, status: u16) {
+    pub(super) fn note_handshake_status(&self, id: &RequestId, status: u16) {
         if self.lock_open().get(id).is_some_and(AwaitedAnswer::is_handshake) {
             *self.refusal.lock().unwrap_or_else(PoisonError::into_inner) = (status >= 400).then_some(status);
         }
@@ -107,7 +110,7 @@ impl Reception {
     }
 
     /// Answers the request of an answer that is too long; `head` is the beginning of the answer.
-    pub(super) fn answer_oversized(&self, head: &[u8], max_bytes: usize) -> Option<Message> {
+    pub(super) fn fail_oversized_answer(&self, head: &[u8], max_bytes: usize) -> Option<Message> {
         let answer = self.fail_request_of_head(head, &format!("is larger than {max_bytes} bytes"));
         if answer.is_none() {
             let problem = format!("a message of more than {max_bytes} bytes was discarded");
@@ -119,7 +122,7 @@ impl Reception {
     /// Answers the request that the beginning of an answer names, where the rest cannot be read.
     fn fail_request_of_head(&self, text: &[u8], problem: &str) -> Option<Message> {
         let head = &text[..text.len().min(MAX_HEAD_BYTES)];
-        let id = id_of_head(head).and_then(|id| open_id(&self.lock_open(), &id))?;
+        let id = request_id_in_head(head).and_then(|id| open_request_id(&self.lock_open(), &id))?;
         let awaited = self.lock_open().remove(&id)?;
         self.notices.add_warning("unreadable_answer", awaited.tool_name(), &format!("an answer {problem}"));
         let reason = format!("the request was processed, but its answer {problem}");
@@ -130,7 +133,7 @@ impl Reception {
     pub(super) fn read_text(&self, text: &[u8], post: PostedRequest<'_>) -> ReceivedMessages {
         let text = text.strip_prefix("\u{feff}".as_bytes()).unwrap_or(text);
         if let Ok(message) = serde_json::from_slice::<Message>(text)
-            && self.is_usable(&message, post)
+            && self.accept_verbatim(&message, post)
         {
             return ReceivedMessages {
                 messages: vec![message],
@@ -141,9 +144,9 @@ impl Reception {
         let mut received = ReceivedMessages::default();
         match super::json::read_lenient(text) {
             Ok(Value::Array(batch)) => {
-                batch.into_iter().for_each(|message| self.read_message(message, post, &mut received));
+                batch.into_iter().for_each(|message| self.add_received_message(message, post, &mut received));
             }
-            Ok(message) => self.read_message(message, post, &mut received),
+            Ok(message) => self.add_received_message(message, post, &mut received),
             Err(error) => {
                 tracing::debug!(%error, "a text of an MCP server is no JSON");
                 received
@@ -155,29 +158,29 @@ impl Reception {
     }
 
     /// Returns `true` for a message that is used as the SDK reads it; the request that it answers is no longer open.
-    fn is_usable(&self, message: &Message, post: PostedRequest<'_>) -> bool {
+    fn accept_verbatim(&self, message: &Message, post: PostedRequest<'_>) -> bool {
         match message {
             JsonRpcMessage::Response(response) => {
                 let mut open = self.lock_open();
-                let Some(id) = open_id(&open, &response.id) else { return false };
+                let Some(id) = open_request_id(&open, &response.id) else { return false };
                 let is_usable = post.id().is_none_or(|post| *post == id)
                     && open.get(&id).is_some_and(|awaited| awaited.is_answered_by(&response.result));
                 is_usable && open.remove(&id).is_some()
             }
             JsonRpcMessage::Error(error) => {
                 let mut open = self.lock_open();
-                let id = error.id.as_ref().and_then(|id| open_id(&open, id));
+                let id = error.id.as_ref().and_then(|id| open_request_id(&open, id));
                 let is_discover = |id: &RequestId| matches!(open.get(id), Some(AwaitedAnswer::Discover));
                 id.filter(|id| !is_discover(id) && post.id().is_none_or(|post| post == id))
                     .is_some_and(|id| open.remove(&id).is_some())
             }
             // A request of this client may have the same id: then it may be an answer to it.
-            JsonRpcMessage::Request(request) => open_id(&self.lock_open(), &request.id).is_none(),
+            JsonRpcMessage::Request(request) => open_request_id(&self.lock_open(), &request.id).is_none(),
             JsonRpcMessage::Notification(_) => true,
         }
     }
 
-    fn read_message(&self, message: Value, post: PostedRequest<'_>, received: &mut ReceivedMessages) {
+    fn add_received_message(&self, message: Value, post: PostedRequest<'_>, received: &mut ReceivedMessages) {
         let Value::Object(mut message) = message else {
             tracing::debug!("a text of an MCP server is no message");
             return;
@@ -186,7 +189,7 @@ impl Reception {
             message.insert("jsonrpc".to_owned(), "2.0".into());
             message.remove("result");
             message.remove("error");
-            let id = message.get("id").and_then(id_of);
+            let id = message.get("id").and_then(parse_request_id);
             match serde_json::from_value(Value::Object(message)) {
                 Ok(message) => received.messages.push(message),
                 Err(error) => {
@@ -196,34 +199,34 @@ impl Reception {
             }
             return;
         }
-        let Some((id, awaited)) = self.take_answered(&message, post) else {
+        let Some((id, awaited)) = self.take_answered_request(&message, post) else {
             tracing::debug!("a message of an MCP server answers no open request");
             return;
         };
-        received.messages.push(self.make_answer(id, &awaited, message));
+        received.messages.push(self.repaired_answer(id, &awaited, message));
     }
 
     /// Returns `true` for an answer to an open request that repeats the method of the request.
     fn is_answer_with_method(&self, message: &Map<String, Value>) -> bool {
         let has_answer = message.contains_key("result") || message.contains_key("error");
-        let id = message.get("id").and_then(id_of).filter(|_| has_answer);
-        id.is_some_and(|id| open_id(&self.lock_open(), &id).is_some())
+        let id = message.get("id").and_then(parse_request_id).filter(|_| has_answer);
+        id.is_some_and(|id| open_request_id(&self.lock_open(), &id).is_some())
     }
 
     /// Returns the open request that a message answers, which is no longer open then.
-    fn take_answered(
+    fn take_answered_request(
         &self,
         message: &Map<String, Value>,
         post: PostedRequest<'_>,
     ) -> Option<(RequestId, AwaitedAnswer)> {
         let mut open = self.lock_open();
-        let named = message.get("id").and_then(id_of);
+        let named = message.get("id").and_then(parse_request_id);
         let is_named = named.is_some();
         let is_answer = message.contains_key("result") || message.contains_key("error");
         let known = match named {
-            Some(id) => open_id(&open, &id),
+            Some(id) => open_request_id(&open, &id),
             // The handshake is the only request of its time. Later, an error without an id may be about any message.
-            None if is_of_handshake(message) => {
+            None if may_answer_handshake(message) => {
                 open.iter().find_map(|(id, awaited)| awaited.is_handshake().then(|| id.clone()))
             }
             None => None,
@@ -236,7 +239,7 @@ impl Reception {
         Some((id, awaited))
     }
 
-    fn make_answer(
+    fn repaired_answer(
         &self,
         id: RequestId,
         awaited: &AwaitedAnswer,
@@ -245,7 +248,8 @@ impl Reception {
         let mut error = message.remove("error").filter(|error| !error.is_null());
         let result = message.remove("result");
         let tool = awaited.tool_name();
-        if result.as_ref().is_some_and(|result| !result.is_null()) && error.as_ref().is_some_and(is_no_error)
+        if result.as_ref().is_some_and(|result| !result.is_null())
+            && error.as_ref().is_some_and(means_no_error)
         {
             self.notices.add_warning(
                 "unreadable_answer",
@@ -256,9 +260,9 @@ impl Reception {
         }
         let Some(result) = result.filter(|_| error.is_none()) else {
             if let Some(error) = error.clone().and_then(|error| serde_json::from_value(error).ok()) {
-                return Message::error(of_older_revision(awaited, error), Some(id));
+                return Message::error(error_that_allows_initialize(awaited, error), Some(id));
             }
-            let error = error_data(error, message);
+            let error = read_error_data(error, message);
             self.notices.add_warning(
                 "unreadable_answer",
                 tool,

@@ -18,7 +18,7 @@ use tokio_util::task::AbortOnDropHandle;
 use super::{
     awaited::PostedRequest,
     event_lines::EventLines,
-    http_headers::{Headers, with_own},
+    http_headers::{Headers, with_request_headers},
     reception::Reception,
 };
 use crate::client::config::Endpoint;
@@ -93,12 +93,12 @@ pub(in crate::client) async fn connect(
     for (name, value) in &headers {
         request = request.header(name, value);
     }
-    let response = check_status(request.send().await?).await?;
+    let response = successful_response(request.send().await?).await?;
     let mut events = SseStream::from_byte_stream(EventLines::new(response.bytes_stream(), MAX_EVENT_BYTES));
     let url = loop {
         let Some(Ok(event)) = next_event(&mut events).await else { return Err(SseFailure::Ended) };
         if event.event.as_deref() == Some("endpoint") {
-            break endpoint_of(&base, event.data.as_deref().unwrap_or_default().trim())?;
+            break same_origin_endpoint(&base, event.data.as_deref().unwrap_or_default().trim())?;
         }
     };
     let (sender, messages) = mpsc::channel(16);
@@ -106,7 +106,7 @@ pub(in crate::client) async fn connect(
     #[expect(clippy::disallowed_methods, reason = "the transport aborts it")]
     let reader = tokio::spawn(async move {
         while let Some(Ok(event)) = next_event(&mut events).await {
-            for message in messages_of(&event, &reading) {
+            for message in event_messages(&event, &reading) {
                 if sender.send(message).await.is_err() {
                     return;
                 }
@@ -118,7 +118,7 @@ pub(in crate::client) async fn connect(
 }
 
 /// Returns the URL that the server names. It has the origin of the stream: credentials go nowhere else.
-fn endpoint_of(base: &Url, named: &str) -> Result<Url, SseFailure> {
+fn same_origin_endpoint(base: &Url, named: &str) -> Result<Url, SseFailure> {
     let url = base.join(named).map_err(|error| SseFailure::Url(error.to_string()))?;
     match url.origin() == base.origin() {
         true => Ok(url),
@@ -126,7 +126,7 @@ fn endpoint_of(base: &Url, named: &str) -> Result<Url, SseFailure> {
     }
 }
 
-fn messages_of(event: &Sse, reception: &Reception) -> Vec<RxJsonRpcMessage<RoleClient>> {
+fn event_messages(event: &Sse, reception: &Reception) -> Vec<RxJsonRpcMessage<RoleClient>> {
     let is_message = matches!(event.event.as_deref(), None | Some("" | "message"));
     match event.data.as_deref().filter(|data| is_message && !data.trim().is_empty()) {
         Some(data) => reception.read_text(data.as_bytes(), PostedRequest::None).messages,
@@ -139,7 +139,7 @@ async fn next_event<S: Stream + Unpin>(stream: &mut S) -> Option<S::Item> {
 }
 
 /// Returns a successful response; another one is an error with the server's explanation.
-async fn check_status(mut response: reqwest::Response) -> Result<reqwest::Response, SseFailure> {
+async fn successful_response(mut response: reqwest::Response) -> Result<reqwest::Response, SseFailure> {
     let status = response.status();
     if status.is_success() {
         return Ok(response);
@@ -164,7 +164,7 @@ impl Transport<RoleClient> for SseTransport {
     ) -> impl Future<Output = Result<(), SseFailure>> + Send + 'static {
         self.reception.note_sent(&message);
         let headers = match &message {
-            JsonRpcMessage::Request(_) => with_own((*self.headers).clone(), &message),
+            JsonRpcMessage::Request(_) => with_request_headers((*self.headers).clone(), &message),
             _ => (*self.headers).clone(),
         };
         let mut request = self.client.post(self.url.clone());
@@ -172,7 +172,7 @@ impl Transport<RoleClient> for SseTransport {
             request = request.header(name, value);
         }
         async move {
-            check_status(request.json(&message).send().await?).await?;
+            successful_response(request.json(&message).send().await?).await?;
             Ok(())
         }
     }
@@ -203,17 +203,17 @@ mod tests {
             ("?s=1", "https://h.example/a/sse?s=1"),
             ("https://H.example:443/m", "https://h.example/m"),
         ] {
-            assert_eq!(endpoint_of(&base, named).unwrap().as_str(), expected);
+            assert_eq!(same_origin_endpoint(&base, named).unwrap().as_str(), expected);
         }
         for (named, origin) in [
             ("http://h.example/m", "http://h.example"),
             ("//evil.example/m", "https://evil.example"),
             ("https://h.example:444/m", "https://h.example:444"),
         ] {
-            let error = endpoint_of(&base, named).unwrap_err().to_string();
+            let error = same_origin_endpoint(&base, named).unwrap_err().to_string();
             assert_eq!(error, format!("the server names an endpoint of another origin: {origin}"));
         }
-        let error = endpoint_of(&base, "http://[").unwrap_err().to_string();
+        let error = same_origin_endpoint(&base, "http://[").unwrap_err().to_string();
         assert!(error.starts_with("the URL cannot be used: "), "{error}");
     }
 
@@ -224,7 +224,7 @@ mod tests {
         let count = |event: Option<&str>, data: Option<&str>| {
             let own = |text: Option<&str>| text.map(str::to_owned);
             let event = Sse { event: own(event), data: own(data), id: None, retry: None };
-            messages_of(&event, &reception).len()
+            event_messages(&event, &reception).len()
         };
         for event in [None, Some(""), Some("message")] {
             assert_eq!(count(event, Some(message)), 1, "{event:?}");
@@ -263,10 +263,11 @@ mod tests {
     #[tokio::test]
     async fn a_refusal_has_the_beginning_of_its_explanation() {
         for status in [200, 202, 299] {
-            assert!(check_status(response(status, String::new())).await.is_ok(), "{status}");
+            assert!(successful_response(response(status, String::new())).await.is_ok(), "{status}");
         }
-        let text =
-            async |status, body: String| check_status(response(status, body)).await.unwrap_err().to_string();
+        let text = async |status, body: String| {
+            successful_response(response(status, body)).await.unwrap_err().to_string()
+        };
         assert_eq!(text(300, " moved ".to_owned()).await, "HTTP 300: moved");
         assert_eq!(text(503, " ".to_owned()).await, "HTTP 503");
         let longest = "x".repeat(MAX_EXPLANATION_BYTES);

@@ -58,34 +58,34 @@ impl StderrTail {
         secrets: Vec<String>,
         stderr: impl AsyncRead + Send + Unpin + 'static,
     ) -> impl Future<Output = ()> + Send + 'static {
-        let secrets = lines_of(&secrets);
-        let writing = self.watch_part();
-        async move { writing.0.drain(&server, &secrets, stderr).await }
+        let secrets = secret_lines(&secrets);
+        let writing = self.begin_process_part();
+        async move { writing.0.read_lines(&server, &secrets, stderr).await }
     }
 
     /// Counts a part of the process's life.
-    pub(in crate::client) fn watch_part(&self) -> ProcessPart {
+    pub(in crate::client) fn begin_process_part(&self) -> ProcessPart {
         self.0.open.send_modify(|open| *open += 1);
         ProcessPart(self.clone())
     }
 
-    async fn drain(&self, server: &str, secrets: &[String], mut stderr: impl AsyncRead + Unpin) {
+    async fn read_lines(&self, server: &str, secrets: &[String], mut stderr: impl AsyncRead + Unpin) {
         let mut buffer = vec![0; 8 * 1024];
         let mut line = Vec::new();
         while let Ok(read @ 1..) = stderr.read(&mut buffer).await {
             for &byte in &buffer[..read] {
                 match byte {
-                    b'\n' => self.push(server, secrets, std::mem::take(&mut line)),
+                    b'\n' => self.keep_line(server, secrets, std::mem::take(&mut line)),
                     // A line beyond the limit is cut.
                     byte if line.len() < MAX_LINE_BYTES => line.push(byte),
                     _ => {}
                 }
             }
         }
-        self.push(server, secrets, line);
+        self.keep_line(server, secrets, line);
     }
 
-    fn push(&self, server: &str, secrets: &[String], line: Vec<u8>) {
+    fn keep_line(&self, server: &str, secrets: &[String], line: Vec<u8>) {
         let is_cut = line.len() == MAX_LINE_BYTES;
         let mut line = String::from_utf8_lossy(&line).trim_end().to_owned();
         if line.is_empty() {
@@ -95,7 +95,7 @@ impl StderrTail {
             line = line.replace(secret.as_str(), "[redacted]");
         }
         if is_cut {
-            secrets.iter().for_each(|secret| remove_begun(&mut line, secret));
+            secrets.iter().for_each(|secret| remove_cut_secret(&mut line, secret));
         }
         let line = Escape::LINE.at_most(MAX_LINE_CHARS).text(&line);
         tracing::debug!(target: "tool_mcp::stderr", server, "{line}");
@@ -124,7 +124,7 @@ impl StderrTail {
 }
 
 /// The lines of secrets, longest first: one may be a part of another.
-fn lines_of(secrets: &[String]) -> Vec<String> {
+fn secret_lines(secrets: &[String]) -> Vec<String> {
     let lines = secrets.iter().flat_map(|secret| secret.lines()).map(str::trim);
     let mut lines: Vec<_> = lines.filter(|line| line.len() >= 4).map(str::to_owned).collect();
     lines.sort_by_key(|line| std::cmp::Reverse(line.len()));
@@ -132,7 +132,7 @@ fn lines_of(secrets: &[String]) -> Vec<String> {
 }
 
 /// Removes the beginning of a secret from the end of a line that was cut.
-fn remove_begun(line: &mut String, secret: &str) {
+fn remove_cut_secret(line: &mut String, secret: &str) {
     let whole = line.trim_end_matches(char::REPLACEMENT_CHARACTER);
     let begun = |length: usize| whole.strip_suffix(secret.get(..length)?);
     if let Some(remaining) = (1..secret.len()).rev().find_map(begun) {
@@ -151,9 +151,9 @@ mod tests {
     fn no_part_of_a_secret_is_kept() {
         let tail = StderrTail::default();
         let long = "s3cr".repeat(175);
-        let secrets = lines_of(&["abcd".to_owned(), "abcdefgh\nsecond-line".to_owned(), long.clone()]);
+        let secrets = secret_lines(&["abcd".to_owned(), "abcdefgh\nsecond-line".to_owned(), long.clone()]);
         for line in ["x abcdefgh", "x second-line", &long.repeat(3)[..MAX_LINE_BYTES], "plain"] {
-            tail.push("server", &secrets, line.as_bytes().to_vec());
+            tail.keep_line("server", &secrets, line.as_bytes().to_vec());
         }
         // M10
         assert_eq!(tail.last_lines(), ["x [redacted]", "x [redacted]", "[redacted][redacted]", "plain"]);
@@ -173,7 +173,7 @@ mod tests {
     fn a_line_is_cut_at_a_number_of_characters_and_escaped() {
         let tail = StderrTail::default();
         for line in ["x".repeat(MAX_LINE_CHARS), "y".repeat(MAX_LINE_CHARS + 1), "\u{1b}[31m".to_owned()] {
-            tail.push("s", &[], line.into_bytes());
+            tail.keep_line("s", &[], line.into_bytes());
         }
         let lines = tail.last_lines();
         assert_eq!(lines[0], "x".repeat(MAX_LINE_CHARS));
@@ -200,7 +200,7 @@ mod tests {
     #[test]
     fn a_secret_has_four_bytes_and_the_longest_is_the_first() {
         let secrets = ["abc".to_owned(), " abcd \nxy\nabcdef".to_owned(), String::new()];
-        assert_eq!(lines_of(&secrets), ["abcdef", "abcd"]);
+        assert_eq!(secret_lines(&secrets), ["abcdef", "abcd"]);
     }
 
     #[test]
@@ -214,7 +214,7 @@ mod tests {
             ("key s3c\u{fffd}", "key "),
         ] {
             let mut cut = line.to_owned();
-            remove_begun(&mut cut, "s3cret");
+            remove_cut_secret(&mut cut, "s3cret");
             assert_eq!(cut, expected);
         }
         // Only what was cut may end in a part of a secret.
@@ -222,7 +222,7 @@ mod tests {
         let secrets = ["s3cret".to_owned()];
         let long = format!("{}s3c", "x".repeat(MAX_LINE_BYTES - 3));
         for line in ["key s3c", &long, &long[1..]] {
-            tail.push("s", &secrets, line.as_bytes().to_vec());
+            tail.keep_line("s", &secrets, line.as_bytes().to_vec());
         }
         assert_eq!(tail.last_lines()[0], "key s3c");
     }
@@ -232,7 +232,7 @@ mod tests {
         let tail = StderrTail::default();
         tail.wait_until_settled().await;
         let started = tokio::time::Instant::now();
-        let (running, writing) = (tail.watch_part(), tail.watch_part());
+        let (running, writing) = (tail.begin_process_part(), tail.begin_process_part());
         drop(running);
         tail.wait_until_settled().await;
         assert_eq!(started.elapsed(), LAST_OUTPUT_TIMEOUT);

@@ -75,12 +75,12 @@ impl WaitingCalls {
     }
 
     /// Returns the signal of a request's progress, until the request ends.
-    pub(in crate::client) fn progress_of(&self, token: &ProgressToken) -> Arc<Notify> {
+    pub(in crate::client) fn progress_signal(&self, token: &ProgressToken) -> Arc<Notify> {
         Arc::clone(self.lock_signals().entry(token.clone()).or_default())
     }
 
     /// Adds a call, unless it is over.
-    fn add(&self, token: ProgressToken, slot: &CallSlot) {
+    fn add_call(&self, token: ProgressToken, slot: &CallSlot) {
         let mut calls = self.lock_slots();
         if !slot.over.is_cancelled() {
             calls.insert(token, slot.clone());
@@ -135,7 +135,7 @@ impl WaitingCalls {
 
     /// Gives a log line to the only call that waits. The protocol does not say which call a line belongs to.
     fn deliver_log(&self, server: &str, message: &LoggingMessageNotificationParam) {
-        let line = line_of(message);
+        let line = log_line_of_message(message);
         let reports = {
             let calls = self.lock_slots();
             let mut all = calls.values();
@@ -149,7 +149,7 @@ impl WaitingCalls {
 }
 
 /// A line of a server's log. A member `message` of an object is its text, and any other value its data.
-fn line_of(message: &LoggingMessageNotificationParam) -> LogLine {
+fn log_line_of_message(message: &LoggingMessageNotificationParam) -> LogLine {
     use rmcp::model::LoggingLevel as Level;
     let level = match message.level {
         Level::Debug => LogLevel::Debug,
@@ -213,7 +213,7 @@ impl<T: Transport<RoleClient>> Transport<RoleClient> for Observed<T> {
             && let Some(slot) = request.request.extensions().get::<CallSlot>()
             && let Some(token) = request.request.get_meta().get_progress_token()
         {
-            self.calls.add(token, slot);
+            self.calls.add_call(token, slot);
         }
         self.transport.send(message)
     }

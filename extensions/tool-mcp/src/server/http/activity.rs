@@ -19,7 +19,7 @@ use rmcp::{
 use tokio::{runtime::Handle, sync::mpsc, task::AbortHandle, time::Instant};
 
 use super::{
-    logs::{LogReceiver, LogSender, log_lines},
+    logs::{LogReceiver, LogSender, log_line_channel},
     table::SessionTable,
 };
 use crate::server::reports::LogOrigin;
@@ -64,35 +64,35 @@ impl Activity {
     /// Returns `true` if the session has no stream and no request.
     pub(super) fn is_unused(&self) -> bool {
         self.streams.load(Ordering::Acquire) == 0
-            && self.open_requests().is_empty()
+            && self.lock_open_requests().is_empty()
             && self.lost.lock().unwrap_or_else(PoisonError::into_inner).is_empty()
     }
 
-    fn open_requests(&self) -> MutexGuard<'_, HashSet<RequestId>> {
+    fn lock_open_requests(&self) -> MutexGuard<'_, HashSet<RequestId>> {
         self.requests.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Notes a request of the client. Returns `false` if one of the same id is not answered yet.
     pub(super) fn begin_request(&self, request: &RequestId) -> bool {
-        self.open_requests().insert(request.clone())
+        self.lock_open_requests().insert(request.clone())
     }
 
     /// Forgets a request that the handler does not receive.
     pub(super) fn forget_request(&self, request: &RequestId) {
-        self.open_requests().remove(request);
+        self.lock_open_requests().remove(request);
     }
 
     /// Notes a message of the client.
     pub(super) fn note_received(&self, message: &ClientJsonRpcMessage) {
         match message {
             JsonRpcMessage::Request(request) => {
-                self.open_requests().insert(request.id.clone());
+                self.lock_open_requests().insert(request.id.clone());
             }
             JsonRpcMessage::Notification(notification) => {
                 if let ClientNotification::CancelledNotification(cancelled) = &notification.notification
                     && let Some(id) = &cancelled.params.request_id
                 {
-                    self.open_requests().remove(id);
+                    self.lock_open_requests().remove(id);
                 }
             }
             _ => {}
@@ -107,7 +107,7 @@ impl Activity {
             _ => None,
         };
         if let Some(id) = id {
-            self.open_requests().remove(id);
+            self.lock_open_requests().remove(id);
         }
     }
 
@@ -125,20 +125,20 @@ impl Activity {
         OpenStream(Arc::clone(self))
     }
 
-    pub(super) fn log_senders(&self) -> MutexGuard<'_, HashMap<RequestId, LogSender>> {
+    pub(super) fn lock_log_senders(&self) -> MutexGuard<'_, HashMap<RequestId, LogSender>> {
         self.logs.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Sends the log lines of `request` to the stream that answers it, from now on. The SDK would send them to the stream of
     /// the session, which a client need not open, and where they are in no order with the answer.
-    pub(super) fn log_to(&self, request: RequestId) -> LogReceiver {
-        let (sender, receiver) = log_lines();
-        self.log_senders().insert(request, sender);
+    pub(super) fn open_log_channel(&self, request: RequestId) -> LogReceiver {
+        let (sender, receiver) = log_line_channel();
+        self.lock_log_senders().insert(request, sender);
         receiver
     }
 
     /// The stream of the request that a log line belongs to.
-    pub(super) fn log_stream(
+    pub(super) fn log_line_sender(
         &self,
         message: &ServerJsonRpcMessage,
     ) -> Option<mpsc::Sender<ServerSseMessage>> {
@@ -147,7 +147,7 @@ impl Activity {
             return None;
         };
         let LogOrigin(request) = line.extensions.get::<LogOrigin>()?;
-        self.log_senders().get(request)?.open_channel()
+        self.lock_log_senders().get(request)?.open_channel()
     }
 
     /// Cancels the request of a lost stream, unless it is resumed in time.
@@ -204,7 +204,7 @@ impl AnsweredRequest {
 }
 
 /// The part of an event's id that identifies its stream.
-pub(super) fn stream_of(event: &str) -> Option<&str> {
+pub(super) fn stream_of_event_id(event: &str) -> Option<&str> {
     event.split_once('/').map(|(_, stream)| stream)
 }
 
@@ -310,15 +310,18 @@ mod tests {
             }
             ServerJsonRpcMessage::notification(ServerNotification::LoggingMessageNotification(notification))
         };
-        let receiver = activity.log_to(RequestId::Number(1));
-        assert!(activity.log_stream(&line(Some(1))).is_some());
-        assert!(activity.log_stream(&line(Some(2))).is_none());
-        assert!(activity.log_stream(&line(None)).is_none());
+        let receiver = activity.open_log_channel(RequestId::Number(1));
+        assert!(activity.log_line_sender(&line(Some(1))).is_some());
+        assert!(activity.log_line_sender(&line(Some(2))).is_none());
+        assert!(activity.log_line_sender(&line(None)).is_none());
         let answer =
             ServerJsonRpcMessage::response(rmcp::model::ServerResult::empty(()), RequestId::Number(1));
-        assert!(activity.log_stream(&answer).is_none());
+        assert!(activity.log_line_sender(&answer).is_none());
         drop(receiver);
-        assert!(activity.log_stream(&line(Some(1))).is_none());
-        assert_eq!((stream_of("7/1"), stream_of("7/1/2"), stream_of("7")), (Some("1"), Some("1/2"), None));
+        assert!(activity.log_line_sender(&line(Some(1))).is_none());
+        assert_eq!(
+            (stream_of_event_id("7/1"), stream_of_event_id("7/1/2"), stream_of_event_id("7")),
+            (Some("1"), Some("1/2"), None)
+        );
     }
 }

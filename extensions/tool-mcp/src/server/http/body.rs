@@ -21,8 +21,8 @@ use super::{
     refusal::RequestRefusal,
 };
 use crate::server::{
-    plain_call::take_apart,
-    requests::{ReadMessage, RefusedMessage, read_message, remove_mark},
+    plain_call::split_arguments,
+    requests::{ReadMessage, RefusedMessage, read_message, remove_byte_order_mark},
     server_state::ServerState,
 };
 
@@ -106,8 +106,8 @@ where
     fn body_for_sdk(&mut self) -> Result<Bytes, RequestBodyError> {
         self.waiting = None;
         let mut body = std::mem::take(&mut self.received);
-        remove_mark(&mut body);
-        if let Some(shortened) = self.without_arguments(&body) {
+        remove_byte_order_mark(&mut body);
+        if let Some(shortened) = self.store_arguments_apart(&body) {
             return Ok(shortened);
         }
         match read_message(&body) {
@@ -118,7 +118,7 @@ where
                 match message {
                     Cow::Borrowed(_) => Ok(body.into()),
                     Cow::Owned(message) => {
-                        Ok(self.without_arguments(&message).unwrap_or_else(|| message.into()))
+                        Ok(self.store_arguments_apart(&message).unwrap_or_else(|| message.into()))
                     }
                 }
             }
@@ -131,8 +131,8 @@ where
     }
 
     /// Returns the call without its arguments, if it has the plain form.
-    fn without_arguments(&self, body: &[u8]) -> Option<Bytes> {
-        let (arguments, shortened) = take_apart(body, |call, arguments| {
+    fn store_arguments_apart(&self, body: &[u8]) -> Option<Bytes> {
+        let (arguments, shortened) = split_arguments(body, |call, arguments| {
             // The SDK compares arguments of such tools with headers.
             let is_in_headers = self.shared.has_header_parameters(call.name());
             (!is_in_headers).then(|| arguments.to_owned())
@@ -277,7 +277,7 @@ mod tests {
         let bodies = Arc::new(ReceivedBodies::new(1));
         let idle_time = Duration::from_secs(5);
         let limits = BodyLimits { max_bytes: MAX_BYTES, idle_time, bodies: Arc::clone(&bodies) };
-        let shared = crate::server::McpServer::new(Registry::default()).shared().unwrap();
+        let shared = crate::server::McpServer::new(Registry::default()).into_server_state().unwrap();
         let facts = Arc::new(HttpRequestFacts::new(None, None));
         let body = BodyExt::boxed(StreamBody::new(SyncStream(parts)));
         (WithoutArguments::new(body, facts, shared, Arc::default(), limits), sender, bodies)

@@ -60,7 +60,7 @@ pub(super) async fn serve_connections(
     stop: impl Future<Output = ()>,
 ) {
     let (open, ending, abandoned) = (TaskTracker::new(), CancellationToken::new(), CancellationToken::new());
-    let mut listener = without_delay(listener);
+    let mut listener = with_nodelay(listener);
     let mut stop = pin!(stop);
     loop {
         let (stream, address) = tokio::select! {
@@ -120,7 +120,7 @@ async fn serve_connection(
 
 /// Returns a listener whose connections send small packets at once. The end of a stream of events would wait until the client has
 /// acknowledged the event, for up to 40 ms.
-fn without_delay(listener: TcpListener) -> TapIo<TcpListener, impl FnMut(&mut TcpStream) + Send + 'static> {
+fn with_nodelay(listener: TcpListener) -> TapIo<TcpListener, impl FnMut(&mut TcpStream) + Send + 'static> {
     listener.tap_io(|stream| {
         if let Err(error) = stream.set_nodelay(true) {
             tracing::debug!(%error, "a connection delays small packets");
@@ -235,7 +235,7 @@ mod tests {
     async fn connections_send_small_packets_at_once() {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let client = TcpStream::connect(listener.local_addr().unwrap()).await.unwrap();
-        let (stream, _) = without_delay(listener).accept().await;
+        let (stream, _) = with_nodelay(listener).accept().await;
         assert!(stream.nodelay().unwrap() && !client.nodelay().unwrap());
     }
 

@@ -28,7 +28,7 @@ fn lock_lines(lines: &SharedLogLines) -> MutexGuard<'_, LogLines> {
 }
 
 /// Creates the two sides.
-pub(super) fn log_lines() -> (LogSender, LogReceiver) {
+pub(super) fn log_line_channel() -> (LogSender, LogReceiver) {
     let lines = SharedLogLines::default();
     (LogSender(Arc::clone(&lines)), LogReceiver { lines, receiver: None })
 }
@@ -102,7 +102,7 @@ mod tests {
 
     #[tokio::test]
     async fn a_line_wakes_the_reader_that_waits_for_the_first_one() {
-        let (sender, mut receiver) = log_lines();
+        let (sender, mut receiver) = log_line_channel();
         let reader = tokio::spawn(async move {
             let first = poll_fn(|cx| receiver.poll_line(cx)).await;
             let second = poll_fn(|cx| receiver.poll_line(cx)).await;
@@ -118,7 +118,7 @@ mod tests {
 
     #[tokio::test]
     async fn nothing_is_sent_to_a_reader_that_left() {
-        let (sender, receiver) = log_lines();
+        let (sender, receiver) = log_line_channel();
         let channel = sender.open_channel().unwrap();
         for _ in 0..MAX_WAITING_LINES {
             channel.try_send(line("1")).unwrap();

@@ -43,7 +43,7 @@ use self::{
     current_request::{CurrentRequest, REQUEST},
     names::AcceptedNames,
     received_bodies::ReceivedBodies,
-    refusal::{RequestRefusal, body_response, unavailable_response},
+    refusal::{RequestRefusal, text_response, unavailable_response},
     sessions::HttpSessions,
 };
 pub use self::{
@@ -126,7 +126,7 @@ impl McpServer {
     pub fn http_with(self, config: HttpConfig) -> Result<HttpServer, ServeError> {
         let max_request = self.max_request;
         let names = config.accepted_names()?;
-        let shared = self.shared()?;
+        let shared = self.into_server_state()?;
         let sessions = Arc::new(HttpSessions::new(&config, Arc::clone(&shared)));
         let factory = {
             let shared = Arc::clone(&shared);
@@ -262,7 +262,7 @@ impl HttpServer {
         }
         if let Err((status, reason)) = self.0.names.validate_names(uri, headers) {
             tracing::warn!(reason, "a request is refused");
-            return Err(body_response(status, reason));
+            return Err(text_response(status, reason));
         }
         let Some(protection) = &self.0.config.protection else { return Ok(None) };
         protection.identify_caller(headers).await.map(|identity| Some(Arc::new(identity)))
@@ -279,7 +279,7 @@ impl HttpServer {
             Ok(identity) => identity,
             Err(refused) => return refused,
         };
-        mark_secrets(request.headers_mut());
+        mark_secret_headers(request.headers_mut());
         let version = request.headers().get("mcp-protocol-version").map(HeaderValue::as_bytes);
         if version >= Some(ProtocolVersion::V_2026_07_28.as_str().as_bytes()) {
             // There are no sessions any more.
@@ -291,7 +291,7 @@ impl HttpServer {
         if let (Some(session), Some(identity)) = (&session, &identity)
             && !self.0.sessions.belongs_to(session, identity)
         {
-            return body_response(StatusCode::NOT_FOUND, "there is no such session");
+            return text_response(StatusCode::NOT_FOUND, "there is no such session");
         }
         // Other streams end with the call that they answer.
         let (is_get, is_end) = (request.method() == Method::GET, request.method() == Method::DELETE);
@@ -365,7 +365,7 @@ impl HttpServer {
 }
 
 /// Marks the values of headers that are not logged.
-fn mark_secrets(headers: &mut HeaderMap) {
+fn mark_secret_headers(headers: &mut HeaderMap) {
     for (name, value) in headers {
         if [header::AUTHORIZATION, header::COOKIE, header::PROXY_AUTHORIZATION].contains(name) {
             value.set_sensitive(true);

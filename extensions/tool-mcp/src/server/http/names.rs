@@ -35,7 +35,7 @@ impl Authority {
             }
         };
         let port = match rest.strip_prefix(':') {
-            Some(port) => Some(port_of(port)?),
+            Some(port) => Some(parse_port(port)?),
             None if rest.is_empty() => None,
             None => return None,
         };
@@ -55,7 +55,7 @@ impl Authority {
     }
 }
 
-fn port_of(text: &str) -> Option<u16> {
+fn parse_port(text: &str) -> Option<u16> {
     text.bytes().all(|byte| byte.is_ascii_digit()).then(|| text.parse().ok())?
 }
 
@@ -100,7 +100,7 @@ impl AcceptedOrigin {
             Some(port) if !is_any => AcceptedPort::Exact(port),
             _ => AcceptedPort::Any,
         };
-        Some(Self::Page { scheme: scheme_of(scheme)?, host: authority.host, port })
+        Some(Self::Page { scheme: parse_scheme(scheme)?, host: authority.host, port })
     }
 
     fn accepts_origin(&self, origin: &PageOrigin) -> bool {
@@ -131,11 +131,11 @@ impl PageOrigin {
             return Some(Self::Null);
         }
         let (scheme, authority) = text.split_once("://")?;
-        Some(Self::Page { scheme: scheme_of(scheme)?, authority: Authority::parse(authority)? })
+        Some(Self::Page { scheme: parse_scheme(scheme)?, authority: Authority::parse(authority)? })
     }
 }
 
-fn scheme_of(text: &str) -> Option<String> {
+fn parse_scheme(text: &str) -> Option<String> {
     let is_scheme = |byte: u8| byte.is_ascii_alphanumeric() || b"+-.".contains(&byte);
     (text.starts_with(|first: char| first.is_ascii_alphabetic()) && text.bytes().all(is_scheme))
         .then(|| text.to_ascii_lowercase())
@@ -170,7 +170,7 @@ impl AcceptedNames {
     ///
     /// The status of the answer, and the reason.
     pub(super) fn validate_names(&self, uri: &Uri, headers: &HeaderMap) -> Result<(), (StatusCode, String)> {
-        let host = host_of(uri, headers).map_err(|reason| (StatusCode::BAD_REQUEST, reason))?;
+        let host = request_host(uri, headers).map_err(|reason| (StatusCode::BAD_REQUEST, reason))?;
         let is_accepted =
             |it: &Authority| it.host == host.host && (it.port.is_none() || it.port == host.port);
         if !self.hosts.is_empty() && !self.hosts.iter().any(is_accepted) {
@@ -181,7 +181,7 @@ impl AcceptedNames {
     }
 
     fn validate_origin(&self, headers: &HeaderMap) -> Result<(), String> {
-        let Some(value) = only_value(headers, &ORIGIN)? else { return Ok(()) };
+        let Some(value) = single_header_value(headers, &ORIGIN)? else { return Ok(()) };
         let origin = value.to_str().ok().and_then(PageOrigin::parse);
         let origin = origin.ok_or("the header `Origin` is no origin: send scheme, host and port")?;
         let is_accepted = self.origins.iter().any(|accepted| accepted.accepts_origin(&origin));
@@ -190,7 +190,10 @@ impl AcceptedNames {
 }
 
 /// Returns the only value of the header `name`, if the request has it.
-fn only_value<'a>(headers: &'a HeaderMap, name: &HeaderName) -> Result<Option<&'a HeaderValue>, String> {
+fn single_header_value<'a>(
+    headers: &'a HeaderMap,
+    name: &HeaderName,
+) -> Result<Option<&'a HeaderValue>, String> {
     let mut values = headers.get_all(name).iter();
     match (values.next(), values.next()) {
         (_, Some(_)) => Err(format!("the header `{name}` stands there more than once: send it once")),
@@ -199,9 +202,9 @@ fn only_value<'a>(headers: &'a HeaderMap, name: &HeaderName) -> Result<Option<&'
 }
 
 /// Returns the host of a request, which the request target and the header `Host` must agree on.
-fn host_of(uri: &Uri, headers: &HeaderMap) -> Result<Authority, String> {
+fn request_host(uri: &Uri, headers: &HeaderMap) -> Result<Authority, String> {
     let invalid = || "the header `Host` is no host: send a name, or a name with a port".to_owned();
-    let header = match only_value(headers, &HOST)? {
+    let header = match single_header_value(headers, &HOST)? {
         Some(value) => {
             Some(value.to_str().ok().and_then(|text| Authority::parse(text.trim())).ok_or_else(invalid)?)
         }

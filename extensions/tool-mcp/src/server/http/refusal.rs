@@ -37,9 +37,9 @@ impl RequestRefusal {
             }
             Self::IdleBody(time) => {
                 let reason = format!("no more of the body was received for {time:?}");
-                closing_connection(body_response(StatusCode::REQUEST_TIMEOUT, reason))
+                with_connection_close(text_response(StatusCode::REQUEST_TIMEOUT, reason))
             }
-            Self::Bodies(limit) => closing_connection(unavailable_response(format!(
+            Self::Bodies(limit) => with_connection_close(unavailable_response(format!(
                 "{limit} bodies are being received, the limit of the server, and this one is the slowest; try again later"
             ))),
             Self::Message(refused) => {
@@ -63,20 +63,20 @@ pub(super) fn unavailable_response(reason: String) -> Response<BoxBody<Bytes, In
 }
 
 fn json_response(status: StatusCode, error: &JsonRpcError) -> Response<BoxBody<Bytes, Infallible>> {
-    let mut response = body_response(status, serde_json::to_string(error).unwrap_or_default());
+    let mut response = text_response(status, serde_json::to_string(error).unwrap_or_default());
     response.headers_mut().insert(header::CONTENT_TYPE, HeaderValue::from_static("application/json"));
     response
 }
 
 /// Ends the connection after `response`, since the rest of the body is not received.
-fn closing_connection(
+fn with_connection_close(
     mut response: Response<BoxBody<Bytes, Infallible>>,
 ) -> Response<BoxBody<Bytes, Infallible>> {
     response.headers_mut().insert(header::CONNECTION, HeaderValue::from_static("close"));
     response
 }
 
-pub(super) fn body_response(
+pub(super) fn text_response(
     status: StatusCode,
     text: impl Into<Bytes>,
 ) -> Response<BoxBody<Bytes, Infallible>> {

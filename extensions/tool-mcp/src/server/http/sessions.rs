@@ -25,7 +25,7 @@ use tool_runtime::CancellationToken;
 
 use super::{
     HttpConfig, Identity,
-    activity::{Activity, AnsweredRequest, OpenStream, stream_of},
+    activity::{Activity, AnsweredRequest, OpenStream, stream_of_event_id},
     current_request::{CurrentRequest, REQUEST},
     refusal::RequestRefusal,
     streams::{ActiveStream, SessionTransport, StreamListener},
@@ -121,7 +121,7 @@ impl HttpSessions {
 
     /// Returns `true` if the session `id` was opened by `identity`. Its id says so, so that any process of the server can tell.
     pub(super) fn belongs_to(&self, id: &str, identity: &Identity) -> bool {
-        self.shared.seals.opens_id(id, &identity.subject)
+        self.shared.seals.is_id_of_caller(id, &identity.subject)
     }
 
     /// Opens or restores the session `id`, unless the limit is reached; it ends when it is idle.
@@ -251,7 +251,7 @@ impl HttpSessions {
             resume_time: self.resume_time,
         });
         // Before the request begins: its first line comes at once.
-        let logs = answers.as_ref().map(|answers| activity.log_to(answers.request.clone()));
+        let logs = answers.as_ref().map(|answers| activity.open_log_channel(answers.request.clone()));
         async move {
             let opened = activity.open_stream();
             let stream = Box::pin(stream.await?);
@@ -276,7 +276,7 @@ impl SessionManager for HttpSessions {
     async fn create_session(&self) -> Result<(SessionId, Self::Transport), Self::Error> {
         let subject = |request: &Arc<CurrentRequest>| request.identity().map(|it| it.subject.clone());
         let subject = REQUEST.try_with(subject).ok().flatten().unwrap_or_default();
-        let id = SessionId::from(self.shared.seals.sealed_id(&subject));
+        let id = SessionId::from(self.shared.seals.new_sealed_id(&subject));
         match self.admit_session(Arc::clone(&id)).await? {
             RestoreOutcome::Restored(transport) => Ok((id, transport)),
             // A new id that is in use.
@@ -365,7 +365,7 @@ impl SessionManager for HttpSessions {
         last_event_id: String,
     ) -> Result<impl Stream<Item = ServerSseMessage> + Send + Sync + 'static, Self::Error> {
         let resumed = |activity: Arc<Activity>| {
-            let stream = stream_of(&last_event_id)?;
+            let stream = stream_of_event_id(&last_event_id)?;
             Some((activity.resume_request(stream)?, Some(stream.to_owned())))
         };
         let request = self.table.activity(id).and_then(resumed);

@@ -18,7 +18,7 @@ use rmcp::{
 use tokio_util::either::Either;
 
 use super::{
-    activity::{Activity, AnsweredRequest, OpenStream, stream_of},
+    activity::{Activity, AnsweredRequest, OpenStream, stream_of_event_id},
     logs::LogReceiver,
     table::SessionEnd,
 };
@@ -70,7 +70,7 @@ impl ActiveStream {
             }
             // The ids of stored events are the store's, and their calls go on without their client.
             Some(answers) if answers.stream.is_none() && self.sealing.is_none() => {
-                answers.stream = event.event_id.as_deref().and_then(stream_of).map(str::to_owned);
+                answers.stream = event.event_id.as_deref().and_then(stream_of_event_id).map(str::to_owned);
             }
             _ => {}
         }
@@ -87,7 +87,7 @@ impl ActiveStream {
     /// Forgets the request. Returns it, if it was not answered.
     fn take_request(&mut self) -> Option<AnsweredRequest> {
         let answers = self.answers.take()?;
-        self.opened.0.log_senders().remove(&answers.request);
+        self.opened.0.lock_log_senders().remove(&answers.request);
         Some(answers)
     }
 }
@@ -152,7 +152,7 @@ impl<T: Transport<RoleServer>> Transport<RoleServer> for SessionTransport<T> {
         message: ServerJsonRpcMessage,
     ) -> impl Future<Output = Result<(), Self::Error>> + Send + 'static {
         self.activity.note_sent(&message);
-        match self.activity.log_stream(&message) {
+        match self.activity.log_line_sender(&message) {
             // Small, since the SDK moves the future of each message several times.
             Some(stream) => Either::Left(Box::pin(async move {
                 // The reports of the call wait with it; without a reader, they are left out.
@@ -226,7 +226,8 @@ mod tests {
             assert_eq!(name(&own).as_deref(), expected, "{id:?}");
         }
         assert!(!own.is_answered);
-        let state = crate::server::McpServer::new(tool_runtime::Registry::default()).shared().unwrap();
+        let state =
+            crate::server::McpServer::new(tool_runtime::Registry::default()).into_server_state().unwrap();
         let mut stored = answering(Some((state, "session".into())));
         stored.note_event(&event(Some("0/7")));
         assert_eq!(name(&stored), None);

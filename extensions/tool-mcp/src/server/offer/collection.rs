@@ -78,7 +78,7 @@ impl<T> Collection<T> {
     }
 
     /// Sets the candidates for the arguments of the item that was added last.
-    pub(super) fn complete_last(
+    pub(super) fn set_completion_of_last(
         &self,
         complete: impl Fn(&RunContext, Completing<'_>) -> Vec<String> + Send + Sync + 'static,
     ) {
@@ -146,7 +146,7 @@ impl<T> Collection<T> {
 }
 
 /// The error for an argument of an item that does not exist.
-pub(super) fn none_to_complete(kind: &str, completing: Completing<'_>) -> ToolError {
+pub(super) fn unknown_item_error(kind: &str, completing: Completing<'_>) -> ToolError {
     ToolError::bad_parameter(format!("there is no {kind} `{}`", completing.of))
 }
 
@@ -200,11 +200,11 @@ mod tests {
     #[test]
     fn candidates_are_of_the_item_that_was_added_last() {
         let collection = Collection::default();
-        collection.complete_last(|_, _| Vec::new());
+        collection.set_completion_of_last(|_, _| Vec::new());
         collection.insert("b".to_owned(), 1);
         collection.insert("a".to_owned(), 2);
         assert!(!collection.completes());
-        collection.complete_last(|_, completing| vec![completing.value.to_owned()]);
+        collection.set_completion_of_last(|_, completing| vec![completing.value.to_owned()]);
         assert!(collection.completes());
         assert_eq!(candidates(&collection, "a"), Some(vec!["value".to_owned()]));
         assert_eq!(candidates(&collection, "b"), Some(Vec::new()));
@@ -228,7 +228,7 @@ mod tests {
         let (sender, receiver) = std::sync::mpsc::channel();
         for _ in 0..2 {
             let looks = LooksAtEnd(collection.clone(), sender.clone());
-            collection.complete_last(move |_, _| {
+            collection.set_completion_of_last(move |_, _| {
                 let _ = &looks;
                 Vec::new()
             });
@@ -237,7 +237,7 @@ mod tests {
         collection.insert("a".to_owned(), 2);
         assert_eq!(receiver.try_recv(), Ok(false));
         let looks = LooksAtEnd(collection.clone(), sender.clone());
-        collection.complete_last(move |_, _| {
+        collection.set_completion_of_last(move |_, _| {
             let _ = &looks;
             Vec::new()
         });
@@ -245,7 +245,7 @@ mod tests {
         let looks = LooksAtEnd(collection.clone(), sender);
         // The last one is kept, and the one that has no item is dropped.
         collection.remove("a");
-        collection.complete_last(move |_, _| {
+        collection.set_completion_of_last(move |_, _| {
             let _ = &looks;
             Vec::new()
         });

@@ -7,7 +7,7 @@ use tool_runtime::{BoxFuture, Content, RunContext, ToolError};
 
 use super::{
     ChangeSignal, Completing, Page, Paging, Prompts,
-    collection::{Collection, Complete, none_to_complete},
+    collection::{Collection, Complete, unknown_item_error},
 };
 use crate::content::to_block;
 
@@ -139,7 +139,7 @@ impl PromptSet {
         self,
         complete: impl Fn(&RunContext, Completing<'_>) -> Vec<String> + Send + Sync + 'static,
     ) -> Self {
-        self.prompts.complete_last(complete);
+        self.prompts.set_completion_of_last(complete);
         self
     }
 
@@ -214,7 +214,7 @@ impl Prompts for PromptSet {
     ) -> BoxFuture<'a, Result<Vec<String>, ToolError>> {
         Box::pin(async move {
             let candidates = self.prompts.candidates(run, completing);
-            candidates.ok_or_else(|| none_to_complete("prompt", completing))
+            candidates.ok_or_else(|| unknown_item_error("prompt", completing))
         })
     }
 

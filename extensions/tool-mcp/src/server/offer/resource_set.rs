@@ -10,7 +10,7 @@ use tool_runtime::{
 
 use super::{
     ChangeSignal, Completing, Page, Paging, Resources, TemplateError,
-    collection::{Collection, none_to_complete},
+    collection::{Collection, unknown_item_error},
     template::Template,
 };
 
@@ -235,7 +235,7 @@ impl ResourceSet {
         self,
         complete: impl Fn(&RunContext, Completing<'_>) -> Vec<String> + Send + Sync + 'static,
     ) -> Self {
-        self.templates.complete_last(complete);
+        self.templates.set_completion_of_last(complete);
         self
     }
 
@@ -250,7 +250,7 @@ impl ResourceSet {
     }
 
     /// The reader of `uri`, and the type of its content.
-    fn reader_of(&self, run: &Arc<RunContext>, uri: &str) -> Option<(Option<String>, ResourceReading)> {
+    fn resource_reader(&self, run: &Arc<RunContext>, uri: &str) -> Option<(Option<String>, ResourceReading)> {
         let run = Arc::clone(run);
         let resource =
             self.resources.get(uri, |(resource, read)| (resource.mime_type.clone(), Arc::clone(read)));
@@ -258,7 +258,7 @@ impl ResourceSet {
             return Some((mime_type, Box::new(move || read(run))));
         }
         let (mime_type, read, variables) = self.templates.find(|it| {
-            let variables = it.matcher.variables_of(uri)?;
+            let variables = it.matcher.matched_variables(uri)?;
             Some((it.template.mime_type.clone(), Arc::clone(&it.read), variables))
         })?;
         let read = move || -> BoxFuture<'static, _> {
@@ -293,7 +293,7 @@ impl Resources for ResourceSet {
         uri: &'a str,
     ) -> BoxFuture<'a, Result<Vec<output::Resource>, ToolError>> {
         Box::pin(async move {
-            let reading = self.reader_of(run, uri);
+            let reading = self.resource_reader(run, uri);
             let (mime_type, read) =
                 reading.ok_or_else(|| ToolError::not_found(format!("there is no resource `{uri}`")))?;
             let ReadContent { mime_type: own_type, body } = read().await?;
@@ -314,7 +314,7 @@ impl Resources for ResourceSet {
             match self.templates.candidates(run, completing) {
                 Some(candidates) => Ok(candidates),
                 None if self.resources.contains(completing.of) => Ok(Vec::new()),
-                None => Err(none_to_complete("template", completing)),
+                None => Err(unknown_item_error("template", completing)),
             }
         })
     }

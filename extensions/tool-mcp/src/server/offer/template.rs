@@ -58,7 +58,7 @@ impl Template {
     }
 
     /// The values of the variables, decoded, if `uri` has the form of the template.
-    pub(super) fn variables_of(&self, uri: &str) -> Option<BTreeMap<String, String>> {
+    pub(super) fn matched_variables(&self, uri: &str) -> Option<BTreeMap<String, String>> {
         let mut rest = uri.strip_prefix(&*self.start)?;
         let mut values = BTreeMap::new();
         for (at, variable) in self.variables.iter().enumerate() {
@@ -71,7 +71,7 @@ impl Template {
             if value.is_empty() || (!variable.is_path && value.contains('/')) {
                 return None;
             }
-            let value = percent_decoded(value).filter(|value| is_within(value, variable.is_path))?;
+            let value = percent_decoded(value).filter(|value| is_safe_path_value(value, variable.is_path))?;
             values.insert(variable.name.clone(), value);
             rest = &rest[end + variable.after.len()..];
         }
@@ -80,7 +80,7 @@ impl Template {
 }
 
 /// Returns `false` for a decoded value that leaves its place when it becomes a part of a path.
-fn is_within(value: &str, is_path: bool) -> bool {
+fn is_safe_path_value(value: &str, is_path: bool) -> bool {
     let separators = ['/', '\\'];
     !value.contains('\0')
         && (is_path || !value.contains(separators))
@@ -108,7 +108,7 @@ mod tests {
     use super::*;
 
     fn check(template: &str, uri: &str, expected: Option<&[(&str, &str)]>) {
-        let values = Template::parse(template).ok().and_then(|template| template.variables_of(uri));
+        let values = Template::parse(template).ok().and_then(|template| template.matched_variables(uri));
         let expected = expected.map(|values| {
             values.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect()
         });

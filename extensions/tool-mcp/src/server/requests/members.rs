@@ -6,9 +6,8 @@ use rmcp::model::RequestId;
 use serde_json::value::RawValue;
 
 use super::{
-    kind_of,
+    decode_text, json_kind,
     protocol::{Member, MemberKind, Need},
-    text_of,
 };
 
 /// Reads the members of objects. Finds what the SDK receives in another form: empty lists in the place of an object, and hints that
@@ -36,14 +35,14 @@ impl<'a> MemberReader<'a> {
     /// # Errors
     ///
     /// The member that is wrong, and why.
-    pub(super) fn read_object(
+    pub(super) fn check_object(
         &mut self,
         path: &str,
         object: Option<&'a RawValue>,
         members: &[Member],
     ) -> Result<(), String> {
         let values = self.object_members(path, object)?;
-        self.read_members(path, &values, members)
+        self.check_members(path, &values, members)
     }
 
     /// Reads the value of a member. A hint that cannot be read is left out.
@@ -51,17 +50,17 @@ impl<'a> MemberReader<'a> {
     /// # Errors
     ///
     /// The member that is wrong, and why.
-    pub(super) fn read_member(
+    pub(super) fn check_member(
         &mut self,
         path: &str,
         value: &'a RawValue,
         member: &Member,
     ) -> Result<(), String> {
         let before = self.replacements.len();
-        match self.read_value(path, value, &member.kind) {
+        match self.check_value(path, value, &member.kind) {
             Err(problem) if member.need == Need::Hint => {
                 self.replacements.truncate(before);
-                self.replace(value, "null");
+                self.replace_value(value, "null");
                 tracing::warn!(problem, "a part of a message cannot be read, and is left out");
                 Ok(())
             }
@@ -76,14 +75,14 @@ impl<'a> MemberReader<'a> {
         object: Option<&'a RawValue>,
     ) -> Result<MemberValues<'a>, String> {
         let object = object.filter(|object| !self.replace_empty_list(object));
-        match object.map(|object| (object, kind_of(object))) {
+        match object.map(|object| (object, json_kind(object))) {
             None | Some((_, "null")) => Ok(MemberValues::new()),
-            Some((object, "an object")) => members_of(object, path),
+            Some((object, "an object")) => parse_members(object, path),
             Some((_, kind)) => Err(format!("`{path}` must be an object, but is {kind}")),
         }
     }
 
-    fn read_members(
+    fn check_members(
         &mut self,
         path: &str,
         values: &MemberValues<'a>,
@@ -96,17 +95,17 @@ impl<'a> MemberReader<'a> {
         }
         for member in members {
             if let Some(value) = value_of(member.name) {
-                self.read_member(&format!("{path}.{}", member.name), value, member)?;
+                self.check_member(&format!("{path}.{}", member.name), value, member)?;
             }
         }
         Ok(())
     }
 
-    fn read_value(&mut self, path: &str, value: &'a RawValue, kind: &MemberKind) -> Result<(), String> {
-        let other = |expected: &str| Err(format!("`{path}` must be {expected}, but is {}", kind_of(value)));
+    fn check_value(&mut self, path: &str, value: &'a RawValue, kind: &MemberKind) -> Result<(), String> {
+        let other = |expected: &str| Err(format!("`{path}` must be {expected}, but is {}", json_kind(value)));
         match kind {
             MemberKind::Text => read_text(path, value).map(drop),
-            MemberKind::Flag if kind_of(value) == "a boolean" => Ok(()),
+            MemberKind::Flag if json_kind(value) == "a boolean" => Ok(()),
             MemberKind::Flag => other("a boolean"),
             MemberKind::Id if serde_json::from_str::<RequestId>(value.get()).is_ok() => Ok(()),
             MemberKind::Id => other("a text or an integer"),
@@ -116,37 +115,37 @@ impl<'a> MemberReader<'a> {
                     return other("a list");
                 };
                 let mut items = items.into_iter().enumerate();
-                items.try_for_each(|(index, item)| self.read_value(&format!("{path}[{index}]"), item, kind))
+                items.try_for_each(|(index, item)| self.check_value(&format!("{path}[{index}]"), item, kind))
             }
-            MemberKind::Object(members) => self.read_object(path, Some(value), members),
+            MemberKind::Object(members) => self.check_object(path, Some(value), members),
             MemberKind::MapOf(members, kind) => {
                 let values = self.object_members(path, Some(value))?;
-                self.read_members(path, &values, members)?;
+                self.check_members(path, &values, members)?;
                 let is_other = |name: &str| members.iter().all(|member| member.name != name);
                 let others = values.iter().filter(|(name, value)| is_other(name) && value.get() != "null");
                 for (name, value) in others {
-                    self.read_value(&format!("{path}.{name}"), value, kind)?;
+                    self.check_value(&format!("{path}.{name}"), value, kind)?;
                 }
                 Ok(())
             }
-            MemberKind::Settings => self.read_settings(path, value),
+            MemberKind::Settings => self.check_settings(path, value),
             MemberKind::Tagged(variants) => {
                 let values = self.object_members(path, Some(value))?;
                 let path_of_tag = format!("{path}.type");
                 let tag = values.get("type").ok_or_else(|| format!("`{path_of_tag}` is required"))?;
                 let tag = read_one_of(&path_of_tag, tag, variants.iter().map(|(tag, _)| *tag))?;
                 let variant = variants.iter().find(|(name, _)| *name == tag);
-                variant.map_or(Ok(()), |(_, members)| self.read_members(path, &values, members))
+                variant.map_or(Ok(()), |(_, members)| self.check_members(path, &values, members))
             }
         }
     }
 
     /// Reads an object of settings, without those that are no object.
-    fn read_settings(&mut self, path: &str, value: &'a RawValue) -> Result<(), String> {
+    fn check_settings(&mut self, path: &str, value: &'a RawValue) -> Result<(), String> {
         let values = self.object_members(path, Some(value))?;
         let mut settings = Vec::new();
         for (name, setting) in &values {
-            match kind_of(setting) {
+            match json_kind(setting) {
                 "an object" => settings.push(format!("{}:{}", quoted(name), setting.get())),
                 _ if is_empty_list(setting) => settings.push(format!("{}:{{}}", quoted(name))),
                 kind => {
@@ -155,8 +154,8 @@ impl<'a> MemberReader<'a> {
                 }
             }
         }
-        if values.values().any(|setting| kind_of(setting) != "an object") {
-            self.replace(value, format!("{{{}}}", settings.join(",")));
+        if values.values().any(|setting| json_kind(setting) != "an object") {
+            self.replace_value(value, format!("{{{}}}", settings.join(",")));
         }
         Ok(())
     }
@@ -165,13 +164,13 @@ impl<'a> MemberReader<'a> {
     pub(super) fn replace_empty_list(&mut self, value: &RawValue) -> bool {
         let is_empty = is_empty_list(value);
         if is_empty {
-            self.replace(value, "{}");
+            self.replace_value(value, "{}");
         }
         is_empty
     }
 
     /// Replaces `value`, which is a part of the text.
-    fn replace(&mut self, value: &RawValue, text: impl Into<Cow<'static, str>>) {
+    fn replace_value(&mut self, value: &RawValue, text: impl Into<Cow<'static, str>>) {
         let start = value.get().as_ptr().addr().checked_sub(self.text.as_ptr().addr());
         if let Some(start) = start {
             self.replacements.push(Replacement { part: start..start + value.get().len(), text: text.into() });
@@ -201,13 +200,13 @@ fn is_empty_list(value: &RawValue) -> bool {
     inner.is_some_and(|inner| inner.trim_ascii().is_empty())
 }
 
-fn members_of<'a>(object: &'a RawValue, path: &str) -> Result<MemberValues<'a>, String> {
+fn parse_members<'a>(object: &'a RawValue, path: &str) -> Result<MemberValues<'a>, String> {
     serde_json::from_str(object.get()).map_err(|error| format!("`{path}` cannot be read: {error}"))
 }
 
 /// Returns the text `value`.
 pub(super) fn read_text<'a>(path: &str, value: &'a RawValue) -> Result<Cow<'a, str>, String> {
-    text_of(Some(value)).ok_or_else(|| match kind_of(value) {
+    decode_text(Some(value)).ok_or_else(|| match json_kind(value) {
         "a text" => format!("`{path}` must be a text, but has an escape that is no character"),
         kind => format!("`{path}` must be a text, but is {kind}"),
     })

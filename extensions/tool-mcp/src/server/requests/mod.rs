@@ -18,21 +18,21 @@ use serde_json::{Value, json, value::RawValue};
 
 use self::{
     members::{MemberReader, read_text},
-    protocol::{params_of, params_of_notification},
+    protocol::{notification_params, request_params},
 };
 
 /// The mark that some programs write before their first message.
 const BYTE_ORDER_MARK: &[u8] = "\u{feff}".as_bytes();
 
 /// Removes a byte order mark.
-pub(super) fn remove_mark(message: &mut Vec<u8>) {
+pub(super) fn remove_byte_order_mark(message: &mut Vec<u8>) {
     if message.starts_with(BYTE_ORDER_MARK) {
         message.drain(..BYTE_ORDER_MARK.len());
     }
 }
 
 /// Returns the problem of the params of a request, if the SDK decodes it as a request of another kind.
-pub(super) fn problem_of_params(method: &str, params: Option<&Value>, is_modern: bool) -> Option<String> {
+pub(super) fn params_problem(method: &str, params: Option<&Value>, is_modern: bool) -> Option<String> {
     fn decode_problem<T: DeserializeOwned>(params: &Value) -> Option<String> {
         serde_json::from_value::<T>(params.clone()).err().map(|error| error.to_string())
     }
@@ -41,7 +41,7 @@ pub(super) fn problem_of_params(method: &str, params: Option<&Value>, is_modern:
         GetTaskParams, PaginatedRequestParams, ReadResourceRequestParams, SetLevelRequestParams,
         SubscribeRequestParams, SubscriptionsListenRequestParams, UnsubscribeRequestParams, UpdateTaskParams,
     };
-    params_of(method, is_modern)?;
+    request_params(method, is_modern)?;
     let params = params.unwrap_or(&Value::Null);
     let problem = match method {
         "tools/call" => decode_problem::<CallToolRequestParams>(params),
@@ -146,7 +146,7 @@ pub(super) fn read_message(text: &[u8]) -> ReadMessage<'_> {
         let error = ErrorData::invalid_request(problem, None);
         ReadMessage::Refused(Box::new(RefusedMessage { id, error }))
     };
-    if text_of(envelope.jsonrpc).as_deref() != Some("2.0") {
+    if decode_text(envelope.jsonrpc).as_deref() != Some("2.0") {
         return invalid(id, "`jsonrpc` must be the text `2.0`".to_owned());
     }
     let Some(method) = envelope.method else {
@@ -161,21 +161,21 @@ pub(super) fn read_message(text: &[u8]) -> ReadMessage<'_> {
         Err(problem) => return invalid(id, problem),
     };
     let mut reader = MemberReader::new(text);
-    let read = match (&id, params_of(&method, envelope.is_modern())) {
-        (Some(_), Some(members)) => reader.read_object("params", envelope.params, members),
+    let read = match (&id, request_params(&method, envelope.is_modern())) {
+        (Some(_), Some(members)) => reader.check_object("params", envelope.params, members),
         (Some(_), None) => {
             // Other params are left to the SDK.
             envelope.params.map(|params| reader.replace_empty_list(params));
             Ok(())
         }
         (None, _) => {
-            let member = params_of_notification(&method);
-            envelope.params.map_or(Ok(()), |params| reader.read_member("params", params, member))
+            let member = notification_params(&method);
+            envelope.params.map_or(Ok(()), |params| reader.check_member("params", params, member))
         }
     };
     let mut text = reader.forwarded_message();
     let read = read.and_then(|()| match method.as_ref() {
-        "initialize" if !envelope.is_modern() => read_initialize(&mut text),
+        "initialize" if !envelope.is_modern() => check_initialize(&mut text),
         _ => Ok(()),
     });
     match (read, id) {
@@ -197,18 +197,18 @@ fn read_envelope(text: &[u8]) -> Result<(MessageEnvelope<'_>, Option<RequestId>)
         let problem = format!("the message is not JSON: {error}");
         Box::new(RefusedMessage { id: None, error: ErrorData::parse_error(problem, None) })
     })?;
-    let kind = kind_of(whole);
+    let kind = json_kind(whole);
     if kind != "an object" {
         let hint = if kind == "a list" { "; send each message by itself" } else { "" };
         return Err(invalid(None, format!("a message must be an object, but is {kind}{hint}")));
     }
     let envelope: MessageEnvelope<'_> = serde_json::from_str(whole.get())
-        .map_err(|error| invalid(last_id(whole), format!("the message cannot be read: {error}")))?;
+        .map_err(|error| invalid(last_stated_id(whole), format!("the message cannot be read: {error}")))?;
     let id = match envelope.id.map(|id| (id, serde_json::from_str(id.get()))) {
         // An answer is not answered, whatever its id.
         Some((_, Err(_))) if envelope.is_answer() => None,
         Some((id, Err(_))) => {
-            let problem = match kind_of(id) {
+            let problem = match json_kind(id) {
                 "a number" => {
                     format!("`id` must be a text or an integer of 64 bits, but is {}", shortened_value(id))
                 }
@@ -226,7 +226,7 @@ fn read_envelope(text: &[u8]) -> Result<(MessageEnvelope<'_>, Option<RequestId>)
 /// Reads the answer of a client to a question. One with an error that the SDK cannot decode would leave the question open.
 fn replace_unreadable_error<'a>(text: &'a [u8], envelope: &MessageEnvelope<'_>) -> Cow<'a, [u8]> {
     let (Some(id), Some(error)) = (envelope.id, envelope.error) else { return Cow::Borrowed(text) };
-    let member = match (kind_of(error), envelope.result) {
+    let member = match (json_kind(error), envelope.result) {
         ("null", Some(result)) => format!("\"result\":{}", result.get()),
         _ if serde_json::from_str::<ErrorData>(error.get()).is_ok() => return Cow::Borrowed(text),
         _ => format!("\"error\":{}", readable_error(error)),
@@ -256,9 +256,9 @@ fn shortened_value(value: &RawValue) -> String {
 }
 
 /// Decodes a request to open a session as the SDK does, which takes one that it cannot read for a request of another revision.
-fn read_initialize(text: &mut Cow<'_, [u8]>) -> Result<(), String> {
+fn check_initialize(text: &mut Cow<'_, [u8]>) -> Result<(), String> {
     if text.len() > MAX_CLIENT_BYTES {
-        *text = Cow::Owned(without_icons(text)?);
+        *text = Cow::Owned(without_client_icons(text)?);
     }
     match serde_json::from_slice(text) {
         Ok(JsonRpcMessage::Request(request)) => match request.request {
@@ -281,7 +281,7 @@ fn read_initialize(text: &mut Cow<'_, [u8]>) -> Result<(), String> {
 const MAX_CLIENT_BYTES: usize = 8 * 1024;
 
 /// Returns a large request to open a session without the icons of the client, which the server does not use.
-fn without_icons(text: &[u8]) -> Result<Vec<u8>, String> {
+fn without_client_icons(text: &[u8]) -> Result<Vec<u8>, String> {
     let unreadable = |error| format!("`params` cannot be read: {error}");
     let mut request: Value = serde_json::from_slice(text).map_err(unreadable)?;
     if let Some(Value::Object(client)) = request.pointer_mut("/params/clientInfo") {
@@ -297,17 +297,17 @@ fn without_icons(text: &[u8]) -> Result<Vec<u8>, String> {
     serde_json::to_vec(&request).map_err(unreadable)
 }
 
-fn text_of(value: Option<&RawValue>) -> Option<Cow<'_, str>> {
+fn decode_text(value: Option<&RawValue>) -> Option<Cow<'_, str>> {
     serde_json::from_str::<String>(value?.get()).ok().map(Cow::Owned)
 }
 
 /// Returns the id of a message whose members are stated twice, for example.
-fn last_id(message: &RawValue) -> Option<RequestId> {
+fn last_stated_id(message: &RawValue) -> Option<RequestId> {
     let members: BTreeMap<Cow<'_, str>, &RawValue> = serde_json::from_str(message.get()).ok()?;
     serde_json::from_str(members.get("id")?.get()).ok()
 }
 
-fn kind_of(value: &RawValue) -> &'static str {
+fn json_kind(value: &RawValue) -> &'static str {
     match value.get().bytes().next() {
         Some(b'{') => "an object",
         Some(b'[') => "a list",

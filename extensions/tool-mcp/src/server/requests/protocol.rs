@@ -124,7 +124,7 @@ const REMOVED: [&str; 5] =
     ["initialize", "logging/setLevel", "ping", "resources/subscribe", "resources/unsubscribe"];
 
 /// Returns the members of the params of a method, if it is one of the protocol; `is_modern` from revision 2026-07-28 on.
-pub(super) fn params_of(method: &str, is_modern: bool) -> Option<&'static [Member]> {
+pub(super) fn request_params(method: &str, is_modern: bool) -> Option<&'static [Member]> {
     Some(match method {
         _ if is_modern && REMOVED.contains(&method) => return None,
         "initialize" => INITIALIZE,
@@ -150,7 +150,7 @@ const CANCELLED: &[Member] =
 const CANCELLED_PARAMS: Member = optional("params", MemberKind::Object(CANCELLED));
 
 /// Returns the params of a notification. Of one that is not named here, the server does not depend on them.
-pub(super) fn params_of_notification(method: &str) -> &'static Member {
+pub(super) fn notification_params(method: &str) -> &'static Member {
     match method {
         "notifications/cancelled" => &CANCELLED_PARAMS,
         _ => &ANY_PARAMS,

@@ -49,22 +49,22 @@ async fn tasks_older_than_a_time_are_removed() {
 #[tokio::test]
 async fn the_task_that_ended_first_gives_way() {
     let mut kept = kept(&[("a", Some("x")), ("b", Some("y")), ("c", Some("x")), ("d", None)]);
-    assert!(kept.remove_ended(None).is_none());
+    assert!(kept.remove_first_ended(None).is_none());
     for id in ["c", "b", "a", "d", "nowhere"] {
         assert!(kept.note_end(id, 10, 1_000).is_empty());
     }
     assert_eq!(kept.result_bytes, 40);
-    assert!(kept.remove_ended(Some("z")).is_none());
+    assert!(kept.remove_first_ended(Some("z")).is_none());
     let owner = |task: Option<KeptTask>| task.and_then(|task| task.owner.clone());
-    assert_eq!(owner(kept.remove_ended(Some("y"))).as_deref(), Some("y"));
+    assert_eq!(owner(kept.remove_first_ended(Some("y"))).as_deref(), Some("y"));
     assert_eq!((ids(&kept).as_str(), kept.result_bytes), ("acd", 30));
-    assert!(kept.remove_ended(None).is_some());
+    assert!(kept.remove_first_ended(None).is_some());
     assert_eq!(ids(&kept), "ad");
     // One that was removed before is passed over.
     kept.remove("a");
-    assert!(kept.remove_ended(None).is_some_and(|task| task.owner.is_none()));
+    assert!(kept.remove_first_ended(None).is_some_and(|task| task.owner.is_none()));
     assert_eq!((ids(&kept).as_str(), kept.result_bytes), ("", 0));
-    assert!(kept.remove_ended(None).is_none());
+    assert!(kept.remove_first_ended(None).is_none());
 }
 
 #[tokio::test]
@@ -145,7 +145,7 @@ async fn a_task_is_known_to_its_owner() {
 #[test]
 fn a_result_has_the_size_of_its_json() {
     let result = CallToolResult::success(vec![rmcp::model::ContentBlock::text("a text")]);
-    assert_eq!(size_of_result(&result), serde_json::to_string(&result).unwrap().len());
+    assert_eq!(result_json_bytes(&result), serde_json::to_string(&result).unwrap().len());
 }
 
 #[tokio::test(start_paused = true)]

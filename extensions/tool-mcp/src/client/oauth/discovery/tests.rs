@@ -13,7 +13,7 @@ fn url(text: &str) -> Url {
 #[test]
 fn metadata_has_three_places_for_an_issuer_with_a_path() {
     let places = |issuer: &str| {
-        let urls = issuer_urls(&url(issuer));
+        let urls = issuer_metadata_urls(&url(issuer));
         urls.into_iter().map(|(url, path)| format!("{url} {path}")).collect::<Vec<_>>()
     };
     assert_eq!(
@@ -34,7 +34,7 @@ fn metadata_has_three_places_for_an_issuer_with_a_path() {
         ]
     );
     let resource = |server: &str| -> Vec<String> {
-        well_known(&url(server), &[RESOURCE_PATH]).into_iter().map(String::from).collect()
+        well_known_urls(&url(server), &[RESOURCE_PATH]).into_iter().map(String::from).collect()
     };
     assert_eq!(
         resource("https://ada@a.example/mcp/?b#c"),
@@ -58,7 +58,7 @@ fn the_url_of_metadata_names_its_issuer() {
         ("https://a.example/t/.well-known/oauth-authorization-server", None),
         ("https://a.example/t", None),
     ] {
-        let read = issuer_of_metadata(&url(metadata));
+        let read = issuer_of_metadata_url(&url(metadata));
         assert_eq!(read.as_ref().map(Url::as_str), issuer, "{metadata}");
     }
 }
@@ -78,7 +78,7 @@ fn a_resource_is_the_server_or_a_path_above_it() {
         ("http://s.example/a", false),
         ("https://s.example:444/a", false),
     ] {
-        assert_eq!(is_part_of(&url("https://s.example/a/mcp"), &url(resource)), expected, "{resource}");
+        assert_eq!(is_at_or_below(&url("https://s.example/a/mcp"), &url(resource)), expected, "{resource}");
     }
 }
 
@@ -119,7 +119,7 @@ fn metadata_is_nothing_without_its_endpoints() {
 
 #[test]
 fn a_server_without_metadata_has_the_endpoints_of_its_origin() {
-    let metadata = endpoints_by_default(&url("https://me:pw@s.example/mcp?q#f"));
+    let metadata = default_endpoints(&url("https://me:pw@s.example/mcp?q#f"));
     assert_eq!(metadata.authorization_endpoint, "https://s.example/authorize");
     assert_eq!(metadata.token_endpoint, "https://s.example/token");
     assert_eq!(metadata.registration_endpoint.as_deref(), Some("https://s.example/register"));
@@ -131,7 +131,7 @@ fn the_metadata_of_a_resource_describes_this_server() {
     let binding = IssuerBinding::new(url("https://s.example/mcp"), None, false);
     let http = HttpClient::new(&url("https://s.example/mcp"), false).unwrap();
     let discovery = Discovery { http: &http, binding: &binding, metadata_origins: &[] };
-    let read = |document: Value| discovery.read_resource(document.as_object().unwrap());
+    let read = |document: Value| discovery.read_resource_metadata(document.as_object().unwrap());
     let own = "https://s.example/mcp";
     let full = read(json!({
         "resource": own, "authorization_servers": ["https://a"], "authorization_server": "https://b",
@@ -159,6 +159,6 @@ fn the_metadata_of_a_resource_describes_this_server() {
 #[test]
 fn issuers_without_metadata_are_named_as_far_as_they_were_tried() {
     let issuers: Vec<_> = (0..MAX_ISSUERS + 2).map(|number| format!("i{number}")).collect();
-    let error = no_metadata(&issuers).to_string();
+    let error = missing_metadata_error(&issuers).to_string();
     assert!(error.contains("`i0`, `i1`") && error.contains("`i7` has no metadata"), "{error}");
 }

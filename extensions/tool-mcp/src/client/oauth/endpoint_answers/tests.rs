@@ -7,7 +7,7 @@ use rmcp::transport::auth::{ClientRegistrationResponse, OAuthTokenResponse};
 use super::*;
 
 fn token(status: u16, body: &str) -> (u16, Value) {
-    let answer = token_answer(&EndpointAnswer { status, body: body.into() }, false);
+    let answer = normalized_token_answer(&EndpointAnswer { status, body: body.into() }, false);
     (answer.status, serde_json::from_slice(&answer.body).unwrap())
 }
 
@@ -68,7 +68,7 @@ fn a_member_of_any_type_costs_itself_at_most() {
     for name in ["client_secret", "client_name", "redirect_uris", "scope", "client_secret_expires_at"] {
         for value in &values {
             let body = json!({ "client_id": "c", name: value }).to_string().into_bytes();
-            let read = registration_answer(EndpointAnswer { status: 201, body }, "u").body;
+            let read = normalized_registration_answer(EndpointAnswer { status: 201, body }, "u").body;
             let read = serde_json::from_slice::<ClientRegistrationResponse>(&read);
             assert!(read.is_ok(), "{name}: {value}: {read:?}");
         }
@@ -98,8 +98,10 @@ fn errors_of_a_token_endpoint_keep_their_reason() {
 fn a_rejected_refresh_asks_for_the_user() {
     let check = |error: &str, expected: &str| {
         let body = json!({ "error": error }).to_string().into_bytes();
-        let read: Value =
-            serde_json::from_slice(&token_answer(&EndpointAnswer { status: 200, body }, true).body).unwrap();
+        let read: Value = serde_json::from_slice(
+            &normalized_token_answer(&EndpointAnswer { status: 200, body }, true).body,
+        )
+        .unwrap();
         assert_eq!(read["error"], expected);
     };
     check("bad_refresh_token", "invalid_grant");
@@ -111,7 +113,7 @@ fn a_rejected_refresh_asks_for_the_user() {
 fn a_registration_needs_an_id_alone() {
     let check = |body: Value, expected: Value| {
         let answer = EndpointAnswer { status: 200, body: body.to_string().into_bytes() };
-        let read: Value = serde_json::from_slice(&registration_answer(answer, "u").body).unwrap();
+        let read: Value = serde_json::from_slice(&normalized_registration_answer(answer, "u").body).unwrap();
         assert_eq!(read, expected);
     };
     check(json!({ "client_id": "c" }), json!({ "client_id": "c", "redirect_uris": ["u"] }));
@@ -167,7 +169,7 @@ fn a_success_is_a_status_from_200_to_299_with_a_token() {
 fn a_rejection_asks_for_the_user_after_a_refresh_alone() {
     let read = |is_refresh: bool, error: &str| {
         let body = json!({ "error": error, "error_description": "d" }).to_string().into_bytes();
-        let answer = token_answer(&EndpointAnswer { status: 400, body }, is_refresh);
+        let answer = normalized_token_answer(&EndpointAnswer { status: 400, body }, is_refresh);
         serde_json::from_slice::<Value>(&answer.body).unwrap()
     };
     for error in REJECTIONS {
@@ -178,7 +180,7 @@ fn a_rejection_asks_for_the_user_after_a_refresh_alone() {
     assert_eq!(read(true, "other"), json!({ "error": "other", "error_description": "d" }));
     // An answer that is none is no rejection.
     let answer = EndpointAnswer { status: 502, body: b"gone".to_vec() };
-    let body = token_answer(&answer, true).body;
+    let body = normalized_token_answer(&answer, true).body;
     assert_eq!(serde_json::from_slice::<Value>(&body).unwrap()["error"], "invalid_answer");
 }
 
@@ -195,7 +197,7 @@ fn a_reason_is_cut_at_a_character() {
 fn secrets_are_removed_from_errors_alone() {
     let read = |status: u16, body: &str| {
         let answer = EndpointAnswer { status, body: body.into() };
-        let answer = answer.without_secrets(&["s3cret".to_owned(), "abc".to_owned()]);
+        let answer = answer.with_secrets_redacted(&["s3cret".to_owned(), "abc".to_owned()]);
         assert_eq!(answer.status, status);
         String::from_utf8(answer.body).unwrap()
     };
@@ -205,13 +207,13 @@ fn secrets_are_removed_from_errors_alone() {
     assert_eq!(read(400, body), r#"{"error":"no ***, abc","n":7}"#);
     assert_eq!(read(400, "s3cret"), "s3cret");
     let answer = EndpointAnswer { status: 400, body: br#"{"a":"abcd"}"#.to_vec() };
-    assert_eq!(answer.without_secrets(&["abcd".to_owned()]).body, br#"{"a":"***"}"#);
+    assert_eq!(answer.with_secrets_redacted(&["abcd".to_owned()]).body, br#"{"a":"***"}"#);
 }
 
 #[test]
 fn a_registration_that_is_no_success_stays_as_it_is() {
     let read = |status: u16, body: &str| {
-        let answer = registration_answer(EndpointAnswer { status, body: body.into() }, "u");
+        let answer = normalized_registration_answer(EndpointAnswer { status, body: body.into() }, "u");
         (answer.status, String::from_utf8(answer.body).unwrap())
     };
     let refused = r#"{"error":"invalid_redirect_uri"}"#;

@@ -16,18 +16,18 @@ fn request(form: &str, authorization: Option<&str>) -> reqwest::Request {
 #[test]
 fn the_secrets_of_a_request_are_known_as_they_are_and_as_they_are_sent() {
     let form = "grant_type=refresh_token&client_secret=a%20b&code=c&code_verifier=v&refresh_token=r&x=y&z";
-    assert_eq!(secrets_of(&request(form, None)), ["a%20b", "c", "v", "r", "a b", "c", "v", "r"]);
+    assert_eq!(request_secrets(&request(form, None)), ["a%20b", "c", "v", "r", "a b", "c", "v", "r"]);
     // `me:s%2Bt`
-    let basic = secrets_of(&request("", Some("Basic bWU6cyUyQnQ=")));
+    let basic = request_secrets(&request("", Some("Basic bWU6cyUyQnQ=")));
     assert_eq!(basic[..2], ["bWU6cyUyQnQ=", "s%2Bt"]);
     assert!(basic.contains(&"s+t".to_owned()), "{basic:?}");
-    assert_eq!(secrets_of(&request("", Some("Basic !!"))), ["!!", "!!"]);
-    assert_eq!(secrets_of(&request("a=b", Some("Bearer x"))), [""; 0]);
+    assert_eq!(request_secrets(&request("", Some("Basic !!"))), ["!!", "!!"]);
+    assert_eq!(request_secrets(&request("a=b", Some("Bearer x"))), [""; 0]);
 }
 
 #[test]
 fn the_resource_of_a_form_is_the_exact_one() {
-    let exact = |form: &str| with_resource(form.as_bytes(), "https://s.example");
+    let exact = |form: &str| form_with_resource(form.as_bytes(), "https://s.example");
     let other = "a=1&resource=https%3A%2F%2Fs.example%2F&b=2";
     assert_eq!(exact(other), "a=1&resource=https%3A%2F%2Fs.example&b=2");
     // What is right stays as it was written.

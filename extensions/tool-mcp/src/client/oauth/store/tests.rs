@@ -63,7 +63,7 @@ fn tokens_belong_to_a_server_a_client_and_an_issuer() {
 #[test]
 fn the_tokens_of_one_issuer_are_none_of_another() {
     let (free, _) = store(None, None);
-    let of = |issuer: Option<&str>| free.of_issuer(issuer.map(str::to_owned), "r".to_owned());
+    let of = |issuer: Option<&str>| free.bound_to_issuer(issuer.map(str::to_owned), "r".to_owned());
     let (a, b) = (Some("https://a.example"), Some("https://b.example"));
     for (issuer, tokens, expected) in [
         (a, a, true),
@@ -92,15 +92,15 @@ async fn only_owned_tokens_are_loaded() {
 #[tokio::test]
 async fn saved_tokens_name_their_server_without_its_query_and_its_identifier() {
     let (bound, memory) = store(None, None);
-    bound.of_issuer(None, "https://s.example/r".to_owned()).save(stored(None, None)).await.unwrap();
+    bound.bound_to_issuer(None, "https://s.example/r".to_owned()).save(stored(None, None)).await.unwrap();
     let saved = memory.load().await.unwrap().unwrap();
     let members = saved.token_response.as_ref().unwrap().extra_fields().0.clone();
     assert_eq!(members[SERVER_MEMBER], SERVER);
-    assert_eq!(resource_of(&saved).as_deref(), Some("https://s.example/r"));
+    assert_eq!(stored_resource(&saved).as_deref(), Some("https://s.example/r"));
     // Without an issuer, the identifier is not known yet.
     bound.save(stored(None, None)).await.unwrap();
     let saved = memory.load().await.unwrap().unwrap();
-    assert_eq!(resource_of(&saved), None);
+    assert_eq!(stored_resource(&saved), None);
     bound.clear().await.unwrap();
     assert!(memory.load().await.unwrap().is_none());
 }
@@ -120,7 +120,7 @@ fn a_token_ends_soon_when_half_a_minute_or_half_of_its_time_is_left() {
         (0, 0, true),
         (u64::MAX, 9_000, false),
     ] {
-        assert_eq!(ends_soon(lifetime, 1_000, 1_000 + age), expected, "{lifetime} after {age}");
+        assert_eq!(needs_refresh(lifetime, 1_000, 1_000 + age), expected, "{lifetime} after {age}");
     }
     let token = json!({ "access_token": "t", "token_type": "bearer", "expires_in": 60 });
     let read = |received_at: Value| {

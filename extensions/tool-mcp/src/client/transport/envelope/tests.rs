@@ -28,7 +28,7 @@ fn an_id_is_a_text_or_a_whole_number() {
         (json!(true), None),
         (json!([7]), None),
     ] {
-        assert_eq!(id_of(&id), expected, "{id}");
+        assert_eq!(parse_request_id(&id), expected, "{id}");
     }
 }
 
@@ -44,17 +44,17 @@ fn an_open_id_is_found_also_as_a_text() {
         (text("9"), None),
         (text("a"), None),
     ] {
-        assert_eq!(open_id(&open, &id), expected, "{id}");
+        assert_eq!(open_request_id(&open, &id), expected, "{id}");
     }
 }
 
 #[test]
 fn an_error_that_says_there_is_none_is_none() {
     for none in [json!(null), json!(false), json!(0), json!(0.0), json!(""), json!([]), json!({})] {
-        assert!(is_no_error(&none), "{none}");
+        assert!(means_no_error(&none), "{none}");
     }
     for error in [json!(true), json!(1), json!(-0.5), json!(" "), json!([0]), json!({ "code": 0 })] {
-        assert!(!is_no_error(&error), "{error}");
+        assert!(!means_no_error(&error), "{error}");
     }
 }
 
@@ -71,7 +71,7 @@ fn an_answer_to_the_handshake_names_revisions_or_an_error() {
         (json!({ "result": null }), false),
         (json!({}), false),
     ] {
-        assert_eq!(is_of_handshake(message.as_object().unwrap()), expected, "{message}");
+        assert_eq!(may_answer_handshake(message.as_object().unwrap()), expected, "{message}");
     }
 }
 
@@ -88,7 +88,7 @@ fn the_id_of_a_head_comes_before_the_result() {
         (r#"[{"id":7,"result":{"#, None),
         ("", None),
     ] {
-        assert_eq!(id_of_head(head.as_bytes()), expected, "{head}");
+        assert_eq!(request_id_in_head(head.as_bytes()), expected, "{head}");
     }
 }
 
@@ -115,7 +115,7 @@ fn each_part_of_an_error_may_be_missing() {
         (json!({ "code": -5, "message": format!("{long}ä") }), -5, &long, None),
         (json!(format!("{long}ä")), internal, &long, None),
     ] {
-        let read = error_data(Some(error.clone()), Map::new());
+        let read = read_error_data(Some(error.clone()), Map::new());
         assert_eq!((read.code.0, &*read.message, read.data), (code, message, data), "{error}");
     }
 }
@@ -129,7 +129,7 @@ fn an_answer_without_result_and_error_is_an_error_with_its_members() {
             r#"the answer has neither a result nor an error: {"detail":"x"}"#,
         ),
     ] {
-        let read = error_data(None, message.as_object().unwrap().clone());
+        let read = read_error_data(None, message.as_object().unwrap().clone());
         assert_eq!((read.code, &*read.message), (ErrorCode::INTERNAL_ERROR, expected));
     }
 }
@@ -146,7 +146,7 @@ fn only_a_discover_of_older_revisions_goes_on_with_initialize() {
         (AwaitedAnswer::Discover, ErrorCode::INTERNAL_ERROR, Some(&older), false),
         (AwaitedAnswer::Initialize, unsupported, Some(&older), false),
     ] {
-        let read = of_older_revision(&awaited, ErrorData::new(code, "m", data.cloned()));
+        let read = error_that_allows_initialize(&awaited, ErrorData::new(code, "m", data.cloned()));
         assert_eq!(
             read.code,
             if is_older { ErrorCode::METHOD_NOT_FOUND } else { code },

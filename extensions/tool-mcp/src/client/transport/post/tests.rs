@@ -29,7 +29,7 @@ fn the_scope_of_a_challenge_is_its_parameter() {
         ("Bearer scope=\"\"", None),
         ("Bearer", None),
     ] {
-        assert_eq!(scope_of(challenge).as_deref(), scope, "{challenge}");
+        assert_eq!(scope_in_challenge(challenge).as_deref(), scope, "{challenge}");
     }
 }
 
@@ -58,7 +58,7 @@ fn a_body_has_an_error_in_whatever_form() {
         (r#"[{"error":{}}]"#, false),
         ("error", false),
     ] {
-        assert_eq!(has_error(body.as_bytes()), expected, "{body}");
+        assert_eq!(has_protocol_error(body.as_bytes()), expected, "{body}");
     }
 }
 
@@ -75,20 +75,21 @@ fn a_preview_is_the_beginning_of_a_text() {
 fn headers_are_read_without_parameters_and_empty_ones_are_none() {
     assert_eq!(media_type_essence(" Application/JSON ; charset=utf-8"), JSON);
     assert_eq!(media_type_essence(""), "");
-    let session = |value| session_of(&response(&[(SESSION, value)], &[]));
+    let session = |value| session_id_in_header(&response(&[(SESSION, value)], &[]));
     assert_eq!((session("s"), session("")), (Some("s".to_owned()), None));
-    assert_eq!(session_of(&response(&[], &[])), None);
+    assert_eq!(session_id_in_header(&response(&[], &[])), None);
     assert_eq!(content_type(&response(&[], &[])), None);
     assert_eq!(content_type(&response(&[("content-type", "a/b")], &[])).as_deref(), Some("a/b"));
 }
 
 #[tokio::test]
 async fn a_body_is_bounded() {
-    let read = |chunks: &'static [&'static str], limit| body_of(response(&[], chunks), limit);
+    let read = |chunks: &'static [&'static str], limit| read_body(response(&[], chunks), limit);
     assert_eq!(read(&["ab", "cd"], 4).await.unwrap(), b"abcd");
     let error = read(&["ab", "cde"], 4).await.unwrap_err();
     assert!(matches!(error, StreamableHttpError::ResponseBodyTooLarge { max_size: 4 }), "{error}");
-    let beginning = |chunks: &'static [&'static str], limit| beginning_of(response(&[], chunks), limit);
+    let beginning =
+        |chunks: &'static [&'static str], limit| read_body_beginning(response(&[], chunks), limit);
     assert_eq!(beginning(&["ab", "cd"], 5).await, b"abcd");
     assert_eq!(beginning(&["ab", "cd", "ef"], 4).await, b"abcd");
     assert_eq!(beginning(&["ab", "cd", "ef"], 3).await, b"abc");
@@ -96,7 +97,7 @@ async fn a_body_is_bounded() {
 
 #[tokio::test]
 async fn a_body_of_another_type_is_read_if_it_begins_as_an_object() {
-    let read = |chunks: &'static [&'static str], limit| json_of(response(&[], chunks), limit);
+    let read = |chunks: &'static [&'static str], limit| read_json_body(response(&[], chunks), limit);
     assert_eq!(read(&[" {\"a\"", ":1}"], 8).await.unwrap().unwrap(), b" {\"a\":1}");
     assert!(read(&[" {\"a\"", ":1}"], 7).await.is_err());
     for other in [&["<p>"][..], &["[{}]"], &[]] {

@@ -27,7 +27,7 @@ pub(in super::super) fn call_result(result: Value) -> RepairedResult {
                 let reason = "the server asks for input in a form that cannot be read";
                 return RepairedResult::with_error(members.into(), ErrorData::internal_error(reason, None));
             }
-            read.is_error = members.remove("isError").and_then(|flag| is_error(&flag, &mut problems));
+            read.is_error = members.remove("isError").and_then(|flag| read_error_flag(&flag, &mut problems));
             read.structured_content = members.remove("structuredContent").filter(|value| !value.is_null());
             match members.remove("_meta") {
                 Some(Value::Object(meta)) => read.meta = Some(rmcp::model::MetaObject(meta)),
@@ -51,7 +51,7 @@ pub(in super::super) fn call_result(result: Value) -> RepairedResult {
 }
 
 /// Reads the flag of a failure. A flag that is set to anything but a negation is set.
-fn is_error(flag: &Value, problems: &mut Vec<String>) -> Option<bool> {
+fn read_error_flag(flag: &Value, problems: &mut Vec<String>) -> Option<bool> {
     match flag {
         Value::Bool(flag) => return Some(*flag),
         Value::Null => return None,

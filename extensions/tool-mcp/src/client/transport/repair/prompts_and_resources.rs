@@ -15,7 +15,7 @@ use super::{
 
 /// Reads a prompt message by message.
 pub(in super::super) fn prompt_result(result: Value) -> RepairedResult {
-    let mut members = match members_with(result, "messages") {
+    let mut members = match members_if_has(result, "messages") {
         Ok(members) => members,
         Err(result) => return other_result(result),
     };
@@ -25,8 +25,8 @@ pub(in super::super) fn prompt_result(result: Value) -> RepairedResult {
         read_message(message, &mut messages, &mut problems);
     }
     let mut read = GetPromptResult::new(messages);
-    read.description = member_of(&mut members, "description", &mut problems);
-    read.meta = member_of(&mut members, "_meta", &mut problems);
+    read.description = take_member(&mut members, "description", &mut problems);
+    read.meta = take_member(&mut members, "_meta", &mut problems);
     RepairedResult::new(ServerResult::GetPromptResult(read), problems)
 }
 
@@ -63,20 +63,21 @@ fn read_message(message: Value, messages: &mut Vec<PromptMessage>, problems: &mu
 
 /// Reads the contents of a resource document by document; `uri` is the one that was asked for.
 pub(in super::super) fn resource_result(result: Value, uri: &str) -> RepairedResult {
-    let mut members = match members_with(result, "contents") {
+    let mut members = match members_if_has(result, "contents") {
         Ok(members) => members,
         Err(result) => return other_result(result),
     };
     let mut problems = Vec::new();
     let contents = list_items(members.remove("contents"), "contents", &mut problems);
-    let contents = contents.into_iter().map(|document| read_document(document, uri, &mut problems)).collect();
+    let contents =
+        contents.into_iter().map(|document| read_resource_contents(document, uri, &mut problems)).collect();
     let mut read = ReadResourceResult::new(contents);
-    read.meta = member_of(&mut members, "_meta", &mut problems);
+    read.meta = take_member(&mut members, "_meta", &mut problems);
     RepairedResult::new(ServerResult::ReadResourceResult(read), problems)
 }
 
 /// Reads a document. One without a readable body is its JSON, as text.
-fn read_document(document: Value, uri: &str, problems: &mut Vec<String>) -> ResourceContents {
+fn read_resource_contents(document: Value, uri: &str, problems: &mut Vec<String>) -> ResourceContents {
     if let Ok(read) = serde_json::from_value(document.clone()) {
         return read;
     }
@@ -85,8 +86,8 @@ fn read_document(document: Value, uri: &str, problems: &mut Vec<String>) -> Reso
         return ResourceContents::text(json_text(&document), uri);
     };
     let original = Value::Object(members.clone());
-    let own_uri = member_of(&mut members, "uri", problems).unwrap_or_else(|| uri.to_owned());
-    let mime_type: Option<String> = member_of(&mut members, "mimeType", problems);
+    let own_uri = take_member(&mut members, "uri", problems).unwrap_or_else(|| uri.to_owned());
+    let mime_type: Option<String> = take_member(&mut members, "mimeType", problems);
     let contents = match (members.remove("text"), members.remove("blob")) {
         (Some(Value::String(text)), _) => ResourceContents::text(text, own_uri),
         (_, Some(Value::String(blob))) => ResourceContents::blob(blob, own_uri),
@@ -105,7 +106,7 @@ fn read_document(document: Value, uri: &str, problems: &mut Vec<String>) -> Reso
 
 /// Reads completions value by value.
 pub(in super::super) fn completion_result(result: Value) -> RepairedResult {
-    let mut members = match members_with(result, "completion") {
+    let mut members = match members_if_has(result, "completion") {
         Ok(members) => members,
         Err(result) => return other_result(result),
     };
@@ -127,15 +128,15 @@ pub(in super::super) fn completion_result(result: Value) -> RepairedResult {
             ),
         }
     }
-    read.total = member_of(&mut completion, "total", &mut problems);
-    read.has_more = member_of(&mut completion, "hasMore", &mut problems);
+    read.total = take_member(&mut completion, "total", &mut problems);
+    read.has_more = take_member(&mut completion, "hasMore", &mut problems);
     let mut result = CompleteResult::new(read);
-    result.meta = member_of(&mut members, "_meta", &mut problems);
+    result.meta = take_member(&mut members, "_meta", &mut problems);
     RepairedResult::new(ServerResult::CompleteResult(result), problems)
 }
 
 /// Returns the members of a result that has `required`, or the result.
-fn members_with(result: Value, required: &str) -> Result<Map<String, Value>, Value> {
+fn members_if_has(result: Value, required: &str) -> Result<Map<String, Value>, Value> {
     match result {
         Value::Object(members) if members.contains_key(required) => Ok(members),
         result => Err(result),
@@ -158,7 +159,7 @@ fn list_items(value: Option<Value>, name: &str, problems: &mut Vec<String>) -> V
 }
 
 /// Reads a member; one that cannot be read is absent.
-fn member_of<T: DeserializeOwned>(
+fn take_member<T: DeserializeOwned>(
     members: &mut Map<String, Value>,
     name: &str,
     problems: &mut Vec<String>,

@@ -7,7 +7,10 @@ use serde_json::{Map, Value, json};
 
 use crate::client::transport::{
     awaited::AwaitedAnswer,
-    envelope::{error_data, id_of, id_of_head, is_no_error, is_of_handshake, of_older_revision, open_id},
+    envelope::{
+        error_that_allows_initialize, may_answer_handshake, means_no_error, open_request_id,
+        parse_request_id, read_error_data, request_id_in_head,
+    },
 };
 
 fn number(id: i64) -> RequestId {
@@ -33,7 +36,7 @@ fn an_id_is_a_text_or_a_whole_number_in_any_notation() {
         (json!([7]), None),
         (json!(true), None),
     ] {
-        assert_eq!(id_of(&id), expected, "{id}");
+        assert_eq!(parse_request_id(&id), expected, "{id}");
     }
 }
 
@@ -49,7 +52,7 @@ fn an_open_request_is_known_by_its_id_or_the_text_of_it() {
         (text("8"), None),
         (text("x"), None),
     ] {
-        assert_eq!(open_id(&open, &id), expected, "{id:?}");
+        assert_eq!(open_request_id(&open, &id), expected, "{id:?}");
     }
 }
 
@@ -65,17 +68,17 @@ fn a_message_without_an_id_is_of_the_handshake_if_it_describes_a_server_or_an_er
         (json!({ "result": { "supportedVersions": [] } }), true),
         (json!({ "error": null, "result": { "supportedVersions": [] } }), true),
     ] {
-        assert_eq!(is_of_handshake(message.as_object().unwrap()), expected, "{message}");
+        assert_eq!(may_answer_handshake(message.as_object().unwrap()), expected, "{message}");
     }
 }
 
 #[test]
 fn an_empty_error_is_none() {
     for none in [json!(null), json!(false), json!(0), json!(0.0), json!(""), json!([]), json!({})] {
-        assert!(is_no_error(&none), "{none}");
+        assert!(means_no_error(&none), "{none}");
     }
     for error in [json!(true), json!(1), json!(-1), json!(" "), json!([0]), json!({ "code": 0 })] {
-        assert!(!is_no_error(&error), "{error}");
+        assert!(!means_no_error(&error), "{error}");
     }
 }
 
@@ -94,9 +97,9 @@ fn the_beginning_of_an_answer_names_its_request_before_the_result() {
         (r#"{"id":[7,"result":"#, None),
         ("", None),
     ] {
-        assert_eq!(id_of_head(head.as_bytes()), expected, "{head}");
+        assert_eq!(request_id_in_head(head.as_bytes()), expected, "{head}");
     }
-    assert_eq!(id_of_head(b"{\"id\":7,\"x\":\"\xff\",\"result\":"), Some(number(7)));
+    assert_eq!(request_id_in_head(b"{\"id\":7,\"x\":\"\xff\",\"result\":"), Some(number(7)));
 }
 
 #[test]
@@ -104,7 +107,7 @@ fn only_a_refused_discover_of_older_revisions_goes_on_with_initialize() {
     let older = json!({ "supported": ["2025-11-25"] });
     let unsupported = ErrorCode::UNSUPPORTED_PROTOCOL_VERSION;
     let code_of = |awaited: &AwaitedAnswer, code: ErrorCode, data: Option<&Value>| {
-        let error = of_older_revision(awaited, ErrorData::new(code, "m", data.cloned()));
+        let error = error_that_allows_initialize(awaited, ErrorData::new(code, "m", data.cloned()));
         assert_eq!((&*error.message, error.data.as_ref()), ("m", data));
         error.code
     };
@@ -121,7 +124,7 @@ fn only_a_refused_discover_of_older_revisions_goes_on_with_initialize() {
 fn an_error_keeps_the_parts_that_can_be_read() {
     const UNKNOWN: i32 = -32603;
     let check = |error: Value, code: i32, message: &str, data: Option<Value>| {
-        let read = error_data(Some(error.clone()), Map::new());
+        let read = read_error_data(Some(error.clone()), Map::new());
         assert_eq!((read.code.0, &*read.message, read.data), (code, message, data), "{error}");
     };
     check(json!({ "code": -32000, "message": "m", "data": [1] }), -32000, "m", Some(json!([1])));
@@ -147,7 +150,7 @@ fn an_error_keeps_the_parts_that_can_be_read() {
 #[test]
 fn an_answer_without_result_and_error_shows_what_it_has() {
     let check = |message: Value, expected: &str| {
-        let read = error_data(None, message.as_object().unwrap().clone());
+        let read = read_error_data(None, message.as_object().unwrap().clone());
         assert_eq!((read.code, &*read.message, read.data), (ErrorCode::INTERNAL_ERROR, expected, None));
     };
     check(json!({ "jsonrpc": "2.0", "id": 7 }), "the answer has neither a result nor an error");

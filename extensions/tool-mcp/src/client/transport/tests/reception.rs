@@ -209,8 +209,8 @@ fn the_status_that_refused_the_handshake_is_the_last_one() {
     let initialize = json!({ "protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": info });
     let received = Received::waiting_for(&[(1, "initialize", initialize), call(7)]);
     let status_after = |id: i64, status: u16| {
-        received.reception.take_status(&RequestId::Number(id), status);
-        received.reception.handshake_refusal()
+        received.reception.note_handshake_status(&RequestId::Number(id), status);
+        received.reception.handshake_refusal_status()
     };
     assert_eq!(status_after(7, 404), None);
     assert_eq!(status_after(1, 404), Some(404));
@@ -227,11 +227,11 @@ fn an_answer_that_is_too_long_or_cut_off_ends_its_request() {
         other => panic!("{other:?}"),
     };
     let received = Received::waiting_for(&[call(7)]);
-    let answer = received.reception.answer_oversized(br#"{"id":7,"result":{"content":[{"#, 5).unwrap();
+    let answer = received.reception.fail_oversized_answer(br#"{"id":7,"result":{"content":[{"#, 5).unwrap();
     assert_eq!(reason(&answer), "the request was processed, but its answer is larger than 5 bytes");
     assert_eq!(received.codes(), [("unreadable_answer", Some("one".to_owned()))]);
     // The request is known no longer.
-    assert!(received.reception.answer_oversized(br#"{"id":7,"result":{"#, 5).is_none());
+    assert!(received.reception.fail_oversized_answer(br#"{"id":7,"result":{"#, 5).is_none());
     let texts: Vec<_> = received.notices.diagnostics().iter().map(|it| it.message.to_string()).collect();
     assert!(texts.iter().any(|it| it == "an answer is larger than 5 bytes"), "{texts:?}");
     assert!(texts.iter().any(|it| it == "a message of more than 5 bytes was discarded"), "{texts:?}");

@@ -109,16 +109,16 @@ fn progress_of(reports: &mut Receiver<CallReport>) -> Vec<Progress> {
 async fn progress_goes_to_its_call_in_order_and_starts_its_timeout_anew() {
     let ((one, mut first), (two, mut second)) = (slot(1), slot(1));
     let calls = calls_of(&[(1, &one), (2, &two)]).await;
-    let signal = calls.progress_of(&token(1));
+    let signal = calls.progress_signal(&token(1));
     deliver(&calls, vec![progress(1, 1.0), progress(2, 5.0), progress(3, 7.0), progress(1, 2.0)]).await;
     let received = progress_of(&mut first);
     assert_eq!(received.iter().map(|it| it.done).collect::<Vec<_>>(), [1.0, 2.0]);
     assert_eq!((received[0].total, received[0].message.as_deref()), (Some(9.0), Some("m")));
     assert_eq!(progress_of(&mut second).iter().map(|it| it.done).collect::<Vec<_>>(), [5.0]);
     signal.notified().await;
-    assert!(Arc::ptr_eq(&signal, &calls.progress_of(&token(1))));
+    assert!(Arc::ptr_eq(&signal, &calls.progress_signal(&token(1))));
     calls.end_request(Some(&one), Some(&token(1)));
-    assert!(!Arc::ptr_eq(&signal, &calls.progress_of(&token(1))));
+    assert!(!Arc::ptr_eq(&signal, &calls.progress_signal(&token(1))));
 }
 
 #[tokio::test]

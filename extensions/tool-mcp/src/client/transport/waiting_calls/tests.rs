@@ -37,12 +37,12 @@ fn a_log_line_goes_to_the_only_call_or_else_to_the_log_of_the_program() {
     let event = r#"ERROR tool_mcp::server_log: it broke {server: "s"}"#.to_owned();
     assert_eq!(EventLog::events_of(|| calls.deliver_log("s", &line)), std::slice::from_ref(&event));
     let (first, mut of_first) = slot(0);
-    calls.add(token(1), &first);
+    calls.add_call(token(1), &first);
     assert_eq!(EventLog::events_of(|| calls.deliver_log("s", &line)), [""; 0]); // M14
     assert_eq!(delivered(&mut of_first).as_deref(), Some("it broke"));
     // Of two calls, it may belong to either.
     let (second, mut of_second) = slot(0);
-    calls.add(token(2), &second);
+    calls.add_call(token(2), &second);
     assert_eq!(EventLog::events_of(|| calls.deliver_log("s", &line)), std::slice::from_ref(&event));
     assert_eq!((delivered(&mut of_first), delivered(&mut of_second)), (None, None));
     calls.end_request(Some(&first), Some(&token(1)));
@@ -93,7 +93,7 @@ fn the_text_of_a_line_is_its_message() {
         (json!({ "message": 7, "data": 7 }), "", json!({ "message": 7, "data": 7 })),
         (json!([1]), "", json!([1])),
     ] {
-        let line = line_of(&log_line(LoggingLevel::Alert, data));
+        let line = log_line_of_message(&log_line(LoggingLevel::Alert, data));
         assert_eq!((line.message.as_str(), &line.data, line.level), (text, &rest, LogLevel::Alert));
     }
 }
@@ -103,9 +103,9 @@ fn progress_goes_to_its_call_and_restarts_the_timeout_of_its_request() {
     let calls = WaitingCalls::default();
     let (first, mut of_first) = slot(0);
     let (second, mut of_second) = slot(0);
-    calls.add(token(1), &first);
-    calls.add(token(2), &second);
-    let signal = calls.progress_of(&token(1));
+    calls.add_call(token(1), &first);
+    calls.add_call(token(2), &second);
+    let signal = calls.progress_signal(&token(1));
     let mut report = ProgressNotificationParam::new(token(1), 1.0);
     (report.total, report.message) = (Some(2.0), Some("half".to_owned()));
     assert!(signal.notified().now_or_never().is_none());
@@ -131,7 +131,7 @@ fn a_call_that_is_over_does_not_wait() {
     let (slot, mut reports) = slot(0);
     // It ended before its request was sent.
     calls.end_request(Some(&slot), None);
-    calls.add(token(1), &slot);
+    calls.add_call(token(1), &slot);
     calls.deliver_progress(&ProgressNotificationParam::new(token(1), 1.0));
     assert!(reports.try_recv().is_err());
     assert!(calls.possible_askers().1.is_empty());
@@ -143,8 +143,8 @@ fn a_question_is_taken_from_the_call_with_most_of_them_left() {
     assert_eq!(calls.take_question(), Err(QuestionRefusal::NoCall));
     let (few, _of_few) = slot(1);
     let (many, _of_many) = slot(2);
-    calls.add(token(1), &few);
-    calls.add(token(2), &many);
+    calls.add_call(token(1), &few);
+    calls.add_call(token(2), &many);
     let left = || (few.allowance.questions_left(), many.allowance.questions_left());
     assert_eq!((calls.take_question(), left()), (Ok(()), (1, 1)));
     assert_eq!((calls.take_question(), left().0 + left().1), (Ok(()), 1));
@@ -160,10 +160,10 @@ fn a_question_has_the_context_of_the_only_call_and_the_ends_of_all() {
     let (first, _of_first) = CallSlot::new(context(), Arc::clone(&allowance));
     let (second, _of_second) = CallSlot::new(context(), allowance);
     assert!(calls.possible_askers().0.is_none());
-    calls.add(token(1), &first);
+    calls.add_call(token(1), &first);
     let (context, ends) = calls.possible_askers();
     assert!(context.is_some() && ends.len() == 1 && !ends[0].is_cancelled());
-    calls.add(token(2), &second);
+    calls.add_call(token(2), &second);
     let (context, ends) = calls.possible_askers();
     assert!(context.is_none() && ends.len() == 2);
     calls.end_request(Some(&first), Some(&token(1)));
