@@ -90,7 +90,7 @@ impl Command for Chat {
 
     #[cfg(feature = "chat-store")]
     fn grammar_in(&self, name: &str) -> clap::Command {
-        store::add_options(self.base_grammar(), name)
+        store::add_session_options(self.base_grammar(), name)
     }
 
     #[cfg(not(feature = "chat-store"))]

@@ -86,7 +86,7 @@ impl<'p> ChatConversation<'p> {
         let is_asked = self.program.can_ask();
         if is_asked {
             self.program.tell("model", &format!("{model}; type a message, /help or /exit"));
-            if let Some(description) = self.session.description().await? {
+            if let Some(description) = self.session.stored_description().await? {
                 self.program.tell("session", &description);
             }
         }
@@ -94,7 +94,7 @@ impl<'p> ChatConversation<'p> {
         loop {
             let line = tokio::select! {
                 biased;
-                () = self.interrupts.between_turns() => {
+                () = self.interrupts.wait_between_turns() => {
                     self.end_line();
                     return Ok(Exit::Cancelled);
                 }
@@ -113,7 +113,7 @@ impl<'p> ChatConversation<'p> {
                 Line::Help => self.program.tell("commands", &format!("\n{HELP}")),
                 Line::Tools => self.show_tools(),
                 Line::New => {
-                    let name = self.session.begin_next().await?;
+                    let name = self.session.begin_next_conversation().await?;
                     let name = name.map(|name| format!(": the session `{name}`")).unwrap_or_default();
                     self.program.note(&format!("a new conversation begins{name}"));
                 }
@@ -140,7 +140,7 @@ impl<'p> ChatConversation<'p> {
     async fn run_turn(&mut self, message: String) -> Result<Exit, Failure> {
         let run = RunContext::new().with_session(self.session.name());
         let mut events = self.runner.run_with(run, message);
-        let _turn = self.interrupts.turn(events.handle());
+        let _turn = self.interrupts.begin_turn(events.handle());
         let mut view = TurnView::new(self.program, self.json);
         let next = |events: &mut AgentStream, task: &mut Context<'_>| {
             let polled = events.poll_next_unpin(task);
@@ -151,7 +151,7 @@ impl<'p> ChatConversation<'p> {
             polled
         };
         let first = poll_fn(|task| next(&mut events, task));
-        let mut event = match self.session.wait_noted(self.program, first).await {
+        let mut event = match self.session.wait_with_note(self.program, first).await {
             Some(event) => event,
             None => poll_fn(|task| next(&mut events, task)).await,
         };

@@ -78,13 +78,13 @@ impl Interrupts {
     }
 
     /// Begins a turn, until the returned guard is dropped.
-    pub(super) fn turn(&self, handle: RunHandle) -> TurnGuard<'_> {
+    pub(super) fn begin_turn(&self, handle: RunHandle) -> TurnGuard<'_> {
         *self.state.lock() = TurnState::Running(handle);
         TurnGuard(&self.state)
     }
 
     /// Waits for Ctrl-C between turns.
-    pub(super) async fn between_turns(&self) {
+    pub(super) async fn wait_between_turns(&self) {
         self.state.between.notified().await;
     }
 }
@@ -136,14 +136,14 @@ mod tests {
         let interrupts = Interrupts::listen();
         let runner = Runner::new(Agent::builder("a", ScriptedModel::new([])).build().unwrap());
         let run = runner.run("Hi.");
-        let turn = interrupts.turn(run.handle());
+        let turn = interrupts.begin_turn(run.handle());
         assert_eq!(interrupts.state.interrupt(), InterruptEffect::CancelsTurn);
         assert!(run.run().cancellation().is_cancelled());
         assert_eq!(interrupts.state.interrupt(), InterruptEffect::EndsProgram);
         drop(turn);
         assert_eq!(interrupts.state.interrupt(), InterruptEffect::EndsPrompt);
-        interrupts.between_turns().await;
-        let _next = interrupts.turn(runner.run("Hi.").handle());
+        interrupts.wait_between_turns().await;
+        let _next = interrupts.begin_turn(runner.run("Hi.").handle());
         assert_eq!(interrupts.state.interrupt(), InterruptEffect::CancelsTurn);
     }
 

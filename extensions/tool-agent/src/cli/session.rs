@@ -45,7 +45,7 @@ impl ChatSession {
     }
 
     /// Describes a stored session.
-    pub(super) async fn description(&self) -> Result<Option<String>, Failure> {
+    pub(super) async fn stored_description(&self) -> Result<Option<String>, Failure> {
         let Some(stored) = &self.stored else { return Ok(None) };
         let name = &self.name;
         Ok(Some(match stored.store.load(&stored.key).await.map_err(|error| store_failure(&error))? {
@@ -55,7 +55,7 @@ impl ChatSession {
     }
 
     /// Begins the next conversation; returns the name of a stored one, which no session has: the name of the first one with a number.
-    pub(super) async fn begin_next(&mut self) -> Result<Option<&str>, Failure> {
+    pub(super) async fn begin_next_conversation(&mut self) -> Result<Option<&str>, Failure> {
         let Some(stored) = &self.stored else {
             self.number += 1;
             self.name = format!("chat-{}", self.number);
@@ -75,7 +75,11 @@ impl ChatSession {
     }
 
     /// Waits for the first event of a turn. Returns `None` with a note if it does not come soon, since another process uses the session.
-    pub(super) async fn wait_noted<T>(&self, program: &Program, first: impl Future<Output = T>) -> Option<T> {
+    pub(super) async fn wait_with_note<T>(
+        &self,
+        program: &Program,
+        first: impl Future<Output = T>,
+    ) -> Option<T> {
         let Some(stored) = self.stored.as_ref().filter(|it| it.max_wait > BUSY_NOTE_DELAY) else {
             return Some(first.await);
         };

@@ -69,7 +69,7 @@ fn http_model(name: &str, base_url: Option<&str>) -> Result<HttpModel, Failure> 
         }
         model = model.with_base_url(url);
     }
-    match model.missing_key() {
+    match model.missing_key_variable() {
         None => Ok(model),
         Some(variable) => Err(Failure::quoting(
             Exit::Usage,

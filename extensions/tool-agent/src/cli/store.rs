@@ -19,7 +19,7 @@ use crate::Runner;
 const DEFAULT_WAIT_SECONDS: u64 = 30;
 
 /// Adds `--session`, `--store` and `--wait`; `name` is the name of the program.
-pub(super) fn add_options(grammar: clap::Command, name: &str) -> clap::Command {
+pub(super) fn add_session_options(grammar: clap::Command, name: &str) -> clap::Command {
     let session = Arg::new("session")
         .long("session")
         .value_name("NAME")
@@ -49,7 +49,7 @@ pub(super) fn run_with_store(
     let seconds = matches.get_one::<u64>("wait").copied().unwrap_or(DEFAULT_WAIT_SECONDS);
     let location = StoreLocation::new(program, text("store"))?;
     let connection = location.open(program)?;
-    let exit = program_key(&location).and_then(|program_key| {
+    let exit = load_or_create_program_key(&location).and_then(|program_key| {
         let max_wait = Duration::from_secs(seconds);
         let stored = StoredSession { store: connection.sessions().clone(), key, max_wait };
         let runner =
@@ -61,7 +61,7 @@ pub(super) fn run_with_store(
 }
 
 /// Reads the key of the program, which the first use makes.
-fn program_key(location: &StoreLocation) -> Result<ProgramKey, Failure> {
+fn load_or_create_program_key(location: &StoreLocation) -> Result<ProgramKey, Failure> {
     let path = location.key_file();
     let failure = |error: &dyn std::error::Error| {
         Failure::quoting(Exit::Usage, format!("the key of the program cannot be used: {error}"))

@@ -152,15 +152,17 @@ impl<'p> TurnView<'p> {
                 self.program.tell(&format!("about to call {name}"), &arguments);
             }
             EventKind::Finished { result } if result.is_error() => {
-                self.program.tell(&format!("{name} failed"), &shortened(&result_text(result)));
+                self.program.tell(&format!("{name} failed"), &shortened_lines(&result_text(result)));
             }
-            EventKind::Finished { result } => self.program.tell(&name, &shortened(&result_text(result))),
-            EventKind::Updated { update, .. } => self.program.tell(&name, &shortened(&update.text())),
-            EventKind::Log { line } => self.program.tell(&name, &shortened(&line.message)),
+            EventKind::Finished { result } => {
+                self.program.tell(&name, &shortened_lines(&result_text(result)))
+            }
+            EventKind::Updated { update, .. } => self.program.tell(&name, &shortened_lines(&update.text())),
+            EventKind::Log { line } => self.program.tell(&name, &shortened_lines(&line.message)),
             EventKind::Progress { progress } => {
                 let total = progress.total.map(|total| format!(" of {total}")).unwrap_or_default();
                 let message = progress.message.as_ref().map(|text| format!(" {text}")).unwrap_or_default();
-                self.program.tell(&name, &shortened(&format!("{}{total}{message}", progress.done)));
+                self.program.tell(&name, &shortened_lines(&format!("{}{total}{message}", progress.done)));
             }
             EventKind::External { .. } => {
                 self.program.note(&format!("{name}: the call must be executed by the caller"));
@@ -186,7 +188,7 @@ impl<'p> TurnView<'p> {
             return if is_written { Ok(()) } else { self.program.print(&with_line_end(text())) };
         }
         if !self.json && !self.streams && !end.text.is_empty() {
-            self.program.tell("the text before the end", &shortened(&end.text));
+            self.program.tell("the text before the end", &shortened_lines(&end.text));
         }
         if self.exit == Exit::Failed {
             self.program.tell_error(&reason_text(&end.reason));
@@ -227,7 +229,7 @@ fn result_text(result: &ToolResult) -> String {
 }
 
 /// At most [`MAX_RESULT_CHARS`] characters in [`MAX_RESULT_LINES`] lines.
-fn shortened(text: &str) -> String {
+fn shortened_lines(text: &str) -> String {
     let text = Escape::LINES.at_most(MAX_RESULT_CHARS).text(text.trim_end());
     let more = text.lines().count().saturating_sub(MAX_RESULT_LINES);
     let mut lines: Vec<_> = text.lines().take(MAX_RESULT_LINES).map(str::to_owned).collect();
@@ -310,11 +312,11 @@ mod tests {
         assert_eq!(with_line_end("a".to_owned()), "a\n");
         assert_eq!(with_line_end("a\n".to_owned()), "a\n");
         let lines = |count: usize| vec!["a"; count].join("\n");
-        assert_eq!(shortened(&lines(MAX_RESULT_LINES)), lines(MAX_RESULT_LINES));
+        assert_eq!(shortened_lines(&lines(MAX_RESULT_LINES)), lines(MAX_RESULT_LINES));
         let expected = format!("{}\n[1 more lines]", lines(MAX_RESULT_LINES));
-        assert_eq!(shortened(&lines(MAX_RESULT_LINES + 1)), expected);
-        assert_eq!(shortened("a \n\n"), "a");
-        assert!(shortened(&"a".repeat(2 * MAX_RESULT_CHARS)).chars().count() < 2 * MAX_RESULT_CHARS);
+        assert_eq!(shortened_lines(&lines(MAX_RESULT_LINES + 1)), expected);
+        assert_eq!(shortened_lines("a \n\n"), "a");
+        assert!(shortened_lines(&"a".repeat(2 * MAX_RESULT_CHARS)).chars().count() < 2 * MAX_RESULT_CHARS);
     }
 }
 

@@ -55,23 +55,24 @@ struct Extended {
 
 /// Asks the tools and hooks of a request, and adds what they add.
 async fn extended_request(mut request: Request) -> Result<Extended, ModelError> {
-    let messages = shown_messages(&request);
+    let messages = lazy_request_messages(&request);
     let model_request = ModelRequest::new(NEUTRAL, json!({}), request.run.clone()).with_messages(messages);
-    let additions = request.tools.request_additions(model_request).await.map_err(ModelError::of_request)?;
-    let unsupported = request.add(&additions);
+    let additions =
+        request.tools.request_additions(model_request).await.map_err(ModelError::from_request_error)?;
+    let unsupported = request.add_additions(&additions);
     Ok(Extended { request, additions, unsupported })
 }
 
 /// Returns the messages of a request as hooks see them; they are copied when a hook asks for them.
-pub(super) fn shown_messages(request: &Request) -> RequestMessages {
+pub(super) fn lazy_request_messages(request: &Request) -> RequestMessages {
     if request.tools.is_empty() && request.tools.request_hooks().is_empty() {
         return RequestMessages::default();
     }
     let messages = request.messages.clone();
-    RequestMessages::new(move || messages.iter().map(shown_message).collect())
+    RequestMessages::new(move || messages.iter().map(request_message).collect())
 }
 
-fn shown_message(message: &Message) -> RequestMessage {
+fn request_message(message: &Message) -> RequestMessage {
     let role = match message.role() {
         Role::User => RequestRole::User,
         Role::Assistant => RequestRole::Assistant,
@@ -90,7 +91,7 @@ fn shown_message(message: &Message) -> RequestMessage {
 
 impl Request {
     /// Adds what a request without a dialect has a place for; returns sentences about the rest.
-    pub(super) fn add(&mut self, additions: &RequestAdditions) -> Vec<String> {
+    pub(super) fn add_additions(&mut self, additions: &RequestAdditions) -> Vec<String> {
         self.has_additions = true;
         let RequestAdditions { instructions, native, messages, members, notices, .. } = additions;
         for text in instructions.iter().filter(|text| !text.trim().is_empty()) {
@@ -103,7 +104,7 @@ impl Request {
         let mut unsupported: Vec<_> = native
             .iter()
             .map(|tool| {
-                format!("the model has no place for the native tool {}", bounded_text(&tool.to_string()))
+                format!("the model has no place for the native tool {}", quoted_line(&tool.to_string()))
             })
             .collect();
         unsupported.extend(notices.iter().cloned());
@@ -115,7 +116,7 @@ impl Request {
                 }
                 AddedMessage::Native(message) => unsupported.push(format!(
                     "the model has no place for the message {} in the format of a provider",
-                    bounded_text(&message.to_string())
+                    quoted_line(&message.to_string())
                 )),
                 _ => {}
             }
@@ -126,14 +127,14 @@ impl Request {
 }
 
 impl ModelError {
-    pub(super) fn of_request(error: RequestError) -> Self {
+    pub(super) fn from_request_error(error: RequestError) -> Self {
         Self::new(ModelErrorKind::InvalidRequest, format!("the request cannot be built: {error}"))
             .with_source(error)
     }
 }
 
 /// Returns the start of a text in one line.
-fn bounded_text(text: &str) -> String {
+fn quoted_line(text: &str) -> String {
     /// The maximum number of characters of a tool or message in a notice.
     const MAX_CHARS: usize = 200;
     format!("`{}`", Escape::LINE.at_most(MAX_CHARS).text(text))

@@ -54,7 +54,7 @@ pub struct Fallback {
 impl Fallback {
     /// Creates the model that is asked first.
     pub fn new(model: impl Into<SharedModel>) -> Self {
-        Self { models: vec![model.into()], falls_back: Arc::new(falls_back) }
+        Self { models: vec![model.into()], falls_back: Arc::new(allows_fallback) }
     }
 
     /// Adds a model that is asked after those before it.
@@ -71,12 +71,12 @@ impl Fallback {
         self
     }
 
-    fn first_model(&self) -> Option<&SharedModel> {
+    fn preferred_model(&self) -> Option<&SharedModel> {
         self.models.first()
     }
 }
 
-fn falls_back(error: &ModelError) -> bool {
+fn allows_fallback(error: &ModelError) -> bool {
     use ModelErrorKind::{Cancelled, ContextTooLong, Refused, Script};
     !matches!(error.kind(), ContextTooLong | Refused | Script | Cancelled)
 }
@@ -84,12 +84,12 @@ fn falls_back(error: &ModelError) -> bool {
 impl Model for Fallback {
     /// Returns the name of the first model.
     fn name(&self) -> &str {
-        self.first_model().map_or("", |model| model.name())
+        self.preferred_model().map_or("", |model| model.name())
     }
 
     /// Returns the provider of the first model.
     fn provider(&self) -> &str {
-        self.first_model().map_or("unknown", |model| model.provider())
+        self.preferred_model().map_or("unknown", |model| model.provider())
     }
 
     /// Returns the smallest known context window, so that the conversation fits each model.
@@ -146,7 +146,7 @@ impl Fallback {
             errors.push((failed.clone(), error.clone()));
             events.emit(Ok(ModelEvent::FellBack { failed, error, next })).await;
         }
-        Err(all_failed(&errors))
+        Err(all_failed_error(&errors))
     }
 }
 
@@ -164,7 +164,7 @@ async fn ask_model(model: &SharedModel, request: Request, events: &Events) -> Re
             event => events.emit(Ok(event)).await,
         }
     }
-    Err(ModelError::without_end())
+    Err(ModelError::of_ended_stream())
 }
 
 /// The provider and the name of a model.
@@ -173,7 +173,7 @@ fn model_label(model: &SharedModel) -> String {
 }
 
 /// The error of all models: of their kind if they have one, else transient if one of them is.
-fn all_failed(errors: &[(String, ModelError)]) -> ModelError {
+fn all_failed_error(errors: &[(String, ModelError)]) -> ModelError {
     let mut kinds = errors.iter().map(|(_, error)| error.kind());
     let first = kinds.next().unwrap_or(ModelErrorKind::Other);
     let kind = match () {
@@ -227,7 +227,7 @@ mod tests {
             (Other, true, false),
         ] {
             let error = ModelError::new(kind, "it failed");
-            assert_eq!((falls_back(&error), error.is_transient()), (goes_on, is_transient), "{kind:?}");
+            assert_eq!((allows_fallback(&error), error.is_transient()), (goes_on, is_transient), "{kind:?}");
         }
     }
 
@@ -239,7 +239,7 @@ mod tests {
                 (format!("p:{at}"), error.with_retry_after(pause.map(Duration::from_secs)))
             };
             let errors: Vec<_> = kinds.iter().enumerate().map(error).collect();
-            all_failed(&errors)
+            all_failed_error(&errors)
         };
         for (kinds, kind, pause) in [
             (&[][..], Other, None),

@@ -16,7 +16,7 @@ use tool_runtime::request::RequestAdditions;
 
 use super::{
     Model, ModelError, ModelErrorKind, ModelEvent, Request, ResponseStream, SharedModel,
-    scripted::{Piece, Reply, ReplyStream, WrittenRequest, line},
+    scripted::{Piece, Reply, ReplyStream, WrittenRequest, exchange_line},
 };
 
 /// A model that writes each exchange to a file, which a [`ScriptedModel`](super::ScriptedModel) answers from: a run that
@@ -154,21 +154,21 @@ enum State {
 
 impl Recorded {
     /// Writes the exchange; returns a notice if that fails for the first time.
-    fn write_line(&mut self, outcome: Result<super::Response, ModelError>) -> Option<ModelEvent> {
+    fn write_exchange(&mut self, outcome: Result<super::Response, ModelError>) -> Option<ModelEvent> {
         self.state = State::Written;
-        let reply = Reply { outcome, stream: self.take_pieces() };
+        let reply = Reply { outcome, stream: self.take_reply_stream() };
         let mut recording = self.recording.lock().unwrap_or_else(PoisonError::into_inner);
         let Recording::Open(file) = &mut *recording else { return None };
         // What has no place in a script is not compared when it is replayed.
-        drop(self.request.add(&std::mem::take(&mut self.additions)));
-        let written = line(&WrittenRequest::of(&self.request), &reply).map_err(io::Error::other);
+        drop(self.request.add_additions(&std::mem::take(&mut self.additions)));
+        let written = exchange_line(&WrittenRequest::of(&self.request), &reply).map_err(io::Error::other);
         let written = written.and_then(|line| file.write_all(line.as_bytes()).and_then(|()| file.flush()));
         let reason: Arc<str> = format!("the recording ended: {}", written.err()?).into();
         *recording = Recording::Failed(Arc::clone(&reason));
         Some(ModelEvent::Notice(reason.to_string()))
     }
 
-    fn take_pieces(&mut self) -> ReplyStream {
+    fn take_reply_stream(&mut self) -> ReplyStream {
         match std::mem::take(&mut self.pieces) {
             none if none.is_empty() => ReplyStream::Whole,
             pieces => ReplyStream::Pieces(pieces),
@@ -176,7 +176,7 @@ impl Recorded {
     }
 
     /// Removes the text of a response that was withdrawn.
-    fn withdraw_shown(&mut self) {
+    fn remove_withdrawn_text(&mut self) {
         self.pieces.retain(|piece| !matches!(piece, Piece::Text(_) | Piece::Reasoning(_)));
     }
 
@@ -189,13 +189,13 @@ impl Recorded {
             Ok(ModelEvent::Notice(text)) => self.pieces.push(Piece::Notice(text.clone())),
             Ok(ModelEvent::Extended(additions)) => self.additions = additions.clone(),
             // The diagnostics of the request stay: it is repeated as it was.
-            Ok(ModelEvent::Retried { .. }) => self.withdraw_shown(),
+            Ok(ModelEvent::Retried { .. }) => self.remove_withdrawn_text(),
             Ok(ModelEvent::FellBack { .. }) => {
-                self.withdraw_shown();
+                self.remove_withdrawn_text();
                 self.additions = RequestAdditions::default();
             }
-            Ok(ModelEvent::Finished(response)) => return self.write_line(Ok(response.clone())),
-            Err(error) => return self.write_line(Err(error.clone())),
+            Ok(ModelEvent::Finished(response)) => return self.write_exchange(Ok(response.clone())),
+            Err(error) => return self.write_exchange(Err(error.clone())),
         }
         None
     }
@@ -214,7 +214,7 @@ impl Stream for Recorded {
         self.state = State::Requested;
         let event = match self.events.poll_next_unpin(cx) {
             Poll::Pending => return Poll::Pending,
-            Poll::Ready(event) => event.unwrap_or_else(|| Err(ModelError::without_end())),
+            Poll::Ready(event) => event.unwrap_or_else(|| Err(ModelError::of_ended_stream())),
         };
         match self.observe_event(&event) {
             None => Poll::Ready(Some(event)),
@@ -232,7 +232,7 @@ impl Drop for Recorded {
         if self.state == State::Requested {
             let error = ModelError::new(ModelErrorKind::Cancelled, "the request was cancelled");
             // The run is over; `failure` returns the reason.
-            drop(self.write_line(Err(error)));
+            drop(self.write_exchange(Err(error)));
         }
     }
 }

@@ -139,13 +139,13 @@ impl ResponseStream {
                 return Ok(response);
             }
         }
-        Err(ModelError::without_end())
+        Err(ModelError::of_ended_stream())
     }
 }
 
 impl ModelError {
     /// The error of a model whose stream ends without a response.
-    pub(crate) fn without_end() -> Self {
+    pub(crate) fn of_ended_stream() -> Self {
         Self::new(super::ModelErrorKind::Malformed, "the model ended its stream without a response")
     }
 }

@@ -127,7 +127,7 @@ async fn receive_response(scope: &RunScope, step: &Step) -> Result<Response, Rou
             event = events.next() => event.transpose().map_err(panicked)?,
         };
         match event {
-            None => return Err(RoundFailure::Model(ModelError::without_end())),
+            None => return Err(RoundFailure::Model(ModelError::of_ended_stream())),
             Some(Err(error)) => return Err(RoundFailure::Model(error)),
             Some(Ok(ModelEvent::Finished(response))) => return Ok(response),
             Some(Ok(event)) => emit_model_event(scope, event).await,

@@ -13,27 +13,29 @@ pub(super) const CUT: &str = "the stream of the response ended before the respon
 pub(super) struct Redacted(Option<String>);
 
 impl Redacted {
-    pub(super) fn of(target: &ServiceTarget) -> Self {
+    pub(super) fn for_target(target: &ServiceTarget) -> Self {
         Self(target.auth.single_key_value().ok().filter(|key| !key.is_empty()))
     }
 
-    fn text(&self, text: &str) -> String {
-        failure::bounded(text, self.0.iter().map(String::as_str))
+    fn redacted_text(&self, text: &str) -> String {
+        failure::redacted_bounded_text(text, self.0.iter().map(String::as_str))
     }
 }
 
 /// Returns the error of a request.
-pub(super) fn of_genai(error: Error, redacted: &Redacted) -> ModelError {
-    let show = |text: &str| redacted.text(text);
+pub(super) fn model_error_of_genai(error: Error, redacted: &Redacted) -> ModelError {
+    let show = |text: &str| redacted.redacted_text(text);
     match error {
-        Error::HttpError { status, body, headers, .. } => failure::of_answer(status, &headers, &body, show),
+        Error::HttpError { status, body, headers, .. } => {
+            failure::error_of_answer(status, &headers, &body, show)
+        }
         Error::WebModelCall { webc_error, .. } | Error::WebAdapterCall { webc_error, .. } => {
-            of_webc(webc_error, redacted)
+            model_error_of_webc(webc_error, redacted)
         }
         Error::WebStream { error, .. } => match error.downcast::<Error>() {
-            Ok(error) => of_genai(*error, redacted),
+            Ok(error) => model_error_of_genai(*error, redacted),
             Err(error) => match error.downcast::<reqwest::Error>() {
-                Ok(error) => failure::of_connection(*error, None),
+                Ok(error) => failure::connection_error(*error, None),
                 Err(error) => ModelError::new(
                     ModelErrorKind::Connection,
                     format!("the stream broke: {}", show(&error.to_string())),
@@ -42,29 +44,30 @@ pub(super) fn of_genai(error: Error, redacted: &Redacted) -> ModelError {
         },
         Error::ChatResponse { body, .. } => {
             let text = serde_json::json!({ "error": body }).to_string();
-            failure::of_report(&text, show).unwrap_or_else(|| malformed(&show(&body.to_string())))
+            failure::error_in_json(&text, show)
+                .unwrap_or_else(|| malformed_response_error(&show(&body.to_string())))
         }
         // Its own text contains the whole request.
-        Error::ChatResponseGeneration { cause, .. } => malformed(&show(&cause)),
-        other => ModelError::new(kind(&other), show(&other.to_string())),
+        Error::ChatResponseGeneration { cause, .. } => malformed_response_error(&show(&cause)),
+        other => ModelError::new(error_kind(&other), show(&other.to_string())),
     }
 }
 
-fn of_webc(error: webc::Error, redacted: &Redacted) -> ModelError {
+fn model_error_of_webc(error: webc::Error, redacted: &Redacted) -> ModelError {
     match error {
         webc::Error::ResponseFailedStatus { status, body, headers } => {
-            failure::of_answer(status, &headers, &body, |text| redacted.text(text))
+            failure::error_of_answer(status, &headers, &body, |text| redacted.redacted_text(text))
         }
-        webc::Error::Reqwest(error) => failure::of_connection(error, None),
-        other => malformed(&redacted.text(&other.to_string())),
+        webc::Error::Reqwest(error) => failure::connection_error(error, None),
+        other => malformed_response_error(&redacted.redacted_text(&other.to_string())),
     }
 }
 
-fn malformed(cause: &str) -> ModelError {
+fn malformed_response_error(cause: &str) -> ModelError {
     ModelError::new(ModelErrorKind::Malformed, format!("the response cannot be read: {cause}"))
 }
 
-fn kind(error: &Error) -> ModelErrorKind {
+fn error_kind(error: &Error) -> ModelErrorKind {
     match error {
         Error::RequiresApiKey { .. }
         | Error::NoAuthResolver { .. }

@@ -71,7 +71,7 @@ impl GenaiModel {
         Self(Arc::new(Settings { client, name, provider, options, streams, context_window: None }))
     }
 
-    fn with(self, change: impl FnOnce(&mut Settings)) -> Self {
+    fn with_changed_settings(self, change: impl FnOnce(&mut Settings)) -> Self {
         let mut settings = Arc::unwrap_or_clone(self.0);
         change(&mut settings);
         Self(Arc::new(settings))
@@ -80,19 +80,19 @@ impl GenaiModel {
     /// Sets the options of each request, such as the effort of reasoning. Default: those of the client.
     #[must_use]
     pub fn with_options(self, options: ChatOptions) -> Self {
-        self.with(|it| it.options = options)
+        self.with_changed_settings(|it| it.options = options)
     }
 
     /// Sets whether responses are streamed. Default: `true`.
     #[must_use]
     pub fn with_streaming(self, streams: bool) -> Self {
-        self.with(|it| it.streams = streams)
+        self.with_changed_settings(|it| it.streams = streams)
     }
 
     /// Sets the maximum number of tokens of a request and its response. Default: unknown.
     #[must_use]
     pub fn with_context_window(self, tokens: u64) -> Self {
-        self.with(|it| it.context_window = Some(tokens))
+        self.with_changed_settings(|it| it.context_window = Some(tokens))
     }
 }
 
@@ -112,25 +112,25 @@ impl Model for GenaiModel {
     fn respond(&self, request: Request) -> ResponseStream {
         let settings = Arc::clone(&self.0);
         ResponseStream::new(EventStream::new(move |emitter| async move {
-            let ended = settings.answer(request, &emitter).await;
+            let ended = settings.request_response(request, &emitter).await;
             emitter.emit(ended.map(ModelEvent::Finished)).await;
         }))
     }
 }
 
 impl Settings {
-    async fn answer(&self, request: Request, events: &Events) -> Result<Response, ModelError> {
+    async fn request_response(&self, request: Request, events: &Events) -> Result<Response, ModelError> {
         let resolved = self.client.resolve_service_target(&*self.name).await;
-        let target = resolved.map_err(|error| error::of_genai(error, &Redacted::default()))?;
-        let redacted = Redacted::of(&target);
+        let target = resolved.map_err(|error| error::model_error_of_genai(error, &Redacted::default()))?;
+        let redacted = Redacted::for_target(&target);
         let Prepared { request, options, names, unsupported } =
-            request::prepared(&request, target.model.adapter_kind, self.options.clone());
+            request::prepare_request(&request, target.model.adapter_kind, self.options.clone());
         for text in unsupported {
             events.emit(Ok(ModelEvent::Unsupported(text))).await;
         }
-        let dialect = request::dialect(target.model.adapter_kind);
+        let dialect = request::dialect_name(target.model.adapter_kind);
         let content = match self.streams {
-            true => self.streamed(target, request, options, events).await,
+            true => self.stream_response(target, request, options, events).await,
             false => {
                 let response = self.client.exec_chat(target, request, Some(&options)).await;
                 let response = response.map(response::Whole::from);
@@ -142,11 +142,11 @@ impl Settings {
                 response
             }
         };
-        let whole = content.map_err(|error| error::of_genai(error, &redacted))?;
+        let whole = content.map_err(|error| error::model_error_of_genai(error, &redacted))?;
         whole.into_response(&dialect, &names)
     }
 
-    async fn streamed(
+    async fn stream_response(
         &self,
         target: ServiceTarget,
         request: genai::chat::ChatRequest,
@@ -158,9 +158,11 @@ impl Settings {
         let mut stream = self.client.exec_chat_stream(target, request, Some(&options)).await?.stream;
         while let Some(event) = stream.next().await {
             match event? {
-                ChatStreamEvent::Chunk(chunk) => show(events, ModelEvent::Text, chunk.content).await,
+                ChatStreamEvent::Chunk(chunk) => {
+                    emit_nonempty_text(events, ModelEvent::Text, chunk.content).await
+                }
                 ChatStreamEvent::ReasoningChunk(chunk) => {
-                    show(events, ModelEvent::Reasoning, chunk.content).await;
+                    emit_nonempty_text(events, ModelEvent::Reasoning, chunk.content).await;
                 }
                 // Without a stop reason, the stream broke off.
                 ChatStreamEvent::End(end) if end.captured_stop_reason.is_some() => return Ok(end.into()),
@@ -172,7 +174,7 @@ impl Settings {
     }
 }
 
-async fn show(events: &Events, event: fn(String) -> ModelEvent, text: String) {
+async fn emit_nonempty_text(events: &Events, event: fn(String) -> ModelEvent, text: String) {
     if !text.is_empty() {
         events.emit(Ok(event(text))).await;
     }

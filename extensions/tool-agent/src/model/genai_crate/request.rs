@@ -31,22 +31,23 @@ pub(super) struct Prepared {
 }
 
 /// The name under which assistant messages of a provider are kept.
-pub(super) fn dialect(kind: AdapterKind) -> String {
+pub(super) fn dialect_name(kind: AdapterKind) -> String {
     format!("genai-{}", kind.as_lower_str())
 }
 
-pub(super) fn prepared(request: &Request, kind: AdapterKind, options: ChatOptions) -> Prepared {
+pub(super) fn prepare_request(request: &Request, kind: AdapterKind, options: ChatOptions) -> Prepared {
     // The names that every provider accepts.
     let bound = Dialect::openai_chat().bind_tools(&request.tools);
     let definitions = request.tools.definitions();
     let names = definitions.iter().map(|it| it.name().as_str());
     let names = names.map(|name| (bound.wire_name(name).into_owned(), name.to_owned())).collect();
-    let mut conversation = Conversation { dialect: dialect(kind), bound: &bound, unsupported: Vec::new() };
+    let mut conversation =
+        Conversation { dialect: dialect_name(kind), bound: &bound, unsupported: Vec::new() };
     let cached = |point| request.cache.contains(&point);
     let last = request.messages.len().saturating_sub(1);
     let mut messages = Vec::new();
     for (at, message) in request.messages.iter().enumerate() {
-        let Some(mut message) = conversation.message(message) else { continue };
+        let Some(mut message) = conversation.convert_message(message) else { continue };
         let is_point = |it: &CachePoint| matches!(it, CachePoint::Message(index) if (*index).min(last) == at);
         if request.cache.iter().any(is_point) {
             message.options = Some(CacheControl::Ephemeral.into());
@@ -75,7 +76,7 @@ pub(super) fn prepared(request: &Request, kind: AdapterKind, options: ChatOption
         last.cache_control = Some(CacheControl::Ephemeral);
     }
     sent.tools = (!tools.is_empty()).then_some(tools);
-    let mut options = captured(options);
+    let mut options = with_full_capture(options);
     if sent.tools.is_some() {
         options.tool_choice = match &request.tool_choice {
             ToolChoice::Auto => options.tool_choice,
@@ -87,7 +88,7 @@ pub(super) fn prepared(request: &Request, kind: AdapterKind, options: ChatOption
     if let Some(thinking) = request.thinking {
         options.reasoning_effort = Some(reasoning_effort(thinking));
     }
-    parameterize(&mut options, &request.parameters);
+    apply_parameters(&mut options, &request.parameters);
     Prepared { request: sent, options, names, unsupported: conversation.unsupported }
 }
 
@@ -103,7 +104,7 @@ fn reasoning_effort(thinking: Thinking) -> ReasoningEffort {
 }
 
 /// Options with which the end of a stream contains the whole response.
-fn captured(options: ChatOptions) -> ChatOptions {
+fn with_full_capture(options: ChatOptions) -> ChatOptions {
     options
         .with_capture_usage(true)
         .with_capture_content(true)
@@ -111,7 +112,7 @@ fn captured(options: ChatOptions) -> ChatOptions {
         .with_capture_tool_calls(true)
 }
 
-fn parameterize(options: &mut ChatOptions, parameters: &Map<String, Value>) {
+fn apply_parameters(options: &mut ChatOptions, parameters: &Map<String, Value>) {
     let mut more = Map::new();
     for (name, value) in parameters {
         match (name.as_str(), value.as_f64(), value.as_u64().and_then(|it| u32::try_from(it).ok())) {
@@ -139,12 +140,12 @@ struct Conversation<'b> {
 
 impl Conversation<'_> {
     /// Converts a message; `None` if it is empty.
-    fn message(&mut self, message: &Message) -> Option<ChatMessage> {
+    fn convert_message(&mut self, message: &Message) -> Option<ChatMessage> {
         let content = match message.role() {
-            Role::User => MessageContent::from_parts(self.user(message)),
-            Role::Assistant => self.assistant(message),
+            Role::User => MessageContent::from_parts(self.user_parts(message)),
+            Role::Assistant => self.assistant_content(message),
             Role::Tool => {
-                let responses = message.tool_results().map(|result| self.result(result));
+                let responses = message.tool_results().map(|result| self.tool_response(result));
                 MessageContent::from_parts(responses.map(ContentPart::from).collect::<Vec<_>>())
             }
         };
@@ -156,20 +157,20 @@ impl Conversation<'_> {
         (!content.is_empty()).then(|| convert(content))
     }
 
-    fn user(&mut self, message: &Message) -> Vec<ContentPart> {
-        message.content().into_iter().map(|content| self.content(content)).collect()
+    fn user_parts(&mut self, message: &Message) -> Vec<ContentPart> {
+        message.content().into_iter().map(|content| self.content_part(content)).collect()
     }
 
-    fn content(&mut self, content: Content) -> ContentPart {
-        match (content.as_text(), binary(&content)) {
+    fn content_part(&mut self, content: Content) -> ContentPart {
+        match (content.as_text(), binary_content(&content)) {
             (Some(text), _) => text.into(),
             (None, Some(binary)) => binary.into(),
-            (None, None) => self.note(&content).into(),
+            (None, None) => self.report_replaced_content(&content).into(),
         }
     }
 
     /// Returns the note that takes the place of content, and reports it.
-    fn note(&mut self, content: &Content) -> String {
+    fn report_replaced_content(&mut self, content: &Content) -> String {
         let note = match content {
             Content::Image { mime_type, .. } => format!("[an image of type {mime_type}]"),
             Content::Audio { mime_type, .. } => format!("[audio of type {mime_type}]"),
@@ -185,7 +186,7 @@ impl Conversation<'_> {
     }
 
     /// The assistant message as `genai` returned it, or a conversion of another model's.
-    fn assistant(&mut self, message: &Message) -> MessageContent {
+    fn assistant_content(&mut self, message: &Message) -> MessageContent {
         if let Some(original) = message.original().filter(|it| *it.dialect == *self.dialect)
             && let Ok(content) = serde_json::from_str(original.json.get())
         {
@@ -210,7 +211,7 @@ impl Conversation<'_> {
                         self.unsupported.push(text);
                     }
                 }
-                Part::Content(content) => parts.push(self.note(content).into()),
+                Part::Content(content) => parts.push(self.report_replaced_content(content).into()),
                 Part::Text(_) | Part::Result(_) => {}
             }
         }
@@ -218,21 +219,21 @@ impl Conversation<'_> {
     }
 
     /// A result as text: those of `genai` have no failure flag and no files.
-    fn result(&mut self, result: &ToolResult) -> ToolResponse {
+    fn tool_response(&mut self, result: &ToolResult) -> ToolResponse {
         let prefix = if result.is_error() { "Error: " } else { "" };
         let mut text = format!("{prefix}{}", result.text());
         let content = result.content();
         let files = content.iter().chain(result.follow_ups().iter().flatten());
         for file in files.filter(|it| matches!(it, Content::Image { .. } | Content::Audio { .. })) {
             text.push('\n');
-            text.push_str(&self.note(file));
+            text.push_str(&self.report_replaced_content(file));
         }
         ToolResponse::new(result.id.to_string(), text).with_fn_name(self.bound.wire_name(&result.name))
     }
 }
 
 /// Returns an image, audio or a file with its bytes.
-fn binary(content: &Content) -> Option<Binary> {
+fn binary_content(content: &Content) -> Option<Binary> {
     let (mime_type, name) = match content {
         Content::Image { mime_type, .. } | Content::Audio { mime_type, .. } => (mime_type.clone(), None),
         Content::Resource { resource } => (resource.mime_type.clone(), Some(resource.uri.clone())),

@@ -22,7 +22,7 @@ pub(super) struct Whole {
 }
 
 /// Adds the reasoning, if the content does not have it.
-fn complete(mut content: MessageContent, reasoning: Option<String>) -> MessageContent {
+fn with_reasoning(mut content: MessageContent, reasoning: Option<String>) -> MessageContent {
     if let Some(reasoning) = reasoning.filter(|it| !it.is_empty())
         && !content.contains_reasoning_content()
     {
@@ -35,7 +35,13 @@ impl From<ChatResponse> for Whole {
     fn from(response: ChatResponse) -> Self {
         let ChatResponse { content, reasoning_content, stop_reason, usage, response_id: id, .. } = response;
         let model = Some(response.provider_model_iden.model_name.to_string());
-        Self { content: complete(content, reasoning_content), stop_reason, usage: Some(usage), id, model }
+        Self {
+            content: with_reasoning(content, reasoning_content),
+            stop_reason,
+            usage: Some(usage),
+            id,
+            model,
+        }
     }
 }
 
@@ -43,7 +49,7 @@ impl From<StreamEnd> for Whole {
     fn from(end: StreamEnd) -> Self {
         let content = end.captured_content.unwrap_or_default();
         Self {
-            content: complete(content, end.captured_reasoning_content),
+            content: with_reasoning(content, end.captured_reasoning_content),
             stop_reason: end.captured_stop_reason,
             usage: end.captured_usage,
             id: end.captured_response_id,
@@ -95,7 +101,7 @@ impl Whole {
             matches!(self.stop_reason, Some(StopReason::MaxTokens(_) | StopReason::ContentFilter(_)));
         Ok(Response {
             stop_reason: self.stop_reason.map(|reason| reason.raw().to_owned()),
-            usage: self.usage.and_then(usage),
+            usage: self.usage.and_then(token_usage),
             id: self.id.map(Into::into),
             model: self.model.map(Into::into),
             truncated,
@@ -105,7 +111,7 @@ impl Whole {
 }
 
 /// Returns the token counts; `None` if there are none.
-fn usage(counts: genai::chat::Usage) -> Option<Usage> {
+fn token_usage(counts: genai::chat::Usage) -> Option<Usage> {
     let count = |tokens: Option<i32>| tokens.and_then(|tokens| u64::try_from(tokens).ok());
     let mut usage = Usage::default();
     (usage.input, usage.output) = (count(counts.prompt_tokens), count(counts.completion_tokens));

@@ -11,7 +11,7 @@ use super::{
     cache::CachePoints,
     conversation::{Conversation, replacement_notice},
 };
-use crate::model::{ModelError, Request, ToolChoice, additions::shown_messages};
+use crate::model::{ModelError, Request, ToolChoice, additions::lazy_request_messages};
 
 /// The body of a request.
 pub(super) struct BuiltBody {
@@ -30,7 +30,7 @@ pub(super) async fn build_body(
 ) -> Result<BuiltBody, ModelError> {
     let mut thinking_notice = None;
     let members = request_members(settings, bound, request, &mut thinking_notice);
-    let mut body = bound.body(Value::Object(members)).map_err(invalid_request)?;
+    let mut body = bound.body(Value::Object(members)).map_err(invalid_request_error)?;
     let (points, remark) = CachePoints::of_request(settings, request);
     let mut conversation = Conversation::of_request(settings, bound, request);
     points.mark_messages(settings.provider, &conversation.ends, &mut conversation.messages);
@@ -38,24 +38,28 @@ pub(super) async fn build_body(
     let mut unsupported = conversation.unsupported;
     unsupported.extend(remark);
     unsupported.extend(thinking_notice);
-    bound.declare_tools(&mut body).map_err(invalid_request)?;
+    bound.declare_tools(&mut body).map_err(invalid_request_error)?;
     let additions = match request.has_additions {
         true => RequestAdditions::default(),
         false => {
-            let messages = shown_messages(request);
+            let messages = lazy_request_messages(request);
             let asked = bound.collect_additions_with(&mut body, request.run.clone(), messages).await;
-            asked.map_err(ModelError::of_request)?
+            asked.map_err(ModelError::from_request_error)?
         }
     };
     unsupported.extend(additions.notices.iter().cloned());
-    unsupported.extend(refused_additions(settings, bound, &additions));
-    let mut body = bound.apply_additions(body, additions.clone()).map_err(invalid_request)?;
+    unsupported.extend(refused_addition_notices(settings, bound, &additions));
+    let mut body = bound.apply_additions(body, additions.clone()).map_err(invalid_request_error)?;
     points.mark_fields(settings.provider, body.fields_mut());
     Ok(BuiltBody { body, additions, unsupported })
 }
 
 /// Returns sentences about added content that the provider does not accept.
-fn refused_additions(settings: &Settings, bound: &BoundTools, additions: &RequestAdditions) -> Vec<String> {
+fn refused_addition_notices(
+    settings: &Settings,
+    bound: &BoundTools,
+    additions: &RequestAdditions,
+) -> Vec<String> {
     let contents = additions.messages.iter().filter_map(|message| match message {
         AddedMessage::Content(content) => Some(content),
         _ => None,
@@ -64,8 +68,8 @@ fn refused_additions(settings: &Settings, bound: &BoundTools, additions: &Reques
     refused.map(|content| replacement_notice(settings.provider.name(), content)).collect()
 }
 
-fn invalid_request(error: DialectError) -> ModelError {
-    ModelError::of_request(RequestError::Dialect(error))
+fn invalid_request_error(error: DialectError) -> ModelError {
+    ModelError::from_request_error(RequestError::Dialect(error))
 }
 
 /// Returns the members besides messages and tools, and sets the sentence about thinking that the provider lacks.

@@ -42,7 +42,7 @@ pub(super) struct Conversation<'s> {
 impl<'s> Conversation<'s> {
     pub(super) fn of_request(settings: &'s Settings, bound: &'s BoundTools, request: &Request) -> Self {
         let Request { messages, tools, .. } = request;
-        let is_foreign = |it: &Message| it.role() == Role::Assistant && !is_own(settings, it);
+        let is_foreign = |it: &Message| it.role() == Role::Assistant && !is_written_by_provider(settings, it);
         let has_rules = settings.provider.has_call_id_rules();
         let ids = (has_rules && messages.iter().any(is_foreign)).then(HashSet::new);
         let mut conversation = Self {
@@ -60,22 +60,25 @@ impl<'s> Conversation<'s> {
             unsupported: Vec::new(),
         };
         // Earlier messages were reported with the request that the provider answered last.
-        let new = messages.iter().rposition(|it| is_own(settings, it)).map_or(0, |at| at + 1);
+        let new = messages.iter().rposition(|it| is_written_by_provider(settings, it)).map_or(0, |at| at + 1);
         for (at, message) in messages.iter().enumerate() {
-            conversation.push(message, at >= new);
+            conversation.push_message(message, at >= new);
         }
         conversation
     }
 
-    fn push(&mut self, message: &Message, is_new: bool) {
+    fn push_message(&mut self, message: &Message, is_new: bool) {
         if is_new {
             self.report_unsupported(message);
         }
         if message.role() == Role::Assistant {
-            self.replace_ids(message);
+            self.replace_call_ids(message);
         }
         // The JSON of a message does not depend on other messages, unless ids were replaced.
-        if !self.replaced.is_empty() && message.role() != Role::User && !is_own(self.settings, message) {
+        if !self.replaced.is_empty()
+            && message.role() != Role::User
+            && !is_written_by_provider(self.settings, message)
+        {
             self.messages.extend(self.converted_messages(message));
         } else {
             let json = message.rendered(self.rendered_form(message), || self.converted_messages(message));
@@ -89,7 +92,7 @@ impl<'s> Conversation<'s> {
 
     /// Returns the form of a message, which depends on names unless the provider wrote it.
     fn rendered_form(&self, message: &Message) -> Form {
-        let is_own = is_own(self.settings, message);
+        let is_own = is_written_by_provider(self.settings, message);
         let renamed =
             |name: &str| Some(self.bound.wire_name(name)).filter(|it| *it != name).map(Cow::into_owned);
         let name = |part: &Part| match part {
@@ -110,7 +113,11 @@ impl<'s> Conversation<'s> {
         match message.role() {
             Role::User => {
                 let content = message.content();
-                if content.is_empty() { Vec::new() } else { message_list(&self.bound.user_message(&content)) }
+                if content.is_empty() {
+                    Vec::new()
+                } else {
+                    messages_as_json(&self.bound.user_message(&content))
+                }
             }
             Role::Assistant => self.assistant_json(message).map(|json| split(&json)).unwrap_or_default(),
             Role::Tool => {
@@ -126,7 +133,7 @@ impl<'s> Conversation<'s> {
                         None => result.clone(),
                     })
                     .collect();
-                if results.is_empty() { Vec::new() } else { message_list(&self.bound.results(&results)) }
+                if results.is_empty() { Vec::new() } else { messages_as_json(&self.bound.results(&results)) }
             }
         }
     }
@@ -150,12 +157,12 @@ impl<'s> Conversation<'s> {
 
     /// Chooses ids for the calls of an assistant message: the provider rejects some ids of other providers, and ids that
     /// occur twice.
-    fn replace_ids(&mut self, message: &Message) {
+    fn replace_call_ids(&mut self, message: &Message) {
         self.replaced.clear();
         let Some(ids) = &mut self.ids else { return };
         for call in message.calls() {
             let id = call.id.to_string();
-            if is_own(self.settings, message) {
+            if is_written_by_provider(self.settings, message) {
                 ids.insert(id);
                 continue;
             }
@@ -189,7 +196,7 @@ impl<'s> Conversation<'s> {
                         "{kind} of another model's message is left out: `{name}` does not accept it back"
                     ));
                 }
-                Part::Reasoning(_) if !is_own(self.settings, message) => {
+                Part::Reasoning(_) if !is_written_by_provider(self.settings, message) => {
                     let text =
                         format!("the reasoning of another model is left out: `{name}` accepts only its own");
                     if !self.unsupported.contains(&text) {
@@ -209,7 +216,7 @@ impl<'s> Conversation<'s> {
 }
 
 /// Returns a list of messages, or a single one, as JSON.
-fn message_list(messages: &Value) -> Vec<Arc<RawValue>> {
+fn messages_as_json(messages: &Value) -> Vec<Arc<RawValue>> {
     let json = |message| to_raw_value(message).ok().map(Arc::from);
     match messages {
         Value::Array(messages) => messages.iter().filter_map(json).collect(),
@@ -218,7 +225,7 @@ fn message_list(messages: &Value) -> Vec<Arc<RawValue>> {
 }
 
 /// Returns `true` if the provider wrote the message itself.
-fn is_own(settings: &Settings, message: &Message) -> bool {
+fn is_written_by_provider(settings: &Settings, message: &Message) -> bool {
     message.original().is_some_and(|original| *original.dialect == *settings.provider.name())
 }
 
@@ -285,7 +292,7 @@ mod tests {
         assert_eq!(taken.each_ref().map(Option::as_deref), [Some("1"), Some("3"), None, Some("2")]);
         assert!(replaced.is_empty());
         let texts = |messages: &Value| {
-            message_list(messages).iter().map(|it| it.get().to_owned()).collect::<Vec<_>>()
+            messages_as_json(messages).iter().map(|it| it.get().to_owned()).collect::<Vec<_>>()
         };
         assert_eq!(texts(&serde_json::json!([1, { "a": 2 }])), ["1", r#"{"a":2}"#]);
         assert_eq!(texts(&serde_json::json!({ "a": [1] })), [r#"{"a":[1]}"#]);

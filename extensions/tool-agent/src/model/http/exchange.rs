@@ -29,7 +29,7 @@ type Events = Emitter<Result<ModelEvent, ModelError>>;
 
 /// Sends `request` until a response is complete or an error is final.
 pub(super) async fn run_exchange(settings: Arc<Settings>, request: Request, events: Events) {
-    let ended = Exchange { settings: &settings, events: &events }.run(request).await;
+    let ended = Exchange { settings: &settings, events: &events }.send_with_retries(request).await;
     events.emit(ended.map(ModelEvent::Finished)).await;
 }
 
@@ -39,7 +39,7 @@ struct Exchange<'e> {
 }
 
 impl Exchange<'_> {
-    async fn run(&self, request: Request) -> Result<Response, ModelError> {
+    async fn send_with_retries(&self, request: Request) -> Result<Response, ModelError> {
         let bound = self.settings.dialect.bind_tools(&request.tools);
         self.emit_diagnostics(bound.diagnostics()).await;
         let BuiltBody { body, additions, unsupported } =
@@ -104,22 +104,23 @@ impl Exchange<'_> {
         for (name, value) in headers {
             request = request.header(name, &*value.0);
         }
-        let response = self.in_time(request.body(body).send()).await?;
+        let response = self.within_timeout(request.body(body).send()).await?;
         let response =
-            response.map_err(|error| failure::of_connection(error, Some(&self.settings.base_url)))?;
+            response.map_err(|error| failure::connection_error(error, Some(&self.settings.base_url)))?;
         let status = response.status();
         if !status.is_success() {
             let headers = response.headers().clone();
-            let text = self.in_time(read_text(self.bounded_chunks(response))).await?.unwrap_or_default();
-            return Err(failure::of_status(self.settings, status, &headers, &text));
+            let text =
+                self.within_timeout(read_text(self.bounded_chunks(response))).await?.unwrap_or_default();
+            return Err(failure::error_of_status(self.settings, status, &headers, &text));
         }
         let content_type = response.headers().get("content-type").and_then(|it| it.to_str().ok());
         let is_declared =
             content_type.is_some_and(|it| it.trim().to_ascii_lowercase().starts_with("text/event-stream"));
-        let body = self.in_time(Body::read_start(self.bounded_chunks(response))).await??;
+        let body = self.within_timeout(Body::read_until_recognized(self.bounded_chunks(response))).await??;
         let assembled = match body.is_event_stream().unwrap_or(is_declared) {
-            true => self.read_stream(bound, body.into_chunks()).await?,
-            false => self.read_whole(bound, body.into_chunks()).await?,
+            true => self.read_streamed_response(bound, body.into_chunks()).await?,
+            false => self.read_whole_response(bound, body.into_chunks()).await?,
         };
         self.emit_diagnostics(&assembled.diagnostics).await;
         Ok(self.neutral_response(assembled))
@@ -132,7 +133,7 @@ impl Exchange<'_> {
         }
     }
 
-    async fn in_time<T>(&self, future: impl Future<Output = T>) -> Result<T, ModelError> {
+    async fn within_timeout<T>(&self, future: impl Future<Output = T>) -> Result<T, ModelError> {
         let late = |_| {
             let Settings { base_url, timeout, .. } = self.settings;
             let url = failure::url_without_secrets(base_url);
@@ -143,14 +144,14 @@ impl Exchange<'_> {
     }
 
     /// Reads a response that is not streamed.
-    async fn read_whole(
+    async fn read_whole_response(
         &self,
         bound: &BoundTools,
         chunks: impl Chunks,
     ) -> Result<AssembledResponse, ModelError> {
-        let text = self.in_time(read_text(chunks)).await??;
+        let text = self.within_timeout(read_text(chunks)).await??;
         let read = bound.read(&text).map_err(|error| self.unreadable_response(&text, &error))?;
-        if let Some(refused) = failure::of_refusal(self.settings, &text) {
+        if let Some(refused) = failure::refusal_error(self.settings, &text) {
             return Err(refused);
         }
         self.emit_delta(Delta::Reasoning(read.reasoning.clone())).await;
@@ -159,7 +160,7 @@ impl Exchange<'_> {
     }
 
     /// Reads a streamed response.
-    async fn read_stream(
+    async fn read_streamed_response(
         &self,
         bound: &BoundTools,
         chunks: impl Chunks,
@@ -171,7 +172,7 @@ impl Exchange<'_> {
             // Most events arrive with the one before, and need no timer.
             let event = match events.next().now_or_never() {
                 Some(event) => Ok(event),
-                None => self.in_time(events.next()).await,
+                None => self.within_timeout(events.next()).await,
             };
             let event = match event {
                 Ok(None) => break None,
@@ -182,7 +183,7 @@ impl Exchange<'_> {
             let name = event.event.unwrap_or_default();
             let Some(data) = event.data.filter(|data| !self.is_keep_alive(&name, data)) else { continue };
             let deltas = assembler.push(&data).map_err(|error| self.unreadable_response(&data, &error))?;
-            if let Some(refused) = failure::of_refusal(self.settings, &data) {
+            if let Some(refused) = failure::refusal_error(self.settings, &data) {
                 return Err(refused);
             }
             for delta in deltas {
@@ -201,7 +202,7 @@ impl Exchange<'_> {
             _ if assembled.ended => Ok(assembled),
             Some(error) => Err(error),
             None => {
-                if let Some(error) = failure::of_response(self.settings, &last_data) {
+                if let Some(error) = failure::error_of_response(self.settings, &last_data) {
                     return Err(error);
                 }
                 let message = "the stream of the response ended before the response did";
@@ -235,8 +236,8 @@ impl Exchange<'_> {
 
     /// The error of a response that reports an error itself, or does not have the format of the provider.
     fn unreadable_response(&self, text: &str, error: &DialectError) -> ModelError {
-        failure::of_response(self.settings, text).unwrap_or_else(|| {
-            let error = failure::redacted(self.settings, &error.to_string());
+        failure::error_of_response(self.settings, text).unwrap_or_else(|| {
+            let error = failure::redacted_text(self.settings, &error.to_string());
             ModelError::new(ModelErrorKind::Malformed, format!("the response cannot be read: {error}"))
         })
     }

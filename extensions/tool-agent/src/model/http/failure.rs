@@ -15,17 +15,17 @@ use crate::model::{ModelError, ModelErrorKind};
 const MAX_MESSAGE_CHARS: usize = 1_000;
 
 /// Returns the error of a response whose status is not a success.
-pub(super) fn of_status(
+pub(super) fn error_of_status(
     settings: &Settings,
     status: StatusCode,
     headers: &HeaderMap,
     body: &str,
 ) -> ModelError {
-    of_answer(status, headers, body, |text| redacted(settings, text))
+    error_of_answer(status, headers, body, |text| redacted_text(settings, text))
 }
 
 /// Returns the error of a response whose status is not a success; `redact` returns a text of it without secrets.
-pub(in crate::model) fn of_answer(
+pub(in crate::model) fn error_of_answer(
     status: StatusCode,
     headers: &HeaderMap,
     body: &str,
@@ -44,12 +44,12 @@ pub(in crate::model) fn of_answer(
 }
 
 /// Returns the error that a response of status 200, or an event of a stream, reports.
-pub(super) fn of_response(settings: &Settings, text: &str) -> Option<ModelError> {
-    of_report(text, |text| redacted(settings, text))
+pub(super) fn error_of_response(settings: &Settings, text: &str) -> Option<ModelError> {
+    error_in_json(text, |text| redacted_text(settings, text))
 }
 
 /// Returns the error that JSON reports; `redact` returns a text of it without secrets.
-pub(in crate::model) fn of_report(text: &str, redact: impl Fn(&str) -> String) -> Option<ModelError> {
+pub(in crate::model) fn error_in_json(text: &str, redact: impl Fn(&str) -> String) -> Option<ModelError> {
     let value: Value = serde_json::from_str(text).ok()?;
     let report = Report::of(&value)?;
     let (texts, message) = (report.texts, &*report.message);
@@ -68,7 +68,7 @@ pub(in crate::model) fn of_report(text: &str, redact: impl Fn(&str) -> String) -
         }
         () if has(&["authentication_error", "permission_error", "invalid_api_key", "UNAUTHENTICATED"]) => 401,
         () if has(&["invalid_request_error", "invalid_prompt", "not_found_error", "INVALID_ARGUMENT"]) => 400,
-        () if is_long(texts, message) => 400,
+        () if is_context_too_long(texts, message) => 400,
         () => 500,
     };
     let error = format!("the server reported an error: {}", redact(message));
@@ -78,9 +78,9 @@ pub(in crate::model) fn of_report(text: &str, redact: impl Fn(&str) -> String) -
 }
 
 /// Returns the error of a request that the provider refused, if it did.
-pub(super) fn of_refusal(settings: &Settings, text: &str) -> Option<ModelError> {
+pub(super) fn refusal_error(settings: &Settings, text: &str) -> Option<ModelError> {
     let reason = settings.provider.refusal(text)?;
-    let message = format!("the provider refused the request: {}", redacted(settings, &reason));
+    let message = format!("the provider refused the request: {}", redacted_text(settings, &reason));
     Some(ModelError::new(ModelErrorKind::Refused, message))
 }
 
@@ -98,7 +98,7 @@ impl<'v> Report<'v> {
     fn of(value: &'v Value) -> Option<Self> {
         // Gemini sends a list while it streams; OpenAI's responses have their own objects.
         let places = ["/error", "/0/error", "/response/error", "/choices/0/error"];
-        let error = places.iter().find_map(|place| value.pointer(place).filter(|it| is_error(it)));
+        let error = places.iter().find_map(|place| value.pointer(place).filter(|it| is_error_value(it)));
         let is_own = || {
             value.get("message").is_some_and(Value::is_string)
                 || value.get("object").is_some_and(|it| it == "error")
@@ -113,7 +113,7 @@ impl<'v> Report<'v> {
             other => other.to_string().into(),
         };
         let members = ["code", "status", "status_code", "http_code"];
-        let status = members.iter().find_map(|name| status_of(error.get(name)?));
+        let status = members.iter().find_map(|name| stated_http_error_status(error.get(name)?));
         Some(Self {
             texts: ["code", "type", "status"].map(text),
             message,
@@ -142,7 +142,7 @@ impl<'v> Report<'v> {
 }
 
 /// Returns the HTTP status of an error that a number, or the text of one, states.
-fn status_of(value: &Value) -> Option<u16> {
+fn stated_http_error_status(value: &Value) -> Option<u16> {
     let status = match value {
         Value::String(text) => text.split_whitespace().next()?.parse().ok()?,
         value => value.as_f64()?,
@@ -152,7 +152,7 @@ fn status_of(value: &Value) -> Option<u16> {
 }
 
 /// Returns `true` for a value that reports an error: empty ones stand beside whole responses.
-fn is_error(value: &Value) -> bool {
+fn is_error_value(value: &Value) -> bool {
     match value {
         Value::Null | Value::Bool(false) => false,
         Value::String(text) => !text.is_empty(),
@@ -174,7 +174,7 @@ fn parsed_duration(text: &str) -> Option<Duration> {
 /// Returns `true` if the conversation exceeds the context window: [Anthropic](https://github.com/anthropics/claude-code/issues/12186)
 /// ([with `max_tokens`](https://github.com/docker/docker-agent/issues/569)),
 /// [Gemini](https://github.com/google-gemini/gemini-cli/issues/12098), OpenAI, llama.cpp, vLLM.
-fn is_long(texts: [&str; 3], message: &str) -> bool {
+fn is_context_too_long(texts: [&str; 3], message: &str) -> bool {
     const MESSAGES: [&str; 6] = [
         "prompt is too long",
         "exceed context limit",
@@ -190,7 +190,7 @@ fn is_long(texts: [&str; 3], message: &str) -> bool {
 
 fn error_kind(status: u16, texts: [&str; 3], message: &str) -> ModelErrorKind {
     match status {
-        400 | 413 | 422 if is_long(texts, message) => ModelErrorKind::ContextTooLong,
+        400 | 413 | 422 if is_context_too_long(texts, message) => ModelErrorKind::ContextTooLong,
         // A quota that is used up does not come back by itself.
         429 if texts.contains(&"insufficient_quota") => ModelErrorKind::InvalidRequest,
         401 | 403 => ModelErrorKind::Authentication,
@@ -202,7 +202,7 @@ fn error_kind(status: u16, texts: [&str; 3], message: &str) -> ModelErrorKind {
 }
 
 /// Returns the error of a connection to the server at `url`, without secrets.
-pub(in crate::model) fn of_connection(error: reqwest::Error, url: Option<&str>) -> ModelError {
+pub(in crate::model) fn connection_error(error: reqwest::Error, url: Option<&str>) -> ModelError {
     // The URL may contain credentials.
     let error = error.without_url();
     let server = url.map_or_else(|| "the server".to_owned(), |url| format!("`{}`", url_without_secrets(url)));
@@ -232,13 +232,16 @@ fn innermost_cause(error: &dyn std::error::Error) -> String {
 }
 
 /// Returns a bounded text of the server without the key.
-pub(super) fn redacted(settings: &Settings, text: &str) -> String {
+pub(super) fn redacted_text(settings: &Settings, text: &str) -> String {
     let secrets = settings.key.iter().chain(settings.headers.iter().map(|(_, value)| value));
-    bounded(text, secrets.map(|secret| &*secret.0).chain(url_credentials(&settings.base_url)))
+    redacted_bounded_text(text, secrets.map(|secret| &*secret.0).chain(url_credentials(&settings.base_url)))
 }
 
 /// Returns a bounded text of the server without `secrets`.
-pub(in crate::model) fn bounded<'s>(text: &str, secrets: impl Iterator<Item = &'s str>) -> String {
+pub(in crate::model) fn redacted_bounded_text<'s>(
+    text: &str,
+    secrets: impl Iterator<Item = &'s str>,
+) -> String {
     let mut text = text.trim().to_owned();
     for secret in secrets.filter(|secret| !secret.is_empty()) {
         text = text.replace(secret, "[secret]");
@@ -251,7 +254,7 @@ pub(in crate::model) fn bounded<'s>(text: &str, secrets: impl Iterator<Item = &'
 }
 
 /// Returns a URL without its user information.
-pub(super) fn without_credentials(url: &str) -> String {
+pub(super) fn url_without_credentials(url: &str) -> String {
     match user_information(url) {
         Some(user) => url.replacen(&format!("{user}@"), "", 1),
         None => url.to_owned(),
@@ -260,7 +263,7 @@ pub(super) fn without_credentials(url: &str) -> String {
 
 /// Returns a URL for messages: without its user information, query and fragment, which may contain secrets.
 pub(super) fn url_without_secrets(url: &str) -> String {
-    let url = without_credentials(url);
+    let url = url_without_credentials(url);
     let end = url.find(['?', '#']).unwrap_or(url.len());
     url[..end].to_owned()
 }

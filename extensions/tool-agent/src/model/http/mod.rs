@@ -140,7 +140,8 @@ impl HttpModel {
     ///
     /// Returns an error if the text has another form, or TLS cannot be set up.
     pub fn from_text(text: &str) -> Result<Self, ModelError> {
-        let found = text.split_once(':').and_then(|(provider, name)| Some((dialect_of(provider)?, name)));
+        let found =
+            text.split_once(':').and_then(|(provider, name)| Some((dialect_of_provider(provider)?, name)));
         match found.filter(|(_, name)| !name.is_empty()) {
             Some((dialect, name)) => Self::new(dialect, name.to_owned()),
             None => Err(ModelError::new(
@@ -192,7 +193,7 @@ impl HttpModel {
         })))
     }
 
-    fn with(self, change: impl FnOnce(&mut Settings)) -> Self {
+    fn with_changed_settings(self, change: impl FnOnce(&mut Settings)) -> Self {
         let mut settings = Arc::unwrap_or_clone(self.0);
         change(&mut settings);
         settings.url = OnceLock::new();
@@ -207,71 +208,71 @@ impl HttpModel {
     /// it with [`with_api_key`](Self::with_api_key) for a server that must not receive it.
     #[must_use]
     pub fn with_base_url(self, url: impl Into<String>) -> Self {
-        self.with(|it| it.base_url = url.into().trim_end_matches('/').to_owned())
+        self.with_changed_settings(|it| it.base_url = url.into().trim_end_matches('/').to_owned())
     }
 
     /// Sets the key, overriding the environment.
     #[must_use]
     pub fn with_api_key(self, key: impl Into<String>) -> Self {
-        self.with(|it| it.key = Some(Secret::new(key.into())))
+        self.with_changed_settings(|it| it.key = Some(Secret::new(key.into())))
     }
 
     /// Adds a header to each request. Its value is never printed.
     #[must_use]
     pub fn with_header(self, name: impl Into<String>, value: impl Into<String>) -> Self {
-        self.with(|it| it.headers.push((name.into(), Secret::new(value.into()))))
+        self.with_changed_settings(|it| it.headers.push((name.into(), Secret::new(value.into()))))
     }
 
     /// Sets a member of each request in the provider's format, such as `temperature` or `max_tokens`.
     #[must_use]
     pub fn with_parameter(self, name: impl Into<String>, value: impl Into<Value>) -> Self {
-        self.with(|it| drop(it.parameters.insert(name.into(), value.into())))
+        self.with_changed_settings(|it| drop(it.parameters.insert(name.into(), value.into())))
     }
 
     /// Sets whether responses are streamed. Default: `true`.
     #[must_use]
     pub fn with_streaming(self, streams: bool) -> Self {
-        self.with(|it| it.streams = streams)
+        self.with_changed_settings(|it| it.streams = streams)
     }
 
     /// Sets the maximum number of retries of a failed request. Default: 2.
     #[must_use]
     pub fn with_retries(self, retries: u32) -> Self {
-        self.with(|it| it.retries = retries)
+        self.with_changed_settings(|it| it.retries = retries)
     }
 
     /// Sets the idle timeout: the maximum time until a response begins, and between two parts of it. A response that is
     /// not streamed has to end within this time. Default: 120 seconds.
     #[must_use]
     pub fn with_timeout(self, timeout: Duration) -> Self {
-        self.with(|it| it.timeout = timeout)
+        self.with_changed_settings(|it| it.timeout = timeout)
     }
 
     /// Sets the maximum pause before a retry: if a server asks for a longer one, the request fails.
     /// Default: 60 seconds.
     #[must_use]
     pub fn with_longest_pause(self, pause: Duration) -> Self {
-        self.with(|it| it.longest_pause = pause)
+        self.with_changed_settings(|it| it.longest_pause = pause)
     }
 
     /// Sets the maximum size of a response in bytes: of the body, or of all events of a stream. A longer response is an
     /// error. Default: 64 MiB.
     #[must_use]
     pub fn with_longest_response(self, bytes: usize) -> Self {
-        self.with(|it| it.longest_response = bytes)
+        self.with_changed_settings(|it| it.longest_response = bytes)
     }
 
     /// Sets whether a request without [cache points](Request::cache) has them after the tools, the instruction and the
     /// last message, for a provider that needs to be asked (Anthropic). Default: `false`.
     #[must_use]
     pub fn with_cache(self, caches: bool) -> Self {
-        self.with(|it| it.cache = caches)
+        self.with_changed_settings(|it| it.cache = caches)
     }
 
     /// Sets the maximum number of tokens of a request and its response. Default: unknown.
     #[must_use]
     pub fn with_context_window(self, tokens: u64) -> Self {
-        self.with(|it| it.context_window = Some(tokens))
+        self.with_changed_settings(|it| it.context_window = Some(tokens))
     }
 
     /// Sets whether the server guarantees the [format of an answer](Request::output). If it does not, an agent receives
@@ -279,7 +280,7 @@ impl HttpModel {
     /// of a server at another URL than OpenAI's, since compatible servers often ignore the format.
     #[must_use]
     pub fn with_strict_output(self, is_strict: bool) -> Self {
-        self.with(|it| it.strict_output = Some(is_strict))
+        self.with_changed_settings(|it| it.strict_output = Some(is_strict))
     }
 
     /// Sets the dialect, for native tools or a prefix of names. Default: the provider's.
@@ -293,12 +294,12 @@ impl HttpModel {
             let message = format!("expected a dialect `{own}`, got `{}`", dialect.name());
             return Err(ModelError::new(ModelErrorKind::InvalidRequest, message));
         }
-        Ok(self.with(|it| it.dialect = dialect))
+        Ok(self.with_changed_settings(|it| it.dialect = dialect))
     }
 
     /// Returns the environment variable of the key if there is none and the server of the provider requires one.
     #[cfg(feature = "cli")]
-    pub(crate) fn missing_key(&self) -> Option<String> {
+    pub(crate) fn missing_key_variable(&self) -> Option<String> {
         let Settings { provider, key, base_url, .. } = &*self.0;
         let is_missing = key.is_none() && base_url == provider.base_url();
         is_missing.then(|| format!("{}_API_KEY", provider.environment_prefix()))
@@ -344,7 +345,7 @@ impl Model for HttpModel {
 }
 
 /// Returns the dialect of the provider with a name.
-fn dialect_of(provider: &str) -> Option<Dialect> {
+fn dialect_of_provider(provider: &str) -> Option<Dialect> {
     let provider = providers().into_iter().find(|it| it.short_names().contains(&provider))?;
     Dialect::all().into_iter().find(|dialect| dialect.name() == provider.name())
 }

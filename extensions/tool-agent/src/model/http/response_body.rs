@@ -22,7 +22,7 @@ pub(super) struct Body<C> {
 
 impl<C: Chunks> Body<C> {
     /// Reads the body up to the bytes that tell what it is.
-    pub(super) async fn read_start(mut chunks: C) -> Result<Self, ModelError> {
+    pub(super) async fn read_until_recognized(mut chunks: C) -> Result<Self, ModelError> {
         let mut start = Vec::new();
         while content_bytes(&start).len() < MAX_FIELD_BYTES {
             match chunks.next().await {
@@ -87,7 +87,7 @@ pub(super) enum BodyError {
 impl BodyError {
     pub(super) fn into_model_error(self) -> ModelError {
         match self {
-            Self::Connection { error, url } => failure::of_connection(error, Some(&url)),
+            Self::Connection { error, url } => failure::connection_error(error, Some(&url)),
             Self::TooLong(_) => ModelError::new(ModelErrorKind::Other, self.to_string()),
         }
     }
@@ -149,7 +149,7 @@ mod tests {
             (&[""], None),
             (&[], None),
         ] {
-            let body = Body::read_start(chunks(parts)).await.unwrap();
+            let body = Body::read_until_recognized(chunks(parts)).await.unwrap();
             assert_eq!(body.is_event_stream(), expected, "{parts:?}");
             let text = read_text(body.into_chunks()).await.unwrap();
             let whole = parts.concat();
@@ -167,7 +167,8 @@ mod tests {
         );
         let long = || stream::iter([Err(BodyError::TooLong(5))]);
         let expected = "the response is longer than 5 bytes; see `HttpModel::with_longest_response`";
-        let errors = [read_text(long()).await.unwrap_err(), Body::read_start(long()).await.err().unwrap()];
+        let errors =
+            [read_text(long()).await.unwrap_err(), Body::read_until_recognized(long()).await.err().unwrap()];
         for error in errors {
             assert_eq!((error.kind(), error.to_string().as_str()), (ModelErrorKind::Other, expected));
         }

@@ -32,28 +32,34 @@ impl Differences {
         let mut all = Self::default();
         all.compare_text("/instruction", expected.instruction.as_ref(), received.instruction.as_ref());
         if let (Some(expected), Some(received)) = (&expected.messages, &received.messages) {
-            let is =
-                |one: &WrittenMessage, other: &WrittenMessage| Self::of_message("", one, other).is_empty();
+            let is = |one: &WrittenMessage, other: &WrittenMessage| {
+                Self::between_messages("", one, other).is_empty()
+            };
             for (at, pair) in align_lists(expected, received, is) {
                 let pointer = format!("/messages/{at}");
                 match pair {
                     Pair::Both(expected, received) => {
-                        all.0.extend(Self::of_message(&pointer, expected, received).0);
+                        all.0.extend(Self::between_messages(&pointer, expected, received).0);
                     }
-                    Pair::Missing(expected) => all.add(pointer, missing_text(expected)),
-                    Pair::Additional(received) => all.add(pointer, additional_text("message", received)),
+                    Pair::Missing(expected) => all.add_difference(pointer, missing_text(expected)),
+                    Pair::Additional(received) => {
+                        all.add_difference(pointer, additional_text("message", received))
+                    }
                 }
             }
         }
         if let (Some(expected), Some(received)) = (&expected.tools, &received.tools) {
             for tool in expected.iter().filter(|tool| !received.contains(tool)) {
-                all.add(
+                all.add_difference(
                     "/tools".to_owned(),
                     format!("expected the tool `{tool}`, which the request does not have"),
                 );
             }
             for tool in received.iter().filter(|tool| !expected.contains(tool)) {
-                all.add("/tools".to_owned(), format!("expected no tool `{tool}`, which the request has"));
+                all.add_difference(
+                    "/tools".to_owned(),
+                    format!("expected no tool `{tool}`, which the request has"),
+                );
             }
         }
         all.compare_value("/tool_choice", expected.tool_choice.as_ref(), received.tool_choice.as_ref());
@@ -65,31 +71,33 @@ impl Differences {
         self.0.is_empty()
     }
 
-    fn add(&mut self, pointer: String, text: String) {
+    fn add_difference(&mut self, pointer: String, text: String) {
         self.0.push(Difference { pointer, text });
     }
 
-    fn of_message(pointer: &str, expected: &WrittenMessage, received: &WrittenMessage) -> Self {
+    fn between_messages(pointer: &str, expected: &WrittenMessage, received: &WrittenMessage) -> Self {
         let mut all = Self::default();
         if expected.role != received.role {
             // The rest belongs to another message.
-            all.add(pointer.to_owned(), unequal_text(&json_text(expected), &json_text(received)));
+            all.add_difference(pointer.to_owned(), unequal_text(&json_text(expected), &json_text(received)));
             return all;
         }
         let (Some(expected), Some(received)) = (&expected.parts, &received.parts) else { return all };
-        let is = |one: &WrittenPart, other: &WrittenPart| Self::of_part("", one, other).is_empty();
+        let is = |one: &WrittenPart, other: &WrittenPart| Self::between_parts("", one, other).is_empty();
         for (at, pair) in align_lists(expected, received, is) {
             let pointer = format!("{pointer}/parts/{at}");
             match pair {
-                Pair::Both(expected, received) => all.0.extend(Self::of_part(&pointer, expected, received).0),
-                Pair::Missing(expected) => all.add(pointer, missing_text(expected)),
-                Pair::Additional(received) => all.add(pointer, additional_text("part", received)),
+                Pair::Both(expected, received) => {
+                    all.0.extend(Self::between_parts(&pointer, expected, received).0)
+                }
+                Pair::Missing(expected) => all.add_difference(pointer, missing_text(expected)),
+                Pair::Additional(received) => all.add_difference(pointer, additional_text("part", received)),
             }
         }
         all
     }
 
-    fn of_part(pointer: &str, expected: &WrittenPart, received: &WrittenPart) -> Self {
+    fn between_parts(pointer: &str, expected: &WrittenPart, received: &WrittenPart) -> Self {
         use WrittenPart::{Call, Content, Reasoning, Result, Text};
         let mut all = Self::default();
         match (expected, received) {
@@ -102,7 +110,9 @@ impl Differences {
             }
             (Call(one), Call(other)) => all.compare_call(&format!("{pointer}/call"), one, other),
             (Result(one), Result(other)) => all.compare_result(&format!("{pointer}/result"), one, other),
-            (one, other) => all.add(pointer.to_owned(), unequal_text(&json_text(one), &json_text(other))),
+            (one, other) => {
+                all.add_difference(pointer.to_owned(), unequal_text(&json_text(one), &json_text(other)))
+            }
         }
         all
     }
@@ -114,7 +124,10 @@ impl Differences {
             && !expected.matches(received)
         {
             let quoted = |it: &WrittenArguments| json_text(it.as_str());
-            self.add(format!("{pointer}/arguments"), unequal_text(&quoted(expected), &quoted(received)));
+            self.add_difference(
+                format!("{pointer}/arguments"),
+                unequal_text(&quoted(expected), &quoted(received)),
+            );
         }
     }
 
@@ -144,7 +157,7 @@ impl Differences {
     ) {
         let (Some(expected), Some(received)) = (expected, received) else { return };
         if expected != received {
-            self.add(pointer.to_owned(), unequal_text(&json_text(expected), &json_text(received)));
+            self.add_difference(pointer.to_owned(), unequal_text(&json_text(expected), &json_text(received)));
         }
     }
 }
@@ -288,7 +301,7 @@ mod tests {
         let shown = |count: usize| {
             let mut all = Differences::default();
             for at in 0..count {
-                all.add(format!("/{at}"), "text".to_owned());
+                all.add_difference(format!("/{at}"), "text".to_owned());
             }
             assert_eq!(all.is_empty(), count == 0);
             all.to_string()

@@ -20,7 +20,7 @@ impl ScriptError {
         Self { source_name: Arc::clone(source_name), line: None, message }
     }
 
-    pub(super) fn of_rest(source_name: &Arc<str>, line: Option<usize>, message: String) -> Self {
+    pub(super) fn of_unused_rest(source_name: &Arc<str>, line: Option<usize>, message: String) -> Self {
         Self { source_name: Arc::clone(source_name), line, message }
     }
 

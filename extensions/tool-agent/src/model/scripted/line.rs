@@ -9,7 +9,7 @@ use tool_runtime::{Content, ToolCall, dialect::Usage};
 use super::{
     Piece, Reply, ReplyStream,
     error::ScriptError,
-    request::{WrittenRequest, one_line},
+    request::{WrittenRequest, json_in_one_line},
 };
 use crate::{
     Message, Part,
@@ -123,7 +123,7 @@ fn read_exchange(number: usize, line: &str) -> Result<Exchange, String> {
 }
 
 /// Returns the line of an exchange, with its line end.
-pub(crate) fn line(request: &WrittenRequest, reply: &Reply) -> Result<String, serde_json::Error> {
+pub(crate) fn exchange_line(request: &WrittenRequest, reply: &Reply) -> Result<String, serde_json::Error> {
     let (response, error) = match &reply.outcome {
         Ok(response) => (Some(WrittenResponse::of(response, &reply.stream)), None),
         Err(error) => (None, Some(WrittenError::of(error, &reply.stream))),
@@ -140,7 +140,7 @@ impl WrittenResponse {
         let original = message.original().map(|original| Original {
             dialect: Arc::clone(&original.dialect),
             // A line has no line breaks; the text of numbers and strings stays.
-            json: RawValue::from_string(one_line(original.json.get()))
+            json: RawValue::from_string(json_in_one_line(original.json.get()))
                 .unwrap_or_else(|_| original.json.clone()),
         });
         let parts = message.parts().iter().filter_map(|part| match part.clone() {
@@ -152,8 +152,11 @@ impl WrittenResponse {
             Part::Result(_) => None,
         });
         let parts = parts.collect();
-        let stream =
-            if *stream == ReplyStream::whole_of(&message) { ReplyStream::Whole } else { stream.clone() };
+        let stream = if *stream == ReplyStream::with_whole_parts(&message) {
+            ReplyStream::Whole
+        } else {
+            stream.clone()
+        };
         Self { parts, stream, original, stop_reason, usage, id, model, truncated }
     }
 
@@ -161,7 +164,7 @@ impl WrittenResponse {
         let Self { parts, stream, original, stop_reason, usage, id, model, truncated } = self;
         let mut parts: Vec<_> = parts.into_iter().map(Part::from).collect();
         if let (true, ReplyStream::Pieces(pieces)) = (parts.is_empty(), &stream) {
-            parts = message_of(pieces);
+            parts = parts_of_pieces(pieces);
         }
         if parts.is_empty() && stop_reason.is_none() && !truncated && original.is_none() {
             return Err("expected `parts` or `stream` in `response`, or a `stop_reason`".to_owned());
@@ -187,7 +190,7 @@ impl From<ResponsePart> for Part {
 }
 
 /// The parts of a message that was written as a stream only.
-fn message_of(pieces: &[Piece]) -> Vec<Part> {
+fn parts_of_pieces(pieces: &[Piece]) -> Vec<Part> {
     let joined = |text: &dyn Fn(&Piece) -> Option<&str>| pieces.iter().filter_map(text).collect::<String>();
     let reasoning = joined(&|piece| if let Piece::Reasoning(text) = piece { Some(text) } else { None });
     let text = joined(&|piece| if let Piece::Text(text) = piece { Some(text) } else { None });

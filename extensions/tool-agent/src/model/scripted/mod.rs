@@ -23,7 +23,7 @@ use futures_util::{StreamExt as _, stream};
 use self::{difference::Differences, line::Exchange};
 pub use self::{error::ScriptError, reply::Reply};
 pub(super) use self::{
-    line::line,
+    line::exchange_line,
     reply::{Piece, ReplyStream},
     request::WrittenRequest,
 };
@@ -106,7 +106,7 @@ impl ScriptedModel {
     /// Creates a model with these responses.
     pub fn new(replies: impl IntoIterator<Item = Reply>) -> Self {
         let exchange = |reply| Exchange { line: None, request: None, reply };
-        Self::of("script".into(), replies.into_iter().map(exchange).collect())
+        Self::from_exchanges("script".into(), replies.into_iter().map(exchange).collect())
     }
 
     /// Creates a model from the text of a [script](Self#scripts).
@@ -142,17 +142,17 @@ impl ScriptedModel {
 
     fn from_named_text(name: Arc<str>, text: &str) -> Result<Self, ScriptError> {
         let exchanges = line::read_script(&name, text)?;
-        Ok(Self::of(name, exchanges.into()))
+        Ok(Self::from_exchanges(name, exchanges.into()))
     }
 
-    fn of(script: Arc<str>, exchanges: VecDeque<Exchange>) -> Self {
+    fn from_exchanges(script: Arc<str>, exchanges: VecDeque<Exchange>) -> Self {
         let settings =
             Settings { name: "scripted".to_owned(), script, context_window: None, strict_output: false };
         let state = Arc::new(Mutex::new(State { exchanges, requests: Vec::new() }));
         Self(Arc::new(Inner { settings, state }))
     }
 
-    fn with(self, change: impl FnOnce(&mut Settings)) -> Self {
+    fn with_changed_settings(self, change: impl FnOnce(&mut Settings)) -> Self {
         let mut settings = self.0.settings.clone();
         change(&mut settings);
         Self(Arc::new(Inner { settings, state: Arc::clone(&self.0.state) }))
@@ -161,19 +161,19 @@ impl ScriptedModel {
     /// Sets the name of the model. Default: `scripted`.
     #[must_use]
     pub fn with_name(self, name: impl Into<String>) -> Self {
-        self.with(|it| it.name = name.into())
+        self.with_changed_settings(|it| it.name = name.into())
     }
 
     /// Sets the maximum number of tokens of a request and its response. Default: unknown.
     #[must_use]
     pub fn with_context_window(self, tokens: u64) -> Self {
-        self.with(|it| it.context_window = Some(tokens))
+        self.with_changed_settings(|it| it.context_window = Some(tokens))
     }
 
     /// Sets whether the responses have the [output format](super::Request::output) of their requests. Default: `false`.
     #[must_use]
     pub fn with_strict_output(self, is_strict: bool) -> Self {
-        self.with(|it| it.strict_output = is_strict)
+        self.with_changed_settings(|it| it.strict_output = is_strict)
     }
 
     /// Returns the requests so far.
@@ -194,7 +194,7 @@ impl ScriptedModel {
             1 => "expected a request for the last response, got none".to_owned(),
             left => format!("expected requests for the last {left} responses, got none"),
         };
-        Err(ScriptError::of_rest(&self.0.settings.script, next.line, message))
+        Err(ScriptError::of_unused_rest(&self.0.settings.script, next.line, message))
     }
 
     /// No user code runs under the lock.
@@ -211,7 +211,7 @@ impl ScriptedModel {
         let asked = state.requests.len();
         let Some(next) = state.exchanges.front() else {
             let script = &self.0.settings.script;
-            return script_failure(format!("{script} has no response for request {asked}"));
+            return script_error_reply(format!("{script} has no response for request {asked}"));
         };
         let differences = match (&next.request, &written) {
             (Some(expected), Some(received)) => Differences::between(expected, received),
@@ -232,11 +232,11 @@ impl ScriptedModel {
             return found.reply;
         }
         let script = &self.0.settings.script;
-        script_failure(format!("request {asked} differs from {script}{line}:{differences}"))
+        script_error_reply(format!("request {asked} differs from {script}{line}:{differences}"))
     }
 }
 
-fn script_failure(message: String) -> Reply {
+fn script_error_reply(message: String) -> Reply {
     Reply::error(ModelErrorKind::Script, message)
 }
 

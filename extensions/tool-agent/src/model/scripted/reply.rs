@@ -86,7 +86,7 @@ impl Reply {
         let Self { outcome, stream } = self;
         let pieces = match (stream, &outcome) {
             (ReplyStream::Pieces(pieces), _) => pieces,
-            (stream, Ok(response)) => pieces_of(&response.message, stream == ReplyStream::Words),
+            (stream, Ok(response)) => pieces_of_message(&response.message, stream == ReplyStream::Words),
             (_, Err(_)) => Vec::new(),
         };
         let pieces = pieces.into_iter().map(|piece| Ok(ModelEvent::from(piece)));
@@ -123,12 +123,12 @@ impl ReplyStream {
     }
 
     /// The pieces of a message of which each part arrives as a whole.
-    pub(super) fn whole_of(message: &Message) -> Self {
-        Self::Pieces(pieces_of(message, false))
+    pub(super) fn with_whole_parts(message: &Message) -> Self {
+        Self::Pieces(pieces_of_message(message, false))
     }
 }
 
-fn pieces_of(message: &Message, by_words: bool) -> Vec<Piece> {
+fn pieces_of_message(message: &Message, by_words: bool) -> Vec<Piece> {
     let of_text = |text: &str| -> Vec<Piece> {
         match by_words {
             true => {

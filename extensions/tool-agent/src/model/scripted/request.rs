@@ -160,7 +160,7 @@ impl WrittenArguments {
     pub(super) fn matches(&self, received: &Self) -> bool {
         match self {
             Self::Text(text) => text == received.as_str(),
-            Self::Json(json) => *json == one_line(received.as_str()),
+            Self::Json(json) => *json == json_in_one_line(received.as_str()),
         }
     }
 }
@@ -176,13 +176,13 @@ impl<'de> Deserialize<'de> for WrittenArguments {
         let json = Box::<RawValue>::deserialize(deserializer)?;
         match json.get().starts_with('"') {
             true => serde_json::from_str(json.get()).map(Self::Text).map_err(D::Error::custom),
-            false => Ok(Self::Json(one_line(json.get()))),
+            false => Ok(Self::Json(json_in_one_line(json.get()))),
         }
     }
 }
 
 /// Returns JSON without the white space outside of its strings.
-pub(super) fn one_line(json: &str) -> String {
+pub(super) fn json_in_one_line(json: &str) -> String {
     let (mut is_string, mut is_escaped) = (false, false);
     let mut kept = String::with_capacity(json.len());
     for letter in json.chars() {
@@ -222,9 +222,9 @@ mod tests {
             (r#"[ "a\\" , "b c" ]"#, r#"["a\\","b c"]"#),
             ("", ""),
         ] {
-            assert_eq!(one_line(json), expected);
+            assert_eq!(json_in_one_line(json), expected);
         }
-        let written = WrittenArguments::Json(one_line("{ \"a\": 1 }"));
+        let written = WrittenArguments::Json(json_in_one_line("{ \"a\": 1 }"));
         assert!(written.matches(&WrittenArguments::Text("{\"a\" :1}".to_owned())));
         assert!(!written.matches(&WrittenArguments::Text("{\"a\" :2}".to_owned())));
         let text = WrittenArguments::Text("a b".to_owned());

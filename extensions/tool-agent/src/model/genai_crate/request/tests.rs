@@ -17,7 +17,7 @@ fn request() -> Request {
 }
 
 fn sent(request: &Request, options: ChatOptions) -> Prepared {
-    prepared(request, AdapterKind::Anthropic, options)
+    prepare_request(request, AdapterKind::Anthropic, options)
 }
 
 #[test]
@@ -26,19 +26,19 @@ fn known_parameters_are_options_and_all_others_a_part_of_the_body() {
         "temperature": 0.5, "top_p": 1, "max_tokens": 7, "seed": 3, "user": "u-7",
     });
     let mut options = ChatOptions::default();
-    parameterize(&mut options, parameters.as_object().unwrap());
+    apply_parameters(&mut options, parameters.as_object().unwrap());
     assert_eq!((options.temperature, options.top_p, options.max_tokens), (Some(0.5), Some(1.0), Some(7)));
     assert_eq!(options.extra_body, Some(json!({ "seed": 3, "user": "u-7" })));
     // A value that the option cannot have goes to the body; so do those of the model, which requests override.
     let mut options = ChatOptions::default().with_extra_body(json!({ "top_k": 3, "user": "u-1" }));
     let parameters = json!({ "temperature": "hot", "top_p": null, "max_tokens": -1, "user": "u-7" });
-    parameterize(&mut options, parameters.as_object().unwrap());
+    apply_parameters(&mut options, parameters.as_object().unwrap());
     assert_eq!((options.temperature, options.top_p, options.max_tokens), (None, None, None));
     let expected =
         json!({ "top_k": 3, "user": "u-7", "temperature": "hot", "top_p": null, "max_tokens": -1 });
     assert_eq!(options.extra_body, Some(expected));
     let mut options = ChatOptions::default();
-    parameterize(&mut options, &Map::new());
+    apply_parameters(&mut options, &Map::new());
     assert_eq!(options.extra_body, None);
 }
 
@@ -140,7 +140,7 @@ fn content_without_a_place_is_a_note_that_names_it() {
         let tools = Registry::default();
         let bound = Dialect::openai_chat().bind_tools(&tools);
         let mut conversation = Conversation { dialect: "d".into(), bound: &bound, unsupported: Vec::new() };
-        assert_eq!(conversation.note(&content), expected);
+        assert_eq!(conversation.report_replaced_content(&content), expected);
         assert_eq!(conversation.unsupported.len(), 1, "{expected}");
     }
     // A user's files are sent; a link is not.

@@ -87,7 +87,7 @@ fn a_response_is_truncated_by_its_stop_reason() {
 fn reasoning_is_the_first_part_once() {
     let content = |parts: Vec<ContentPart>, more: Option<&str>| {
         let whole = Whole {
-            content: complete(MessageContent::from_parts(parts), more.map(str::to_owned)),
+            content: with_reasoning(MessageContent::from_parts(parts), more.map(str::to_owned)),
             ..whole(Vec::new(), None)
         };
         short(&whole.into_response("d", &HashMap::new()).unwrap().message)
@@ -105,9 +105,9 @@ fn reasoning_is_the_first_part_once() {
 
 #[test]
 fn counts_that_are_no_counts_are_none() {
-    assert_eq!(usage(Counts::default()), None);
+    assert_eq!(token_usage(Counts::default()), None);
     let negative = Counts { prompt_tokens: Some(-1), completion_tokens: Some(-2), ..Counts::default() };
-    assert_eq!(usage(negative), None);
+    assert_eq!(token_usage(negative), None);
     let counts = Counts {
         prompt_tokens: Some(1),
         completion_tokens: Some(2),
@@ -122,8 +122,8 @@ fn counts_that_are_no_counts_are_none() {
         }),
         total_tokens: Some(99),
     };
-    let read = usage(counts).unwrap();
+    let read = token_usage(counts).unwrap();
     let all = [read.input, read.output, read.cached, read.cache_written, read.reasoning];
     assert_eq!(all, [1, 2, 3, 4, 5].map(Some));
-    assert!(usage(Counts { prompt_tokens: Some(0), ..Counts::default() }).is_some());
+    assert!(token_usage(Counts { prompt_tokens: Some(0), ..Counts::default() }).is_some());
 }

@@ -10,7 +10,7 @@ fn parts(error: &ModelError) -> (ModelErrorKind, String, Option<u16>, Option<Dur
 }
 
 fn kind_of_report(report: &Value) -> Option<ModelErrorKind> {
-    of_report(&report.to_string(), str::to_owned).map(|error| error.kind())
+    error_in_json(&report.to_string(), str::to_owned).map(|error| error.kind())
 }
 
 #[test]
@@ -69,10 +69,10 @@ fn an_error_in_a_response_has_the_kind_of_its_code() {
     ] {
         assert_eq!(kind_of_report(&report), expected, "{report}");
     }
-    assert!(of_report("no json", str::to_owned).is_none());
+    assert!(error_in_json("no json", str::to_owned).is_none());
     let report =
         json!({ "error": { "code": 503, "message": "busy", "details": [{}, { "retryDelay": "2s" }] } });
-    let error = of_report(&report.to_string(), |text| format!("<{text}>")).unwrap();
+    let error = error_in_json(&report.to_string(), |text| format!("<{text}>")).unwrap();
     let message = "the server reported an error: <busy>".to_owned();
     let expected = (ModelErrorKind::Unavailable, message, Some(503), Some(Duration::from_secs(2)));
     assert_eq!(parts(&error), expected);
@@ -82,7 +82,7 @@ fn an_error_in_a_response_has_the_kind_of_its_code() {
         (json!({ "error": { "message": null, "type": "a" } }), r#"{"message":null,"type":"a"}"#),
         (json!({ "error": { "type": "a" }, "message": "beside" }), "beside"),
     ] {
-        let error = of_report(&report.to_string(), str::to_owned).unwrap();
+        let error = error_in_json(&report.to_string(), str::to_owned).unwrap();
         assert_eq!(error.to_string(), format!("the server reported an error: {message}"));
     }
 }
@@ -110,13 +110,14 @@ fn a_pause_in_the_headers_precedes_one_in_the_body() {
         assert_eq!(found, expected, "{pairs:?}");
     }
     let body = json!({ "error": { "message": "busy", "details": [{ "retryDelay": { "seconds": "2", "nanos": 5e8 } }] } });
-    let error =
-        |pairs| of_answer(StatusCode::TOO_MANY_REQUESTS, &headers(pairs), &body.to_string(), str::to_owned);
+    let error = |pairs| {
+        error_of_answer(StatusCode::TOO_MANY_REQUESTS, &headers(pairs), &body.to_string(), str::to_owned)
+    };
     let message = "the server answered 429: busy".to_owned();
     let expected = (ModelErrorKind::RateLimited, message, Some(429), Some(Duration::from_millis(2_500)));
     assert_eq!(parts(&error(&[])), expected);
     assert_eq!(error(&[("retry-after", "1")]).retry_after(), Some(Duration::from_secs(1)));
-    let plain = of_answer(StatusCode::BAD_GATEWAY, &HeaderMap::new(), "<html>", str::to_owned);
+    let plain = error_of_answer(StatusCode::BAD_GATEWAY, &HeaderMap::new(), "<html>", str::to_owned);
     assert_eq!(plain.to_string(), "the server answered 502: <html>");
 }
 
@@ -143,16 +144,19 @@ fn a_delay_is_a_text_an_object_or_a_number() {
         (json!("busy"), None),
         (json!(null), None),
     ] {
-        assert_eq!(status_of(&value), expected, "{value}");
+        assert_eq!(stated_http_error_status(&value), expected, "{value}");
     }
 }
 
 #[test]
 fn a_text_has_no_secret_and_an_end() {
-    assert_eq!(bounded(" a key ", ["key", ""].into_iter()), "a [secret]");
-    assert_eq!(bounded(" ", [].into_iter()), "no message");
-    assert_eq!(bounded(&"x".repeat(MAX_MESSAGE_CHARS), [].into_iter()), "x".repeat(MAX_MESSAGE_CHARS));
-    let long = bounded(&"x".repeat(MAX_MESSAGE_CHARS + 1), [].into_iter());
+    assert_eq!(redacted_bounded_text(" a key ", ["key", ""].into_iter()), "a [secret]");
+    assert_eq!(redacted_bounded_text(" ", [].into_iter()), "no message");
+    assert_eq!(
+        redacted_bounded_text(&"x".repeat(MAX_MESSAGE_CHARS), [].into_iter()),
+        "x".repeat(MAX_MESSAGE_CHARS)
+    );
+    let long = redacted_bounded_text(&"x".repeat(MAX_MESSAGE_CHARS + 1), [].into_iter());
     assert_eq!(long, format!("{}.. (1001 bytes in all)", "x".repeat(MAX_MESSAGE_CHARS)));
     for (url, shown, credentials) in [
         ("http://a:1/v1?key=b#c", "http://a:1/v1", &[][..]),
