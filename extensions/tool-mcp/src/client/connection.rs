@@ -82,7 +82,7 @@ impl Connection {
         let service = match Arc::clone(&handler).serve_with_lifecycle(transport, mode).await {
             Ok(service) => service,
             Err(error) => {
-                stderr.wait_until_settled().await;
+                stderr.wait_for_process_end().await;
                 return Err(error);
             }
         };
@@ -159,7 +159,7 @@ impl Connection {
     pub(super) async fn request_error(&self, error: ServiceError) -> ClientError {
         let error = ClientError::from_service_error(&self.handler.server, error);
         if error.is_connection_loss() {
-            self.stderr.wait_until_settled().await;
+            self.stderr.wait_for_process_end().await;
         }
         if error.is_session_expiry() {
             self.is_expired.store(true, Ordering::Release);

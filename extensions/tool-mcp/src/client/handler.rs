@@ -117,8 +117,8 @@ impl ConnectionHandler {
         allowance: Option<&QuestionAllowance>,
     ) -> Result<SemaphorePermit<'_>, ErrorData> {
         match allowance {
-            Some(allowance) => self.questions.admit_in_round(allowance).await,
-            None => self.questions.admit_request(self.calls.take_question()).await,
+            Some(allowance) => self.questions.admit_round_question(allowance).await,
+            None => self.questions.admit_server_question(self.calls.take_question()).await,
         }
     }
 
@@ -159,7 +159,7 @@ impl ConnectionHandler {
     async fn answer_roots(&self, call: Option<&ToolContext>) -> Result<ListRootsResult, ErrorData> {
         match &self.answers.roots {
             Some(answer) => {
-                let _permit = self.questions.admit_roots()?;
+                let _permit = self.questions.admit_roots_question()?;
                 Ok(ListRootsResult::new(answer(self.question_for((), call)).await.map_err(unanswered_error)?))
             }
             None => Ok(ListRootsResult::default()),
@@ -173,7 +173,7 @@ impl ConnectionHandler {
         request: &RequestContext<RoleClient>,
         answer: impl AsyncFnOnce(Option<&ToolContext>) -> Result<T, ErrorData>,
     ) -> Result<T, ErrorData> {
-        let (call, ends) = self.calls.possible_askers();
+        let (call, ends) = self.calls.waiting_call_and_ends();
         let all_ended = async {
             for end in &ends {
                 end.cancelled().await;

@@ -203,7 +203,7 @@ fn read_without_unreadable_parts<T: ListedItem>(item: Value) -> Option<(T, Vec<S
         members.into_iter().partition(|(name, _)| T::REQUIRED.contains(&name.as_str()));
     let mut parts = PartReader { ignored: Vec::new(), parts_left: MAX_PARTS };
     for (name, value) in other {
-        let is_readable = |part: &Value| is_readable::<T>(&name, part.clone());
+        let is_readable = |part: &Value| is_readable_member::<T>(&name, part.clone());
         if let Some(part) = parts.readable_part(&name, value, &is_readable) {
             read.insert(name, part);
         }
@@ -212,7 +212,7 @@ fn read_without_unreadable_parts<T: ListedItem>(item: Value) -> Option<(T, Vec<S
 }
 
 /// Returns `true` if an item with this member, and nothing else that can fail, is readable.
-fn is_readable<T: ListedItem>(name: &str, value: Value) -> bool {
+fn is_readable_member<T: ListedItem>(name: &str, value: Value) -> bool {
     let placeholder = |required: &str| if required == "inputSchema" { json!({}) } else { json!("x") };
     let mut item: Map<_, _> =
         T::REQUIRED.iter().map(|required| ((*required).to_owned(), placeholder(required))).collect();

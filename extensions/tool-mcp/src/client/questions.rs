@@ -55,7 +55,7 @@ impl QuestionLimiter {
     }
 
     /// Admits a question of a round of a call that has this allowance.
-    pub(super) async fn admit_in_round(
+    pub(super) async fn admit_round_question(
         &self,
         allowance: &QuestionAllowance,
     ) -> Result<SemaphorePermit<'_>, ErrorData> {
@@ -66,7 +66,7 @@ impl QuestionLimiter {
     }
 
     /// Admits a question that a server asks by itself, for which the allowance of a call was taken or not.
-    pub(super) async fn admit_request(
+    pub(super) async fn admit_server_question(
         &self,
         taken: Result<(), QuestionRefusal>,
     ) -> Result<SemaphorePermit<'_>, ErrorData> {
@@ -84,7 +84,7 @@ impl QuestionLimiter {
     }
 
     /// Admits a question about folders.
-    pub(super) fn admit_roots(&self) -> Result<SemaphorePermit<'_>, ErrorData> {
+    pub(super) fn admit_roots_question(&self) -> Result<SemaphorePermit<'_>, ErrorData> {
         self.root_permits.try_acquire().map_err(|_| self.busy_error())
     }
 
@@ -164,15 +164,16 @@ mod tests {
     async fn a_question_of_a_round_takes_one_of_its_call() {
         let (limiter, notices) = limiter(1, false);
         let allowance = QuestionAllowance::new(&limiter.limits);
-        drop(limiter.admit_in_round(&allowance).await.unwrap());
-        let (message, diagnostic) = refused(limiter.admit_in_round(&allowance).await, &notices);
+        drop(limiter.admit_round_question(&allowance).await.unwrap());
+        let (message, diagnostic) = refused(limiter.admit_round_question(&allowance).await, &notices);
         assert_eq!(message, "the client answers 1 questions during a call");
         assert_eq!(
             diagnostic,
             "a question of the server was refused: it asked more than 1 questions during a call \
              (`max_questions_per_call`)"
         );
-        let (message, _) = refused(limiter.admit_request(Err(QuestionRefusal::NoneLeft)).await, &notices);
+        let (message, _) =
+            refused(limiter.admit_server_question(Err(QuestionRefusal::NoneLeft)).await, &notices);
         assert_eq!(message, "the client answers 1 questions during a call");
     }
 
@@ -180,38 +181,44 @@ mod tests {
     async fn a_question_outside_of_calls_needs_a_permission_and_does_not_wait() {
         let (closed, notices) = limiter(1, false);
         let (message, diagnostic) =
-            refused(closed.admit_request(Err(QuestionRefusal::NoCall)).await, &notices);
+            refused(closed.admit_server_question(Err(QuestionRefusal::NoCall)).await, &notices);
         assert_eq!(message, "the client answers no questions outside of calls");
         assert!(
             diagnostic.ends_with("while no call was waiting (`questions_outside_calls`)"),
             "{diagnostic}"
         );
         let (open, notices) = limiter(1, true);
-        let permit = open.admit_request(Err(QuestionRefusal::NoCall)).await.unwrap();
-        let (message, diagnostic) = refused(open.admit_request(Err(QuestionRefusal::NoCall)).await, &notices);
+        let permit = open.admit_server_question(Err(QuestionRefusal::NoCall)).await.unwrap();
+        let (message, diagnostic) =
+            refused(open.admit_server_question(Err(QuestionRefusal::NoCall)).await, &notices);
         assert_eq!(message, "the client answers 1 questions at once");
         assert!(
             diagnostic.ends_with("more than 1 questions at once (`max_concurrent_questions`)"),
             "{diagnostic}"
         );
         drop(permit);
-        assert!(open.admit_request(Err(QuestionRefusal::NoCall)).await.is_ok());
+        assert!(open.admit_server_question(Err(QuestionRefusal::NoCall)).await.is_ok());
     }
 
     #[tokio::test]
     async fn questions_about_folders_have_permits_of_their_own() {
         let (limiter, notices) = limiter(1, false);
-        let question = limiter.admit_request(Ok(())).await.unwrap();
-        let folders = limiter.admit_roots().unwrap();
-        assert_eq!(refused(limiter.admit_roots(), &notices).0, "the client answers 1 questions at once");
+        let question = limiter.admit_server_question(Ok(())).await.unwrap();
+        let folders = limiter.admit_roots_question().unwrap();
+        assert_eq!(
+            refused(limiter.admit_roots_question(), &notices).0,
+            "the client answers 1 questions at once"
+        );
         drop((question, folders));
-        assert!(limiter.admit_roots().is_ok() && limiter.admit_request(Ok(())).await.is_ok());
+        assert!(
+            limiter.admit_roots_question().is_ok() && limiter.admit_server_question(Ok(())).await.is_ok()
+        );
     }
 
     #[tokio::test]
     async fn a_client_that_answers_none_at_once_refuses_in_place_of_waiting() {
         let (limiter, notices) = limiter(0, true);
-        let (message, _) = refused(limiter.admit_request(Ok(())).await, &notices);
+        let (message, _) = refused(limiter.admit_server_question(Ok(())).await, &notices);
         assert_eq!(message, "the client answers 0 questions at once");
         assert_eq!(limiter.too_many_in_round_error(7).message, "the client answers 7 questions in one round");
     }

@@ -165,14 +165,14 @@ impl Seals {
 
     /// Seals the id of an event: only its session can resume after it.
     #[cfg(feature = "http")]
-    pub(super) fn sealed_event(&self, event: &str, session: &str) -> String {
+    pub(super) fn sealed_event_id(&self, event: &str, session: &str) -> String {
         let bound = Self::event_binding(session);
         self.codec.seal_with(event.as_bytes(), &SealOptions::new().associated_data(&bound))
     }
 
     /// Opens the id of an event of a session.
     #[cfg(feature = "http")]
-    pub(super) fn opened_event(&self, sealed: &str, session: &str) -> Option<String> {
+    pub(super) fn opened_event_id(&self, sealed: &str, session: &str) -> Option<String> {
         let event = self.codec.open_with(sealed, &Self::event_binding(session)).ok()?;
         String::from_utf8(event).ok()
     }
@@ -296,9 +296,9 @@ mod tests {
                 && !seals.is_id_of_caller(&id, "bob")
                 && !seals.is_id_of_caller("", "ada")
         );
-        let event = seals.sealed_event("7/1", "session");
-        assert_eq!(seals.opened_event(&event, "session").as_deref(), Some("7/1"));
-        assert_eq!(seals.opened_event(&event, "other"), None);
+        let event = seals.sealed_event_id("7/1", "session");
+        assert_eq!(seals.opened_event_id(&event, "session").as_deref(), Some("7/1"));
+        assert_eq!(seals.opened_event_id(&event, "other"), None);
         assert!(!seals.is_id_of_caller(&event, "session"), "an event is no session");
     }
 

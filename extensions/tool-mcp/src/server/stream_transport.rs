@@ -198,7 +198,7 @@ struct OtherLines<R> {
 
 impl<R: AsyncRead + Unpin> OtherLines<R> {
     /// Reads a part of a line; returns `true` at its end, and `None` at the end of the stream.
-    fn poll_part(&mut self, cx: &mut Context<'_>) -> Poll<io::Result<Option<bool>>> {
+    fn poll_line_part(&mut self, cx: &mut Context<'_>) -> Poll<io::Result<Option<bool>>> {
         let available = ready!(Pin::new(&mut self.read).poll_fill_buf(cx))?;
         if available.is_empty() {
             return Poll::Ready(Ok(None));
@@ -226,7 +226,7 @@ impl<R: AsyncRead + Unpin> AsyncRead for OtherLines<R> {
                 it.given += length;
                 return Poll::Ready(Ok(()));
             }
-            let Some(is_end) = ready!(it.poll_part(cx))? else { return Poll::Ready(Ok(())) };
+            let Some(is_end) = ready!(it.poll_line_part(cx))? else { return Poll::Ready(Ok(())) };
             it.is_too_long |= it.line.len() > it.longest;
             if !is_end && !it.is_too_long {
                 continue;

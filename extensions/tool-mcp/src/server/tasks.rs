@@ -340,7 +340,7 @@ impl ToolCallRequest<'_> {
             };
             let missing = || ErrorData::internal_error("the call has no outcome", None);
             let outcome = outcomes.pop().ok_or_else(missing)?;
-            let outcome = final_outcome(outcome, &mut events, &task).await?;
+            let outcome = wait_for_final_outcome(outcome, &mut events, &task).await?;
             let is_cancelled = |result: &ToolResult| {
                 result.outcome.as_ref().is_err_and(|error| error.kind() == ErrorKind::Cancelled)
             };
@@ -353,7 +353,7 @@ impl ToolCallRequest<'_> {
 }
 
 /// Waits for the result of an operation that the tool started, unless the tool has said something already.
-async fn final_outcome(
+async fn wait_for_final_outcome(
     outcome: CallOutcome,
     events: &mut EventListener,
     task: &TaskContext,

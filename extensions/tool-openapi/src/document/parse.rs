@@ -36,7 +36,7 @@ pub(super) fn parse_document(text: &str) -> Result<Value, OpenApiError> {
         return Err(OpenApiError::new(OpenApiErrorKind::Malformed, message));
     }
     if text.trim_start().starts_with(['{', '[']) {
-        return serde_json::from_str(text).map_err(|error| malformed_text("JSON", error));
+        return serde_json::from_str(text).map_err(|error| malformed_document_error("JSON", error));
     }
     // The parser recurses, with large frames: whatever the stack of the caller is, a deep document is an error.
     std::thread::scope(|scope| {
@@ -65,10 +65,14 @@ fn parse_yaml(text: &str) -> Result<Value, OpenApiError> {
         leading_zero_numbers_as_strings: true,
         underscored_numbers_as_strings: true,
     };
-    serde_saphyr::from_str_with_options(text, options).map_err(|error| malformed_text("YAML", error))
+    serde_saphyr::from_str_with_options(text, options)
+        .map_err(|error| malformed_document_error("YAML", error))
 }
 
-fn malformed_text(format: &str, error: impl std::error::Error + Send + Sync + 'static) -> OpenApiError {
+fn malformed_document_error(
+    format: &str,
+    error: impl std::error::Error + Send + Sync + 'static,
+) -> OpenApiError {
     let text = error.to_string();
     let text = text.strip_prefix("error: ").unwrap_or(&text);
     OpenApiError::new(OpenApiErrorKind::Malformed, format!("the document is not valid {format}: {text}"))

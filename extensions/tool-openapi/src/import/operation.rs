@@ -190,7 +190,7 @@ impl<'d> Reading<'d> {
         hint::warn_of_hidden_characters(&definition, input.hides, found, report);
         let shape = self.response_schema(found, &tool, report)?;
         // The document declares no schema of the members that a view leaves.
-        let view = self.settings.calls.view(found.id(), &tool).cloned();
+        let view = self.settings.calls.operation_view(found.id(), &tool).cloned();
         if let (Some(shape), None) = (&shape, &view) {
             definition = definition.with_output_schema(shape.clone());
         }

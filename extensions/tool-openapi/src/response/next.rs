@@ -52,7 +52,7 @@ impl LinkedRequest<'_> {
             return None;
         }
         let mut pairs: Vec<LinkPair<'_>> =
-            query.split('&').filter(|it| !it.is_empty()).map(LinkPair::of).collect();
+            query.split('&').filter(|it| !it.is_empty()).map(LinkPair::parse).collect();
         pairs.retain(|pair| !self.plan.path.has_literal_query_name(&pair.name));
         let in_query = |it: &&RequestParameter| it.location == ParameterLocation::Query;
         let mut arguments = Map::new();
@@ -106,7 +106,7 @@ struct LinkPair<'q> {
 }
 
 impl<'q> LinkPair<'q> {
-    fn of(text: &'q str) -> Self {
+    fn parse(text: &'q str) -> Self {
         let (name, raw) = text.split_once('=').unwrap_or((text, ""));
         Self { name: decode_query(name), raw }
     }
@@ -285,9 +285,9 @@ mod tests {
         ] {
             assert_eq!(split_items(raw, style), items, "{style:?} {raw}");
         }
-        let pair = LinkPair::of("a%5Bb%5D+c=d=e%26+f");
+        let pair = LinkPair::parse("a%5Bb%5D+c=d=e%26+f");
         assert_eq!((&*pair.name, &*pair.decoded_value()), ("a[b] c", "d=e& f"));
-        let pair = LinkPair::of("a");
+        let pair = LinkPair::parse("a");
         assert_eq!((&*pair.name, &*pair.decoded_value()), ("a", ""));
     }
 

@@ -42,7 +42,7 @@ impl Default for CallSettings {
 
 impl CallSettings {
     /// Returns the view of an operation, by its id or by the name of its tool.
-    pub(crate) fn view(&self, id: Option<&str>, name: &str) -> Option<&View> {
+    pub(crate) fn operation_view(&self, id: Option<&str>, name: &str) -> Option<&View> {
         id.and_then(|id| self.views.get(id)).or_else(|| self.views.get(name))
     }
 

@@ -41,9 +41,9 @@ impl Differences {
                     Pair::Both(expected, received) => {
                         all.0.extend(Self::between_messages(&pointer, expected, received).0);
                     }
-                    Pair::Missing(expected) => all.add_difference(pointer, missing_text(expected)),
+                    Pair::Missing(expected) => all.add_difference(pointer, missing_element_text(expected)),
                     Pair::Additional(received) => {
-                        all.add_difference(pointer, additional_text("message", received))
+                        all.add_difference(pointer, additional_element_text("message", received))
                     }
                 }
             }
@@ -79,7 +79,10 @@ impl Differences {
         let mut all = Self::default();
         if expected.role != received.role {
             // The rest belongs to another message.
-            all.add_difference(pointer.to_owned(), unequal_text(&json_text(expected), &json_text(received)));
+            all.add_difference(
+                pointer.to_owned(),
+                difference_text(&json_text(expected), &json_text(received)),
+            );
             return all;
         }
         let (Some(expected), Some(received)) = (&expected.parts, &received.parts) else { return all };
@@ -90,8 +93,10 @@ impl Differences {
                 Pair::Both(expected, received) => {
                     all.0.extend(Self::between_parts(&pointer, expected, received).0)
                 }
-                Pair::Missing(expected) => all.add_difference(pointer, missing_text(expected)),
-                Pair::Additional(received) => all.add_difference(pointer, additional_text("part", received)),
+                Pair::Missing(expected) => all.add_difference(pointer, missing_element_text(expected)),
+                Pair::Additional(received) => {
+                    all.add_difference(pointer, additional_element_text("part", received))
+                }
             }
         }
         all
@@ -111,7 +116,7 @@ impl Differences {
             (Call(one), Call(other)) => all.compare_call(&format!("{pointer}/call"), one, other),
             (Result(one), Result(other)) => all.compare_result(&format!("{pointer}/result"), one, other),
             (one, other) => {
-                all.add_difference(pointer.to_owned(), unequal_text(&json_text(one), &json_text(other)))
+                all.add_difference(pointer.to_owned(), difference_text(&json_text(one), &json_text(other)))
             }
         }
         all
@@ -126,7 +131,7 @@ impl Differences {
             let quoted = |it: &WrittenArguments| json_text(it.as_str());
             self.add_difference(
                 format!("{pointer}/arguments"),
-                unequal_text(&quoted(expected), &quoted(received)),
+                difference_text(&quoted(expected), &quoted(received)),
             );
         }
     }
@@ -157,7 +162,10 @@ impl Differences {
     ) {
         let (Some(expected), Some(received)) = (expected, received) else { return };
         if expected != received {
-            self.add_difference(pointer.to_owned(), unequal_text(&json_text(expected), &json_text(received)));
+            self.add_difference(
+                pointer.to_owned(),
+                difference_text(&json_text(expected), &json_text(received)),
+            );
         }
     }
 }
@@ -214,16 +222,16 @@ fn align_lists<'l, T>(
     pairs.collect()
 }
 
-fn missing_text(expected: &impl Serialize) -> String {
+fn missing_element_text(expected: &impl Serialize) -> String {
     format!("expected {}, which the request does not have", excerpt(&json_text(expected), 0))
 }
 
-fn additional_text(what: &str, received: &impl Serialize) -> String {
+fn additional_element_text(what: &str, received: &impl Serialize) -> String {
     format!("expected no further {what}, got {}", excerpt(&json_text(received), 0))
 }
 
 /// Both sides, from a little before the first different character.
-fn unequal_text(expected: &str, received: &str) -> String {
+fn difference_text(expected: &str, received: &str) -> String {
     let same = expected.chars().zip(received.chars()).take_while(|(one, other)| one == other).count();
     let longest = expected.chars().count().max(received.chars().count());
     let from = if longest <= MAX_EXCERPT_CHARS { 0 } else { same.saturating_sub(CHARS_BEFORE_DIFFERENCE) };
@@ -287,13 +295,13 @@ mod tests {
         assert_eq!(excerpt(&"x".repeat(most), 0), "x".repeat(most));
         assert_eq!(excerpt(&"x".repeat(most + 2), 0), format!("{}… (2 more characters)", "x".repeat(most)));
         assert_eq!(excerpt(&"x".repeat(most + 2), 2), format!("…{}", "x".repeat(most)));
-        assert_eq!(unequal_text("ab", "ac"), "expected ab, got ac");
+        assert_eq!(difference_text("ab", "ac"), "expected ab, got ac");
         // As long as an excerpt, both are shown from their start.
         let [one, other] = ["a", "b"].map(|last| format!("{}{last}", "x".repeat(most - 1)));
-        assert_eq!(unequal_text(&one, &other), format!("expected {one}, got {other}"));
+        assert_eq!(difference_text(&one, &other), format!("expected {one}, got {other}"));
         let [one, other] = ["a", "b"].map(|last| format!("{}{last}", "x".repeat(most)));
         let shown = |last: &str| format!("…{}{last}", "x".repeat(CHARS_BEFORE_DIFFERENCE));
-        assert_eq!(unequal_text(&one, &other), format!("expected {}, got {}", shown("a"), shown("b")));
+        assert_eq!(difference_text(&one, &other), format!("expected {}, got {}", shown("a"), shown("b")));
     }
 
     #[test]

@@ -107,7 +107,7 @@ impl StderrTail {
     }
 
     /// Waits for the end of a process that closed its connection, and of what it writes.
-    pub(in crate::client) async fn wait_until_settled(&self) {
+    pub(in crate::client) async fn wait_for_process_end(&self) {
         let mut open = self.0.open.subscribe();
         let _ = tokio::time::timeout(LAST_OUTPUT_TIMEOUT, open.wait_for(|open| *open == 0)).await;
     }
@@ -230,14 +230,14 @@ mod tests {
     #[tokio::test(start_paused = true)]
     async fn the_last_words_are_waited_for_as_long_as_they_may_take() {
         let tail = StderrTail::default();
-        tail.wait_until_settled().await;
+        tail.wait_for_process_end().await;
         let started = tokio::time::Instant::now();
         let (running, writing) = (tail.begin_process_part(), tail.begin_process_part());
         drop(running);
-        tail.wait_until_settled().await;
+        tail.wait_for_process_end().await;
         assert_eq!(started.elapsed(), LAST_OUTPUT_TIMEOUT);
         drop(writing);
-        tail.wait_until_settled().await;
+        tail.wait_for_process_end().await;
         assert_eq!(started.elapsed(), LAST_OUTPUT_TIMEOUT);
         assert_eq!(tail.exit_status(), None);
     }

@@ -101,7 +101,7 @@ impl WaitingCalls {
     }
 
     /// The context of the call that waits, if it is the only one, and the ends of all that wait.
-    pub(in crate::client) fn possible_askers(&self) -> (Option<ToolContext>, Vec<CancellationToken>) {
+    pub(in crate::client) fn waiting_call_and_ends(&self) -> (Option<ToolContext>, Vec<CancellationToken>) {
         let calls = self.lock_slots();
         let context =
             calls.values().next().filter(|_| calls.len() == 1).and_then(|slot| slot.context.clone());

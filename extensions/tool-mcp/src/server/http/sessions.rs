@@ -374,7 +374,7 @@ impl SessionManager for HttpSessions {
             let last = match self.table.local.event_store() {
                 None => last_event_id,
                 Some(_) => {
-                    let opened = self.shared.seals.opened_event(&last_event_id, id);
+                    let opened = self.shared.seals.opened_event_id(&last_event_id, id);
                     opened.ok_or(SessionError::InvalidEventId)?
                 }
             };

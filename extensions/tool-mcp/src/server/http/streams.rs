@@ -113,7 +113,7 @@ impl Stream for ActiveStream {
             Poll::Ready(Some(event)) => {
                 self.note_event(event);
                 if let (Some((shared, session)), Some(id)) = (&self.sealing, &mut event.event_id) {
-                    *id = shared.seals.sealed_event(id, session);
+                    *id = shared.seals.sealed_event_id(id, session);
                 }
             }
             Poll::Pending => {}

@@ -142,18 +142,18 @@ async fn a_call_that_is_over_receives_nothing() {
     let calls = calls_of(&[(2, &late)]).await;
     deliver(&calls, vec![progress(2, 1.0)]).await;
     assert_eq!(progress_of(&mut second), []);
-    assert_eq!(calls.possible_askers().1.len(), 0);
+    assert_eq!(calls.waiting_call_and_ends().1.len(), 0);
 }
 
 #[tokio::test]
 async fn the_end_of_one_call_leaves_the_others() {
     let ((one, _first), (two, mut second)) = (slot(1), slot(1));
     let calls = calls_of(&[(1, &one), (2, &two)]).await;
-    let ends = calls.possible_askers().1;
+    let ends = calls.waiting_call_and_ends().1;
     assert_eq!((ends.len(), ends.iter().filter(|end| end.is_cancelled()).count()), (2, 0));
     calls.end_request(Some(&one), Some(&token(1)));
     assert_eq!(ends.iter().filter(|end| end.is_cancelled()).count(), 1);
-    assert_eq!(calls.possible_askers().1.len(), 1);
+    assert_eq!(calls.waiting_call_and_ends().1.len(), 1);
     // A request outside of calls.
     calls.end_request(None, Some(&token(2)));
     deliver(&calls, vec![progress(2, 1.0)]).await;

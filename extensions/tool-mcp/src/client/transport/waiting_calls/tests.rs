@@ -134,7 +134,7 @@ fn a_call_that_is_over_does_not_wait() {
     calls.add_call(token(1), &slot);
     calls.deliver_progress(&ProgressNotificationParam::new(token(1), 1.0));
     assert!(reports.try_recv().is_err());
-    assert!(calls.possible_askers().1.is_empty());
+    assert!(calls.waiting_call_and_ends().1.is_empty());
 }
 
 #[test]
@@ -159,14 +159,14 @@ fn a_question_has_the_context_of_the_only_call_and_the_ends_of_all() {
     let allowance = QuestionAllowance::new(&ServerLimits::default());
     let (first, _of_first) = CallSlot::new(context(), Arc::clone(&allowance));
     let (second, _of_second) = CallSlot::new(context(), allowance);
-    assert!(calls.possible_askers().0.is_none());
+    assert!(calls.waiting_call_and_ends().0.is_none());
     calls.add_call(token(1), &first);
-    let (context, ends) = calls.possible_askers();
+    let (context, ends) = calls.waiting_call_and_ends();
     assert!(context.is_some() && ends.len() == 1 && !ends[0].is_cancelled());
     calls.add_call(token(2), &second);
-    let (context, ends) = calls.possible_askers();
+    let (context, ends) = calls.waiting_call_and_ends();
     assert!(context.is_none() && ends.len() == 2);
     calls.end_request(Some(&first), Some(&token(1)));
     assert_eq!(ends.iter().filter(|end| end.is_cancelled()).count(), 1);
-    assert!(calls.possible_askers().0.is_some());
+    assert!(calls.waiting_call_and_ends().0.is_some());
 }
