@@ -123,7 +123,7 @@
 //! | `server_variable` | the default of a variable is not one of its values | [`server_variable`](OpenApiToolSetBuilder::server_variable) |
 //! | `undeclared_parameter` | a parameter of the path is not declared, and taken for a text | nothing |
 //! | `unknown_operation` | [`ids`](OpenApiToolSetBuilder::ids) names an id that no operation has | check the spelling |
-//! | `unknown_scheme_error` | the operation names a security scheme that does not exist | mend the document |
+//! | `unknown_scheme` | the operation names a security scheme that does not exist | mend the document |
 //! | `unknown_view` | a [view](OpenApiToolSetBuilder::view) names an operation that is no tool | check the spelling |
 //! | `unsupported_scheme` | no request can carry the credential | use another alternative |
 //! | `unused_credential` | a credential is sent with no operation | check its scheme and origin |
