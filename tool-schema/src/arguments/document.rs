@@ -30,12 +30,16 @@ pub(super) struct Document<'t> {
 impl<'t> Document<'t> {
     pub(super) fn read(text: &'t str) -> Result<Self, Fault> {
         let mut reader = Reader::new(text);
-        let document = Self::next(&mut reader, text, &Location::ROOT)?;
+        let document = Self::read_next_value(&mut reader, text, &Location::ROOT)?;
         if reader.is_at_end() { Ok(document) } else { Err(Fault::Syntax) }
     }
 
     /// Reads the next value of `text`, at `at`.
-    pub(super) fn next(reader: &mut Reader<'t>, text: &'t str, at: &Location<'_>) -> Result<Self, Fault> {
+    pub(super) fn read_next_value(
+        reader: &mut Reader<'t>,
+        text: &'t str,
+        at: &Location<'_>,
+    ) -> Result<Self, Fault> {
         let document = Document {
             value: Value::Null,
             repeated: Findings::default(),
@@ -51,13 +55,13 @@ impl<'t> Document<'t> {
     }
 
     /// Returns `true` if the text has details that a `Value` cannot represent.
-    pub(super) fn is_odd(&self) -> bool {
+    pub(super) fn has_repeated_names_or_huge_numbers(&self) -> bool {
         !(self.repeated.is_empty() && self.too_large.is_empty())
     }
 }
 
 /// Returns `true` for an integer that is written as a float and that no `f64` equals.
-pub(super) fn is_rewritten(number: &Number, text: &str) -> bool {
+pub(super) fn is_integer_spelled_as_float(number: &Number, text: &str) -> bool {
     !number.is_f64() && text.contains(['.', 'e', 'E'])
 }
 
@@ -104,7 +108,7 @@ impl<'t> DocumentReader<'_, 't> {
             self.document.too_large.add(at.sort_key(), violation);
             return Value::from(if text.starts_with('-') { f64::MIN } else { f64::MAX });
         };
-        let is_rewritten = is_rewritten(&number, text);
+        let is_rewritten = is_integer_spelled_as_float(&number, text);
         if number.is_f64() || is_rewritten {
             let pointer = (self.room > 0).then(|| at.pointer());
             self.room = self.room.saturating_sub(pointer.as_ref().map_or(0, String::len) + 1);
@@ -134,7 +138,7 @@ impl<'t> DocumentReader<'_, 't> {
         let mut is_first = true;
         while self.reader.next_property(is_first)? {
             is_first = false;
-            let name = self.reader.name()?;
+            let name = self.reader.read_name()?;
             let position = map.len();
             match map.entry(&*name) {
                 Entry::Vacant(vacant) => {
@@ -151,7 +155,7 @@ impl<'t> DocumentReader<'_, 't> {
                     let here = at.property(&name, first);
                     let twice = || Violation::new(here.pointer(), "the property once", "it twice");
                     self.document.repeated.add(here.sort_key(), twice);
-                    self.read_discarded(&here)?;
+                    self.read_and_discard_value(&here)?;
                 }
             }
         }
@@ -159,7 +163,7 @@ impl<'t> DocumentReader<'_, 't> {
     }
 
     /// Reads the value of a duplicate name; its numbers are not those of the value at this location.
-    fn read_discarded(&mut self, at: &Location<'_>) -> Result<(), Fault> {
+    fn read_and_discard_value(&mut self, at: &Location<'_>) -> Result<(), Fault> {
         let moved = self.document.moved.len();
         let too_large = mem::take(&mut self.document.too_large);
         self.read_value(at)?;
@@ -193,6 +197,10 @@ mod tests {
             document.literals.iter().map(|it| (it.text, it.pointer.as_deref().unwrap())).collect();
         let expected = [("0.5", "/a/0"), ("1e2", "/a/2"), ("1.0", "/a/3"), ("9007199254740993.0", "/a/4")];
         assert_eq!(literals, expected);
-        assert!(document.is_rewritten && document.moved.is_empty() && !document.is_odd());
+        assert!(
+            document.is_rewritten
+                && document.moved.is_empty()
+                && !document.has_repeated_names_or_huge_numbers()
+        );
     }
 }

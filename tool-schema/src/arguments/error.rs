@@ -5,7 +5,7 @@ use std::{error::Error, fmt};
 use serde::de::IgnoredAny;
 use serde_json::Value;
 
-use super::{Violation, Violations, number_spelling::spell_violations};
+use super::{Violation, Violations, number_spelling::restore_number_spelling_in_violations};
 
 /// The error of arguments that are not JSON, or that do not match their schema.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -22,7 +22,7 @@ impl ArgumentError {
     #[must_use]
     pub fn new(violations: impl Into<Violations>, text: &str) -> Self {
         let mut violations = violations.into();
-        spell_violations(&mut violations, text);
+        restore_number_spelling_in_violations(&mut violations, text);
         Self { violations, text: Some(text.to_owned()) }
     }
 

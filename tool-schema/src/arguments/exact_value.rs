@@ -35,7 +35,7 @@ impl<'t> ExactValue<'t> {
     /// Converts `value`; `None` if it is nested more deeply than arguments may be.
     #[must_use]
     pub fn of(value: &'t Value) -> Option<Self> {
-        from_value(value, MAX_DEPTH)
+        exact_value_within(value, MAX_DEPTH)
     }
 
     /// Converts to a value without borrowed parts.
@@ -98,7 +98,7 @@ impl<'t> ExactValue<'t> {
     }
 }
 
-fn from_value(value: &Value, room: u32) -> Option<ExactValue<'_>> {
+fn exact_value_within(value: &Value, room: u32) -> Option<ExactValue<'_>> {
     let below = || room.checked_sub(1);
     Some(match value {
         Value::Null => ExactValue::Null,
@@ -107,12 +107,12 @@ fn from_value(value: &Value, room: u32) -> Option<ExactValue<'_>> {
         Value::String(text) => ExactValue::String(Cow::Borrowed(text)),
         Value::Array(items) => {
             let room = below()?;
-            ExactValue::List(items.iter().map(|item| from_value(item, room)).collect::<Option<_>>()?)
+            ExactValue::List(items.iter().map(|item| exact_value_within(item, room)).collect::<Option<_>>()?)
         }
         Value::Object(members) => {
             let room = below()?;
             let member =
-                |(name, value)| Some((Cow::Borrowed(String::as_str(name)), from_value(value, room)?));
+                |(name, value)| Some((Cow::Borrowed(String::as_str(name)), exact_value_within(value, room)?));
             ExactValue::Object(members.iter().map(member).collect::<Option<_>>()?)
         }
     })
@@ -155,7 +155,7 @@ fn read_value<'t>(reader: &mut Reader<'t>) -> Result<ExactValue<'t>, Fault> {
             reader.open_container()?;
             let mut members = Vec::new();
             while reader.next_property(members.is_empty())? {
-                let name = reader.name()?;
+                let name = reader.read_name()?;
                 members.push((name, read_value(reader)?));
             }
             ExactValue::Object(members)

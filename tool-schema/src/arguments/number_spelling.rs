@@ -6,33 +6,36 @@
 use super::{
     ExactValue,
     plan::{Correction, CorrectionRule},
-    violation::{Violations, without_end},
+    violation::{Violations, shorten_at_end},
 };
 use crate::pointer::pointer_steps;
 
 /// Shows the received numbers of `violations` as they are spelled in `text`.
-pub(crate) fn spell_violations(violations: &mut Violations, text: &str) {
-    if !violations.iter().any(|violation| is_number(&violation.received)) {
+pub(crate) fn restore_number_spelling_in_violations(violations: &mut Violations, text: &str) {
+    if !violations.iter().any(|violation| starts_like_number(&violation.received)) {
         return;
     }
     let Some(arguments) = ExactValue::read(text) else { return };
     for violation in violations.iter_mut() {
-        if let Some(number) = number_at(&arguments, &violation.pointer, &violation.received) {
-            violation.received = without_end(number.to_owned());
+        if let Some(number) = number_spelling_at(&arguments, &violation.pointer, &violation.received) {
+            violation.received = shorten_at_end(number.to_owned());
         }
     }
 }
 
 /// Shows the numbers of `corrections` of `text` as they are spelled in it.
-pub(in crate::arguments) fn spell_corrections(corrections: &mut [Correction], text: &str) {
-    let is_shown = |it: &Correction| is_number(&it.from) || is_number(&it.to);
+pub(in crate::arguments) fn restore_number_spelling_in_corrections(
+    corrections: &mut [Correction],
+    text: &str,
+) {
+    let is_shown = |it: &Correction| starts_like_number(&it.from) || starts_like_number(&it.to);
     if !corrections.iter().any(is_shown) {
         return;
     }
     let Some(arguments) = ExactValue::read(text) else { return };
     for correction in corrections {
-        if let Some(number) = number_at(&arguments, &correction.pointer, &correction.from) {
-            let number = without_end(number.to_owned());
+        if let Some(number) = number_spelling_at(&arguments, &correction.pointer, &correction.from) {
+            let number = shorten_at_end(number.to_owned());
             if correction.rule == CorrectionRule::ToList && correction.to == format!("[{}]", correction.from)
             {
                 correction.to = format!("[{number}]");
@@ -42,7 +45,7 @@ pub(in crate::arguments) fn spell_corrections(corrections: &mut [Correction], te
         let received =
             (correction.rule == CorrectionRule::ToNumber).then(|| unquoted_text(&correction.from)).flatten();
         // An integer is shown as such: `"3.0"` becomes 3.
-        if let Some(number) = received.filter(|it| is_same(it, &correction.to))
+        if let Some(number) = received.filter(|it| is_same_float(it, &correction.to))
             && correction.to.contains(['.', 'e'])
         {
             correction.to = number;
@@ -50,7 +53,7 @@ pub(in crate::arguments) fn spell_corrections(corrections: &mut [Correction], te
     }
 }
 
-fn is_number(text: &str) -> bool {
+fn starts_like_number(text: &str) -> bool {
     text.starts_with(|first: char| first == '-' || first.is_ascii_digit())
 }
 
@@ -60,8 +63,8 @@ fn unquoted_text(literal: &str) -> Option<String> {
 }
 
 /// Returns the spelling of the number at `pointer`, if it is the number that is shown as `shown`.
-fn number_at<'v>(arguments: &'v ExactValue<'_>, pointer: &str, received: &str) -> Option<&'v str> {
-    if !is_number(received) {
+fn number_spelling_at<'v>(arguments: &'v ExactValue<'_>, pointer: &str, received: &str) -> Option<&'v str> {
+    if !starts_like_number(received) {
         return None;
     }
     let steps = pointer_steps(pointer)?;
@@ -70,13 +73,13 @@ fn number_at<'v>(arguments: &'v ExactValue<'_>, pointer: &str, received: &str) -
         object => object.get(step),
     })?;
     match value {
-        ExactValue::Number(number) if is_same(number, received) => Some(number),
+        ExactValue::Number(number) if is_same_float(number, received) => Some(number),
         _ => None,
     }
 }
 
 /// Returns `true` if both texts are read as the same float.
-fn is_same(left: &str, right: &str) -> bool {
+fn is_same_float(left: &str, right: &str) -> bool {
     matches!((left.parse::<f64>(), right.parse::<f64>()), (Ok(left), Ok(right)) if left == right)
 }
 

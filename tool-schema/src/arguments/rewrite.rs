@@ -7,17 +7,17 @@ use std::{borrow::Cow, collections::HashMap, ops::Range};
 
 use serde_json::{Map, Value};
 
-use super::document::{Document, is_rewritten};
+use super::document::{Document, is_integer_spelled_as_float};
 use crate::json::{Fault, Reader};
 
 /// Returns the text of `value`, derived from the value of `text` by renaming properties (`aliases` are pairs of
 /// an alias and its property name), by parsing strings, and by changing parts.
 pub(super) fn rewrite_text(text: &str, value: &Value, aliases: &[(&str, &str)]) -> String {
-    made_from(text, value, aliases).unwrap_or_else(|| value.to_string())
+    try_rewrite_text(text, value, aliases).unwrap_or_else(|| value.to_string())
 }
 
 /// Rewrites like [`rewrite_text`]; `None` if `source` is not JSON.
-fn made_from(source: &str, value: &Value, aliases: &[(&str, &str)]) -> Option<String> {
+fn try_rewrite_text(source: &str, value: &Value, aliases: &[(&str, &str)]) -> Option<String> {
     let (before, whole) = (Document::read(source).ok()?, TextPart::read_part(&mut Reader::new(source)).ok()?);
     let mut writing = TextWriter { source, aliases, text: String::with_capacity(source.len()) };
     writing.write_value(&whole, &before.value, value);
@@ -50,7 +50,10 @@ impl<'t> TextPart<'t> {
             b'-' | b'0'..=b'9' => {
                 let number = reader.read_number()?.to_number();
                 let text = reader.text_in(start..reader.position());
-                (PartContent::Nothing, number.is_some_and(|number| is_rewritten(&number, text)))
+                (
+                    PartContent::Nothing,
+                    number.is_some_and(|number| is_integer_spelled_as_float(&number, text)),
+                )
             }
             b'"' => reader.read_string().map(|_| (PartContent::Nothing, false))?,
             b't' => reader.read_word("true").map(|()| (PartContent::Nothing, false))?,
@@ -75,7 +78,7 @@ impl<'t> TextPart<'t> {
         reader.open_container()?;
         let mut properties = Vec::new();
         while reader.next_property(properties.is_empty())? {
-            properties.push((reader.name()?, Self::read_part(reader)?));
+            properties.push((reader.read_name()?, Self::read_part(reader)?));
         }
         let is_rewritten = properties.iter().any(|(_, it)| it.is_rewritten);
         Ok((PartContent::Properties(properties), is_rewritten))
@@ -97,7 +100,7 @@ impl TextWriter<'_> {
         }
         // A string that was parsed as JSON.
         if let (Value::String(inner), Value::Array(_) | Value::Object(_)) = (before, after)
-            && let Some(text) = made_from(inner, after, self.aliases)
+            && let Some(text) = try_rewrite_text(inner, after, self.aliases)
         {
             return self.text.push_str(&text);
         }

@@ -31,9 +31,9 @@ impl Violation {
     /// Creates the violation at `pointer`.
     pub fn new(pointer: impl Into<String>, expected: impl Into<String>, received: impl Into<String>) -> Self {
         Self {
-            pointer: without_middle(pointer.into()),
-            expected: without_end(expected.into()),
-            received: without_end(received.into()),
+            pointer: shorten_in_middle(pointer.into()),
+            expected: shorten_at_end(expected.into()),
+            received: shorten_at_end(received.into()),
         }
     }
 
@@ -52,7 +52,7 @@ impl Violation {
 }
 
 /// Truncates a pointer to 200 characters in the middle, since both ends identify the location.
-pub(super) fn without_middle(pointer: String) -> String {
+pub(super) fn shorten_in_middle(pointer: String) -> String {
     const END: usize = (MAX_PART_CHARS - 1) / 2;
     if beginning(&pointer, MAX_PART_CHARS).is_none() {
         return pointer;
@@ -63,7 +63,7 @@ pub(super) fn without_middle(pointer: String) -> String {
 }
 
 /// Truncates a text to 200 characters and appends the length of a longer one.
-pub(super) fn without_end(text: String) -> String {
+pub(super) fn shorten_at_end(text: String) -> String {
     if beginning(&text, MAX_PART_CHARS).is_none() {
         return text;
     }
@@ -138,7 +138,7 @@ impl Violations {
     }
 
     /// Inserts `only` at the front unless the list contains it.
-    pub(crate) fn with_first(mut self, only: Violation) -> Self {
+    pub(crate) fn insert_first_if_new(mut self, only: Violation) -> Self {
         if self.first.iter().all(|it| *it != only) {
             self.first.insert(0, only);
             self.first.truncate(Self::LISTED);
@@ -263,7 +263,7 @@ impl Findings {
     }
 
     /// Moves the violations to other locations, in the same order.
-    pub(super) fn with_locations(mut self, origin: impl Fn(&mut [usize])) -> Self {
+    pub(super) fn with_mapped_locations(mut self, origin: impl Fn(&mut [usize])) -> Self {
         for (order, _) in &mut self.first {
             origin(order);
         }
@@ -272,12 +272,12 @@ impl Findings {
 
     /// Replaces the received numbers by their original spelling in `written`, which is sorted by location: some of
     /// them have no `Value`.
-    pub(super) fn with_written(mut self, originals: &[(Vec<usize>, &str)]) -> Self {
+    pub(super) fn with_original_spellings(mut self, originals: &[(Vec<usize>, &str)]) -> Self {
         for (order, violation) in &mut self.first {
             if let Ok(at) = originals.binary_search_by(|(known, _)| known.cmp(order))
                 && let Some((_, text)) = originals.get(at)
             {
-                violation.received = without_end((*text).to_owned());
+                violation.received = shorten_at_end((*text).to_owned());
             }
         }
         self

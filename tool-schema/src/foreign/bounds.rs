@@ -48,13 +48,13 @@ impl DepthBounds {
         let within = |calls: usize| deepest.min(calls / longest.max(1));
         let mut reach =
             Self { deepest: within(MAX_ACTIVE_SCHEMAS), explained: within(MAX_ACTIVE_SCHEMAS_EXPLAINED) };
-        let mut ways = graph.count_ways(None);
+        let mut ways = graph.count_applied_schemas(None);
         if ways.iter().any(|ways| *ways > MAX_SCHEMAS) {
             return Err(format!("at the root: more than {MAX_SCHEMAS} schemas apply to the same value"));
         }
         for levels in 1..=reach.deepest {
             let below = std::mem::take(&mut ways);
-            ways = graph.count_ways(Some(&below));
+            ways = graph.count_applied_schemas(Some(&below));
             let most = ways.first().copied().unwrap_or(0);
             if most > MAX_SCHEMAS {
                 reach.explained = reach.explained.min(levels - 1);
@@ -134,12 +134,17 @@ impl Graph {
     }
 
     /// Returns the number of schemas that apply at each node, given the numbers one level below.
-    fn count_ways(&self, below: Option<&[usize]>) -> Vec<usize> {
+    fn count_applied_schemas(&self, below: Option<&[usize]>) -> Vec<usize> {
         let mut counts = vec![CountState::Unknown; self.nodes.len()];
-        (0..self.nodes.len()).map(|at| self.count_ways_at(at, below, &mut counts)).collect()
+        (0..self.nodes.len()).map(|at| self.count_applied_schemas_at(at, below, &mut counts)).collect()
     }
 
-    fn count_ways_at(&self, at: usize, below: Option<&[usize]>, counts: &mut [CountState]) -> usize {
+    fn count_applied_schemas_at(
+        &self,
+        at: usize,
+        below: Option<&[usize]>,
+        counts: &mut [CountState],
+    ) -> usize {
         match counts.get(at) {
             Some(CountState::Known(ways)) => return *ways,
             Some(CountState::Unknown) => set_count(counts, at, CountState::Open),
@@ -148,7 +153,7 @@ impl Graph {
         let Some(node) = self.nodes.get(at) else { return 0 };
         let mut ways = 1_usize;
         for next in node.here.iter().chain(&node.maybe) {
-            ways = ways.saturating_add(self.count_ways_at(*next, below, counts));
+            ways = ways.saturating_add(self.count_applied_schemas_at(*next, below, counts));
         }
         for list in &node.below {
             let most = list.iter().filter_map(|next| below?.get(*next)).max();

@@ -82,7 +82,7 @@ fn compile_validator(schema: &Value) -> Result<Validator, ValidationError<'stati
         .without_content_encoding_support("base64")
         .without_content_media_type_support("application/json");
     match options.clone().with_pattern_options(PatternOptions::regex()).build(schema) {
-        Err(error) if is_of_a_pattern(&error) => {
+        Err(error) if is_invalid_pattern_error(&error) => {
             let engine = PatternOptions::fancy_regex().backtrack_limit(BACKTRACKS);
             options.with_pattern_options(engine).build(schema)
         }
@@ -90,13 +90,13 @@ fn compile_validator(schema: &Value) -> Result<Validator, ValidationError<'stati
     }
 }
 
-fn is_of_a_pattern(error: &ValidationError<'_>) -> bool {
+fn is_invalid_pattern_error(error: &ValidationError<'_>) -> bool {
     matches!(error.kind(), ValidationErrorKind::Format { format } if format == "regex")
 }
 
 /// Describes the reason why `schema` is unusable.
 fn mistake_text(schema: &Value, error: ValidationError<'_>) -> String {
-    if is_of_a_pattern(&error) {
+    if is_invalid_pattern_error(&error) {
         let pattern = error.instance().as_str().unwrap_or_default();
         return format!("at {}: the pattern `{pattern}` cannot be used", error.instance_path());
     }

@@ -1,6 +1,6 @@
 //! Writing strings.
 
-use super::string::plain_length;
+use super::string::unescaped_prefix_length;
 
 /// Writes `string` as JSON with as few escapes as possible.
 pub(crate) fn write_quoted(text: &mut String, string: &str) {
@@ -13,7 +13,7 @@ pub(crate) fn write_quoted(text: &mut String, string: &str) {
 pub(crate) fn escape_string(string: &str, mut push: impl FnMut(&str)) {
     let mut rest = string;
     loop {
-        let (plain, after) = rest.split_at_checked(plain_length(rest)).unwrap_or((rest, ""));
+        let (plain, after) = rest.split_at_checked(unescaped_prefix_length(rest)).unwrap_or((rest, ""));
         push(plain);
         let Some(byte) = after.bytes().next() else { return };
         match byte {

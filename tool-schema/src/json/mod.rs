@@ -90,7 +90,7 @@ impl<'t> Reader<'t> {
 
     /// Consumes the next token if it is the single byte `wanted`.
     #[inline]
-    pub(crate) fn take(&mut self, wanted: u8) -> bool {
+    pub(crate) fn take_byte(&mut self, wanted: u8) -> bool {
         let is_it = self.peek() == Some(wanted);
         if is_it {
             self.skip();
@@ -137,17 +137,17 @@ impl<'t> Reader<'t> {
     }
 
     /// Returns the next name and consumes its colon.
-    pub(crate) fn name(&mut self) -> Result<Cow<'t, str>, Fault> {
+    pub(crate) fn read_name(&mut self) -> Result<Cow<'t, str>, Fault> {
         if self.peek() != Some(b'"') {
             return Err(Fault::Syntax);
         }
         let name = self.read_string()?;
-        if self.take(b':') { Ok(name) } else { Err(Fault::Syntax) }
+        if self.take_byte(b':') { Ok(name) } else { Err(Fault::Syntax) }
     }
 
     /// Consumes `tokens` if the text continues with them.
     #[inline]
-    pub(crate) fn take_all(&mut self, tokens: &str) -> bool {
+    pub(crate) fn take_text(&mut self, tokens: &str) -> bool {
         let Some((start, rest)) = self.rest.split_at_checked(tokens.len()) else { return false };
         let is_it = equal_bytes(start, tokens.as_bytes());
         if is_it {

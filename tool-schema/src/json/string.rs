@@ -30,20 +30,20 @@ pub(super) fn literal_length(bytes: &[u8]) -> Result<usize, Fault> {
 /// Continues [`literal_length`] after the first `done` bytes.
 #[inline(never)]
 fn long_literal_length(bytes: &[u8], done: usize) -> Result<usize, Fault> {
-    let rest = without_specials::<64>(bytes.get(done..).unwrap_or_default());
+    let rest = skip_chunks_without_specials::<64>(bytes.get(done..).unwrap_or_default());
     let at = bytes.len() - rest.len() + scan_literal(rest);
     if matches!(bytes.get(at), Some(b'"' | b'\\')) { Ok(at) } else { Err(Fault::Syntax) }
 }
 
 /// Returns the number of bytes of `text` before the first that a JSON string escapes.
-pub(super) fn plain_length(text: &str) -> usize {
+pub(super) fn unescaped_prefix_length(text: &str) -> usize {
     scan_literal(text.as_bytes())
 }
 
 /// Returns the number of bytes before the first quote, backslash or control character.
 #[inline(always)]
 fn scan_literal(bytes: &[u8]) -> usize {
-    let mut rest = without_specials::<16>(bytes);
+    let mut rest = skip_chunks_without_specials::<16>(bytes);
     while let Some((eight, after)) = rest.split_first_chunk() {
         let found = special_mask(*eight);
         if found != 0 {
@@ -56,7 +56,7 @@ fn scan_literal(bytes: &[u8]) -> usize {
 
 /// Skips `N` bytes at a time while none of them [is special](is_special).
 #[inline(always)]
-fn without_specials<const N: usize>(bytes: &[u8]) -> &[u8] {
+fn skip_chunks_without_specials<const N: usize>(bytes: &[u8]) -> &[u8] {
     let mut rest = bytes;
     while let Some((chunk, after)) = rest.split_first_chunk::<N>() {
         // Without an early exit, the compiler vectorises the comparison.
@@ -96,7 +96,7 @@ pub(super) fn decode_escapes(text: &str, start: usize, stop: usize) -> Result<(S
         while let [b'\\', code, ..] = rest.as_bytes() {
             let simple = SIMPLE_ESCAPES[usize::from(*code)];
             if simple == 0 {
-                let (character, length) = code_point(rest)?;
+                let (character, length) = decode_unicode_escape(rest)?;
                 string.push(character);
                 rest = rest.get(length..).ok_or(Fault::Syntax)?;
             } else {
@@ -140,7 +140,7 @@ const SIMPLE_ESCAPES: [u8; 256] = {
 /// Decodes the `\uXXXX` at the start of `text`, or two of them that form a surrogate pair; returns the character and
 /// the length of its escape.
 #[inline(never)]
-fn code_point(text: &str) -> Result<(char, usize), Fault> {
+fn decode_unicode_escape(text: &str) -> Result<(char, usize), Fault> {
     if !text.starts_with(r"\u") {
         return Err(Fault::Syntax);
     }
@@ -201,8 +201,8 @@ mod tests {
             // None of these is special.
             let others = format!("{plain} !#[]\u{7f}é\"");
             assert_eq!(literal_length(others.as_bytes()), Ok(others.len() - 1));
-            assert_eq!(plain_length(&format!("{plain}\u{1f}")), length);
-            assert_eq!(plain_length(&plain), length);
+            assert_eq!(unescaped_prefix_length(&format!("{plain}\u{1f}")), length);
+            assert_eq!(unescaped_prefix_length(&plain), length);
         }
     }
 

@@ -59,7 +59,7 @@ impl<'a> Cursor<'a> {
 
     /// Returns the start of a comment that may contain the end of the object: in a text of one line, a line
     /// comment extends to its end.
-    pub(super) fn comment_to_end(&self) -> Option<usize> {
+    pub(super) fn start_of_swallowing_comment(&self) -> Option<usize> {
         self.swallowed
     }
 

@@ -23,11 +23,11 @@ pub(super) fn open_envelope(cursor: &mut Cursor<'_>) -> Result<Envelope, Ambigui
     }
     let before = cursor.text_since(start);
     let before = match before.rsplit_once("```") {
-        Some((sentences, after)) if has_no_brackets(sentences) => without_language(after),
+        Some((sentences, after)) if has_no_brackets(sentences) => text_after_fence_language(after),
         Some(_) => return Err(Ambiguity::new("text before the object", start)),
         None => before,
     };
-    let (before, call) = match without_call(before) {
+    let (before, call) = match text_before_call(before) {
         Some(before) => (before, true),
         None => (before, false),
     };
@@ -39,7 +39,7 @@ pub(super) fn open_envelope(cursor: &mut Cursor<'_>) -> Result<Envelope, Ambigui
 
 impl Envelope {
     /// Reads the text after the object, up to its end.
-    pub(super) fn close(self, cursor: &mut Cursor<'_>) -> Result<(), Ambiguity> {
+    pub(super) fn read_text_after_object(self, cursor: &mut Cursor<'_>) -> Result<(), Ambiguity> {
         loop {
             let gap = cursor.skip_blanks();
             let is_end = match cursor.peek() {
@@ -67,12 +67,12 @@ impl Envelope {
 }
 
 /// Returns the text after the language of a code fence.
-fn without_language(text: &str) -> &str {
+fn text_after_fence_language(text: &str) -> &str {
     text.trim_start_matches(|it: char| it.is_ascii_alphanumeric() || matches!(it, '_' | '-' | '+'))
 }
 
 /// Returns the text before a trailing `name(`.
-fn without_call(text: &str) -> Option<&str> {
+fn text_before_call(text: &str) -> Option<&str> {
     let callee = text.trim_end().strip_suffix('(')?.trim_end();
     let before = callee.trim_end_matches(|it: char| it.is_alphanumeric() || matches!(it, '_' | '$' | '.'));
     (before.len() < callee.len()).then_some(before)

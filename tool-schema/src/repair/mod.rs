@@ -81,11 +81,11 @@ impl RepairOutcome<'_> {
         match self {
             Self::Strict(_) => None,
             Self::Repaired { text, error } => {
-                let text = note_excerpt(text);
+                let text = excerpt_for_note(text);
                 Some(format!("the arguments were not valid JSON ({error}) and were read as {text}"))
             }
             Self::Partial { text, error } => {
-                let text = note_excerpt(text);
+                let text = excerpt_for_note(text);
                 Some(format!(
                     "the arguments were cut off ({error}) and were read as {text}; fields may be missing"
                 ))
@@ -106,7 +106,7 @@ impl RepairOutcome<'_> {
         let (error, problem) = match self {
             Self::Strict(_) => return Ok(None),
             Self::Repaired { text, .. } => {
-                let (from, to) = (excerpt(received), excerpt(&text));
+                let (from, to) = (excerpt_for_correction(received), excerpt_for_correction(&text));
                 return Ok(Some((text, Correction::new("", from, to, CorrectionRule::Repaired))));
             }
             Self::Partial { error, .. } => (error, "was cut off".to_owned()),
@@ -146,7 +146,7 @@ impl<'a> Arguments<'a> {
 }
 
 /// Returns the beginning of a text in a correction, with a note about the rest.
-fn excerpt(text: &str) -> String {
+fn excerpt_for_correction(text: &str) -> String {
     const MAX_CHARS: usize = 200;
     match beginning(text, MAX_CHARS) {
         Some(start) => format!("{start}… ({} bytes)", text.len()),
@@ -217,7 +217,7 @@ pub fn recover(text: &str) -> RepairOutcome<'_> {
         Ok(_) => return RepairOutcome::Strict(text),
         Err(error) => error.to_string(),
     };
-    match read_text(text) {
+    match recover_object(text) {
         Ok(RecoveredObject { object, cut_off: false }) => RepairOutcome::Repaired { text: object, error },
         Ok(RecoveredObject { object, cut_off: true }) => RepairOutcome::Partial { text: object, error },
         Err(reason) => RepairOutcome::Invalid { text, error, reason },
@@ -230,7 +230,7 @@ struct RecoveredObject {
     cut_off: bool,
 }
 
-fn read_text(text: &str) -> Result<RecoveredObject, String> {
+fn recover_object(text: &str) -> Result<RecoveredObject, String> {
     if text.len() > MAX_REPAIR_BYTES {
         return Err(format!("it is longer than {MAX_REPAIR_BYTES} bytes"));
     }
@@ -252,13 +252,13 @@ fn read_object(cursor: &mut Cursor<'_>) -> Result<RecoveredObject, Ambiguity> {
     let envelope = envelope::open_envelope(cursor)?;
     let reading = reader::read_object(cursor)?;
     if !reading.cut_off {
-        envelope.close(cursor)?;
+        envelope.read_text_after_object(cursor)?;
     }
     Ok(reading)
 }
 
 /// Returns at most about 500 characters, with a note about the rest.
-fn note_excerpt(text: &str) -> String {
+fn excerpt_for_note(text: &str) -> String {
     const MAX_CHARS: usize = 500;
     match beginning(text, MAX_CHARS) {
         Some(start) => format!("{start}… ({} bytes in all)", text.len()),

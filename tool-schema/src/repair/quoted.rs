@@ -62,8 +62,8 @@ pub(super) fn read_string(
 ) -> Result<bool, Ambiguity> {
     out.push('"');
     let mut is_whole = StringPiece::new(cursor, out, role).read_to_end()?;
-    while is_whole && role != StringRole::Key && cursor.look_ahead(plus_follows) {
-        plus_follows(cursor);
+    while is_whole && role != StringRole::Key && cursor.look_ahead(skip_string_concatenation) {
+        skip_string_concatenation(cursor);
         is_whole = !cursor.at_end() && StringPiece::new(cursor, out, role).read_to_end()?;
     }
     out.push('"');
@@ -181,8 +181,8 @@ impl<'p, 'a> StringPiece<'p, 'a> {
                 (_, None) | (StringRole::Key, Some(':')) => Ok(true),
                 (StringRole::Key, _) => Err("a key without a colon"),
                 (_, Some(':')) => Err("a string whose end is not certain"),
-                (_, Some('}' | ']')) => Ok(closers_end_something(ahead)),
-                (_, Some('+')) => Ok(plus_follows(ahead)),
+                (_, Some('}' | ']')) => Ok(closers_end_container(ahead)),
+                (_, Some('+')) => Ok(skip_string_concatenation(ahead)),
                 (StringRole::Item, Some(',')) => Ok(true),
                 (StringRole::Item, Some(next)) if is_quote(next) && gap == Gap::None => {
                     Err("two strings without a comma")
@@ -190,12 +190,16 @@ impl<'p, 'a> StringPiece<'p, 'a> {
                 (StringRole::Item, Some(next)) => Ok(gap == Gap::LineBreak || is_quote(next)),
                 (StringRole::Value, Some(',')) => {
                     ahead.bump();
-                    Ok(key_follows(ahead))
+                    Ok(key_or_object_end_follows(ahead))
                 }
                 (StringRole::Value, Some(next)) if is_quote(next) && gap != Gap::None => {
-                    if key_follows(ahead) { Ok(true) } else { Err("two strings without a comma") }
+                    if key_or_object_end_follows(ahead) {
+                        Ok(true)
+                    } else {
+                        Err("two strings without a comma")
+                    }
                 }
-                (StringRole::Value, Some(_)) => Ok(gap == Gap::LineBreak && key_follows(ahead)),
+                (StringRole::Value, Some(_)) => Ok(gap == Gap::LineBreak && key_or_object_end_follows(ahead)),
             }
         });
         ends.or_else(|what| self.ambiguous_here(what))
@@ -212,7 +216,7 @@ impl<'p, 'a> StringPiece<'p, 'a> {
                 self.out.push(next);
                 self.has_letter_escape |= next.is_alphabetic();
             }
-            Some('u') => self.read_unicode()?,
+            Some('u') => self.read_unicode_escape()?,
             Some(next) if self.closers.contains(&next) => {
                 self.cursor.bump();
                 write_char(self.out, next);
@@ -234,7 +238,7 @@ impl<'p, 'a> StringPiece<'p, 'a> {
     }
 
     /// Reads an escape from its `u` on.
-    fn read_unicode(&mut self) -> Result<(), Ambiguity> {
+    fn read_unicode_escape(&mut self) -> Result<(), Ambiguity> {
         match Unicode::of(self.cursor.rest()) {
             Unicode::Escape(escape) => {
                 self.cursor.eat(escape);
@@ -268,12 +272,12 @@ impl<'a> Unicode<'a> {
     fn of(text: &'a str) -> Self {
         let escape = |length| Self::Escape(text.get(..length).unwrap_or(""));
         let second = text.get(5..).unwrap_or("");
-        match code_unit(text) {
-            None if is_cut_off(text) => Self::CutOff,
+        match parse_code_unit(text) {
+            None if is_cut_off_escape(text) => Self::CutOff,
             None => Self::None,
             Some(0xD800..=0xDBFF) => match second.strip_prefix('\\') {
-                Some(second) if matches!(code_unit(second), Some(0xDC00..=0xDFFF)) => escape(11),
-                Some(second) if second.is_empty() || is_cut_off(second) => Self::CutOff,
+                Some(second) if matches!(parse_code_unit(second), Some(0xDC00..=0xDFFF)) => escape(11),
+                Some(second) if second.is_empty() || is_cut_off_escape(second) => Self::CutOff,
                 None if second.is_empty() => Self::CutOff,
                 _ => Self::Half,
             },
@@ -284,20 +288,20 @@ impl<'a> Unicode<'a> {
 }
 
 /// Returns the number in `u` and four digits.
-fn code_unit(text: &str) -> Option<u16> {
+fn parse_code_unit(text: &str) -> Option<u16> {
     let digits = text.strip_prefix('u')?.get(..4)?;
     let is_hex = digits.bytes().all(|it| it.is_ascii_hexdigit());
     if is_hex { u16::from_str_radix(digits, 16).ok() } else { None }
 }
 
 /// Returns `true` if the text ends before the fourth digit.
-fn is_cut_off(text: &str) -> bool {
+fn is_cut_off_escape(text: &str) -> bool {
     let digits = text.strip_prefix('u');
     digits.is_some_and(|it| it.len() < 4 && it.bytes().all(|it| it.is_ascii_hexdigit()))
 }
 
 /// Skips a `+` between two strings; returns `true` if there is one.
-fn plus_follows(cursor: &mut Cursor<'_>) -> bool {
+fn skip_string_concatenation(cursor: &mut Cursor<'_>) -> bool {
     cursor.skip_blanks();
     let is_plus = cursor.eat("+");
     cursor.skip_blanks();
@@ -306,7 +310,7 @@ fn plus_follows(cursor: &mut Cursor<'_>) -> bool {
 
 /// Returns `true` if the text after the closing brackets can follow an object or a list. In `"x = {"a": "b"}"`
 /// a quote does.
-fn closers_end_something(ahead: &mut Cursor<'_>) -> bool {
+fn closers_end_container(ahead: &mut Cursor<'_>) -> bool {
     let mut gap = Gap::None;
     while matches!(ahead.peek(), Some('}' | ']')) {
         ahead.bump();
@@ -317,7 +321,7 @@ fn closers_end_something(ahead: &mut Cursor<'_>) -> bool {
 }
 
 /// Returns `true` if a key or the end of the object comes next.
-fn key_follows(ahead: &mut Cursor<'_>) -> bool {
+fn key_or_object_end_follows(ahead: &mut Cursor<'_>) -> bool {
     ahead.skip_blanks();
     match ahead.peek() {
         None | Some('}' | ']' | '…') => return true,

@@ -21,10 +21,10 @@ pub(super) fn read_object(cursor: &mut Cursor<'_>) -> Result<RecoveredObject, Am
         let gap = reader.cursor.skip_blanks();
         match reader.cursor.peek() {
             Some(next) => reader.read_step(next, gap)?,
-            None => return reader.cut_off(),
+            None => return reader.finish_cut_off_object(),
         }
     }
-    reader.skip_closers()?;
+    reader.skip_surplus_closers()?;
     Ok(RecoveredObject { object: reader.out, cut_off: false })
 }
 
@@ -92,7 +92,7 @@ impl ObjectReader<'_, '_> {
         self.cursor.bump();
         let Some(top) = self.open.last_mut() else { return Ok(()) };
         top.has_comma = true;
-        if top.is_list { self.no_path_follows() } else { Ok(()) }
+        if top.is_list { self.refuse_path_read_as_comment() } else { Ok(()) }
     }
 
     fn read_entry(&mut self, next: char, gap: Gap) -> Result<(), Ambiguity> {
@@ -119,13 +119,13 @@ impl ObjectReader<'_, '_> {
         self.cursor.skip_blanks();
         if self.cursor.eat(":") && is_whole {
             self.out.push(':');
-            return self.no_path_follows();
+            return self.refuse_path_read_as_comment();
         }
         if self.cursor.at_end() { Ok(()) } else { Err(Ambiguity::new("a key without a colon", at)) }
     }
 
     /// `a: //server/share` would be lost as a comment, and so would an item of a list.
-    fn no_path_follows(&mut self) -> Result<(), Ambiguity> {
+    fn refuse_path_read_as_comment(&mut self) -> Result<(), Ambiguity> {
         self.cursor.skip_while(|it| it == ' ');
         let path = self.cursor.rest().strip_prefix("//");
         if path.is_some_and(|it| it.starts_with(|it: char| !it.is_whitespace())) {
@@ -141,7 +141,7 @@ impl ObjectReader<'_, '_> {
         }
         let role = if self.is_in_list() { StringRole::Item } else { StringRole::Value };
         if quoted::is_quote(next) {
-            self.separate_item();
+            self.write_item_separator();
             quoted::read_string(self.cursor, &mut self.out, role)?;
             self.mark_position(Position::Between);
             return Ok(());
@@ -150,7 +150,7 @@ impl ObjectReader<'_, '_> {
             // The text ends here, and the entry is dropped.
             Word::Missing => {}
             Word::Written(value) => {
-                self.separate_item();
+                self.write_item_separator();
                 self.out.push_str(&value);
                 self.mark_position(Position::Between);
             }
@@ -162,7 +162,7 @@ impl ObjectReader<'_, '_> {
         if self.open.len() == MAX_DEPTH {
             return Err(Ambiguity::new("too many levels", self.cursor.at()));
         }
-        self.separate_item();
+        self.write_item_separator();
         self.mark_position(Position::Between);
         self.cursor.bump();
         self.out.push(bracket);
@@ -175,7 +175,7 @@ impl ObjectReader<'_, '_> {
             has_comma: false,
             written,
         });
-        if is_list { self.no_path_follows() } else { Ok(()) }
+        if is_list { self.refuse_path_read_as_comment() } else { Ok(()) }
     }
 
     /// Ends all containers up to the one of the closing bracket; without one the bracket is surplus.
@@ -187,16 +187,16 @@ impl ObjectReader<'_, '_> {
             None => self.odd_closers.surplus = true,
             Some(own) => {
                 self.odd_closers.missing |= own + 1 < self.open.len();
-                self.close_down_to(own);
+                self.close_containers_to_depth(own);
             }
         }
-        self.weigh_closers()?;
+        self.refuse_ambiguous_closers()?;
         self.cursor.bump();
         Ok(())
     }
 
     /// Skips surplus closing brackets after the object.
-    fn skip_closers(&mut self) -> Result<(), Ambiguity> {
+    fn skip_surplus_closers(&mut self) -> Result<(), Ambiguity> {
         let next = |ahead: &mut Cursor<'_>| (ahead.skip_blanks(), ahead.peek()).1;
         while let Some(closer @ ('}' | ']')) = self.cursor.look_ahead(next) {
             self.cursor.skip_blanks();
@@ -205,7 +205,7 @@ impl ObjectReader<'_, '_> {
         Ok(())
     }
 
-    fn weigh_closers(&mut self) -> Result<(), Ambiguity> {
+    fn refuse_ambiguous_closers(&mut self) -> Result<(), Ambiguity> {
         let OddClosers { missing, surplus, entries } = &mut self.odd_closers;
         if !*missing && !*surplus {
             return Ok(());
@@ -218,20 +218,20 @@ impl ObjectReader<'_, '_> {
     }
 
     /// Closes all open containers at the end of the text, and drops a key without a value.
-    fn cut_off(mut self) -> Result<RecoveredObject, Ambiguity> {
-        if let Some(comment) = self.cursor.comment_to_end() {
+    fn finish_cut_off_object(mut self) -> Result<RecoveredObject, Ambiguity> {
+        if let Some(comment) = self.cursor.start_of_swallowing_comment() {
             return Err(Ambiguity::new("a comment that may contain the end of the object", comment));
         }
         if let Some(top) = self.open.last().filter(|top| top.position == Position::AfterColon) {
             self.out.truncate(top.written);
         }
         self.odd_closers.missing = true;
-        self.weigh_closers()?;
-        self.close_down_to(0);
+        self.refuse_ambiguous_closers()?;
+        self.close_containers_to_depth(0);
         Ok(RecoveredObject { object: self.out, cut_off: true })
     }
 
-    fn close_down_to(&mut self, depth: usize) {
+    fn close_containers_to_depth(&mut self, depth: usize) {
         for container in self.open.drain(depth..).rev() {
             self.out.push(if container.is_list { ']' } else { '}' });
         }
@@ -263,7 +263,7 @@ impl ObjectReader<'_, '_> {
     }
 
     /// Writes the comma before an item; before a key it is already written.
-    fn separate_item(&mut self) {
+    fn write_item_separator(&mut self) {
         if self.is_in_list() {
             self.write_separator();
         }

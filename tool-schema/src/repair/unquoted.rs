@@ -58,37 +58,37 @@ pub(super) fn read_value(cursor: &mut Cursor<'_>, beside: bool) -> Result<Word, 
         return Ok(Word::Written((*literal).to_owned()));
     }
     // `none` and `NULL` may be texts; `none of these` is a text.
-    if literal.is_some() && cursor.look_ahead(is_over) {
+    if literal.is_some() && cursor.look_ahead(skip_blanks_to_entry_end) {
         return Err(Ambiguity::new("a word that may be a literal or a text", start));
     }
     if cursor.at_end() && is_beginning_of_literal(&lower) {
         return Ok(Word::Missing);
     }
     if let Some(number) = json_number(word) {
-        return write_number(number, start);
+        return finite_number_word(number, start);
     }
     if cursor.at_end() && is_beginning_of_number(word) {
         let digits = word.trim_end_matches(['e', 'E', '+', '-', '.']);
-        return json_number(digits).map_or(Ok(Word::Missing), |number| write_number(number, start));
+        return json_number(digits).map_or(Ok(Word::Missing), |number| finite_number_word(number, start));
     }
-    if is_doubtful(&lower) {
+    if is_doubtful_number(&lower) {
         return Err(Ambiguity::new("a number without a JSON equivalent", start));
     }
     if beside {
         return Err(Ambiguity::new("two values without a comma", start));
     }
-    read_text(cursor, start)
+    read_unquoted_text(cursor, start)
 }
 
 /// Returns `true` if a line or an entry ends after blanks.
-fn is_over(cursor: &mut Cursor<'_>) -> bool {
+fn skip_blanks_to_entry_end(cursor: &mut Cursor<'_>) -> bool {
     cursor.skip_while(|it| it != '\n' && is_blank(it));
     cursor.peek().is_none_or(|it| matches!(it, '\n' | ',' | '}' | ']'))
 }
 
 /// Reads unquoted text up to the end of its line or entry.
-fn read_text(cursor: &mut Cursor<'_>, start: usize) -> Result<Word, Ambiguity> {
-    while !is_over(cursor) {
+fn read_unquoted_text(cursor: &mut Cursor<'_>, start: usize) -> Result<Word, Ambiguity> {
+    while !skip_blanks_to_entry_end(cursor) {
         // `src/*.rs`, `a // b` and `issue # 5` are also possible texts.
         if cursor.at_comment() {
             return Err(Ambiguity::new("a value without quotes that may go on in a comment", start));
@@ -103,7 +103,7 @@ fn read_text(cursor: &mut Cursor<'_>, start: usize) -> Result<Word, Ambiguity> {
     // `1,000` would be split.
     let digits_before =
         cursor.text_before(start).strip_suffix(',').map(|it| it.ends_with(|it: char| it.is_ascii_digit()));
-    if !is_plain(text) || (text.starts_with('0') && digits_before == Some(true)) {
+    if !is_unambiguous_text(text) || (text.starts_with('0') && digits_before == Some(true)) {
         return Err(Ambiguity::new("a value that is neither JSON nor plain text", start));
     }
     let mut written = String::with_capacity(text.len() + 2);
@@ -113,7 +113,7 @@ fn read_text(cursor: &mut Cursor<'_>, start: usize) -> Result<Word, Ambiguity> {
 
 /// Returns `true` if `text` consists of words, a path, an address, a date or similar, and is neither an
 /// expression nor a property.
-fn is_plain(text: &str) -> bool {
+fn is_unambiguous_text(text: &str) -> bool {
     let is_sign = |it: &str| it.chars().all(|it| it.is_ascii_punctuation());
     let is_expression = text.starts_with(['#', '+', ':', '='])
         || text.contains(['(', ')', ';', '\\', '…'])
@@ -143,7 +143,7 @@ fn skip_word(cursor: &mut Cursor<'_>) {
 
 /// Writes a number, unless it is out of the range of a float: `serde_json` accepts those depending on its
 /// features.
-fn write_number(number: String, start: usize) -> Result<Word, Ambiguity> {
+fn finite_number_word(number: String, start: usize) -> Result<Word, Ambiguity> {
     match number.parse::<f64>() {
         Ok(float) if float.is_finite() => Ok(Word::Written(number)),
         _ => Err(Ambiguity::new("a number that is too large", start)),
@@ -159,11 +159,11 @@ fn json_number(word: &str) -> Option<String> {
     let zero = if digits.starts_with('.') { "0" } else { "" };
     let digits = digits.strip_suffix('.').unwrap_or(digits);
     let number = format!("{sign}{zero}{digits}");
-    is_number(&number).then_some(number)
+    is_json_number(&number).then_some(number)
 }
 
 /// The grammar of JSON: `-? (0 | [1-9] digits) (. digits)? (e [+-]? digits)?`.
-fn is_number(text: &str) -> bool {
+fn is_json_number(text: &str) -> bool {
     let is_digits = |it: &str| !it.is_empty() && it.bytes().all(|it| it.is_ascii_digit());
     let unsigned = text.strip_prefix('-').unwrap_or(text);
     let (mantissa, exponent) = match unsigned.split_once(['e', 'E']) {
@@ -191,7 +191,7 @@ fn is_beginning_of_number(word: &str) -> bool {
 
 /// Returns `true` if the word must be a number but its value or meaning is uncertain: a telephone number may
 /// begin with `+`.
-fn is_doubtful(lower: &str) -> bool {
+fn is_doubtful_number(lower: &str) -> bool {
     let unsigned = lower.strip_prefix(['+', '-']).unwrap_or(lower);
     let is_based = ["0x", "0b", "0o"].iter().any(|it| unsigned.starts_with(it));
     let is_grouped =

@@ -32,7 +32,7 @@ pub(super) fn canonicalize_schema(root: &mut Value, closing: Closing) -> Result<
     canonicalize_node(root, closing, true)?;
     prune_definitions(root);
     if let (Some(root), true) = (root.as_object_mut(), closing != Closing::Output) {
-        root_object(root);
+        set_root_type_to_object(root);
     }
     Ok(())
 }
@@ -50,7 +50,7 @@ pub fn canonical_output(mut root: Value) -> Value {
 /// Converts `schema` to canonical form; it may be closed if no other schema applies to the same value.
 fn canonicalize_node(schema: &mut Value, closing: Closing, is_alone: bool) -> Result<(), SchemaError> {
     let Some(schema) = schema.as_object_mut() else { return Ok(()) };
-    integers::bound_format(schema);
+    integers::replace_format_by_bounds(schema);
     if closing != Closing::Output {
         integers::check_bounds(schema)?;
     }
@@ -63,10 +63,10 @@ fn canonicalize_node(schema: &mut Value, closing: Closing, is_alone: bool) -> Re
         Err(error) if closing != Closing::Output => return Err(error),
         _ => {}
     }
-    map_keys::exact_keys(schema);
+    map_keys::make_key_patterns_exact(schema);
     enums::flatten_constants(schema);
     if closing != Closing::Output {
-        optional_properties(schema);
+        make_optional_properties_non_null(schema);
     }
     if closing != Closing::Output && is_alone {
         close_object(schema, closing);
@@ -94,7 +94,7 @@ fn canonicalize_children(
     closing: Closing,
     is_alone: bool,
 ) -> Result<(), SchemaError> {
-    let speaks_alone = is_alone && !says_more_than_a_choice(schema);
+    let speaks_alone = is_alone && !combines_object_parts(schema);
     visit_subschemas(schema, |role, subschema| match role {
         SubschemaRole::Property(name) => canonicalize_node(subschema, closing, true)
             .map_err(|error| SchemaError::new(format!("in `{name}`, {error}"))),
@@ -106,7 +106,7 @@ fn canonicalize_children(
 }
 
 /// Returns `true` if several parts of `schema` apply to the properties of one value.
-fn says_more_than_a_choice(schema: &Map<String, Value>) -> bool {
+fn combines_object_parts(schema: &Map<String, Value>) -> bool {
     let parts = schema.get("allOf").and_then(Value::as_array).map_or(0, Vec::len)
         + ["oneOf", "anyOf", "$ref"].iter().filter(|key| schema.contains_key(**key)).count();
     let own = ["properties", "patternProperties", "additionalProperties"];
@@ -114,7 +114,7 @@ fn says_more_than_a_choice(schema: &Map<String, Value>) -> bool {
 }
 
 /// Makes optional properties non-required instead of nullable.
-fn optional_properties(schema: &mut Map<String, Value>) {
+fn make_optional_properties_non_null(schema: &mut Map<String, Value>) {
     let required = schema.get_mut("required").map(Value::take);
     let names = required.as_ref().and_then(Value::as_array).map_or(&[][..], Vec::as_slice);
     let properties = schema.get_mut("properties").and_then(Value::as_object_mut);
@@ -124,7 +124,7 @@ fn optional_properties(schema: &mut Map<String, Value>) {
         {
             // A nullable property usually treats absence as `null`.
             if remove_null(property) || property.get("default").is_some() {
-                forget_unknown_default(property);
+                remove_unknown_default_mark(property);
             }
         }
     }
@@ -134,7 +134,7 @@ fn optional_properties(schema: &mut Map<String, Value>) {
 }
 
 /// Removes the mark that the property of `schema` has an unknown default.
-fn forget_unknown_default(schema: &mut Map<String, Value>) {
+fn remove_unknown_default_mark(schema: &mut Map<String, Value>) {
     if schema.get(FILLS) == Some(&Value::Bool(false)) {
         schema.shift_remove(FILLS);
     }
@@ -198,7 +198,7 @@ fn close_object(schema: &mut Map<String, Value>, closing: Closing) {
 }
 
 /// Sets the type of the root of arguments to `object`, also if the root is an enum.
-fn root_object(root: &mut Map<String, Value>) {
+fn set_root_type_to_object(root: &mut Map<String, Value>) {
     if !root.contains_key("type") {
         let branches = ["oneOf", "anyOf"].iter().find_map(|key| root.get(*key)?.as_array());
         let of_objects = |branch: &Value| branch.get("type").is_some_and(|name| name == "object");

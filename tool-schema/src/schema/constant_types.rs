@@ -82,7 +82,7 @@ impl Plain {
             .narrower_limits(limits)
             .map(|it| it.and_then(|(_, bound)| bound.bound_number()));
         let is_integer = self.outer_scalar().name == "integer";
-        matches!((least, most), (Some(least), Some(most)) if integers::is_empty(&least, &most, is_integer))
+        matches!((least, most), (Some(least), Some(most)) if integers::is_empty_range(&least, &most, is_integer))
     }
 
     /// Returns the schema of a result of this type.

@@ -115,7 +115,9 @@ fn choice_lists(schema: &Map<String, Value>) -> Vec<(&str, &[Value])> {
     for (key, value) in schema {
         match (key.as_str(), value) {
             ("oneOf" | "anyOf", Value::Array(list)) => found.push((key.as_str(), list.as_slice())),
-            ("allOf", Value::Array(parts)) => found.extend(parts.iter().filter_map(choice_alone)),
+            ("allOf", Value::Array(parts)) => {
+                found.extend(parts.iter().filter_map(choice_without_other_keywords))
+            }
             _ => {}
         }
     }
@@ -123,7 +125,7 @@ fn choice_lists(schema: &Map<String, Value>) -> Vec<(&str, &[Value])> {
 }
 
 /// Returns the list of alternatives if `schema` has no other keyword.
-fn choice_alone(schema: &Value) -> Option<(&str, &[Value])> {
+fn choice_without_other_keywords(schema: &Value) -> Option<(&str, &[Value])> {
     let schema = schema.as_object().filter(|it| it.len() == 1)?;
     choice_lists(schema).first().copied().filter(|_| !schema.contains_key("allOf"))
 }
@@ -132,7 +134,7 @@ fn remove_choices(schema: &mut Map<String, Value>) {
     schema.shift_remove("oneOf");
     schema.shift_remove("anyOf");
     if let Some(Value::Array(parts)) = schema.get_mut("allOf") {
-        parts.retain(|part| choice_alone(part).is_none());
+        parts.retain(|part| choice_without_other_keywords(part).is_none());
         if parts.is_empty() {
             schema.shift_remove("allOf");
         }
@@ -144,7 +146,7 @@ fn combine_forms(own: Map<String, Value>, choices: &[(&str, &[Value])]) -> Resul
     let mut all = Forms { list: vec![own], choice: Choice::One };
     for (key, branches) in choices {
         let mut of_branches = Vec::new();
-        let mut choice = told_apart(key, branches);
+        let mut choice = classify_choice(key, branches);
         for branch in *branches {
             let forms = forms_of(branch)?;
             choice = choice.min(forms.choice);
@@ -156,7 +158,7 @@ fn combine_forms(own: Map<String, Value>, choices: &[(&str, &[Value])]) -> Resul
                 pairs.extend(merge::merge_objects(left, right)?);
             }
             if pairs.len() > MAX_FORMS {
-                return Err(too_many());
+                return Err(too_many_forms_error());
             }
         }
         all = Forms { list: pairs, choice: all.choice.min(choice) };
@@ -164,7 +166,7 @@ fn combine_forms(own: Map<String, Value>, choices: &[(&str, &[Value])]) -> Resul
     Ok(all)
 }
 
-fn too_many() -> SchemaError {
+fn too_many_forms_error() -> SchemaError {
     let message = format!(
         "flattened enums give this object more than {MAX_FORMS} forms; put one of them into a property"
     );
@@ -179,7 +181,7 @@ fn forms_of(branch: &Value) -> Result<Forms, SchemaError> {
         Value::Bool(true) => {
             return only(vec![Map::from_iter([("additionalProperties".to_owned(), true.into())])]);
         }
-        Value::Object(branch) if merge::is_for_objects(branch) => branch,
+        Value::Object(branch) if merge::may_match_objects(branch) => branch,
         _ => return only(Vec::new()),
     };
     let choices = choice_lists(branch);
@@ -193,7 +195,7 @@ fn forms_of(branch: &Value) -> Result<Forms, SchemaError> {
 }
 
 /// Returns the relation between the alternatives under `key`.
-fn told_apart(key: &str, branches: &[Value]) -> Choice {
+fn classify_choice(key: &str, branches: &[Value]) -> Choice {
     if key != "oneOf" {
         return Choice::Any;
     }
@@ -207,12 +209,16 @@ fn told_apart(key: &str, branches: &[Value]) -> Choice {
         })
     };
     // Each alternative requires a property that it describes, as externally tagged variants do.
-    let are_variants = branches.iter().all(|branch| described_names(branch).next().is_some());
-    if are_variants && !described_names(first).any(is_tag) { Choice::IfClosed } else { Choice::One }
+    let are_variants = branches.iter().all(|branch| required_and_described_names(branch).next().is_some());
+    if are_variants && !required_and_described_names(first).any(is_tag) {
+        Choice::IfClosed
+    } else {
+        Choice::One
+    }
 }
 
 /// Returns the names of the properties that an object both requires and describes.
-fn described_names(object: &Map<String, Value>) -> impl Iterator<Item = &str> {
+fn required_and_described_names(object: &Map<String, Value>) -> impl Iterator<Item = &str> {
     let names = object.get("required").and_then(Value::as_array).into_iter().flatten();
     names.filter_map(Value::as_str).filter(|name| required_property(object, name).is_some())
 }

@@ -51,7 +51,7 @@ impl InputSchema {
         }
         for _ in 1..MAX_ROUNDS {
             let candidate = Self::new(schema)?;
-            let mistakes = mistakes(candidate.plan().err().unwrap_or_default());
+            let mistakes = mistakes_among(candidate.plan().err().unwrap_or_default());
             if mistakes.is_empty() {
                 return Ok((candidate, ignored));
             }
@@ -72,7 +72,7 @@ impl OutputSchema {
         let mut ignored = Vec::new();
         if schema.is_object() {
             for _ in 1..MAX_ROUNDS {
-                let mistakes = mistakes(&Plan::compile(&schema).err().unwrap_or_default());
+                let mistakes = mistakes_among(&Plan::compile(&schema).err().unwrap_or_default());
                 if mistakes.is_empty() {
                     break;
                 }
@@ -96,7 +96,7 @@ fn root_type_mistake(schema: &Value) -> Option<SchemaProblem> {
     })
 }
 
-fn mistakes(problems: &[SchemaProblem]) -> Vec<SchemaProblem> {
+fn mistakes_among(problems: &[SchemaProblem]) -> Vec<SchemaProblem> {
     problems.iter().filter(|problem| !problem.uncovered).cloned().collect()
 }
 
@@ -178,15 +178,16 @@ fn mend_keyword(keywords: &mut Map<String, Value>, keyword: &str) -> Option<&'st
             return None;
         }
         ("type", Value::String(name)) => {
-            (type_of(&name).map(Value::from), "it is read without regard to case")
+            (type_name_ignoring_case(&name).map(Value::from), "it is read without regard to case")
         }
         ("type", Value::Array(names)) => {
-            let mut types: Vec<_> = names.iter().filter_map(Value::as_str).filter_map(type_of).collect();
+            let mut types: Vec<_> =
+                names.iter().filter_map(Value::as_str).filter_map(type_name_ignoring_case).collect();
             types.sort_unstable();
             types.dedup();
             // A type that cannot be read may be any.
-            let is_whole =
-                !types.is_empty() && names.iter().all(|name| name.as_str().and_then(type_of).is_some());
+            let is_whole = !types.is_empty()
+                && names.iter().all(|name| name.as_str().and_then(type_name_ignoring_case).is_some());
             (is_whole.then(|| types.into()), "each type is read once, without regard to case")
         }
         // Draft 4.
@@ -223,7 +224,7 @@ fn mend_keyword(keywords: &mut Map<String, Value>, keyword: &str) -> Option<&'st
     }
 }
 
-fn type_of(name: &str) -> Option<&'static str> {
+fn type_name_ignoring_case(name: &str) -> Option<&'static str> {
     TYPES.into_iter().find(|known| known.eq_ignore_ascii_case(name.trim()))
 }
 

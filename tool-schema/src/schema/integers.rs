@@ -10,7 +10,7 @@ use super::SchemaError;
 use crate::internal_keywords::SINGLE;
 
 /// Replaces a number format of schemars by its bounds; of two bounds, the narrower is kept.
-pub(super) fn bound_format(schema: &mut Map<String, Value>) {
+pub(super) fn replace_format_by_bounds(schema: &mut Map<String, Value>) {
     let Some(format) = schema.get("format").and_then(Value::as_str) else { return };
     let (low, high): (i128, i128) = match format {
         "int8" => (i8::MIN.into(), i8::MAX.into()),
@@ -77,7 +77,7 @@ pub(super) fn check_bounds(schema: &Map<String, Value>) -> Result<(), SchemaErro
     for (least_key, most_key) in BOUNDS {
         if let (Some(Value::Number(least)), Some(Value::Number(most))) =
             (schema.get(least_key), schema.get(most_key))
-            && is_empty(least, most, is_integer)
+            && is_empty_range(least, most, is_integer)
         {
             let message = format!(
                 "`{least_key}` is {least} and `{most_key}` is {most}, so no value is valid; change one"
@@ -89,7 +89,7 @@ pub(super) fn check_bounds(schema: &Map<String, Value>) -> Result<(), SchemaErro
 }
 
 /// Returns `true` if no number, or no integer, is between `least` and `most`.
-pub(super) fn is_empty(least: &Number, most: &Number, is_integer: bool) -> bool {
+pub(super) fn is_empty_range(least: &Number, most: &Number, is_integer: bool) -> bool {
     let whole = |number: &Number, round: fn(f64) -> f64| {
         number.as_i128().unwrap_or_else(|| round(number.as_f64().unwrap_or_default()) as i128)
     };

@@ -10,7 +10,7 @@ use serde_json::{Map, Value};
 const KEYS: [(&str, &str); 2] = [(r"^\d+$", r"^(0|[1-9]\d*)$"), (r"^-?\d+$", r"^(0|-?[1-9]\d*)$")];
 
 /// Makes the patterns of integer keys exact.
-pub(super) fn exact_keys(schema: &mut Map<String, Value>) {
+pub(super) fn make_key_patterns_exact(schema: &mut Map<String, Value>) {
     let Some(Value::Object(patterns)) = schema.get_mut("patternProperties") else { return };
     let exact = |pattern: String| {
         let known = KEYS.iter().find(|(written, _)| *written == pattern);

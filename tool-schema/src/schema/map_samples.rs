@@ -57,7 +57,7 @@ impl MapPath {
 pub(crate) fn open_maps(schema: &Value) -> Vec<MapPath> {
     let mut search =
         MapSearch { root: schema, path: MapPath::default(), seen: HashSet::new(), found: Vec::new() };
-    search.visit(schema);
+    search.find_maps_in_schema(schema);
     search.found
 }
 
@@ -70,7 +70,7 @@ struct MapSearch<'s> {
 }
 
 impl<'s> MapSearch<'s> {
-    fn visit(&mut self, schema: &'s Value) {
+    fn find_maps_in_schema(&mut self, schema: &'s Value) {
         let Some(keywords) = schema.as_object() else { return };
         let members = |value: &'s Value| value.as_object().into_iter().flatten();
         let items = |value: &'s Value| value.as_array().into_iter().flatten();
@@ -78,35 +78,40 @@ impl<'s> MapSearch<'s> {
             match key.as_str() {
                 "properties" => {
                     for (name, schema) in members(value) {
-                        self.visit_below(PathStep::Property(name.clone()), schema);
+                        self.find_maps_below_step(PathStep::Property(name.clone()), schema);
                     }
                 }
                 "patternProperties" => {
                     for (_, schema) in members(value) {
-                        self.visit_below(PathStep::Property(NUMBER.to_owned()), schema);
+                        self.find_maps_below_step(PathStep::Property(NUMBER.to_owned()), schema);
                     }
                 }
                 "additionalProperties" if *value != false => {
                     if self.found.len() < MAX_MAPS {
                         self.found.push(self.path.clone());
                     }
-                    self.visit_below(PathStep::Property(TEXT.to_owned()), value);
+                    self.find_maps_below_step(PathStep::Property(TEXT.to_owned()), value);
                 }
-                "items" => self.visit_below(
-                    PathStep::Item(self.values_before(keywords.get("prefixItems"), usize::MAX)),
+                "items" => self.find_maps_below_step(
+                    PathStep::Item(self.sample_values_of_prefix(keywords.get("prefixItems"), usize::MAX)),
                     value,
                 ),
                 "prefixItems" => {
                     for (at, schema) in items(value).enumerate() {
-                        self.visit_below(PathStep::Item(self.values_before(Some(value), at)), schema);
+                        self.find_maps_below_step(
+                            PathStep::Item(self.sample_values_of_prefix(Some(value), at)),
+                            schema,
+                        );
                     }
                 }
-                "anyOf" | "oneOf" | "allOf" => items(value).for_each(|branch| self.visit(branch)),
+                "anyOf" | "oneOf" | "allOf" => {
+                    items(value).for_each(|branch| self.find_maps_in_schema(branch))
+                }
                 "$ref" => {
                     let reference = value.as_str().filter(|reference| self.seen.insert(reference));
                     let target = reference.and_then(local_pointer);
                     if let Some(target) = target.and_then(|pointer| self.root.pointer(&pointer)) {
-                        self.visit(target);
+                        self.find_maps_in_schema(target);
                     }
                 }
                 _ => {}
@@ -114,14 +119,14 @@ impl<'s> MapSearch<'s> {
         }
     }
 
-    fn visit_below(&mut self, step: PathStep, schema: &'s Value) {
+    fn find_maps_below_step(&mut self, step: PathStep, schema: &'s Value) {
         self.path.0.push(step);
-        self.visit(schema);
+        self.find_maps_in_schema(schema);
         self.path.0.pop();
     }
 
     /// Returns values of the first `count` schemas of `prefix`.
-    fn values_before(&self, prefix: Option<&'s Value>, count: usize) -> Vec<Value> {
+    fn sample_values_of_prefix(&self, prefix: Option<&'s Value>, count: usize) -> Vec<Value> {
         let prefix = prefix.and_then(Value::as_array).into_iter().flatten();
         prefix.take(count).map(|schema| part_example(self.root, schema).unwrap_or_default()).collect()
     }

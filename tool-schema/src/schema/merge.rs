@@ -44,7 +44,7 @@ pub(super) fn merge_objects(left: &Object, right: &Object) -> Result<Option<Obje
 }
 
 /// Returns `true` if an object can match `schema`.
-pub(super) fn is_for_objects(schema: &Object) -> bool {
+pub(super) fn may_match_objects(schema: &Object) -> bool {
     let is_type = match schema.get("type") {
         None => true,
         Some(Value::Array(types)) => types.iter().any(|name| name == "object"),

@@ -105,7 +105,7 @@ impl InputSchema {
     ///
     /// Returns an error if the root is not an object.
     pub fn new(schema: Value) -> Result<Self, SchemaError> {
-        Self::with(schema, None, Vec::new())
+        Self::from_checked_value(schema, None, Vec::new())
     }
 
     /// Creates a schema whose `$defs` are `definitions`, which other schemas share in memory, for the many tools of a large document.
@@ -141,7 +141,7 @@ impl InputSchema {
         Ok(Self { shared: Arc::new(Shared { form, with_aliases, plan, example, written_values }) })
     }
 
-    fn with(
+    fn from_checked_value(
         value: Value,
         with_aliases: Option<Value>,
         written_values: Vec<WrittenValue>,
@@ -178,11 +178,11 @@ impl InputSchema {
 
     fn from_own_schema(mut schema: Value, written_values: Vec<WrittenValue>) -> Result<Self, SchemaError> {
         if !aliases::may_have_internal_keywords(&schema) {
-            return Self::with(schema, None, written_values);
+            return Self::from_checked_value(schema, None, written_values);
         }
         let with_aliases = schema.clone();
         let has_aliases = aliases::strip_internal_keywords(&mut schema);
-        Self::with(schema, has_aliases.then_some(with_aliases), written_values)
+        Self::from_checked_value(schema, has_aliases.then_some(with_aliases), written_values)
     }
 
     /// Returns the schema as JSON.
@@ -226,7 +226,7 @@ impl InputSchema {
     }
 
     /// Returns the schema for decoding, and its origin.
-    fn with_aliases(&self) -> (&Value, Origin) {
+    fn decoding_schema_and_origin(&self) -> (&Value, Origin) {
         match &self.shared.with_aliases {
             Some(schema) => (schema, Origin::Own),
             None => (self.as_value(), Origin::Foreign),
@@ -274,7 +274,7 @@ impl InputSchema {
                 Ok(())
             }
             Shared { form: Form::Shared(form), plan, .. } => {
-                match form.is_valid(|| self.keeps_mistakes(plan)) {
+                match form.validate_once(|| self.compiles_without_mistakes(plan)) {
                     true => Ok(()),
                     false => self.plan().map(drop),
                 }
@@ -284,7 +284,7 @@ impl InputSchema {
     }
 
     /// Compiles the schema, and keeps its mistakes in `plan`; `true` if there are none.
-    fn keeps_mistakes(&self, plan: &OnceLock<Result<Plan, Vec<SchemaProblem>>>) -> bool {
+    fn compiles_without_mistakes(&self, plan: &OnceLock<Result<Plan, Vec<SchemaProblem>>>) -> bool {
         let problems = self.compile_plan().err();
         let is_valid = problems.is_none();
         if let Some(problems) = problems {

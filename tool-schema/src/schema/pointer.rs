@@ -71,12 +71,12 @@ impl InputSchema {
         let reached = self.reach_pointer(pointer);
         let is_known = reached.iter().all(|it| !it.schemas.is_empty());
         let schemas = reached.iter().flat_map(|it| &it.schemas).filter(|_| is_known).copied();
-        (!reached.is_empty()).then(|| (self.with_aliases().0, schemas.collect()))
+        (!reached.is_empty()).then(|| (self.decoding_schema_and_origin().0, schemas.collect()))
     }
 
     fn reach_pointer(&self, pointer: &str) -> Vec<Reached<'_>> {
         let Some(steps) = pointer_steps(pointer) else { return Vec::new() };
-        let (root, origin) = self.with_aliases();
+        let (root, origin) = self.decoding_schema_and_origin();
         let mut reached = vec![Reached { steps: Vec::new(), defaults: Vec::new(), schemas: vec![root] }];
         for name in steps {
             reached = reached.into_iter().flat_map(|from| from.take_step(root, origin, &name)).collect();
@@ -93,7 +93,7 @@ impl<'s> Reached<'s> {
             schemas,
         };
         let walk = PointerWalk { root, origin, name, seen: RefCell::default() };
-        match any_of(self.schemas.iter().map(|schema| walk.step_into(schema))) {
+        match unite_steps(self.schemas.iter().map(|schema| walk.step_into(schema))) {
             StepResult::Closed if self.schemas.is_empty() => vec![taken(name.to_owned(), false, vec![])],
             StepResult::Closed => Vec::new(),
             StepResult::Open => vec![taken(name.to_owned(), false, vec![])],
@@ -131,17 +131,17 @@ impl<'s> PointerWalk<'s, '_> {
             Value::Bool(false) => return StepResult::Closed,
             _ => return StepResult::Open,
         };
-        if !is_compound(schema) {
+        if !may_have_parts(schema) {
             return StepResult::Closed;
         }
-        let mut steps = vec![self.of_object(schema), self.of_list(schema)];
+        let mut steps = vec![self.step_by_object_keywords(schema), self.step_by_list_keywords(schema)];
         steps.extend(
             schema.get("$ref").and_then(Value::as_str).map(|reference| self.step_into_reference(reference)),
         );
         steps.extend(subschema_list(schema, "allOf").map(|schema| self.step_into(schema)));
         for key in ["anyOf", "oneOf"] {
             if schema.contains_key(key) {
-                steps.push(any_of(subschema_list(schema, key).map(|schema| self.step_into(schema))));
+                steps.push(unite_steps(subschema_list(schema, key).map(|schema| self.step_into(schema))));
             }
         }
         for key in ["then", "else"] {
@@ -152,7 +152,7 @@ impl<'s> PointerWalk<'s, '_> {
             }));
         }
         let is_closed = schema.get("unevaluatedProperties") == Some(&Value::Bool(false));
-        match all_of(steps) {
+        match intersect_steps(steps) {
             StepResult::Open if is_closed => StepResult::Closed,
             step => step,
         }
@@ -168,7 +168,7 @@ impl<'s> PointerWalk<'s, '_> {
     }
 
     /// Resolves the step by the keywords of lists.
-    fn of_list(&self, schema: &'s Map<String, Value>) -> StepResult<'s> {
+    fn step_by_list_keywords(&self, schema: &'s Map<String, Value>) -> StepResult<'s> {
         let mut first = subschema_list(schema, "prefixItems");
         let rest = schema.get("items");
         match self.name.parse::<usize>() {
@@ -176,7 +176,7 @@ impl<'s> PointerWalk<'s, '_> {
                 Some(schema) => StepResult::Found(vec![(self.name.to_owned(), schema)]),
                 None => StepResult::Open,
             },
-            Err(_) => match any_of(first.chain(rest).map(|schema| self.step_into(schema))) {
+            Err(_) => match unite_steps(first.chain(rest).map(|schema| self.step_into(schema))) {
                 // The keywords apply to lists only; the value may be an object, or the items are unrestricted.
                 StepResult::Closed if has_type(schema, "object") || rest.is_none() => StepResult::Open,
                 step => step,
@@ -185,7 +185,7 @@ impl<'s> PointerWalk<'s, '_> {
     }
 
     /// Resolves the step by the keywords of objects.
-    fn of_object(&self, schema: &'s Map<String, Value>) -> StepResult<'s> {
+    fn step_by_object_keywords(&self, schema: &'s Map<String, Value>) -> StepResult<'s> {
         let (name, is_own) = (self.name, self.origin == Origin::Own);
         let properties = schema.get("properties").and_then(Value::as_object);
         if let Some((name, schema)) = properties.and_then(|properties| {
@@ -209,7 +209,7 @@ impl<'s> PointerWalk<'s, '_> {
 }
 
 /// Resolves the step into a value to which all schemas apply.
-fn all_of<'s>(steps: impl IntoIterator<Item = StepResult<'s>>) -> StepResult<'s> {
+fn intersect_steps<'s>(steps: impl IntoIterator<Item = StepResult<'s>>) -> StepResult<'s> {
     let mut found = Vec::new();
     for step in steps {
         match step {
@@ -222,7 +222,7 @@ fn all_of<'s>(steps: impl IntoIterator<Item = StepResult<'s>>) -> StepResult<'s>
 }
 
 /// Resolves the step into a value to which one of several schemas applies.
-fn any_of<'s>(steps: impl IntoIterator<Item = StepResult<'s>>) -> StepResult<'s> {
+fn unite_steps<'s>(steps: impl IntoIterator<Item = StepResult<'s>>) -> StepResult<'s> {
     let (mut found, mut is_open) = (Vec::new(), false);
     for step in steps {
         match step {
@@ -251,7 +251,7 @@ fn is_alias(schema: &Value, name: &str) -> bool {
 }
 
 /// Returns `true` if a value of the schema may have parts.
-fn is_compound(schema: &Map<String, Value>) -> bool {
+fn may_have_parts(schema: &Map<String, Value>) -> bool {
     !schema.contains_key("type") || has_type(schema, "object") || has_type(schema, "array")
 }
 

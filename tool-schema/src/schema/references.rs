@@ -24,7 +24,7 @@ pub(super) fn resolve_root(root: &mut Value) {
 pub(super) fn prune_definitions(root: &mut Value) {
     while root.get("$defs").is_some() {
         let mut used = Vec::new();
-        definitions_used(root, &mut used);
+        collect_used_definitions(root, &mut used);
         let Some(root) = root.as_object_mut() else { return };
         let Some(Value::Object(definitions)) = root.get_mut("$defs") else { return };
         let before = definitions.len();
@@ -40,11 +40,11 @@ pub(super) fn prune_definitions(root: &mut Value) {
 }
 
 /// Collects the definitions to which `schema` refers.
-fn definitions_used(schema: &mut Value, found: &mut Vec<String>) {
+fn collect_used_definitions(schema: &mut Value, found: &mut Vec<String>) {
     let Some(schema) = schema.as_object_mut() else { return };
     found.extend(schema.get("$ref").and_then(Value::as_str).and_then(definition_name));
     let Ok(()) = visit_subschemas(schema, |_, subschema| {
-        definitions_used(subschema, found);
+        collect_used_definitions(subschema, found);
         Ok::<_, Infallible>(())
     });
 }

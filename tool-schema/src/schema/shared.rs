@@ -65,7 +65,7 @@ impl SharedForm {
     }
 
     /// Runs `check` until it returns `true` once.
-    pub(super) fn is_valid(&self, check: impl FnOnce() -> bool) -> bool {
+    pub(super) fn validate_once(&self, check: impl FnOnce() -> bool) -> bool {
         if self.is_valid.get().is_some() {
             return true;
         }

@@ -31,25 +31,25 @@ impl ValueTypes {
     /// Returns `true` if a value may be a string.
     #[must_use]
     pub fn may_be_string(self) -> bool {
-        self.contains(Self::STRING)
+        self.intersects(Self::STRING)
     }
 
     /// Returns `true` if a value may be a number.
     #[must_use]
     pub fn may_be_number(self) -> bool {
-        self.contains(Self::NUMBER)
+        self.intersects(Self::NUMBER)
     }
 
     /// Returns `true` if a number may be read as a 64-bit float.
     #[must_use]
     pub fn may_be_double(self) -> bool {
-        self.contains(Self::DOUBLE)
+        self.intersects(Self::DOUBLE)
     }
 
     /// Returns `true` if a number may be read as a 32-bit float. A number of unknown type is not.
     #[must_use]
     pub fn may_be_single(self) -> bool {
-        self.contains(Self::SINGLE)
+        self.intersects(Self::SINGLE)
     }
 
     /// Returns the types of a value of which nothing is known.
@@ -61,16 +61,16 @@ impl ValueTypes {
     /// Returns `true` if a value may be `true` or `false`.
     #[must_use]
     pub fn may_be_boolean(self) -> bool {
-        self.contains(Self::BOOLEAN)
+        self.intersects(Self::BOOLEAN)
     }
 
     /// Returns `true` if a value may be an object.
     #[must_use]
     pub fn may_be_object(self) -> bool {
-        self.contains(Self::OBJECT)
+        self.intersects(Self::OBJECT)
     }
 
-    fn contains(self, other: Self) -> bool {
+    fn intersects(self, other: Self) -> bool {
         self.0 & other.0 != 0
     }
 
@@ -99,7 +99,7 @@ impl ValueTypes {
     }
 
     /// Returns the types with a 32-bit float in place of a 64-bit one.
-    fn with_single(self) -> Self {
+    fn with_single_for_double(self) -> Self {
         Self(self.0 & !Self::DOUBLE.0 | Self::SINGLE.0)
     }
 
@@ -122,7 +122,7 @@ impl BitAnd for ValueTypes {
     /// Returns the common types. A number that one side marks as a 32-bit float is one.
     fn bitand(self, other: Self) -> Self {
         let common = Self(self.0 & other.0 & Self::ANY.0);
-        match common.contains(Self::NUMBER) {
+        match common.intersects(Self::NUMBER) {
             true => Self(common.0 | (self.0 | other.0) & Self::SINGLE.0),
             false => common,
         }
@@ -150,7 +150,7 @@ impl InputSchema {
             }
             Form::Value(_) | Form::Shared(_) => false,
         };
-        Some(if types.may_be_double() && is_flat_single() { types.with_single() } else { types })
+        Some(if types.may_be_double() && is_flat_single() { types.with_single_for_double() } else { types })
     }
 
     /// Returns `true` if a part of valid arguments may be read as a 32-bit float.
@@ -159,7 +159,7 @@ impl InputSchema {
     pub fn has_single(&self) -> bool {
         match &self.shared.form {
             Form::Flat(flat) => flat.has_single(None),
-            Form::Value(_) => has_single(self.with_aliases().0),
+            Form::Value(_) => has_single(self.decoding_schema_and_origin().0),
             Form::Shared(_) => has_single(&self.to_value()),
         }
     }
@@ -180,11 +180,11 @@ impl<'s> TypeResolver<'s> {
             _ => return ValueTypes::ANY,
         };
         let mut types = types_of_keywords(schema);
-        if types.contains(ValueTypes::ARRAY) {
-            types = ValueTypes(types.0 & !ValueTypes::ARRAY.0) | self.of_items(schema);
+        if types.intersects(ValueTypes::ARRAY) {
+            types = ValueTypes(types.0 & !ValueTypes::ARRAY.0) | self.types_of_items(schema);
         }
         if let Some(reference) = schema.get("$ref").and_then(Value::as_str) {
-            types = types & self.of_reference(reference);
+            types = types & self.types_of_reference(reference);
         }
         for schema in subschema_list(schema, "allOf") {
             types = types & self.types_of(schema);
@@ -198,13 +198,13 @@ impl<'s> TypeResolver<'s> {
         types
     }
 
-    fn of_items(&mut self, schema: &'s Map<String, Value>) -> ValueTypes {
+    fn types_of_items(&mut self, schema: &'s Map<String, Value>) -> ValueTypes {
         let first =
             ValueTypes::union(subschema_list(schema, "prefixItems").map(|schema| self.types_of(schema)));
         first | schema.get("items").map_or(ValueTypes::ANY, |items| self.types_of(items))
     }
 
-    fn of_reference(&mut self, reference: &'s str) -> ValueTypes {
+    fn types_of_reference(&mut self, reference: &'s str) -> ValueTypes {
         if self.seen.contains(&reference) {
             return ValueTypes::ANY;
         }
@@ -230,12 +230,12 @@ fn is_single(schema: &Map<String, Value>) -> bool {
 
 /// Returns the types by the keywords `type`, `enum`, `const` and `format`.
 fn types_of_keywords(schema: &Map<String, Value>) -> ValueTypes {
-    let types = by_type(schema);
+    let types = types_by_type_or_values(schema);
     let is_float = types.may_be_double() && is_single(schema);
-    if is_float { types.with_single() } else { types }
+    if is_float { types.with_single_for_double() } else { types }
 }
 
-fn by_type(schema: &Map<String, Value>) -> ValueTypes {
+fn types_by_type_or_values(schema: &Map<String, Value>) -> ValueTypes {
     let values = schema.get("enum").and_then(Value::as_array);
     match (schema.get("type"), values, schema.get("const")) {
         (Some(Value::String(name)), ..) => ValueTypes::from_name(name),

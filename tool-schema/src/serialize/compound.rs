@@ -28,13 +28,13 @@ impl<'a> Compound<'a> {
     }
 
     /// A struct whose only field is the JSON text.
-    pub(super) fn raw(text: &'a mut Vec<u8>) -> Self {
+    pub(super) fn raw_json(text: &'a mut Vec<u8>) -> Self {
         Self { text, is_first: true, is_raw: true, closing: b"" }
     }
 
     /// Writes the separator before the next item.
     #[inline]
-    fn next(&mut self) {
+    fn write_separator(&mut self) {
         if !self.is_first {
             self.text.push(b',');
         }
@@ -43,7 +43,7 @@ impl<'a> Compound<'a> {
 
     #[inline]
     fn write_item<T: Serialize + ?Sized>(&mut self, value: &T) -> Result<(), Error> {
-        self.next();
+        self.write_separator();
         value.serialize(Text(self.text))
     }
 
@@ -55,9 +55,9 @@ impl<'a> Compound<'a> {
         value: &T,
     ) -> Result<(), Error> {
         if self.is_raw {
-            return raw_field(self.text, value);
+            return append_raw_json(self.text, value);
         }
-        scalar::name(self.text, name, self.is_first);
+        scalar::push_field_name(self.text, name, self.is_first);
         self.is_first = false;
         value.serialize(Text(self.text))
     }
@@ -70,7 +70,7 @@ impl<'a> Compound<'a> {
 
 /// Appends a value that is itself JSON. Not a method, so that a `Compound` stays in registers.
 #[cold]
-fn raw_field<T: Serialize + ?Sized>(text: &mut Vec<u8>, value: &T) -> Result<(), Error> {
+fn append_raw_json<T: Serialize + ?Sized>(text: &mut Vec<u8>, value: &T) -> Result<(), Error> {
     let start = text.len();
     value.serialize(Text(text))?;
     unquote_from(text, start)
@@ -90,7 +90,7 @@ impl SerializeMap for Compound<'_> {
     type Error = Error;
 
     fn serialize_key<T: Serialize + ?Sized>(&mut self, key: &T) -> Result<(), Error> {
-        self.next();
+        self.write_separator();
         key::write_key(self.text, key)?;
         self.text.push(b':');
         Ok(())

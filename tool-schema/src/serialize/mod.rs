@@ -229,7 +229,7 @@ impl<'a> Serializer for Text<'a> {
     #[inline]
     fn serialize_struct(self, name: &'static str, _: usize) -> Result<Compound<'a>, Error> {
         if name.starts_with(compound::RAW) {
-            return Ok(Compound::raw(self.0));
+            return Ok(Compound::raw_json(self.0));
         }
         Ok(self.open_container(b'{', b"}"))
     }

@@ -3,7 +3,7 @@ use crate::json::{escape_string, special_mask};
 /// Appends `string` in quotes.
 pub(super) fn push_quoted(text: &mut Vec<u8>, string: &str) {
     match pack_unescaped(string.as_bytes()) {
-        Some(short) => push_word(text, word_of(b"\"", short, string.len(), b"\""), string.len() + 2),
+        Some(short) => push_word(text, pack_between(b"\"", short, string.len(), b"\""), string.len() + 2),
         None => push_between(text, b"\"", string, b"\""),
     }
 }
@@ -11,17 +11,17 @@ pub(super) fn push_quoted(text: &mut Vec<u8>, string: &str) {
 /// Appends the name of a field, and a comma before it unless it is the first. Inlined, since names are mostly constants, so
 /// that the word to append is one, too.
 #[inline(always)]
-pub(super) fn name(text: &mut Vec<u8>, name: &str, is_first: bool) {
+pub(super) fn push_field_name(text: &mut Vec<u8>, name: &str, is_first: bool) {
     match pack_unescaped(name.as_bytes()) {
         Some(short) if is_first => {
-            append_word(text, word_of(b"\"", short, name.len(), b"\":"), name.len() + 3)
+            append_word(text, pack_between(b"\"", short, name.len(), b"\":"), name.len() + 3)
         }
-        Some(short) => append_word(text, word_of(b",\"", short, name.len(), b"\":"), name.len() + 4),
-        None => long_name(text, name, is_first),
+        Some(short) => append_word(text, pack_between(b",\"", short, name.len(), b"\":"), name.len() + 4),
+        None => push_long_field_name(text, name, is_first),
     }
 }
 
-fn long_name(text: &mut Vec<u8>, name: &str, is_first: bool) {
+fn push_long_field_name(text: &mut Vec<u8>, name: &str, is_first: bool) {
     push_between(text, if is_first { b"\"" } else { b",\"" }, name, b"\":");
 }
 
@@ -35,7 +35,7 @@ fn push_between(text: &mut Vec<u8>, before: &[u8], string: &str, after: &[u8]) {
 
 /// Appends the content of the JSON string of `string`.
 pub(super) fn push_escaped(text: &mut Vec<u8>, string: &str) {
-    if is_plain(string.as_bytes()) {
+    if needs_no_escape(string.as_bytes()) {
         text.extend_from_slice(string.as_bytes());
     } else {
         escape_string(string, |part| text.extend_from_slice(part.as_bytes()));
@@ -44,7 +44,7 @@ pub(super) fn push_escaped(text: &mut Vec<u8>, string: &str) {
 
 /// Returns a word with `length` bytes between others.
 #[inline(always)]
-fn word_of<const B: usize, const A: usize>(
+fn pack_between<const B: usize, const A: usize>(
     before: &[u8; B],
     short: u64,
     length: usize,
@@ -93,7 +93,7 @@ fn pack_unescaped(bytes: &[u8]) -> Option<u64> {
 
 /// Returns `true` if a JSON string escapes none of at least eight bytes.
 #[inline]
-fn is_plain(bytes: &[u8]) -> bool {
+fn needs_no_escape(bytes: &[u8]) -> bool {
     let is_plain = |eight: &[u8; 8]| special_mask(*eight) == 0;
     let (words, _) = bytes.as_chunks();
     words.iter().all(is_plain) && bytes.last_chunk().is_some_and(is_plain)
@@ -108,12 +108,12 @@ pub(super) fn push_unsigned(text: &mut Vec<u8>, number: u64) {
         0..10 => text.push(b'0' | number as u8),
         10..100 => text.extend_from_slice(&[b'0' | (number / 10) as u8, b'0' | (number % 10) as u8]),
         100..LARGE => push_digits(text, number, 1),
-        _ => push_large(text, number),
+        _ => push_large_number(text, number),
     }
 }
 
 /// Appends a number of more digits.
-fn push_large(text: &mut Vec<u8>, number: u64) {
+fn push_large_number(text: &mut Vec<u8>, number: u64) {
     push_digits(text, number / LARGE, 1);
     push_digits(text, number % LARGE, 16);
 }

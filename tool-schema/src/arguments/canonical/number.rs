@@ -45,7 +45,7 @@ pub(crate) fn canonical_number(text: &str) -> Cow<'_, str> {
         let minus = if exponent_is_negative { "-" } else { "" };
         return Cow::Owned(format!(
             "{sign}{}e{minus}{}",
-            with_point(significant),
+            insert_point_after_first_digit(significant),
             add_to_digits(exponent, power)
         ));
     }
@@ -69,12 +69,12 @@ fn format_decimal(sign: &str, digits: &str, power: i128) -> String {
     match (whole, zeros) {
         (Some(_), Some(zeros)) => format!("{sign}{digits}{}", "0".repeat(zeros)),
         (None, Some(zeros)) => format!("{sign}0.{}{digits}", "0".repeat(zeros)),
-        (_, None) => format!("{sign}{}e{power}", with_point(digits)),
+        (_, None) => format!("{sign}{}e{power}", insert_point_after_first_digit(digits)),
     }
 }
 
 /// Returns the digits with a point after the first.
-fn with_point(digits: &str) -> String {
+fn insert_point_after_first_digit(digits: &str) -> String {
     match digits.split_at(1) {
         (first, "") => first.to_owned(),
         (first, rest) => format!("{first}.{rest}"),
@@ -87,8 +87,8 @@ fn add_to_digits(number: &str, add: i128) -> String {
     let low = low.parse::<i128>().unwrap_or_default() + add;
     let high = match low.div_euclid(SPLIT) {
         0 => high.to_owned(),
-        1 => step_by_one(high, b'9', b'0', |digit| digit + 1),
-        _ => step_by_one(high, b'0', b'9', |digit| digit - 1),
+        1 => step_digits_with_carry(high, b'9', b'0', |digit| digit + 1),
+        _ => step_digits_with_carry(high, b'0', b'9', |digit| digit - 1),
     };
     let text = format!("{high}{:0FEW_DIGITS$}", low.rem_euclid(SPLIT));
     text.trim_start_matches('0').to_owned()
@@ -96,7 +96,7 @@ fn add_to_digits(number: &str, add: i128) -> String {
 
 /// Increments or decrements `number`: trailing digits equal to `full` become `empty`, and the digit before them is
 /// changed by `step`.
-fn step_by_one(number: &str, full: u8, empty: u8, step: fn(u8) -> u8) -> String {
+fn step_digits_with_carry(number: &str, full: u8, empty: u8, step: fn(u8) -> u8) -> String {
     let mut digits: Vec<u8> = [b"0", number.as_bytes()].concat();
     for digit in digits.iter_mut().rev() {
         if *digit != full {

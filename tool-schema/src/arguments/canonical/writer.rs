@@ -32,7 +32,7 @@ pub(super) fn write_canonical(text: &str, order: PropertyOrder) -> Option<String
             }
         } else if reader.next_property(is_first).ok()? {
             writer.write_separator(is_first);
-            writer.write_name(&reader.name().ok()?);
+            writer.write_name(&reader.read_name().ok()?);
             writer.write_value(&mut reader).ok()?;
         } else {
             writer.close_object();

@@ -12,33 +12,33 @@ use crate::internal_keywords::{FILLS, IGNORES};
 pub(super) const LEVELS: usize = 16;
 
 /// Returns `true` if compiling `schema`, nested at most `levels` deep, cannot fail.
-pub(super) fn is_certain(schema: &Value, levels: usize) -> bool {
+pub(super) fn is_certain_to_compile(schema: &Value, levels: usize) -> bool {
     let Value::Object(keywords) = schema else { return schema.is_boolean() };
-    let below = |schema: &Value| levels > 0 && is_certain(schema, levels - 1);
+    let below = |schema: &Value| levels > 0 && is_certain_to_compile(schema, levels - 1);
     keywords.iter().all(|(key, value)| match key.as_str() {
         "description" | "title" | "default" | "examples" | "deprecated" | "format" | FILLS | IGNORES => true,
-        "type" => are_types(value),
+        "type" => is_valid_type_keyword(value),
         "enum" => value.is_array(),
         "const" => true,
         "minimum" | "maximum" | "exclusiveMinimum" | "exclusiveMaximum" => value.is_number(),
         "minLength" | "maxLength" | "minItems" | "maxItems" => value.is_u64(),
-        "required" => value.as_array().is_some_and(|names| are_names(names)),
+        "required" => value.as_array().is_some_and(|names| are_distinct_strings(names)),
         "items" | "additionalProperties" => below(value),
         "properties" => value.as_object().is_some_and(|all| all.values().all(below)),
         _ => false,
     })
 }
 
-fn are_types(value: &Value) -> bool {
+fn is_valid_type_keyword(value: &Value) -> bool {
     let is_type = |name: &Value| name.as_str().is_some_and(|name| Types::from_name(name).is_some());
     match value {
-        Value::Array(names) => !names.is_empty() && names.iter().all(is_type) && are_names(names),
+        Value::Array(names) => !names.is_empty() && names.iter().all(is_type) && are_distinct_strings(names),
         name => is_type(name),
     }
 }
 
 /// Returns `true` for a list of different strings.
-fn are_names(names: &[Value]) -> bool {
+fn are_distinct_strings(names: &[Value]) -> bool {
     let is_new = |(at, name): (usize, &Value)| name.is_string() && names.iter().take(at).all(|it| it != name);
     names.len() <= 64 && names.iter().enumerate().all(is_new)
 }

@@ -34,13 +34,13 @@ impl Branches {
     }
 
     /// Returns the tag of `value` if it is an object that has it.
-    pub(super) fn kind_of<'v>(&self, value: &'v Value) -> Option<&'v Value> {
+    pub(super) fn tag_value_of<'v>(&self, value: &'v Value) -> Option<&'v Value> {
         value.as_object()?.get(self.tag.as_deref()?)
     }
 
     /// Iterates over the branches that the tag of `value` permits.
     pub(super) fn candidates(&self, value: &Value) -> impl Iterator<Item = NodeId> {
-        let kind = self.kind_of(value);
+        let kind = self.tag_value_of(value);
         let fits = move |it: &&Branch| match kind {
             Some(kind) if !it.kinds.is_empty() => it.kinds.iter().any(|name| Some(&**name) == kind.as_str()),
             _ => true,
@@ -54,7 +54,7 @@ type Tag = (Box<str>, Vec<Box<[Box<str>]>>);
 
 impl Plan {
     /// Finds the tags of all branches; requires that all nodes are complete.
-    pub(super) fn find_tags(&mut self) {
+    pub(super) fn find_branch_tags(&mut self) {
         for at in 0..self.nodes.len() {
             let Some(combined) = self.nodes.get(at).and_then(|node| node.combined.as_ref()) else { continue };
             let [any, one] = [&combined.any, &combined.one].map(|it| self.tag_of(it.as_ref()?));
@@ -69,7 +69,7 @@ impl Plan {
     fn tag_of(&self, branches: &Branches) -> Option<Tag> {
         // A tag is defined by (nearly) all branches, hence by one of the first two.
         let first = branches.list.iter().take(2).filter_map(|branch| self.node(branch.node).object.as_ref());
-        let names = first.flat_map(|object| object.properties.known_names());
+        let names = first.flat_map(|object| object.properties.declared_names());
         let tags = names.filter_map(|name| {
             let kinds: Vec<_> = branches.node_ids().map(|node| self.tag_values(node, name)).collect();
             let mut all: Vec<&str> = kinds.iter().flatten().map(|it| &**it).collect();

@@ -10,7 +10,7 @@ use serde_json::{Map, Value};
 use super::{
     Plan, SchemaProblem,
     branches::Branches,
-    draft::{Draft, has_other_meaning},
+    draft::{Draft, differs_in_compatible_draft},
     location::Location,
     node::{AdditionalRule, Combined, Condition, Contains, CountRange, Node, NodeId, Types, Unevaluated},
     pattern::Pattern,
@@ -39,7 +39,7 @@ pub(super) fn compile_objects(schema: &Value, origin: Origin) -> Result<Plan, Ve
     compiler.sources.push(ANY);
     let root = compiler.compile_node(schema, &Location::ROOT);
     if let Some(entry) = compiler.nodes.first_mut() {
-        combined_rules(entry).all = [root].into();
+        combined_mut(entry).all = [root].into();
     }
     compiler.finish()
 }
@@ -88,7 +88,7 @@ pub(super) struct Compiler<'s> {
 }
 
 impl<'s> Compiler<'s> {
-    fn is_own(&self) -> bool {
+    fn is_own_schema(&self) -> bool {
         self.origin == Origin::Own
     }
 
@@ -98,7 +98,12 @@ impl<'s> Compiler<'s> {
     }
 
     /// Adds a problem of one keyword.
-    pub(super) fn problem_of(&mut self, keyword: &str, at: &Location<'_>, message: impl Into<String>) {
+    pub(super) fn add_keyword_problem(
+        &mut self,
+        keyword: &str,
+        at: &Location<'_>,
+        message: impl Into<String>,
+    ) {
         self.add_problem(at, message);
         if let Some(problem) = self.problems.last_mut() {
             problem.keyword = Some(keyword.into());
@@ -148,11 +153,11 @@ impl<'s> Compiler<'s> {
         for (key, value) in keywords {
             let key = key.as_str();
             match key {
-                _ if draft == Draft::Compatible && has_other_meaning(key, value, keywords) => {
-                    self.add_uncovered(&format!("`{key}` of an earlier draft"), at);
+                _ if draft == Draft::Compatible && differs_in_compatible_draft(key, value, keywords) => {
+                    self.add_unsupported(&format!("`{key}` of an earlier draft"), at);
                 }
                 "type" => node.types = self.parse_types(value, at),
-                "enum" => node.values = self.parse_values(value, keywords.get("const"), at),
+                "enum" => node.values = self.parse_enum_values(value, keywords.get("const"), at),
                 "const" if !keywords.contains_key("enum") => {
                     node.values = Some(Values::new(vec![value.clone()]));
                 }
@@ -188,7 +193,8 @@ impl<'s> Compiler<'s> {
                     node.list.get_or_insert_default().unique = self.parse_boolean(key, value, at)
                 }
                 "contains" => {
-                    node.list.get_or_insert_default().contains = Some(self.contains(value, keywords, at))
+                    node.list.get_or_insert_default().contains =
+                        Some(self.compile_contains(value, keywords, at))
                 }
                 "minProperties" => {
                     node.object.get_or_insert_default().count.least = self.parse_count(key, value, at)
@@ -205,7 +211,7 @@ impl<'s> Compiler<'s> {
                 "additionalProperties" => {
                     node.object.get_or_insert_default().rest = self.compile_additional(key, value, at)
                 }
-                IGNORES if self.is_own() => node.object.get_or_insert_default().ignores = true,
+                IGNORES if self.is_own_schema() => node.object.get_or_insert_default().ignores = true,
                 "patternProperties" => {
                     node.object.get_or_insert_default().patterns = self.compile_patterns(value, at)
                 }
@@ -213,36 +219,35 @@ impl<'s> Compiler<'s> {
                     node.object.get_or_insert_default().names = Some(self.compile_keyword(key, value, at))
                 }
                 "dependentRequired" => {
-                    node.object.get_or_insert_default().required_beside = self.required_beside(value, at);
+                    node.object.get_or_insert_default().required_beside =
+                        self.parse_dependent_required(value, at);
                 }
                 "dependentSchemas" => {
                     let named = self.compile_map(key, value, at);
                     node.object.get_or_insert_default().schemas_beside =
                         named.into_iter().map(|(name, node)| (name.into(), node)).collect();
                 }
-                "allOf" => combined_rules(&mut node).all = self.compile_list(key, value, at).into(),
+                "allOf" => combined_mut(&mut node).all = self.compile_list(key, value, at).into(),
                 "anyOf" => {
-                    combined_rules(&mut node).any = Some(Branches::new(self.compile_list(key, value, at)))
+                    combined_mut(&mut node).any = Some(Branches::new(self.compile_list(key, value, at)))
                 }
                 "oneOf" => {
-                    combined_rules(&mut node).one = Some(Branches::new(self.compile_list(key, value, at)))
+                    combined_mut(&mut node).one = Some(Branches::new(self.compile_list(key, value, at)))
                 }
-                "not" => combined_rules(&mut node).not = Some(self.compile_keyword(key, value, at)),
-                "if" => {
-                    combined_rules(&mut node).condition = Some(self.compile_condition(value, keywords, at))
-                }
+                "not" => combined_mut(&mut node).not = Some(self.compile_keyword(key, value, at)),
+                "if" => combined_mut(&mut node).condition = Some(self.compile_condition(value, keywords, at)),
                 "unevaluatedItems" => {
-                    self.unevaluated_rules(id, &mut node).items = Some(self.compile_keyword(key, value, at));
+                    self.unevaluated_mut(id, &mut node).items = Some(self.compile_keyword(key, value, at));
                 }
                 "unevaluatedProperties" => {
-                    self.unevaluated_rules(id, &mut node).properties =
+                    self.unevaluated_mut(id, &mut node).properties =
                         Some(self.compile_keyword(key, value, at));
                 }
                 "$ref" | "$dynamicRef" => self.read_reference(id, key, value, at),
                 // Definitions have their own nodes; unreferenced ones are validated too.
                 "$defs" => drop(self.compile_map(key, value, at)),
                 // Keywords of earlier drafts.
-                "$recursiveRef" | "dependencies" => self.add_uncovered(&format!("`{key}`"), at),
+                "$recursiveRef" | "dependencies" => self.add_unsupported(&format!("`{key}`"), at),
                 // Annotations; and `then`, `else`, `minContains` and `maxContains`, which were read with the keyword
                 // that they belong to and have no effect without it.
                 _ => {}
@@ -252,14 +257,14 @@ impl<'s> Compiler<'s> {
     }
 
     /// Reports a keyword that the built-in validator does not support.
-    pub(super) fn add_uncovered(&mut self, what: &str, at: &Location<'_>) {
-        let (pointer, message) = (at.pointer(), uncovered_message(what));
+    pub(super) fn add_unsupported(&mut self, what: &str, at: &Location<'_>) {
+        let (pointer, message) = (at.pointer(), unsupported_keyword_message(what));
         self.problems.push(SchemaProblem { pointer, keyword: None, message, uncovered: true });
     }
 
-    fn unevaluated_rules<'n>(&mut self, of: NodeId, node: &'n mut Node) -> &'n mut Unevaluated {
+    fn unevaluated_mut<'n>(&mut self, of: NodeId, node: &'n mut Node) -> &'n mut Unevaluated {
         self.evaluates = true;
-        combined_rules(node).unevaluated.get_or_insert(Unevaluated { of, items: None, properties: None })
+        combined_mut(node).unevaluated.get_or_insert(Unevaluated { of, items: None, properties: None })
     }
 
     /// Compiles the schema of a keyword.
@@ -270,7 +275,7 @@ impl<'s> Compiler<'s> {
     /// Compiles the schemas of a keyword with a list of schemas.
     fn compile_list(&mut self, key: &str, value: &'s Value, at: &Location<'_>) -> Vec<NodeId> {
         let Some(list) = value.as_array().filter(|list| !list.is_empty()) else {
-            self.add_malformed(key, value, "a list of schemas that is not empty", at);
+            self.add_malformed_problem(key, value, "a list of schemas that is not empty", at);
             return Vec::new();
         };
         let here = at.keyword(key);
@@ -280,7 +285,7 @@ impl<'s> Compiler<'s> {
     /// Compiles the schemas of a keyword with an object of schemas.
     fn compile_map(&mut self, key: &str, value: &'s Value, at: &Location<'_>) -> Vec<(&'s str, NodeId)> {
         let Some(map) = value.as_object() else {
-            self.add_malformed(key, value, "an object of schemas", at);
+            self.add_malformed_problem(key, value, "an object of schemas", at);
             return Vec::new();
         };
         let here = at.keyword(key);
@@ -299,13 +304,22 @@ impl<'s> Compiler<'s> {
 
     fn compile_items(&mut self, value: &'s Value, at: &Location<'_>) -> AdditionalRule {
         if value.is_array() {
-            self.problem_of("items", at, "`items` is a list; since draft 2020-12 that is `prefixItems`");
+            self.add_keyword_problem(
+                "items",
+                at,
+                "`items` is a list; since draft 2020-12 that is `prefixItems`",
+            );
             return AdditionalRule::Nothing;
         }
         self.compile_additional("items", value, at)
     }
 
-    fn contains(&mut self, value: &'s Value, keywords: &Map<String, Value>, at: &Location<'_>) -> Contains {
+    fn compile_contains(
+        &mut self,
+        value: &'s Value,
+        keywords: &Map<String, Value>,
+        at: &Location<'_>,
+    ) -> Contains {
         let mut count = CountRange { least: 1, ..CountRange::ANY };
         if let Some(value) = keywords.get("minContains") {
             count.least = self.parse_count("minContains", value, at);
@@ -346,7 +360,7 @@ impl<'s> Compiler<'s> {
                 let schema = keywords.get("properties").and_then(|all| all.get(name));
                 let fills = schema.is_some_and(|schema| schema.get(FILLS) == Some(&Value::Bool(true)));
                 let fill = schema
-                    .filter(|_| self.is_own() && fills && !required)
+                    .filter(|_| self.is_own_schema() && fills && !required)
                     .and_then(|schema| schema.get("default"));
                 Property { fill: fill.cloned().map(Box::new), ..Property::new(name, Some(node), required) }
             })
@@ -356,7 +370,7 @@ impl<'s> Compiler<'s> {
         let unnamed = required.into_iter().filter(|name| !is_named(name));
         table.extend(unnamed.map(|name| Property::new(name, None, true)));
         Table::new(table)
-            .with_aliases(properties.filter(|_| self.is_own()).map(alias_pairs).unwrap_or_default())
+            .with_aliases(properties.filter(|_| self.is_own_schema()).map(alias_pairs).unwrap_or_default())
     }
 
     fn compile_patterns(&mut self, value: &'s Value, at: &Location<'_>) -> Box<[(Pattern, NodeId)]> {
@@ -364,17 +378,17 @@ impl<'s> Compiler<'s> {
         let here = at.keyword("patternProperties");
         named
             .into_iter()
-            .filter_map(|(source, node)| Some((self.pattern_of(source, source, &here)?, node)))
+            .filter_map(|(source, node)| Some((self.compile_pattern(source, source, &here)?, node)))
             .collect()
     }
 }
 
 /// Returns the message for an unsupported keyword.
-pub(super) fn uncovered_message(what: &str) -> String {
+pub(super) fn unsupported_keyword_message(what: &str) -> String {
     format!("{what} is not covered by the built-in check")
 }
 
-pub(super) fn combined_rules(node: &mut Node) -> &mut Combined {
+pub(super) fn combined_mut(node: &mut Node) -> &mut Combined {
     node.combined.get_or_insert_default()
 }
 

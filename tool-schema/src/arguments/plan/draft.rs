@@ -40,7 +40,7 @@ const BESIDE_A_REFERENCE: [&str; 8] =
     ["$ref", "$schema", "$comment", "title", "description", "default", "examples", "definitions"];
 
 /// Returns `true` if a keyword has another meaning in [`Draft::Compatible`].
-pub(super) fn has_other_meaning(key: &str, value: &Value, keywords: &Map<String, Value>) -> bool {
+pub(super) fn differs_in_compatible_draft(key: &str, value: &Value, keywords: &Map<String, Value>) -> bool {
     match key {
         "items" => value.is_array(),
         "$ref" => keywords.keys().any(|key| !BESIDE_A_REFERENCE.contains(&key.as_str())),
@@ -52,7 +52,7 @@ impl Compiler<'_> {
     /// Returns the draft that a `$schema` names.
     pub(super) fn draft_of(&mut self, value: &Value, at: &Location<'_>) -> Draft {
         let Some(uri) = value.as_str() else {
-            self.add_malformed("$schema", value, "the URI of a draft", at);
+            self.add_malformed_problem("$schema", value, "the URI of a draft", at);
             return Draft::Unsupported;
         };
         let bare = uri.strip_suffix('#').unwrap_or(uri);
@@ -61,9 +61,9 @@ impl Compiler<'_> {
             Some("draft/2020-12/schema" | "schema") => return Draft::Draft2020,
             Some("draft/2019-09/schema" | "draft-07/schema") => return Draft::Compatible,
             Some("draft-06/schema" | "draft-04/schema") => {
-                self.add_uncovered(&format!("`$schema` {}", quoted(uri)), at);
+                self.add_unsupported(&format!("`$schema` {}", quoted(uri)), at);
             }
-            _ => self.problem_of(
+            _ => self.add_keyword_problem(
                 "$schema",
                 at,
                 format!("`$schema` {} names no draft that is known", quoted(uri)),

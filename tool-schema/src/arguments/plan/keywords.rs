@@ -15,8 +15,14 @@ use super::{
 
 impl<'s> Compiler<'s> {
     /// Reports a malformed keyword.
-    pub(super) fn add_malformed(&mut self, key: &str, value: &Value, wanted: &str, at: &Location<'_>) {
-        self.problem_of(key, at, format!("`{key}` must be {wanted}, not {}", received(value)));
+    pub(super) fn add_malformed_problem(
+        &mut self,
+        key: &str,
+        value: &Value,
+        wanted: &str,
+        at: &Location<'_>,
+    ) {
+        self.add_keyword_problem(key, at, format!("`{key}` must be {wanted}, not {}", received(value)));
     }
 
     /// Parses `type`, a name or a list of names.
@@ -33,25 +39,25 @@ impl<'s> Compiler<'s> {
                     types = types.union(named);
                     seen.push(name);
                 }
-                Some(_) => self.problem_of("type", at, format!("`type` lists {name} twice")),
-                None => self.add_malformed("type", name, "a type of JSON or a list of them", at),
+                Some(_) => self.add_keyword_problem("type", at, format!("`type` lists {name} twice")),
+                None => self.add_malformed_problem("type", name, "a type of JSON or a list of them", at),
             }
         }
         if names.is_empty() {
-            self.problem_of("type", at, "`type` lists nothing");
+            self.add_keyword_problem("type", at, "`type` lists nothing");
         }
         types
     }
 
     /// Parses `enum`, and `const` beside it.
-    pub(super) fn parse_values(
+    pub(super) fn parse_enum_values(
         &mut self,
         value: &Value,
         only: Option<&Value>,
         at: &Location<'_>,
     ) -> Option<Values> {
         let Some(values) = value.as_array() else {
-            self.add_malformed("enum", value, "a list of values", at);
+            self.add_malformed_problem("enum", value, "a list of values", at);
             return None;
         };
         let is_meant = |value: &&Value| only.is_none_or(|only| json_equal(only, value));
@@ -62,14 +68,14 @@ impl<'s> Compiler<'s> {
         if let Value::Number(number) = value {
             return Some(Exact::from(number));
         }
-        self.add_malformed(key, value, "a number", at);
+        self.add_malformed_problem(key, value, "a number", at);
         None
     }
 
     pub(super) fn parse_divisor(&mut self, value: &Value, at: &Location<'_>) -> Option<Divisor> {
         let divisor = if let Value::Number(number) = value { Divisor::new(number) } else { None };
         if divisor.is_none() {
-            self.add_malformed("multipleOf", value, "a number greater than 0", at);
+            self.add_malformed_problem("multipleOf", value, "a number greater than 0", at);
         }
         divisor
     }
@@ -84,13 +90,13 @@ impl<'s> Compiler<'s> {
                 _ => {}
             }
         }
-        self.add_malformed(key, value, "an integer that is not negative", at);
+        self.add_malformed_problem(key, value, "an integer that is not negative", at);
         0
     }
 
     pub(super) fn parse_boolean(&mut self, key: &str, value: &Value, at: &Location<'_>) -> bool {
         value.as_bool().unwrap_or_else(|| {
-            self.add_malformed(key, value, "a boolean", at);
+            self.add_malformed_problem(key, value, "a boolean", at);
             false
         })
     }
@@ -100,26 +106,26 @@ impl<'s> Compiler<'s> {
         let names: Option<Vec<_>> =
             value.as_array().and_then(|list| list.iter().map(Value::as_str).collect());
         let Some(names) = names else {
-            self.add_malformed(key, value, "a list of names", at);
+            self.add_malformed_problem(key, value, "a list of names", at);
             return Vec::new();
         };
         let mut sorted = names.clone();
         sorted.sort_unstable();
         for pair in sorted.chunk_by(|left, right| left == right).filter(|run| run.len() > 1) {
             let name = pair.first().copied().unwrap_or_default();
-            self.problem_of(key, at, format!("`{key}` lists {} twice", quoted(name)));
+            self.add_keyword_problem(key, at, format!("`{key}` lists {} twice", quoted(name)));
         }
         names
     }
 
     /// Parses `dependentRequired`.
-    pub(super) fn required_beside(
+    pub(super) fn parse_dependent_required(
         &mut self,
         value: &'s Value,
         at: &Location<'_>,
     ) -> Box<[DependentProperties]> {
         let Some(map) = value.as_object() else {
-            self.add_malformed("dependentRequired", value, "an object of lists of names", at);
+            self.add_malformed_problem("dependentRequired", value, "an object of lists of names", at);
             return Box::default();
         };
         let mut found = Vec::with_capacity(map.len());
@@ -135,22 +141,22 @@ impl<'s> Compiler<'s> {
 
     pub(super) fn parse_pattern(&mut self, key: &str, value: &Value, at: &Location<'_>) -> Option<Pattern> {
         match value.as_str() {
-            Some(source) => self.pattern_of(key, source, at),
+            Some(source) => self.compile_pattern(key, source, at),
             None => {
-                self.add_malformed(key, value, "a regular expression", at);
+                self.add_malformed_problem(key, value, "a regular expression", at);
                 None
             }
         }
     }
 
-    pub(super) fn pattern_of(&mut self, key: &str, source: &str, at: &Location<'_>) -> Option<Pattern> {
+    pub(super) fn compile_pattern(&mut self, key: &str, source: &str, at: &Location<'_>) -> Option<Pattern> {
         match Pattern::new(source) {
             Ok(pattern) => return Some(pattern),
             Err(PatternError::Mistake(reason)) => {
-                self.problem_of(key, at, format!("the pattern `{source}` cannot be used: {reason}"));
+                self.add_keyword_problem(key, at, format!("the pattern `{source}` cannot be used: {reason}"));
             }
             Err(PatternError::Uncovered(what)) => {
-                self.add_uncovered(&format!("{what} in the pattern `{source}`"), at)
+                self.add_unsupported(&format!("{what} in the pattern `{source}`"), at)
             }
         }
         None

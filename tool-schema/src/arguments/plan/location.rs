@@ -25,10 +25,10 @@ enum Step<'a> {
 
 impl<'a> Location<'a> {
     /// The whole document.
-    pub(in crate::arguments) const ROOT: Location<'static> = Location::at("");
+    pub(in crate::arguments) const ROOT: Location<'static> = Location::from_pointer("");
 
     /// Returns the location of a JSON pointer.
-    pub(in crate::arguments) const fn at(pointer: &'a str) -> Self {
+    pub(in crate::arguments) const fn from_pointer(pointer: &'a str) -> Self {
         Self { parent: None, step: Step::Start(pointer), position: 0, depth: 0 }
     }
 
@@ -38,7 +38,7 @@ impl<'a> Location<'a> {
     }
 
     /// Returns the location of a missing property, sorted after the present ones.
-    pub(in crate::arguments) const fn missing(&'a self, name: &'a str) -> Self {
+    pub(in crate::arguments) const fn missing_property(&'a self, name: &'a str) -> Self {
         self.property(name, usize::MAX)
     }
 

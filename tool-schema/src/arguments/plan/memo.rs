@@ -36,7 +36,7 @@ impl Memo {
     }
 
     /// Returns `true` if the violations of `value` have been reported.
-    pub(super) fn is_reported(&mut self, id: NodeId, value: &Value) -> bool {
+    pub(super) fn check_and_mark_reported(&mut self, id: NodeId, value: &Value) -> bool {
         self.visits = self.visits.saturating_add(1);
         self.visits > MEMO_AFTER_VISITS && !self.reported.insert(memo_key(id, value))
     }

@@ -108,19 +108,25 @@ pub(super) fn limit_message(count: CountRange, actual: usize, one: &str, many: &
 /// Lists the permitted values; of many, suggests the closest one.
 pub fn one_of(values: &[Value], received: Option<&Value>) -> String {
     let name = received.and_then(Value::as_str).filter(|_| values.len() > LISTED);
-    one_of_or(values, name.and_then(|name| closest(name, values.iter().filter_map(Value::as_str))))
+    one_of_with_suggestion(
+        values,
+        name.and_then(|name| closest(name, values.iter().filter_map(Value::as_str))),
+    )
 }
 
 /// Lists the permitted values and suggests `meant`.
-pub(super) fn one_of_or(values: &[Value], meant: Option<&str>) -> String {
+pub(super) fn one_of_with_suggestion(values: &[Value], meant: Option<&str>) -> String {
     match values {
         [] => "no value at all".to_owned(),
         [only] => permitted_value_text(only),
         _ => {
-            let meant = meant.map(|meant| format!("; did you mean {}?", shown_text(meant)));
+            let meant = meant.map(|meant| format!("; did you mean {}?", quoted_if_short(meant)));
             let meant = meant.unwrap_or_default();
-            let list =
-                list_items(values.iter().map(permitted_value_text), values.len(), meant.chars().count());
+            let list = join_items_that_fit(
+                values.iter().map(permitted_value_text),
+                values.len(),
+                meant.chars().count(),
+            );
             format!("one of {list}{meant}")
         }
     }
@@ -128,10 +134,10 @@ pub(super) fn one_of_or(values: &[Value], meant: Option<&str>) -> String {
 
 /// Formats a permitted value; a string is shown completely if there is room, since the model must repeat it.
 fn permitted_value_text(value: &Value) -> String {
-    value.as_str().map_or_else(|| received(value), shown_text)
+    value.as_str().map_or_else(|| received(value), quoted_if_short)
 }
 
-fn shown_text(text: &str) -> String {
+fn quoted_if_short(text: &str) -> String {
     match beginning(text, MAX_NAME_CHARS) {
         None => quoted(text),
         Some(_) => received(&Value::from(text)),
@@ -145,7 +151,7 @@ const MAX_NAME_CHARS: usize = 120;
 const LIST: usize = 150;
 
 /// Lists as many of the `count` items as fit beside `beside` characters, but at least one, and counts the others.
-fn list_items(items: impl Iterator<Item = String>, count: usize, beside: usize) -> String {
+fn join_items_that_fit(items: impl Iterator<Item = String>, count: usize, beside: usize) -> String {
     let mut text = String::new();
     let (mut length, mut listed) = (beside, 0);
     for item in items.take(LISTED) {
@@ -175,7 +181,8 @@ pub fn unknown(known: &[&str], is_present: impl Fn(&str) -> bool, name: &str) ->
     let meant = closest(name, known.iter().copied().filter(|it| !is_present(it)));
     let meant = meant.map(|meant| format!(" did you mean {}?", name_in_backticks(meant))).unwrap_or_default();
     let start = format!("a property that the schema knows;{meant} known: ");
-    let list = list_items(known.iter().map(|it| name_in_backticks(it)), known.len(), start.chars().count());
+    let list =
+        join_items_that_fit(known.iter().map(|it| name_in_backticks(it)), known.len(), start.chars().count());
     format!("{start}{list}")
 }
 
@@ -224,7 +231,7 @@ pub fn either(kinds: &[&str]) -> String {
 
 impl Types {
     /// Lists the types with articles.
-    pub(super) fn with_articles(self) -> String {
+    pub(super) fn names_with_articles(self) -> String {
         let number = if self.contains(Self::FRACTION) {
             (Self::NUMBER, "a number")
         } else {
@@ -252,17 +259,17 @@ impl Plan {
 
     /// Summarises the values that a node admits.
     pub(super) fn node_summary(&self, id: NodeId) -> String {
-        self.brief_within(id, 3)
+        self.node_summary_within(id, 3)
     }
 
     /// Lists the branches.
-    pub(super) fn any_of(&self, branches: &Branches) -> String {
+    pub(super) fn branch_list_text(&self, branches: &Branches) -> String {
         self.branches_summary(branches, 2)
     }
 
     fn branches_summary(&self, branches: &Branches, levels: usize) -> String {
         let mut words: Vec<_> =
-            branches.node_ids().take(LISTED).map(|node| self.brief_within(node, levels)).collect();
+            branches.node_ids().take(LISTED).map(|node| self.node_summary_within(node, levels)).collect();
         words.dedup();
         if branches.list.len() > LISTED {
             words.push(format!("… ({} in all)", branches.list.len()));
@@ -270,30 +277,34 @@ impl Plan {
         words.join("; ")
     }
 
-    fn brief_within(&self, id: NodeId, levels: usize) -> String {
+    fn node_summary_within(&self, id: NodeId, levels: usize) -> String {
         let node = self.node(id);
         if let Some(values) = &node.values {
             return one_of(values, None);
         }
         if let Some(object) = node.object.as_deref().filter(|_| node.types == Types::OBJECT) {
-            return self.object_words(object);
+            return self.object_summary(object);
         }
         if node.types != Types::ALL || levels == 0 {
-            return if node.types == Types::ALL { ANYTHING.to_owned() } else { node.types.with_articles() };
+            return if node.types == Types::ALL {
+                ANYTHING.to_owned()
+            } else {
+                node.types.names_with_articles()
+            };
         }
-        self.combined_words(node, levels - 1).unwrap_or_else(|| ANYTHING.to_owned())
+        self.combined_summary(node, levels - 1).unwrap_or_else(|| ANYTHING.to_owned())
     }
 
-    fn combined_words(&self, node: &Node, levels: usize) -> Option<String> {
+    fn combined_summary(&self, node: &Node, levels: usize) -> Option<String> {
         let combined = node.combined.as_deref()?;
         if let Some(branches) = combined.any.as_ref().or(combined.one.as_ref()) {
             return Some(format!("any of: {}", self.branches_summary(branches, levels)));
         }
-        combined.all.iter().map(|node| self.brief_within(*node, levels)).find(|it| it != ANYTHING)
+        combined.all.iter().map(|node| self.node_summary_within(*node, levels)).find(|it| it != ANYTHING)
     }
 
     /// Describes an object by its required properties; a constant property distinguishes it from similar ones.
-    fn object_words(&self, object: &ObjectRules) -> String {
+    fn object_summary(&self, object: &ObjectRules) -> String {
         let required = object.properties.iter().filter(|it| it.required).take(4).map(|it| {
             match it.node.and_then(|node| self.node(node).values.as_deref()) {
                 Some([only]) => format!("`{}` {}", it.name, permitted_value_text(only)),

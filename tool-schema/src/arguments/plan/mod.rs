@@ -102,7 +102,7 @@ impl Plan {
 
     /// Returns `true` if compiling `schema` certainly succeeds, without compiling it.
     pub(crate) fn is_certain(schema: &Value) -> bool {
-        always_compiles::is_certain(schema, always_compiles::LEVELS)
+        always_compiles::is_certain_to_compile(schema, always_compiles::LEVELS)
     }
 
     /// Returns the plan that admits every value.
@@ -152,7 +152,7 @@ impl Plan {
     /// Normalises like [`normalize_value`](Self::normalize_value), and records the removed properties.
     fn normalize_recorded(&self, value: &mut Value) -> (NormalizationEffects, RemovedProperties) {
         if is_nested_within(value, self.deepest) {
-            normalize::normalize_recorded(self, value)
+            normalize::normalize_recording_removals(self, value)
         } else {
             Default::default()
         }

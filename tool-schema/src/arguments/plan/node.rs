@@ -80,7 +80,7 @@ impl Node {
 
     /// Computes the fields derived from all rules.
     pub(super) fn derive_fields(&mut self) {
-        self.is_whole = self.needs_whole();
+        self.is_whole = self.needs_whole_value();
         if let Some(number) = &mut self.number {
             (number.integers, number.floats) = (number.integer_range(), number.float_range());
         }
@@ -119,7 +119,7 @@ impl Node {
 
     /// Returns `true` if a rule needs the complete value: rules that combine others, compare parts of the value, or
     /// apply to one part together.
-    fn needs_whole(&self) -> bool {
+    fn needs_whole_value(&self) -> bool {
         // Objects are compared with the permitted values even if these are scalars.
         let compounds = self.types.intersection(Types::ARRAY.union(Types::OBJECT));
         let is_listed = self.values.is_some() && compounds != Types::NONE;
@@ -286,8 +286,8 @@ pub(super) struct ObjectRules {
 impl ObjectRules {
     /// Returns the property at `near` if its name can be recognised by its bytes.
     #[inline]
-    pub(super) fn property_at(&self, near: usize) -> Option<&Property> {
-        if self.names.is_none() { self.properties.property_at(near) } else { None }
+    pub(super) fn unescaped_property_at(&self, near: usize) -> Option<&Property> {
+        if self.names.is_none() { self.properties.unescaped_property_at(near) } else { None }
     }
 }
 

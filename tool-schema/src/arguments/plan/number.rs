@@ -29,7 +29,7 @@ impl Exact {
 
     /// Returns the end of the range of numbers that this one may [stand for](FRACTION_SENTINEL), which begins with itself; `None` if
     /// it stands for itself only. A limit applies to all of them.
-    pub(super) fn stands_up_to(self) -> Option<Self> {
+    pub(super) fn represented_range_end(self) -> Option<Self> {
         match self {
             Self::Float(float) if float == FRACTION_SENTINEL => Some(Self::Integer(MAX_SENTINEL)),
             Self::Float(float) if float == -FRACTION_SENTINEL => Some(Self::Integer(-MAX_SENTINEL)),
@@ -53,15 +53,15 @@ impl Exact {
         match (self, other) {
             (Self::Integer(left), Self::Integer(right)) => Some(left.cmp(&right)),
             (Self::Float(left), Self::Float(right)) => left.partial_cmp(&right),
-            (Self::Integer(left), Self::Float(right)) => integer_and_float(left, right),
+            (Self::Integer(left), Self::Float(right)) => compare_integer_and_float(left, right),
             (Self::Float(left), Self::Integer(right)) => {
-                integer_and_float(right, left).map(Ordering::reverse)
+                compare_integer_and_float(right, left).map(Ordering::reverse)
             }
         }
     }
 }
 
-fn integer_and_float(integer: i128, float: f64) -> Option<Ordering> {
+fn compare_integer_and_float(integer: i128, float: f64) -> Option<Ordering> {
     if float.is_nan() {
         return None;
     }
@@ -102,7 +102,7 @@ impl fmt::Display for Exact {
 }
 
 /// Returns the integer that a float represents; `None` for other numbers and for integers beyond 64 bits.
-pub(super) fn integer_in(number: &Number) -> Option<Number> {
+pub(super) fn integer_equal_to(number: &Number) -> Option<Number> {
     if !number.is_f64() {
         return None;
     }

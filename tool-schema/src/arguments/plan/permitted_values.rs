@@ -6,7 +6,7 @@ use serde_json::Value;
 
 use super::{
     equality::json_equal,
-    messages::{LISTED, one_of, one_of_or},
+    messages::{LISTED, one_of, one_of_with_suggestion},
 };
 use crate::nearest::Names;
 
@@ -58,7 +58,7 @@ impl Values {
     pub(super) fn expected_message(&self, value: &Value) -> String {
         match (&self.index, value) {
             (Some(index), Value::String(text)) => {
-                one_of_or(&self.list, index.names.closest(text, |at| text_at(&self.list, at)))
+                one_of_with_suggestion(&self.list, index.names.closest(text, |at| text_at(&self.list, at)))
             }
             _ => one_of(&self.list, Some(value)),
         }

@@ -48,7 +48,7 @@ impl Property {
     }
 
     /// Returns `true` if the name has no JSON escapes.
-    fn is_plain(&self) -> bool {
+    fn has_unescaped_name(&self) -> bool {
         !self.name.bytes().any(|byte| byte < 0x20 || byte == b'"' || byte == b'\\')
     }
 }
@@ -64,7 +64,7 @@ impl Table {
             by_name.sort_by_key(|&at| properties.get(at).map(|it| &it.name));
         }
         let required = properties.iter().filter(|it| it.required).count();
-        let plain = properties.iter().all(Property::is_plain);
+        let plain = properties.iter().all(Property::has_unescaped_name);
         Self {
             properties: properties.into(),
             by_name: by_name.into(),
@@ -107,7 +107,7 @@ impl Table {
     }
 
     /// Returns the property of the alias `name`.
-    pub(super) fn named_otherwise(&self, name: &str) -> Option<&str> {
+    pub(super) fn property_name_of_alias(&self, name: &str) -> Option<&str> {
         self.alias_pairs().find(|(alias, _)| *alias == name).map(|(_, name)| name)
     }
 
@@ -118,7 +118,7 @@ impl Table {
 
     /// Returns the property at `near` if its name has no JSON escapes.
     #[inline]
-    pub(super) fn property_at(&self, near: usize) -> Option<&Property> {
+    pub(super) fn unescaped_property_at(&self, near: usize) -> Option<&Property> {
         if self.plain { self.properties.get(near) } else { None }
     }
 
@@ -128,7 +128,7 @@ impl Table {
     }
 
     /// Returns `true` if `map` has all required properties.
-    pub(super) fn has_required(&self, map: &Map<String, Value>) -> bool {
+    pub(super) fn has_all_required_properties(&self, map: &Map<String, Value>) -> bool {
         // Counting the present ones compares names in order, which is cheaper than a look-up of each; names in a map
         // are unique.
         let mut near = 0;
@@ -137,7 +137,7 @@ impl Table {
     }
 
     /// Returns the names in `properties`.
-    pub(super) fn known_names(&self) -> impl Iterator<Item = &str> {
+    pub(super) fn declared_names(&self) -> impl Iterator<Item = &str> {
         self.iter().filter(|it| it.node.is_some()).map(|it| &*it.name)
     }
 
@@ -152,8 +152,9 @@ impl Table {
     }
 
     /// Finds a property like [`get_near`](Self::get_near), also by alias.
-    pub(super) fn find_near(&self, name: &str, near: &mut usize) -> Option<&Property> {
-        let at = self.position(name, near).or_else(|| self.position(self.named_otherwise(name)?, near))?;
+    pub(super) fn get_near_or_by_alias(&self, name: &str, near: &mut usize) -> Option<&Property> {
+        let at =
+            self.position(name, near).or_else(|| self.position(self.property_name_of_alias(name)?, near))?;
         self.properties.get(at)
     }
 

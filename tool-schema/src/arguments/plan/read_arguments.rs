@@ -12,8 +12,8 @@ use super::{
 use crate::{
     Arguments, Violation, Violations,
     arguments::{
-        ArgumentError, canonical::canonical_text, document::Document, number_spelling::spell_corrections,
-        rewrite::rewrite_text, violation::NOTHING,
+        ArgumentError, canonical::canonical_text, document::Document,
+        number_spelling::restore_number_spelling_in_corrections, rewrite::rewrite_text, violation::NOTHING,
     },
     json::{Fault, MAX_DEPTH},
 };
@@ -119,7 +119,7 @@ impl Plan {
         let mut value = document.value;
         let effects = normalize::make_canonical(self, &mut value);
         if effects.is_unclear || (effects.is_exhausted && self.may_hide(&value)) {
-            return Err(ArgumentError::new(unclear_violation(), text));
+            return Err(ArgumentError::new(ambiguous_arguments_violation(), text));
         }
         let rewritten = rewrite_text(text, &value, &self.alias_pairs());
         let canonical = canonical_text(&rewritten).ok_or_else(|| ArgumentError::not_json(text))?;
@@ -177,7 +177,7 @@ impl Plan {
     pub(super) fn is_in_normal_form(&self, text: &str) -> bool {
         // Otherwise, a value may be too deep for the other walks.
         let is_bounded = self.deepest >= MAX_DEPTH as usize;
-        is_bounded && !self.has_aliases && !has_other_spelling(text) && self.is_readable(text)
+        is_bounded && !self.has_aliases && !may_have_unnormalized_spelling(text) && self.is_readable(text)
     }
 
     /// Returns `true` if the decoder of a tool reads `text`, apart from the types of its values.
@@ -199,15 +199,16 @@ impl Plan {
         };
         let rewritten = |value: &Value| rewrite_text(text, value, &self.alias_pairs());
         // Reports name numbers and properties by their location in the text.
-        let (effects, removed) = if document.is_odd() || !document.moved.is_empty() {
-            self.normalize_recorded(&mut document.value)
-        } else {
-            (self.normalize_value(&mut document.value), RemovedProperties::default())
-        };
+        let (effects, removed) =
+            if document.has_repeated_names_or_huge_numbers() || !document.moved.is_empty() {
+                self.normalize_recorded(&mut document.value)
+            } else {
+                (self.normalize_value(&mut document.value), RemovedProperties::default())
+            };
         let changed = effects.changed || document.is_rewritten;
-        if !document.is_odd() && self.admits(&document.value) {
+        if !document.has_repeated_names_or_huge_numbers() && self.admits(&document.value) {
             if effects.is_unclear {
-                return Ok(Validation::Invalid(unclear_violation().into()));
+                return Ok(Validation::Invalid(ambiguous_arguments_violation().into()));
             }
             if !changed {
                 return Ok(Validation::Valid);
@@ -217,7 +218,7 @@ impl Plan {
             return Ok(if is_normal {
                 Validation::Corrected(text, Vec::new())
             } else {
-                Validation::Invalid(unclear_violation().into())
+                Validation::Invalid(ambiguous_arguments_violation().into())
             });
         }
         if is_lenient {
@@ -227,7 +228,7 @@ impl Plan {
                 let text = rewritten(&document.value);
                 // With too many choices within choices, it is not in the normal form, which the tool expects.
                 if self.is_readable(&text) {
-                    spell_corrections(&mut corrections, received_text);
+                    restore_number_spelling_in_corrections(&mut corrections, received_text);
                     return Ok(Validation::Corrected(text, corrections));
                 }
             }
@@ -236,23 +237,24 @@ impl Plan {
                 return self.validate_text(text, false);
             }
         }
-        let findings =
-            self.find_violations(&document.value).with_locations(|order| removed.restore_order(order));
-        let findings = findings.with_written(&document.moved);
+        let findings = self
+            .find_violations(&document.value)
+            .with_mapped_locations(|order| removed.restore_original_location(order));
+        let findings = findings.with_original_spellings(&document.moved);
         let findings = findings.with_too_large(&document.too_large);
         Ok(Validation::Invalid(findings.with_repeated(&document.repeated).into()))
     }
 }
 
 /// Returns the violation of arguments whose normal form is not known: trying all choices within choices would take too long.
-fn unclear_violation() -> Violation {
+fn ambiguous_arguments_violation() -> Violation {
     let expected = "arguments of which it can be told what they mean";
     Violation::new("", expected, "too many choices within choices")
 }
 
 /// Returns `true` if `text` may have a value in another spelling than the normal one: `null` for "absent", and an integer as `3.0`,
 /// `1e2` or `-0`.
-fn has_other_spelling(text: &str) -> bool {
+fn may_have_unnormalized_spelling(text: &str) -> bool {
     let bytes = text.as_bytes();
     let next = |at: usize| bytes.get(at).copied().unwrap_or_default();
     bytes.iter().enumerate().any(|(at, byte)| match byte {
@@ -279,7 +281,7 @@ fn with_decode_violation(violations: Violations, text: &str, read: &str, error: 
         only.pointer.truncate(end);
         only.received = received_value.pointer(&only.pointer).map(received).unwrap_or_default();
     }
-    violations.with_first(only)
+    violations.insert_first_if_new(only)
 }
 
 /// Returns the violation for a value that the plan admits and the type rejects; the type's own message is the only

@@ -10,7 +10,7 @@ use serde_json::{Map, Value};
 
 use super::{
     MAX_VALUE_DEPTH, Plan, SchemaProblem,
-    compile::{Compiler, combined_rules, uncovered_message},
+    compile::{Compiler, combined_mut, unsupported_keyword_message},
     draft::Draft,
     location::Location,
     messages::quoted,
@@ -100,7 +100,7 @@ impl<'s> Compiler<'s> {
             if std::ptr::eq(resource.root, schema) {
                 resource.draft = draft;
             } else if resource.draft != draft && draft != Draft::Unsupported {
-                self.add_uncovered("`$schema` within a schema of another draft", at);
+                self.add_unsupported("`$schema` within a schema of another draft", at);
             }
         }
         if self.draft() == Draft::Unsupported {
@@ -109,7 +109,7 @@ impl<'s> Compiler<'s> {
         for key in ["$anchor", "$dynamicAnchor"] {
             let Some(value) = keywords.get(key) else { continue };
             let Some(name) = value.as_str() else {
-                self.add_malformed(key, value, "a name", at);
+                self.add_malformed_problem(key, value, "a name", at);
                 continue;
             };
             let (resource, is_dynamic) = (self.resource, key == "$dynamicAnchor");
@@ -117,17 +117,21 @@ impl<'s> Compiler<'s> {
                 it.resource == resource && it.name == name && !std::ptr::eq(it.schema, schema)
             };
             if self.anchors.iter().any(is_taken) {
-                self.problem_of(key, at, format!("`{key}` {} is the name of two schemas", quoted(name)));
+                self.add_keyword_problem(
+                    key,
+                    at,
+                    format!("`{key}` {} is the name of two schemas", quoted(name)),
+                );
             }
             self.anchors.push(Anchor { resource, name, schema, pointer: at.pointer(), is_dynamic });
         }
     }
 
     fn open_resource(&mut self, id: &'s Value, schema: &'s Value, at: &Location<'_>) {
-        let Some(id) = id.as_str() else { return self.add_malformed("$id", id, "a URI", at) };
+        let Some(id) = id.as_str() else { return self.add_malformed_problem("$id", id, "a URI", at) };
         let id = id.strip_suffix('#').unwrap_or(id);
         if id.contains('#') {
-            return self.add_uncovered(&format!("`$id` {} with a fragment", quoted(id)), at);
+            return self.add_unsupported(&format!("`$id` {} with a fragment", quoted(id)), at);
         }
         let uri = resolve_reference(self.base_uri(), id);
         if std::ptr::eq(schema, self.root) {
@@ -135,7 +139,7 @@ impl<'s> Compiler<'s> {
             return;
         }
         if self.resources.iter().any(|it| it.uri == uri) {
-            self.problem_of("$id", at, format!("`$id` {} is the URI of two schemas", quoted(id)));
+            self.add_keyword_problem("$id", at, format!("`$id` {} is the URI of two schemas", quoted(id)));
         }
         self.resource = self.resources.len();
         let (pointer, draft) = (at.pointer(), self.draft());
@@ -159,7 +163,7 @@ impl<'s> Compiler<'s> {
                 let (pointer, resource) = (at.pointer(), self.resource);
                 self.references.push(Reference { from, key, text, pointer, resource });
             }
-            None => self.add_malformed(key, value, "a reference", at),
+            None => self.add_malformed_problem(key, value, "a reference", at),
         }
     }
 
@@ -167,7 +171,7 @@ impl<'s> Compiler<'s> {
     pub(super) fn finish(mut self) -> Result<Plan, Vec<SchemaProblem>> {
         self.follow_references();
         if self.evaluates {
-            self.mark_what_admits_the_rest();
+            self.mark_rest_as_evaluated();
         }
         if self.has_mistake() {
             return Err(self.problems);
@@ -185,7 +189,7 @@ impl<'s> Compiler<'s> {
             has_aliases: false,
         };
         plan.has_aliases = !plan.alias_pairs().is_empty();
-        plan.find_tags();
+        plan.find_branch_tags();
         Ok(plan)
     }
 
@@ -207,13 +211,13 @@ impl<'s> Compiler<'s> {
             };
             // A target outside of the known keywords has no node yet and may add references.
             for at in known.len()..self.nodes.len() {
-                self.index(at, &mut known);
+                self.index_node_source(at, &mut known);
             }
             let id = match known.get(&std::ptr::from_ref(target.schema)) {
                 Some(&id) => id,
                 None => {
                     self.resource = target.resource;
-                    self.compile_node(target.schema, &Location::at(&target.pointer))
+                    self.compile_node(target.schema, &Location::from_pointer(&target.pointer))
                 }
             };
             self.link_nodes(reference.from, id);
@@ -229,7 +233,7 @@ impl<'s> Compiler<'s> {
             node.alias = Some(to);
         } else {
             let earlier = node.alias.take();
-            let all = &mut combined_rules(node).all;
+            let all = &mut combined_mut(node).all;
             *all = std::mem::take(all).into_iter().chain(earlier).chain([to]).collect();
         }
     }
@@ -249,7 +253,7 @@ impl<'s> Compiler<'s> {
                 let at = self.resources.iter().position(|it| it.uri == uri);
                 at.ok_or_else(|| {
                     if uri.contains("://json-schema.org/") || has_id(self.root, "", &uri) {
-                        return problem(uncovered_message(&reference_text), true);
+                        return problem(unsupported_keyword_message(&reference_text), true);
                     }
                     problem(format!("{reference_text} leaves the schema; nothing is fetched"), false)
                 })?
@@ -264,24 +268,24 @@ impl<'s> Compiler<'s> {
             let anchor = self.anchors.iter().find(|it| it.resource == at && it.name == fragment);
             if reference.key == "$dynamicRef" && anchor.is_some_and(|it| self.is_ambiguous(it)) {
                 return Err(problem(
-                    uncovered_message(&format!("{reference_text}, of which there are several,")),
+                    unsupported_keyword_message(&format!("{reference_text}, of which there are several,")),
                     true,
                 ));
             }
             if anchor.is_none() && has_anchor(self.root, &fragment) {
-                return Err(problem(uncovered_message(&reference_text), true));
+                return Err(problem(unsupported_keyword_message(&reference_text), true));
             }
             anchor.map(|it| (it.schema, it.pointer.clone()))
         };
         let Some((schema, pointer)) = found else {
             return Err(match self.passes_unread_id(&reference.pointer) {
-                true => problem(uncovered_message(&reference_text), true),
+                true => problem(unsupported_keyword_message(&reference_text), true),
                 false => problem(format!("{reference_text} leads nowhere"), false),
             });
         };
         // The target has another base, which is not known here.
         if self.passes_unread_id(&pointer) {
-            return Err(problem(uncovered_message(&reference_text), true));
+            return Err(problem(unsupported_keyword_message(&reference_text), true));
         }
         Ok(Target { schema, pointer, resource: at })
     }
@@ -303,7 +307,7 @@ impl<'s> Compiler<'s> {
         anchor.is_dynamic && self.anchors.iter().any(is_other)
     }
 
-    fn index(&self, at: usize, known: &mut HashMap<*const Value, NodeId>) {
+    fn index_node_source(&self, at: usize, known: &mut HashMap<*const Value, NodeId>) {
         if let (Some(source), Ok(id)) = (self.sources.get(at), u32::try_from(at)) {
             known.entry(std::ptr::from_ref(*source)).or_insert(NodeId(id));
         }
@@ -311,7 +315,7 @@ impl<'s> Compiler<'s> {
 
     /// `"additionalProperties": true` and `"items": true` are not rules, but count as evaluating all properties or
     /// items for `unevaluated..`.
-    fn mark_what_admits_the_rest(&mut self) {
+    fn mark_rest_as_evaluated(&mut self) {
         let anything = AdditionalRule::Schema(NodeId(u32::try_from(self.nodes.len()).unwrap_or(u32::MAX)));
         for (node, source) in self.nodes.iter_mut().zip(&self.sources) {
             let admits = |key: &str| source.get(key) == Some(&Value::Bool(true));

@@ -58,7 +58,7 @@ impl<'t, 'p> TextReport<'t, 'p> {
         match self.source.reader.peek()? {
             _ if node.is_whole => self.report_part(node, false, at),
             b'{' if node.types.contains(Types::OBJECT) => match node.object.as_deref() {
-                Some(rules) if rules.are_simple() => self.report_object(rules, at),
+                Some(rules) if rules.have_one_node_per_property() => self.report_object(rules, at),
                 _ => self.report_part(node, false, at),
             },
             b'[' if node.types.contains(Types::ARRAY) => match node.list.as_deref() {
@@ -77,7 +77,7 @@ impl<'t, 'p> TextReport<'t, 'p> {
             return Some(());
         }
         let mut document = self.read_document(at)?;
-        if document.is_odd() || !document.moved.is_empty() {
+        if document.has_repeated_names_or_huge_numbers() || !document.moved.is_empty() {
             return None;
         }
         normalize_value(self.plan, node, &mut document.value);
@@ -86,7 +86,7 @@ impl<'t, 'p> TextReport<'t, 'p> {
         if self.report.violation_count() > before && is_own && !self.is_final {
             self.is_final = !self.plan.may_correct(node, &mut document, at);
         }
-        self.has_room()
+        self.some_if_report_has_room()
     }
 
     /// Reads the next value; gives up after [`MAX_PARTS`] values.
@@ -95,7 +95,7 @@ impl<'t, 'p> TextReport<'t, 'p> {
         if self.parts > MAX_PARTS {
             return None;
         }
-        Document::next(&mut self.source.reader, self.text, at).ok()
+        Document::read_next_value(&mut self.source.reader, self.text, at).ok()
     }
 
     fn report_list(&mut self, rules: &'p ListRules, at: &Location<'_>) -> Option<()> {
@@ -119,14 +119,14 @@ impl<'t, 'p> TextReport<'t, 'p> {
         let mut is_first = true;
         while self.source.reader.next_property(is_first).ok()? {
             is_first = false;
-            let expected = rules.properties.property_at(names.near);
-            match expected.filter(|it| self.source.reader.take_all(&it.json_key)) {
+            let expected = rules.properties.unescaped_property_at(names.near);
+            match expected.filter(|it| self.source.reader.take_text(&it.json_key)) {
                 Some(property) => {
                     names.near += 1;
                     self.report_property(rules, property, &mut names, at)?;
                 }
                 None => {
-                    let name = self.source.reader.name().ok()?;
+                    let name = self.source.reader.read_name().ok()?;
                     match rules.properties.get_near(&name, &mut names.near) {
                         Some(property) => self.report_property(rules, property, &mut names, at)?,
                         None => self.report_additional(rules, name, &mut names, at)?,
@@ -181,7 +181,7 @@ impl<'t, 'p> TextReport<'t, 'p> {
             AdditionalRule::Anything => self.report_value(&Node::ANYTHING, &here),
             AdditionalRule::Nothing => {
                 let document = self.read_document(&here)?;
-                let is_odd = document.is_odd() || !document.moved.is_empty();
+                let is_odd = document.has_repeated_names_or_huge_numbers() || !document.moved.is_empty();
                 names.unknown.push((name, names.count, document.value));
                 (!is_odd && names.unknown.len() < Violations::LISTED).then_some(())
             }
@@ -201,21 +201,21 @@ impl<'t, 'p> TextReport<'t, 'p> {
         for property in rules.properties.iter().filter(|it| it.required && !is_present(it)) {
             let expected = || self.plan.missing_message(&property.name, None, property.node);
             // A report never ends the walk.
-            let _ = self.report.wrong(&at.missing(&property.name), None, expected);
+            let _ = self.report.report_violation(&at.missing_property(&property.name), None, expected);
         }
         for (name, position, value) in &unknown_names {
-            let known = || rules.properties.known_names().collect::<Vec<_>>();
+            let known = || rules.properties.declared_names().collect::<Vec<_>>();
             let is_present = |name: &str| rules.properties.get(name).is_some_and(is_present);
             let expected = || unknown(&known(), is_present, name);
-            let _ = self.report.wrong(&at.property(name, *position), Some(value), expected);
+            let _ = self.report.report_violation(&at.property(name, *position), Some(value), expected);
         }
         self.is_final = self.is_final || self.report.violation_count() > before;
         (rules.count.least..=rules.count.most).contains(&count).then_some(())?;
-        self.has_room()
+        self.some_if_report_has_room()
     }
 
     /// Gives up when a report is full, since the number of all violations depends on their order.
-    fn has_room(&self) -> Option<()> {
+    fn some_if_report_has_room(&self) -> Option<()> {
         (self.report.violation_count() < Violations::LISTED).then_some(())
     }
 }
@@ -237,7 +237,7 @@ struct SeenNames<'t> {
 
 impl ObjectRules {
     /// Returns `true` if each property is subject to one node, known by its name.
-    fn are_simple(&self) -> bool {
+    fn have_one_node_per_property(&self) -> bool {
         let table = &self.properties;
         self.names.is_none()
             && self.patterns.is_empty()

@@ -6,9 +6,9 @@
 pub(super) fn resolve_reference(base: &str, reference: &str) -> String {
     let (base, own) = (UriParts::split_uri(base), UriParts::split_uri(reference));
     let resolved = if own.scheme.is_some() {
-        UriParts { path: without_dots(&own.path), ..own }
+        UriParts { path: remove_dot_segments(&own.path), ..own }
     } else if own.authority.is_some() {
-        UriParts { scheme: base.scheme, path: without_dots(&own.path), ..own }
+        UriParts { scheme: base.scheme, path: remove_dot_segments(&own.path), ..own }
     } else if own.path.is_empty() {
         UriParts { query: own.query.or(base.query), ..base }
     } else {
@@ -16,7 +16,7 @@ pub(super) fn resolve_reference(base: &str, reference: &str) -> String {
             Some(_) => own.path,
             None => merge_paths(&base, &own.path),
         };
-        UriParts { path: without_dots(&path), query: own.query, ..base }
+        UriParts { path: remove_dot_segments(&path), query: own.query, ..base }
     };
     resolved.to_uri()
 }
@@ -68,7 +68,7 @@ fn merge_paths(base: &UriParts<'_>, path: &str) -> String {
 }
 
 /// Removes the segments `.` and `..`.
-fn without_dots(path: &str) -> String {
+fn remove_dot_segments(path: &str) -> String {
     let mut segments: Vec<&str> = Vec::new();
     let mut steps = path.split('/').peekable();
     while let Some(step) = steps.next() {

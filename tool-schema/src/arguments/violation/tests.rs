@@ -1,7 +1,7 @@
 //! Limits, order and counts of violations.
 #![allow(clippy::panic, reason = "a test fails by panicking")]
 
-use super::{Findings, Violation, Violations, without_end, without_middle};
+use super::{Findings, Violation, Violations, shorten_at_end, shorten_in_middle};
 
 fn violation(text: &str) -> Violation {
     Violation::new("/a", text, "1")
@@ -29,14 +29,14 @@ fn texts(texts: &[&str]) -> Vec<String> {
 fn parts_of_a_violation_have_at_most_two_hundred_characters() {
     for letter in ["a", "é"] {
         let whole = letter.repeat(200);
-        assert_eq!((without_end(whole.clone()), without_middle(whole.clone())), (whole.clone(), whole));
+        assert_eq!((shorten_at_end(whole.clone()), shorten_in_middle(whole.clone())), (whole.clone(), whole));
         let long = letter.repeat(201);
-        assert_eq!(without_end(long.clone()), format!("{}… (201 characters)", letter.repeat(182)));
-        assert_eq!(without_middle(long), format!("{}…{}", letter.repeat(99), letter.repeat(99)));
-        assert_eq!(without_end(letter.repeat(12_345)).chars().count(), 200);
+        assert_eq!(shorten_at_end(long.clone()), format!("{}… (201 characters)", letter.repeat(182)));
+        assert_eq!(shorten_in_middle(long), format!("{}…{}", letter.repeat(99), letter.repeat(99)));
+        assert_eq!(shorten_at_end(letter.repeat(12_345)).chars().count(), 200);
     }
     let pointer: String = ('a'..='z').cycle().take(300).collect();
-    let short = without_middle(pointer.clone());
+    let short = shorten_in_middle(pointer.clone());
     assert_eq!(short, format!("{}…{}", &pointer[..99], &pointer[201..]));
 }
 
@@ -98,11 +98,11 @@ fn a_list_of_violations_counts_those_that_it_lacks() {
         (2, "/a: expected 0, got 1; /a: expected 1, got 1".to_owned())
     );
     // One more at the start, unless it is known.
-    let known = few.clone().with_first(violation("1"));
+    let known = few.clone().insert_first_if_new(violation("1"));
     assert_eq!((known.len(), known.total()), (2, 2));
-    let more = few.with_first(violation("x"));
+    let more = few.insert_first_if_new(violation("x"));
     assert_eq!((more.len(), more.total(), more[0].expected.as_str()), (3, 3, "x"));
-    let full = all.with_first(violation("x"));
+    let full = all.insert_first_if_new(violation("x"));
     assert_eq!((full.len(), full.total(), full[19].expected.as_str()), (20, 26, "18"));
 }
 
@@ -141,8 +141,8 @@ fn numbers_that_are_too_large_and_repeated_names_replace_what_was_found_at_their
     assert_eq!(shown(with_large), (texts(&["a", "b", "c"]), 3));
     let repeated = findings(&[(&[0], "z"), (&[3], "once")]);
     assert_eq!(shown(found().with_repeated(&repeated)), (texts(&["z", "a", "once"]), 3));
-    let moved = found().with_locations(|order| order.iter_mut().for_each(|step| *step += 1));
-    let written = moved.with_written(&[(vec![2], "1.50"), (vec![3], "x")]);
+    let moved = found().with_mapped_locations(|order| order.iter_mut().for_each(|step| *step += 1));
+    let written = moved.with_original_spellings(&[(vec![2], "1.50"), (vec![3], "x")]);
     let received: Vec<_> = Violations::from(written).iter().map(|it| it.received.clone()).collect();
     assert_eq!(received, ["1.50", "1"]);
 }

@@ -12,15 +12,15 @@ use crate::{arguments::plan::messages::one_of, pointer::percent_decoded};
 impl Words<'_> {
     /// Returns the value of the failed keyword.
     pub(super) fn keyword_value(&self, error: &ValidationError<'_>) -> Option<&Value> {
-        self.lookup(error, error.schema_path().as_str())
+        self.schema_at_pointer(error, error.schema_path().as_str())
     }
 
     /// Returns the schema that contains the failed keyword.
     pub(super) fn enclosing_schema(&self, error: &ValidationError<'_>) -> Option<&Value> {
-        self.lookup(error, error.schema_path().as_str().rsplit_once('/')?.0)
+        self.schema_at_pointer(error, error.schema_path().as_str().rsplit_once('/')?.0)
     }
 
-    pub(super) fn lookup(&self, error: &ValidationError<'_>, pointer: &str) -> Option<&Value> {
+    pub(super) fn schema_at_pointer(&self, error: &ValidationError<'_>, pointer: &str) -> Option<&Value> {
         let base = error.absolute_keyword_location().map(|it| it.as_str());
         let base = base.map(|it| it.split_once('#').map_or(it, |(base, _)| base));
         let own = self.schema.get("$id").or_else(|| self.schema.get("id")).and_then(Value::as_str);

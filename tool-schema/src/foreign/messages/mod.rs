@@ -175,18 +175,18 @@ impl Words<'_> {
                 one_of(options.as_array().map(Vec::as_slice).unwrap_or_default(), Some(error.instance()))
             }
             Kind::Constant { expected_value } => one_of(slice::from_ref(expected_value), None),
-            Kind::FalseSchema => no_value_text(error.schema_path().as_str()),
+            Kind::FalseSchema => no_value_allowed_text(error.schema_path().as_str()),
             Kind::Minimum { limit } => format!("at least {limit}"),
             Kind::Maximum { limit } => format!("at most {limit}"),
             Kind::ExclusiveMinimum { limit } => format!("more than {limit}"),
             Kind::ExclusiveMaximum { limit } => format!("less than {limit}"),
             Kind::MultipleOf { multiple_of } => format!("a multiple of {multiple_of}"),
-            Kind::MinLength { limit } => at_least(*limit, "character", "characters"),
-            Kind::MaxLength { limit } => at_most(*limit, "character", "characters"),
-            Kind::MinItems { limit } => at_least(*limit, "item", "items"),
-            Kind::MaxItems { limit } => at_most(*limit, "item", "items"),
-            Kind::MinProperties { limit } => at_least(*limit, "property", "properties"),
-            Kind::MaxProperties { limit } => at_most(*limit, "property", "properties"),
+            Kind::MinLength { limit } => at_least_text(*limit, "character", "characters"),
+            Kind::MaxLength { limit } => at_most_text(*limit, "character", "characters"),
+            Kind::MinItems { limit } => at_least_text(*limit, "item", "items"),
+            Kind::MaxItems { limit } => at_most_text(*limit, "item", "items"),
+            Kind::MinProperties { limit } => at_least_text(*limit, "property", "properties"),
+            Kind::MaxProperties { limit } => at_most_text(*limit, "property", "properties"),
             Kind::Pattern { pattern } => format!("a string that matches the pattern `{pattern}`"),
             Kind::BacktrackLimitExceeded { .. } | Kind::RegexEngineFailure { .. } => self.pattern_text(error),
             Kind::UniqueItems => "items that all differ".to_owned(),
@@ -223,8 +223,8 @@ impl Words<'_> {
         let limit = self.keyword_value(error).and_then(Value::as_u64);
         let is_most = error.schema_path().as_str().ends_with("/maxContains");
         let bound = match limit {
-            Some(limit) if is_most => at_most(limit, "item", "items"),
-            limit => at_least(limit.unwrap_or(1), "item", "items"),
+            Some(limit) if is_most => at_most_text(limit, "item", "items"),
+            limit => at_least_text(limit.unwrap_or(1), "item", "items"),
         };
         let kind = self.enclosing_schema(error).and_then(|it| it.get("contains"));
         match kind.map(|it| self.schema_summary(it, LEVELS)) {
@@ -326,7 +326,7 @@ fn add_properties(
 }
 
 /// Describes a value whose schema is `false`.
-fn no_value_text(pointer: &str) -> String {
+fn no_value_allowed_text(pointer: &str) -> String {
     let (above, key) = pointer.rsplit_once('/').unwrap_or_default();
     match key {
         // A property may have the name of a keyword.
@@ -338,11 +338,11 @@ fn no_value_text(pointer: &str) -> String {
     }
 }
 
-fn at_least(limit: u64, one: &str, many: &str) -> String {
+fn at_least_text(limit: u64, one: &str, many: &str) -> String {
     format!("at least {}", counted(usize::try_from(limit).unwrap_or(usize::MAX), one, many))
 }
 
-fn at_most(limit: u64, one: &str, many: &str) -> String {
+fn at_most_text(limit: u64, one: &str, many: &str) -> String {
     format!("at most {}", counted(usize::try_from(limit).unwrap_or(usize::MAX), one, many))
 }
 

@@ -5,8 +5,8 @@
 use serde_json::{Map, Value, json};
 
 use super::{
-    Closing, FILLS, IGNORES, close_object, is_scalar, optional_properties, remove_null, root_object,
-    says_more_than_a_choice,
+    Closing, FILLS, IGNORES, close_object, combines_object_parts, is_scalar,
+    make_optional_properties_non_null, remove_null, set_root_type_to_object,
 };
 
 /// Returns `schema` after `change`, and the result of `change`.
@@ -78,9 +78,9 @@ fn only_optional_properties_lose_null_and_defaults_that_are_unknown() {
         },
         "required": ["required"],
     });
-    assert_eq!(changed(&schema, optional_properties).0, expected);
+    assert_eq!(changed(&schema, make_optional_properties_non_null).0, expected);
     let none = json!({ "type": "object" });
-    assert_eq!(changed(&none, optional_properties).0, none);
+    assert_eq!(changed(&none, make_optional_properties_non_null).0, none);
 }
 
 // B20
@@ -131,7 +131,7 @@ fn a_choice_alone_says_all_of_its_object() {
         (json!({ "anyOf": [], "patternProperties": {} }), true),
         (json!({ "$ref": "#", "additionalProperties": true }), true),
     ] {
-        assert_eq!(says_more_than_a_choice(schema.as_object().unwrap()), says_more, "{schema}");
+        assert_eq!(combines_object_parts(schema.as_object().unwrap()), says_more, "{schema}");
     }
 }
 
@@ -155,7 +155,7 @@ fn the_root_has_the_type_of_its_branches_and_properties() {
         (json!({ "type": "object", "allOf": [true] }), json!({ "type": "object", "allOf": [true] })),
         (json!({ "type": "object", "$ref": "#" }), json!({ "type": "object", "$ref": "#" })),
     ] {
-        assert_eq!(changed(&schema, root_object).0, expected, "{schema}");
+        assert_eq!(changed(&schema, set_root_type_to_object).0, expected, "{schema}");
     }
 }
 

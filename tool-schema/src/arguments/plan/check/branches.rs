@@ -26,17 +26,18 @@ impl<'p> Walk<'p> {
             return Flow::Break(());
         }
         let of_its_kind: Vec<_> =
-            branches.candidates(value).filter(|node| self.takes_type_of(*node, value)).collect();
+            branches.candidates(value).filter(|node| self.permits_type_of(*node, value)).collect();
         if of_its_kind.is_empty()
-            && let (Some(tag), Some(kind)) = (&branches.tag, branches.kind_of(value))
+            && let (Some(tag), Some(kind)) = (&branches.tag, branches.tag_value_of(value))
         {
             let position = value.as_object().and_then(|map| map.keys().position(|name| **name == **tag));
             let here = at.property(tag, position.unwrap_or_default());
-            return sink.wrong(&here, Some(kind), || one_of(&all_tag_values(branches), Some(kind)));
+            return sink
+                .report_violation(&here, Some(kind), || one_of(&all_tag_values(branches), Some(kind)));
         }
         let mut meant = of_its_kind.clone();
         if meant.len() > 1 {
-            if let Some(tag) = self.missing_tag(branches, &meant, value) {
+            if let Some(tag) = self.missing_required_tag(branches, &meant, value) {
                 let plan = self.plan;
                 let expected = || {
                     format!(
@@ -45,19 +46,19 @@ impl<'p> Walk<'p> {
                         one_of(&all_tag_values(branches), None)
                     )
                 };
-                return sink.wrong(&at.missing(tag), None, expected);
+                return sink.report_violation(&at.missing_property(tag), None, expected);
             }
-            meant.retain(|node| self.has_required(*node, value));
+            meant.retain(|node| self.has_all_required_properties(*node, value));
         }
         if let [only] = meant.as_slice() {
             return self.check_node(*only, value, at, sink);
         }
         let plan = self.plan;
-        sink.wrong(at, Some(value), || format!("any of: {}", plan.any_of(branches)))
+        sink.report_violation(at, Some(value), || format!("any of: {}", plan.branch_list_text(branches)))
     }
 
     /// Returns `true` if the branch permits values of this type.
-    fn takes_type_of(&self, branch: NodeId, value: &Value) -> bool {
+    fn permits_type_of(&self, branch: NodeId, value: &Value) -> bool {
         let node = self.plan.node(branch);
         let kind = Types::of_value(value);
         let is_listed = |values: &[Value]| values.iter().any(|it| Types::of_value(it) == kind);
@@ -65,7 +66,12 @@ impl<'p> Walk<'p> {
     }
 
     /// Returns the tag if every possible branch requires it and `value` lacks it.
-    fn missing_tag(&self, branches: &'p Branches, meant: &[NodeId], value: &Value) -> Option<&'p str> {
+    fn missing_required_tag(
+        &self,
+        branches: &'p Branches,
+        meant: &[NodeId],
+        value: &Value,
+    ) -> Option<&'p str> {
         let tag = branches.tag.as_deref()?;
         let wants_tag = |node: &NodeId| {
             let object = self.plan.node(*node).object.as_deref();
@@ -75,12 +81,12 @@ impl<'p> Walk<'p> {
         (is_absent && meant.iter().all(wants_tag)).then_some(tag)
     }
 
-    fn has_required(&self, branch: NodeId, value: &Value) -> bool {
+    fn has_all_required_properties(&self, branch: NodeId, value: &Value) -> bool {
         let Some(object) = &self.plan.node(branch).object else { return false };
         // A branch without required properties matches too easily to count as intended.
-        value
-            .as_object()
-            .is_some_and(|map| object.properties.required_count() > 0 && object.properties.has_required(map))
+        value.as_object().is_some_and(|map| {
+            object.properties.required_count() > 0 && object.properties.has_all_required_properties(map)
+        })
     }
 }
 

@@ -21,13 +21,13 @@ impl<'p> Walk<'p> {
             self.report_branches(branches, value, at, sink)?;
         }
         if let Some(branches) = &combined.one {
-            self.exactly_one(branches, value, at, sink)?;
+            self.check_one_of(branches, value, at, sink)?;
         }
         let plan = self.plan;
         if let Some(node) = combined.not
             && self.admits(node, value)
         {
-            sink.wrong(at, Some(value), || format!("anything but {}", plan.node_summary(node)))?;
+            sink.report_violation(at, Some(value), || format!("anything but {}", plan.node_summary(node)))?;
         }
         if let Some(condition) = &combined.condition {
             let test = self.admits(condition.test, value);
@@ -41,7 +41,7 @@ impl<'p> Walk<'p> {
         }
     }
 
-    fn exactly_one<S: Sink>(
+    fn check_one_of<S: Sink>(
         &mut self,
         branches: &'p Branches,
         value: &Value,
@@ -53,8 +53,8 @@ impl<'p> Walk<'p> {
         match fitting {
             0 => self.report_branches(branches, value, at, sink),
             1 => Flow::Continue(()),
-            _ => sink.wrong(at, Some(value), || {
-                format!("a value that fits only one of: {}", plan.any_of(branches))
+            _ => sink.report_violation(at, Some(value), || {
+                format!("a value that fits only one of: {}", plan.branch_list_text(branches))
             }),
         }
     }

@@ -19,7 +19,9 @@ impl<'p> Walk<'p> {
     ) -> Flow {
         let Some(rules) = rules else { return Flow::Continue(()) };
         if items.len() < rules.length.least || items.len() > rules.length.most {
-            sink.wrong(at, Some(value), || limit_message(rules.length, items.len(), "item", "items"))?;
+            sink.report_violation(at, Some(value), || {
+                limit_message(rules.length, items.len(), "item", "items")
+            })?;
         }
         for (index, item) in items.iter().enumerate() {
             let here = at.item(index);
@@ -29,7 +31,7 @@ impl<'p> Walk<'p> {
                 (None, AdditionalRule::Nothing) => {
                     let expected =
                         || format!("no item here; at most {}", counted(rules.prefix.len(), "item", "items"));
-                    sink.wrong(&here, Some(item), expected)?;
+                    sink.report_violation(&here, Some(item), expected)?;
                 }
                 (None, AdditionalRule::Anything) => {}
             }
@@ -37,16 +39,16 @@ impl<'p> Walk<'p> {
         if rules.unique {
             for (first, index) in repeated_items(items) {
                 let expected = || format!("an item that differs from all others; item {first} is equal");
-                sink.wrong(&at.item(index), items.get(index), expected)?;
+                sink.report_violation(&at.item(index), items.get(index), expected)?;
             }
         }
         match &rules.contains {
-            Some(contains) => self.contains(contains, items, value, at, sink),
+            Some(contains) => self.check_contains(contains, items, value, at, sink),
             None => Flow::Continue(()),
         }
     }
 
-    fn contains<S: Sink>(
+    fn check_contains<S: Sink>(
         &mut self,
         Contains { node, count }: &'p Contains,
         items: &[Value],
@@ -59,7 +61,7 @@ impl<'p> Walk<'p> {
             return Flow::Continue(());
         }
         let plan = self.plan;
-        sink.wrong(at, Some(value), || {
+        sink.report_violation(at, Some(value), || {
             format!(
                 "{} of this kind: {}",
                 limit_message(*count, fitting, "item", "items"),

@@ -35,13 +35,18 @@ pub(super) trait Sink {
     const EXPLAINS: bool;
 
     /// Reports `value` at `at` as a violation; `None` for a missing value.
-    fn wrong(&mut self, at: &Location<'_>, value: Option<&Value>, expected: impl FnOnce() -> String) -> Flow;
+    fn report_violation(
+        &mut self,
+        at: &Location<'_>,
+        value: Option<&Value>,
+        expected: impl FnOnce() -> String,
+    ) -> Flow;
 
     /// Returns the cached result for a value.
-    fn recall(memo: &mut Memo, id: NodeId, value: &Value) -> Option<Flow>;
+    fn cached_flow(memo: &mut Memo, id: NodeId, value: &Value) -> Option<Flow>;
 
     /// Caches the result for a value.
-    fn remember(memo: &mut Memo, id: NodeId, value: &Value, flow: Flow);
+    fn cache_flow(memo: &mut Memo, id: NodeId, value: &Value, flow: Flow);
 }
 
 /// A sink that ends the walk at the first violation.
@@ -50,15 +55,15 @@ pub(super) struct Verdict;
 impl Sink for Verdict {
     const EXPLAINS: bool = false;
 
-    fn wrong(&mut self, _: &Location<'_>, _: Option<&Value>, _: impl FnOnce() -> String) -> Flow {
+    fn report_violation(&mut self, _: &Location<'_>, _: Option<&Value>, _: impl FnOnce() -> String) -> Flow {
         Flow::Break(())
     }
 
-    fn recall(memo: &mut Memo, id: NodeId, value: &Value) -> Option<Flow> {
+    fn cached_flow(memo: &mut Memo, id: NodeId, value: &Value) -> Option<Flow> {
         memo.cached_verdict(id, value)
     }
 
-    fn remember(memo: &mut Memo, id: NodeId, value: &Value, flow: Flow) {
+    fn cache_flow(memo: &mut Memo, id: NodeId, value: &Value, flow: Flow) {
         memo.set_verdict(id, value, flow);
     }
 }
@@ -81,26 +86,31 @@ impl Report {
 impl Sink for Report {
     const EXPLAINS: bool = true;
 
-    fn wrong(&mut self, at: &Location<'_>, value: Option<&Value>, expected: impl FnOnce() -> String) -> Flow {
+    fn report_violation(
+        &mut self,
+        at: &Location<'_>,
+        value: Option<&Value>,
+        expected: impl FnOnce() -> String,
+    ) -> Flow {
         let received = || value.map_or_else(|| NOTHING.to_owned(), received);
         self.0.add(at.sort_key(), || Violation::new(at.pointer(), expected(), received()));
         Flow::Continue(())
     }
 
-    fn recall(memo: &mut Memo, id: NodeId, value: &Value) -> Option<Flow> {
-        memo.is_reported(id, value).then_some(Flow::Continue(()))
+    fn cached_flow(memo: &mut Memo, id: NodeId, value: &Value) -> Option<Flow> {
+        memo.check_and_mark_reported(id, value).then_some(Flow::Continue(()))
     }
 
-    fn remember(_: &mut Memo, _: NodeId, _: &Value, _: Flow) {}
+    fn cache_flow(_: &mut Memo, _: NodeId, _: &Value, _: Flow) {}
 }
 
 /// Returns the violations of `value` in document order.
 pub(super) fn report_violations(plan: &Plan, value: &Value) -> Findings {
-    report_by(&mut Walk::new(plan), value)
+    report_violations_with(&mut Walk::new(plan), value)
 }
 
 /// Returns the violations of `value` by a walk that the caller can inspect afterwards.
-pub(super) fn report_by(walk: &mut Walk<'_>, value: &Value) -> Findings {
+pub(super) fn report_violations_with(walk: &mut Walk<'_>, value: &Value) -> Findings {
     let mut report = Report::default();
     // A report never ends the walk.
     let _ = walk.check_node(NodeId::ROOT, value, &Location::ROOT, &mut report);
@@ -153,11 +163,11 @@ impl<'p> Walk<'p> {
         if !node.shared || !branches {
             return self.check_rules(node, value, at, sink);
         }
-        if let Some(flow) = S::recall(&mut self.memo, id, value) {
+        if let Some(flow) = S::cached_flow(&mut self.memo, id, value) {
             return flow;
         }
         let flow = self.check_rules(node, value, at, sink);
-        S::remember(&mut self.memo, id, value, flow);
+        S::cache_flow(&mut self.memo, id, value, flow);
         flow
     }
 
@@ -171,11 +181,11 @@ impl<'p> Walk<'p> {
         if let Some(values) = &node.values
             && !values.contain_value(value)
         {
-            return sink.wrong(at, Some(value), || values.expected_message(value));
+            return sink.report_violation(at, Some(value), || values.expected_message(value));
         }
         // A wrong type is reported alone; other violations follow from it.
         if node.types != Types::ALL && !node.types.contains(Types::of_value(value)) {
-            return sink.wrong(at, Some(value), || node.types.with_articles());
+            return sink.report_violation(at, Some(value), || node.types.names_with_articles());
         }
         match value {
             Value::Number(number) => scalar::check_number(node.number.as_deref(), number, value, at, sink)?,

@@ -19,7 +19,9 @@ impl<'p> Walk<'p> {
     ) -> Flow {
         let Some(rules) = rules else { return Flow::Continue(()) };
         if map.len() < rules.count.least || map.len() > rules.count.most {
-            sink.wrong(at, Some(value), || limit_message(rules.count, map.len(), "property", "properties"))?;
+            sink.report_violation(at, Some(value), || {
+                limit_message(rules.count, map.len(), "property", "properties")
+            })?;
         }
         // Checked before the values: a branch that is not intended usually fails here.
         self.check_required(rules, map, at, sink)?;
@@ -39,17 +41,20 @@ impl<'p> Walk<'p> {
                 self.check_node(*node, value, &here, sink)?;
             }
             if !is_known
-                && let Some(own) = rules.properties.named_otherwise(name).filter(|own| map.contains_key(*own))
+                && let Some(own) =
+                    rules.properties.property_name_of_alias(name).filter(|own| map.contains_key(*own))
             {
                 let expected = || format!("the property `{own}` once; `{name}` is another name for it");
-                sink.wrong(&here, Some(value), expected)?;
+                sink.report_violation(&here, Some(value), expected)?;
                 continue;
             }
             match rules.rest {
                 AdditionalRule::Schema(node) if !is_known => self.check_node(node, value, &here, sink)?,
                 AdditionalRule::Nothing if !is_known => {
-                    let known = || rules.properties.known_names().collect::<Vec<_>>();
-                    sink.wrong(&here, Some(value), || unknown(&known(), |it| map.contains_key(it), name))?;
+                    let known = || rules.properties.declared_names().collect::<Vec<_>>();
+                    sink.report_violation(&here, Some(value), || {
+                        unknown(&known(), |it| map.contains_key(it), name)
+                    })?;
                 }
                 _ => {}
             }
@@ -69,16 +74,18 @@ impl<'p> Walk<'p> {
         sink: &mut S,
     ) -> Flow {
         let plan = self.plan;
-        if rules.properties.required_count() > 0 && !rules.properties.has_required(map) {
+        if rules.properties.required_count() > 0 && !rules.properties.has_all_required_properties(map) {
             for property in rules.properties.iter().filter(|it| it.required && !map.contains_key(&*it.name)) {
                 let expected = || plan.missing_message(&property.name, None, property.node);
-                sink.wrong(&at.missing(&property.name), None, expected)?;
+                sink.report_violation(&at.missing_property(&property.name), None, expected)?;
             }
         }
         for beside in rules.required_beside.iter().filter(|it| map.contains_key(&*it.name)) {
             for name in beside.required.iter().filter(|name| !map.contains_key(&***name)) {
                 let node = rules.properties.get(name).and_then(|it| it.node);
-                sink.wrong(&at.missing(name), None, || plan.missing_message(name, Some(&beside.name), node))?;
+                sink.report_violation(&at.missing_property(name), None, || {
+                    plan.missing_message(name, Some(&beside.name), node)
+                })?;
             }
         }
         Flow::Continue(())
@@ -106,7 +113,7 @@ impl<'p> Walk<'p> {
                     Violations::from(report.0).into_iter().map(|violation| violation.expected).collect();
                 format!("another name for this property: {}", faults.join(", "))
             };
-            sink.wrong(&at.property(name, position), Some(&value), expected)?;
+            sink.report_violation(&at.property(name, position), Some(&value), expected)?;
         }
         Flow::Continue(())
     }

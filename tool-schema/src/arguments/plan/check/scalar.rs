@@ -19,11 +19,11 @@ pub(super) fn check_number<S: Sink>(
 ) -> Flow {
     let Some(rules) = rules else { return Flow::Continue(()) };
     for (limit, words) in rules.broken_limits(Exact::from(number)) {
-        sink.wrong(at, Some(value), || format!("{words} {limit}"))?;
+        sink.report_violation(at, Some(value), || format!("{words} {limit}"))?;
     }
     match &rules.multiple_of {
         Some(divisor) if !divisor.divides(number) => {
-            sink.wrong(at, Some(value), || format!("a multiple of {divisor}"))
+            sink.report_violation(at, Some(value), || format!("a multiple of {divisor}"))
         }
         _ => Flow::Continue(()),
     }
@@ -39,12 +39,12 @@ pub(super) fn check_text<S: Sink>(
     let Some(rules) = rules else { return Flow::Continue(()) };
     if !rules.length.admits_text(text) {
         let expected = || limit_message(rules.length, text.chars().count(), "character", "characters");
-        sink.wrong(at, Some(value), expected)?;
+        sink.report_violation(at, Some(value), expected)?;
     }
     match &rules.pattern {
-        Some(pattern) if !pattern.is_match(text) => {
-            sink.wrong(at, Some(value), || format!("a string that matches the pattern `{}`", pattern.source))
-        }
+        Some(pattern) if !pattern.is_match(text) => sink.report_violation(at, Some(value), || {
+            format!("a string that matches the pattern `{}`", pattern.source)
+        }),
         _ => Flow::Continue(()),
     }
 }
@@ -61,7 +61,7 @@ impl NumberRules {
         limits.into_iter().filter_map(move |(limit, words, allowed)| {
             let limit = limit?;
             let is_within = |it: Exact| it.compare(limit).is_some_and(|it| allowed.contains(&it));
-            let is_within = is_within(exact) && exact.stands_up_to().is_none_or(is_within);
+            let is_within = is_within(exact) && exact.represented_range_end().is_none_or(is_within);
             (!is_within).then_some((limit, words))
         })
     }

@@ -32,14 +32,20 @@ impl<'p> Walk<'p> {
             (Value::Array(items), Some(node), _) => {
                 let seen = self.evaluated_parts(rules.of, value, items.len());
                 for (index, item) in unmarked_elements(items.iter(), &seen) {
-                    self.left_over(node, "no item here", item, &at.item(index), sink)?;
+                    self.check_unevaluated_part(node, "no item here", item, &at.item(index), sink)?;
                 }
             }
             (Value::Object(map), _, Some(node)) => {
                 let seen = self.evaluated_parts(rules.of, value, map.len());
                 for (position, (name, value)) in unmarked_elements(map.iter(), &seen) {
                     let here = at.property(name, position);
-                    self.left_over(node, "a property that the schema knows", value, &here, sink)?;
+                    self.check_unevaluated_part(
+                        node,
+                        "a property that the schema knows",
+                        value,
+                        &here,
+                        sink,
+                    )?;
                 }
             }
             _ => {}
@@ -47,7 +53,7 @@ impl<'p> Walk<'p> {
         Flow::Continue(())
     }
 
-    fn left_over<S: Sink>(
+    fn check_unevaluated_part<S: Sink>(
         &mut self,
         node: NodeId,
         otherwise: &str,
@@ -56,7 +62,7 @@ impl<'p> Walk<'p> {
         sink: &mut S,
     ) -> Flow {
         if self.plan.node(node).types == Types::NONE {
-            return sink.wrong(at, Some(value), || otherwise.to_owned());
+            return sink.report_violation(at, Some(value), || otherwise.to_owned());
         }
         self.check_node(node, value, at, sink)
     }
@@ -76,7 +82,7 @@ impl<'p> Walk<'p> {
             _ => {}
         }
         if let Some(combined) = node.combined.as_deref() {
-            self.mark_beside(combined, value, marks);
+            self.mark_by_combined_schemas(combined, value, marks);
         }
     }
 
@@ -96,35 +102,35 @@ impl<'p> Walk<'p> {
                 || rules.patterns.iter().any(|(pattern, _)| pattern.is_match(name));
         }
         for (_, node) in rules.schemas_beside.iter().filter(|(name, _)| map.contains_key(&**name)) {
-            self.mark_by(*node, value, marks);
+            self.mark_by_node_if_admitted(*node, value, marks);
         }
     }
 
-    fn mark_beside(&mut self, combined: &'p Combined, value: &Value, marks: &mut Marks) {
+    fn mark_by_combined_schemas(&mut self, combined: &'p Combined, value: &Value, marks: &mut Marks) {
         // A value that one of these rejects is reported for that reason instead.
         for node in &combined.all {
-            self.mark_by(*node, value, marks);
+            self.mark_by_node_if_admitted(*node, value, marks);
         }
         for branches in combined.any.iter().chain(&combined.one) {
             for node in branches.candidates(value) {
                 if self.admits(node, value) {
-                    self.mark_by(node, value, marks);
+                    self.mark_by_node_if_admitted(node, value, marks);
                 }
             }
         }
         if let Some(condition) = &combined.condition {
             let test = self.admits(condition.test, value);
             if test {
-                self.mark_by(condition.test, value, marks);
+                self.mark_by_node_if_admitted(condition.test, value, marks);
             }
             if let Some(node) = if test { condition.then } else { condition.otherwise } {
-                self.mark_by(node, value, marks);
+                self.mark_by_node_if_admitted(node, value, marks);
             }
         }
     }
 
     /// Marks the parts that a node evaluates if it admits the value.
-    fn mark_by(&mut self, id: NodeId, value: &Value, marks: &mut Marks) {
+    fn mark_by_node_if_admitted(&mut self, id: NodeId, value: &Value, marks: &mut Marks) {
         let (id, node) = self.plan.resolve_node(id);
         if !marks.by.insert(id) {
             return;

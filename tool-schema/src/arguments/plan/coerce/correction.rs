@@ -3,7 +3,7 @@ use std::fmt;
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    arguments::violation::{without_end, without_middle},
+    arguments::violation::{shorten_at_end, shorten_in_middle},
     stored_format::FormatVersion,
 };
 
@@ -103,9 +103,9 @@ impl Correction {
         rule: CorrectionRule,
     ) -> Self {
         Self {
-            pointer: without_middle(pointer.into()),
-            from: without_end(from.into()),
-            to: without_end(to.into()),
+            pointer: shorten_in_middle(pointer.into()),
+            from: shorten_at_end(from.into()),
+            to: shorten_at_end(to.into()),
             rule,
         }
     }

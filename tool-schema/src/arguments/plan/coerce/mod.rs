@@ -16,7 +16,7 @@ use std::mem;
 use serde_json::{Value, json};
 
 pub use self::correction::{Correction, CorrectionRule};
-use self::number::{Literals, number_in};
+use self::number::{Literals, parse_unrounded_number};
 use super::{
     Plan,
     check::Walk,
@@ -37,7 +37,7 @@ impl Plan {
     /// not make it valid, the value is left in an unspecified state.
     pub(super) fn correct_document(&self, document: &mut Document<'_>) -> (bool, Vec<Correction>) {
         // Duplicate names are not corrected.
-        if document.is_odd() || !is_nested_within(&document.value, self.deepest) {
+        if document.has_repeated_names_or_huge_numbers() || !is_nested_within(&document.value, self.deepest) {
             return (false, Vec::new());
         }
         let corrector = Corrector::new(mem::take(&mut document.literals));
@@ -66,23 +66,23 @@ impl<'t> Corrector<'t> {
         self.corrections
     }
 
-    /// Returns the number of corrections so far, for [`back_to`](Self::back_to).
+    /// Returns the number of corrections so far, for [`discard_corrections_since`](Self::discard_corrections_since).
     pub(super) fn correction_count(&self) -> usize {
         self.corrections.len()
     }
 
     /// Removes and returns the corrections since `mark`.
-    pub(super) fn take_from(&mut self, mark: usize) -> Vec<Correction> {
+    pub(super) fn take_corrections_since(&mut self, mark: usize) -> Vec<Correction> {
         self.corrections.split_off(mark.min(self.corrections.len()))
     }
 
     /// Adds corrections that were removed.
-    pub(super) fn add(&mut self, corrections: Vec<Correction>) {
+    pub(super) fn restore_corrections(&mut self, corrections: Vec<Correction>) {
         self.corrections.extend(corrections);
     }
 
     /// Discards the corrections of a failed attempt.
-    pub(super) fn back_to(&mut self, mark: usize) {
+    pub(super) fn discard_corrections_since(&mut self, mark: usize) {
         self.corrections.truncate(mark);
     }
 
@@ -95,13 +95,13 @@ impl<'t> Corrector<'t> {
         value: &mut Value,
         at: &Location<'_>,
     ) -> bool {
-        if takes_type_of(node, value) {
+        if permits_type_of(node, value) {
             return false;
         }
         let mut readings: Vec<_> =
             self.scalar_candidates(plan, node, value, at).into_iter().flatten().collect();
         readings.extend(self.parse_container(node, value, at));
-        readings.extend(to_list(plan, node, value, at));
+        readings.extend(wrap_in_list(plan, node, value, at));
         // Ambiguous corrections are not applied.
         let reading = readings.pop().filter(|_| readings.is_empty());
         // The result is nested in the arguments, and the whole must stay within the depth limits.
@@ -128,8 +128,9 @@ impl<'t> Corrector<'t> {
         let is_only = |kind: Types| Types::NULL.union(kind).contains(types);
         let readings = match value {
             Value::String(text) => [
-                number_in(text, node.wants_integer()).map(|number| (ToNumber, Value::Number(number))),
-                truth_of(text).map(|truth| (ToBoolean, Value::Bool(truth))),
+                parse_unrounded_number(text, node.wants_integer())
+                    .map(|number| (ToNumber, Value::Number(number))),
+                boolean_from_text(text).map(|truth| (ToBoolean, Value::Bool(truth))),
                 null.filter(|_| text.is_empty()),
             ],
             Value::Number(number) => {
@@ -137,7 +138,9 @@ impl<'t> Corrector<'t> {
                     [false, true].into_iter().find(|truth| json_equal(&json!(u8::from(*truth)), value));
                 let boolean = truth.filter(|_| is_only(Types::BOOLEAN));
                 [
-                    self.literals.text_of(number, at).map(|text| (ToText, Value::String(text))),
+                    self.literals
+                        .number_text_as_written(number, at)
+                        .map(|text| (ToText, Value::String(text))),
                     boolean.map(|truth| (ToBoolean, Value::Bool(truth))),
                     null.filter(|_| truth == Some(false)),
                 ]
@@ -160,7 +163,7 @@ impl<'t> Corrector<'t> {
         at: &Location<'_>,
     ) -> Option<(CorrectionRule, Value)> {
         let text = value.as_str()?;
-        let kind = match first_of(text)? {
+        let kind = match first_nonblank_byte(text)? {
             b'{' => Types::OBJECT,
             b'[' => Types::ARRAY,
             _ => return None,
@@ -168,14 +171,15 @@ impl<'t> Corrector<'t> {
         if node.types == Types::ALL || !node.types.contains(kind) {
             return None;
         }
-        let document = Document::read(text).ok().filter(|document| !document.is_odd())?;
-        self.literals.add(&document, at);
+        let document =
+            Document::read(text).ok().filter(|document| !document.has_repeated_names_or_huge_numbers())?;
+        self.literals.add_literals_of_document(&document, at);
         Some((CorrectionRule::FromJson, document.value))
     }
 }
 
 /// Returns `true` if the type of a value is permitted, so that it is not corrected.
-fn takes_type_of(node: &Node, value: &Value) -> bool {
+fn permits_type_of(node: &Node, value: &Value) -> bool {
     match &node.values {
         Some(values) if node.types == Types::ALL => values.contain_value(value),
         _ => node.types.contains(Types::of_value(value)),
@@ -183,7 +187,12 @@ fn takes_type_of(node: &Node, value: &Value) -> bool {
 }
 
 /// Wraps a value in a list.
-fn to_list(plan: &Plan, node: &Node, value: &Value, at: &Location<'_>) -> Option<(CorrectionRule, Value)> {
+fn wrap_in_list(
+    plan: &Plan,
+    node: &Node,
+    value: &Value,
+    at: &Location<'_>,
+) -> Option<(CorrectionRule, Value)> {
     if node.types == Types::ALL || !node.types.contains(Types::ARRAY) || at.is_item() {
         return None;
     }
@@ -192,9 +201,10 @@ fn to_list(plan: &Plan, node: &Node, value: &Value, at: &Location<'_>) -> Option
     let says_of_what = match value {
         Value::Null | Value::Array(_) => false,
         Value::String(text) => {
-            (is_one_item(text) && says_something(plan, item)) || is_object(text, plan.node(item))
+            (can_only_be_one_item(text) && has_item_rules(plan, item))
+                || is_object_text_for_item(text, plan.node(item))
         }
-        Value::Bool(_) | Value::Number(_) => says_something(plan, item),
+        Value::Bool(_) | Value::Number(_) => has_item_rules(plan, item),
         // If the items may be any object, this object may represent the whole list.
         Value::Object(_) => !Walk::new(plan).admits(item, &json!({ "": null })),
     };
@@ -203,7 +213,7 @@ fn to_list(plan: &Plan, node: &Node, value: &Value, at: &Location<'_>) -> Option
 
 /// Returns `true` if a string can only be a single item: one non-blank line without comma, bullet or bracket, and
 /// neither null nor none. Any other string may be a malformed list.
-pub(super) fn is_one_item(text: &str) -> bool {
+pub(super) fn can_only_be_one_item(text: &str) -> bool {
     const COMMAS: [char; 7] = [',', '،', '、', '，', '﹐', '﹑', '､'];
     const BRACKETS: [char; 6] = ['[', ']', '{', '}', '(', ')'];
     const BULLETS: [char; 9] = ['•', '‣', '⁃', '◦', '∙', '▪', '●', '○', '·'];
@@ -221,22 +231,22 @@ pub(super) fn is_one_item(text: &str) -> bool {
 }
 
 /// Returns `true` if a string is the JSON of an object and `item` permits objects but not strings.
-fn is_object(text: &str, item: &Node) -> bool {
+fn is_object_text_for_item(text: &str, item: &Node) -> bool {
     item.types.intersection(Types::OBJECT.union(Types::STRING)) == Types::OBJECT
-        && first_of(text) == Some(b'{')
-        && Document::read(text).is_ok_and(|document| !document.is_odd())
+        && first_nonblank_byte(text) == Some(b'{')
+        && Document::read(text).is_ok_and(|document| !document.has_repeated_names_or_huge_numbers())
 }
 
-fn says_something(plan: &Plan, item: NodeId) -> bool {
+fn has_item_rules(plan: &Plan, item: NodeId) -> bool {
     !plan.node(item).is_anything()
 }
 
 /// Returns the first byte that is not whitespace.
-fn first_of(text: &str) -> Option<u8> {
+fn first_nonblank_byte(text: &str) -> Option<u8> {
     text.trim_start().bytes().next()
 }
 
-fn truth_of(text: &str) -> Option<bool> {
+fn boolean_from_text(text: &str) -> Option<bool> {
     match text {
         "true" => Some(true),
         "false" => Some(false),

@@ -15,7 +15,7 @@ use crate::{
 };
 
 /// Parses `text` as a number, without surrounding characters and without rounding; an integer has at most 64 bits.
-pub(super) fn number_in(text: &str, wants_integer: bool) -> Option<Number> {
+pub(super) fn parse_unrounded_number(text: &str, wants_integer: bool) -> Option<Number> {
     let mut reader = Reader::new(text);
     reader.read_number().ok()?;
     if reader.position() != text.len() {
@@ -110,17 +110,17 @@ impl<'t> Literals<'t> {
     }
 
     /// Adds the literals of a document inside a string at `place`.
-    pub(super) fn add(&mut self, document: &Document<'_>, location: &Location<'_>) {
+    pub(super) fn add_literals_of_document(&mut self, document: &Document<'_>, location: &Location<'_>) {
         self.index_unread();
-        self.extend(&document.literals, location.depth() == 0);
+        self.index_literals(&document.literals, location.depth() == 0);
     }
 
     fn index_unread(&mut self) {
         let unread = std::mem::take(&mut self.unread);
-        self.extend(&unread, true);
+        self.index_literals(&unread, true);
     }
 
-    fn extend(&mut self, literals: &[Literal<'_>], have_places: bool) {
+    fn index_literals(&mut self, literals: &[Literal<'_>], have_places: bool) {
         for Literal { number, text, pointer } in literals {
             let key = NumberKey::from_number(number);
             // An integer written as a float may be written as an integer elsewhere.
@@ -137,17 +137,21 @@ impl<'t> Literals<'t> {
     }
 
     /// Returns the digits of `number` at `place` as written.
-    pub(super) fn text_of(&mut self, number: &Number, location: &Location<'_>) -> Option<String> {
+    pub(super) fn number_text_as_written(
+        &mut self,
+        number: &Number,
+        location: &Location<'_>,
+    ) -> Option<String> {
         self.index_unread();
         match self.by_number.get(&NumberKey::from_number(number)) {
-            Some(Some(literal)) => plain_decimal(literal),
+            Some(Some(literal)) => decimal_without_exponent(literal),
             // The location selects one of several spellings.
             Some(None) if self.room > 0 => {
                 let pointer = location.pointer();
                 self.room = self.room.saturating_sub(pointer.len() + 1);
                 let literal = self.by_place.get(&pointer)?;
                 let is_it = literal.parse::<f64>().ok() == number.as_f64();
-                if is_it { plain_decimal(literal) } else { None }
+                if is_it { decimal_without_exponent(literal) } else { None }
             }
             Some(None) => None,
             None => Some(number.to_string()),
@@ -159,7 +163,7 @@ impl<'t> Literals<'t> {
 const MAX_NUMBER_CHARS: usize = 1_000;
 
 /// Formats a JSON number without exponent and with all its digits, including trailing zeros such as in `1.10`.
-fn plain_decimal(literal: &str) -> Option<String> {
+fn decimal_without_exponent(literal: &str) -> Option<String> {
     let NumberParts { negative, whole, fraction, exponent } = NumberParts::split_number(literal)?;
     let digits = [whole, fraction].concat();
     let sign = if negative { "-" } else { "" };

@@ -33,7 +33,7 @@ fn copy_object(reader: &mut Reader<'_>) -> Result<Map<String, Value>, DecodeErro
     let mut is_first = true;
     while reader.next_property(is_first)? {
         is_first = false;
-        match map.entry(reader.name()?) {
+        match map.entry(reader.read_name()?) {
             Entry::Vacant(vacant) => vacant.insert(copy_value(reader)?),
             Entry::Occupied(_) => return Err(DecodeError::refused()),
         };

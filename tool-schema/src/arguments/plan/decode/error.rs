@@ -55,7 +55,7 @@ impl DecodeError {
 
     /// Adds `step` to the location.
     #[cold]
-    pub(super) fn with_step(mut self, step: String) -> Self {
+    pub(super) fn with_location_step(mut self, step: String) -> Self {
         self.0.path.push(step);
         self
     }
@@ -66,14 +66,14 @@ impl DecodeError {
 
     /// Records that a key of type `K`, which is not a scalar, refused a name.
     #[cold]
-    pub(super) fn of_key<K>(mut self) -> Self {
+    pub(super) fn with_refused_key_type<K>(mut self) -> Self {
         self.0.key = self.0.is_wrong_type.then(|| RefusedKey::Type(type_name::<K>()));
         self
     }
 
     /// Records that an enum `K` with these variants refused a name.
     #[cold]
-    pub(super) fn of_variant<K>(mut self, variants: &'static [&'static str]) -> Self {
+    pub(super) fn with_refused_variant<K>(mut self, variants: &'static [&'static str]) -> Self {
         let needs_content = self.0.is_wrong_type;
         self.0.key = Some(RefusedKey::Variant { key: type_name::<K>(), variants, needs_content });
         self

@@ -67,7 +67,7 @@ macro_rules! numbers {
 macro_rules! others {
     ($($method:ident($($hint:ty),*);)*) => { $(
         fn $method<V: Visitor<'de>>(self, $(_: $hint,)* visitor: V) -> Result<V::Value, DecodeError> {
-            self.0.visit(visitor).map_err(DecodeError::of_key::<V::Value>)
+            self.0.visit(visitor).map_err(DecodeError::with_refused_key_type::<V::Value>)
         }
     )* };
 }
@@ -132,7 +132,7 @@ impl<'de, N: Name<'de>> Deserializer<'de> for Key<N> {
         visitor: V,
     ) -> Result<V::Value, DecodeError> {
         let value = visitor.visit_enum(UnitVariant(self));
-        value.map_err(|error| error.of_variant::<V::Value>(variants))
+        value.map_err(|error| error.with_refused_variant::<V::Value>(variants))
     }
 
     forward_to_deserialize_any! {

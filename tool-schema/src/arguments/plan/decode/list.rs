@@ -50,7 +50,7 @@ impl<'c, 't, 'p> List<'c, 't, 'p> {
 
     /// Ends the list; further items are an error.
     #[inline]
-    pub(super) fn end(mut self) -> Result<(), DecodeError> {
+    pub(super) fn expect_end(mut self) -> Result<(), DecodeError> {
         if self.is_closed {
             return Ok(());
         }
@@ -73,7 +73,7 @@ impl<'t> SeqAccess<'t> for &mut List<'_, 't, '_> {
         let Some(node) = self.advance()? else { return Ok(None) };
         match seed.deserialize(Checked { source: self.source, node }) {
             Ok(value) => Ok(Some(value)),
-            Err(error) => Err(error.with_step((self.count - 1).to_string())),
+            Err(error) => Err(error.with_location_step((self.count - 1).to_string())),
         }
     }
 }

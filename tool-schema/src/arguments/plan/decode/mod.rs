@@ -35,7 +35,7 @@ use super::{
     Plan,
     check::Walk,
     node::{Node, Types},
-    normalize::{SHARED_BUDGET, is_normal, normalize_whole},
+    normalize::{SHARED_BUDGET, needs_no_normalization, normalize_whole},
 };
 use crate::json::Reader;
 use serde::{
@@ -132,7 +132,7 @@ impl<'c, 't, 'p> Checked<'c, 't, 'p> {
         if !Walk::new(plan).node_admits(node, &value) {
             return Err(DecodeError::refused());
         }
-        if !is_normal(&value) {
+        if !needs_no_normalization(&value) {
             let effects = normalize_whole(plan, node, &mut value, &mut self.source.shared_budget);
             if effects.changed || effects.is_unclear {
                 return Err(DecodeError::refused());
@@ -149,13 +149,13 @@ impl<'c, 't, 'p> Checked<'c, 't, 'p> {
             Some(b'{') => {
                 let mut object = Object::open(self.source, self.node)?;
                 let value = visitor.visit_map(&mut object)?;
-                object.end()?;
+                object.expect_end()?;
                 Ok(value)
             }
             Some(b'[') => {
                 let mut list = List::open(self.source, self.node)?;
                 let value = visitor.visit_seq(&mut list)?;
-                list.end()?;
+                list.expect_end()?;
                 Ok(value)
             }
             Some(first) => match scalar::read_scalar(&mut self.source.reader, self.node, first, hint)? {
@@ -343,7 +343,7 @@ impl<'t> Deserializer<'t> for Checked<'_, 't, '_> {
             Some(b'{') => {
                 let mut object = Object::open(self.source, self.node)?;
                 let value = visitor.visit_enum(&mut object)?;
-                object.end()?;
+                object.expect_end()?;
                 Ok(value)
             }
             Some(first) => {

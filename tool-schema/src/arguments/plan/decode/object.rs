@@ -69,14 +69,14 @@ impl<'c, 't, 'p> Object<'c, 't, 'p> {
         while !self.is_closed {
             if !self.source.reader.next_property(self.is_fresh)? {
                 self.is_closed = true;
-                return self.check_complete().map(|()| false);
+                return self.check_complete_object().map(|()| false);
             }
             self.is_fresh = false;
             self.name_at = self.source.reader.position();
             let object = self.object;
             let is_present = match object {
-                Some(object) if self.is_expected(object) => self.enter_property(object)?,
-                _ => self.enter_unexpected()?,
+                Some(object) if self.take_expected_name(object) => self.enter_property(object)?,
+                _ => self.enter_any_property()?,
             };
             if is_present {
                 return Ok(true);
@@ -87,8 +87,9 @@ impl<'c, 't, 'p> Object<'c, 't, 'p> {
 
     /// Consumes the expected next name with its colon, if it follows.
     #[inline]
-    fn is_expected(&mut self, object: &'p ObjectRules) -> bool {
-        self.property = object.property_at(self.near).filter(|it| self.source.reader.take_all(&it.json_key));
+    fn take_expected_name(&mut self, object: &'p ObjectRules) -> bool {
+        self.property =
+            object.unescaped_property_at(self.near).filter(|it| self.source.reader.take_text(&it.json_key));
         self.near += usize::from(self.property.is_some());
         self.is_read = false;
         self.property.is_some()
@@ -104,14 +105,17 @@ impl<'c, 't, 'p> Object<'c, 't, 'p> {
         self.known |= property.bit;
         if property.bit == 0 {
             // Recorded under the property name, since an alias of it may follow.
-            self.insert(Cow::Owned(property.name.to_string()))?;
+            self.record_additional_name(Cow::Owned(property.name.to_string()))?;
         }
         self.value = match property.node {
             Some(node) => self.source.plan.node(node),
             None => self.additional_node(object)?,
         };
         self.required += usize::from(property.required);
-        if !property.required && self.source.reader.peek() == Some(b'n') && self.is_nothing(property)? {
+        if !property.required
+            && self.source.reader.peek() == Some(b'n')
+            && self.take_null_of_absent_property(property)?
+        {
             return Ok(false);
         }
         self.count += 1;
@@ -120,7 +124,7 @@ impl<'c, 't, 'p> Object<'c, 't, 'p> {
 
     /// Consumes a `null` that means absence of a non-required property.
     #[cold]
-    fn is_nothing(&mut self, property: &Property) -> Result<bool, DecodeError> {
+    fn take_null_of_absent_property(&mut self, property: &Property) -> Result<bool, DecodeError> {
         let may_be_null = self.value.types.contains(Types::NULL)
             && Walk::new(self.source.plan).node_admits(self.value, &Value::Null);
         if property.node.is_none() || may_be_null {
@@ -132,37 +136,37 @@ impl<'c, 't, 'p> Object<'c, 't, 'p> {
 
     /// Consumes any name with its colon; returns `false` if the property counts as absent.
     #[inline(never)]
-    fn enter_unexpected(&mut self) -> Result<bool, DecodeError> {
-        self.name = self.source.reader.name()?;
+    fn enter_any_property(&mut self) -> Result<bool, DecodeError> {
+        self.name = self.source.reader.read_name()?;
         self.is_read = true;
         let Some(object) = self.object else {
             self.value = if self.node.is_trusted { self.node } else { &Node::ANYTHING };
-            return self.enter_other();
+            return self.enter_additional_property();
         };
         if let Some(names) = object.names
             && !Walk::new(self.source.plan).admits(names, &Value::from(&*self.name))
         {
             return Err(DecodeError::refused());
         }
-        self.property = object.properties.find_near(&self.name, &mut self.near);
+        self.property = object.properties.get_near_or_by_alias(&self.name, &mut self.near);
         if self.property.is_some() {
             return self.enter_property(object);
         }
         self.value = self.additional_node(object)?;
-        self.enter_other()
+        self.enter_additional_property()
     }
 
     /// Enters a property that the plan does not name.
-    fn enter_other(&mut self) -> Result<bool, DecodeError> {
+    fn enter_additional_property(&mut self) -> Result<bool, DecodeError> {
         if !self.node.is_trusted {
-            self.insert(self.name.clone())?;
+            self.record_additional_name(self.name.clone())?;
         }
         self.count += 1;
         Ok(true)
     }
 
     /// Records a name without a bit.
-    fn insert(&mut self, name: Cow<'t, str>) -> Result<(), DecodeError> {
+    fn record_additional_name(&mut self, name: Cow<'t, str>) -> Result<(), DecodeError> {
         if self.others.get_or_insert_default().insert(name) { Ok(()) } else { Err(DecodeError::refused()) }
     }
 
@@ -178,7 +182,7 @@ impl<'c, 't, 'p> Object<'c, 't, 'p> {
     }
 
     /// Applies the rules that need the complete object.
-    fn check_complete(&self) -> Result<(), DecodeError> {
+    fn check_complete_object(&self) -> Result<(), DecodeError> {
         let is_complete = self.object.is_none_or(|object| {
             self.required == object.properties.required_count()
                 && (object.count.least..=object.count.most).contains(&self.count)
@@ -188,7 +192,7 @@ impl<'c, 't, 'p> Object<'c, 't, 'p> {
 
     /// Ends the object; further properties are an error.
     #[inline]
-    pub(super) fn end(mut self) -> Result<(), DecodeError> {
+    pub(super) fn expect_end(mut self) -> Result<(), DecodeError> {
         if self.is_closed || !self.advance()? {
             return Ok(());
         }
@@ -225,7 +229,7 @@ impl<'c, 't, 'p> Object<'c, 't, 'p> {
     #[cold]
     pub fn within(&self, error: DecodeError) -> DecodeError {
         let mut reader = self.source.reader.reader_at(self.name_at);
-        error.with_step(reader.read_string().map(Cow::into_owned).unwrap_or_default())
+        error.with_location_step(reader.read_string().map(Cow::into_owned).unwrap_or_default())
     }
 }
 

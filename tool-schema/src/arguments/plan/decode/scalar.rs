@@ -101,7 +101,7 @@ fn convert_number<'t>(numeral: Numeral<'t>, node: &Node, hint: Hint) -> Result<S
             {
                 return Ok(Scalar::Float(-0.0));
             }
-            Ok(of_64_bits(value, value as f64))
+            Ok(integer_of_64_bits_or_float(value, value as f64))
         }
         Numeral::Other(text) => convert_uncommon_number(text, node, hint),
     }
@@ -128,17 +128,17 @@ fn convert_uncommon_number<'t>(text: &str, node: &Node, hint: Hint) -> Result<Sc
             let beyond = |_| DecodeError::custom("it is beyond the integers of 128 bits");
             text.parse().map(Scalar::WideUnsigned).map_err(beyond)
         }
-        (Hint::Single, ..) => parse_single(text),
-        (Hint::Integer, _, Exact::Integer(integer)) => Ok(of_64_bits(integer, float)),
+        (Hint::Single, ..) => parse_f32(text),
+        (Hint::Integer, _, Exact::Integer(integer)) => Ok(integer_of_64_bits_or_float(integer, float)),
         (Hint::None, _, Exact::Integer(integer)) if node.wants_integer() || fitting_integer.is_some() => {
-            Ok(of_64_bits(integer, float))
+            Ok(integer_of_64_bits_or_float(integer, float))
         }
         _ => Ok(Scalar::Float(float)),
     }
 }
 
 /// Parses a 32-bit float, rounded once.
-fn parse_single<'t>(text: &str) -> Result<Scalar<'t>, DecodeError> {
+fn parse_f32<'t>(text: &str) -> Result<Scalar<'t>, DecodeError> {
     match text.parse::<f32>() {
         Ok(single) if single.is_finite() => Ok(Scalar::Float(single.into())),
         _ => Err(DecodeError::custom("it is beyond the floats of 32 bits")),
@@ -146,7 +146,7 @@ fn parse_single<'t>(text: &str) -> Result<Scalar<'t>, DecodeError> {
 }
 
 /// Returns a 64-bit integer if possible, otherwise a float.
-fn of_64_bits<'t>(integer: i128, float: f64) -> Scalar<'t> {
+fn integer_of_64_bits_or_float<'t>(integer: i128, float: f64) -> Scalar<'t> {
     match (u64::try_from(integer), i64::try_from(integer)) {
         (Ok(value), _) => Scalar::Unsigned(value),
         (_, Ok(value)) => Scalar::Signed(value),

@@ -96,11 +96,11 @@ impl<'p> Normalizer<'p> {
             {
                 match (&mut self.corrector, mark) {
                     (Some(corrector), Some(mark)) if found.is_none() => {
-                        found = Some((trial, corrector.take_from(mark)));
+                        found = Some((trial, corrector.take_corrections_since(mark)));
                         continue;
                     }
                     (Some(corrector), Some(mark)) => {
-                        corrector.back_to(mark);
+                        corrector.discard_corrections_since(mark);
                         return false;
                     }
                     _ => {
@@ -110,7 +110,7 @@ impl<'p> Normalizer<'p> {
                 }
             }
             if let (Some(corrector), Some(mark)) = (&mut self.corrector, mark) {
-                corrector.back_to(mark);
+                corrector.discard_corrections_since(mark);
             }
             if let Some(all) = &mut self.removed {
                 all.0.truncate(removed);
@@ -119,7 +119,7 @@ impl<'p> Normalizer<'p> {
         let (Some((trial, corrections)), Some(corrector)) = (found, &mut self.corrector) else {
             return false;
         };
-        corrector.add(corrections);
+        corrector.restore_corrections(corrections);
         *value = trial;
         true
     }

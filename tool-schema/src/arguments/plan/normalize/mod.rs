@@ -18,7 +18,7 @@ use super::{
     coerce::Corrector,
     location::Location,
     node::{AdditionalRule, ListRules, Node, NodeId, ObjectRules},
-    number::integer_in,
+    number::integer_equal_to,
     property_table::Property,
 };
 
@@ -67,7 +67,7 @@ pub(super) fn normalize_whole(
 }
 
 /// Normalises `value` like [`normalize_value`], and records the removed properties.
-pub(super) fn normalize_recorded(
+pub(super) fn normalize_recording_removals(
     plan: &Plan,
     value: &mut Value,
 ) -> (NormalizationEffects, RemovedProperties) {
@@ -84,7 +84,7 @@ pub(super) struct RemovedProperties(Vec<(Vec<usize>, usize)>);
 
 impl RemovedProperties {
     /// Converts a location in the normalised value to the location in the original one.
-    pub(super) fn restore_order(&self, order: &mut [usize]) {
+    pub(super) fn restore_original_location(&self, order: &mut [usize]) {
         for (object, position) in self.0.iter().rev() {
             if order.starts_with(object)
                 && let Some(step) = order.get_mut(object.len())
@@ -107,13 +107,13 @@ pub(super) fn make_canonical(plan: &Plan, value: &mut Value) -> NormalizationEff
 
 /// Returns `true` if normalisation changes nothing in `value` except for aliases, regardless of the schema; this
 /// holds for most values.
-pub(super) fn is_normal(value: &Value) -> bool {
+pub(super) fn needs_no_normalization(value: &Value) -> bool {
     match value {
         Value::Null => false,
-        Value::Number(number) => integer_in(number).is_none(),
+        Value::Number(number) => integer_equal_to(number).is_none(),
         Value::Bool(_) | Value::String(_) => true,
-        Value::Array(items) => items.iter().all(is_normal),
-        Value::Object(map) => map.values().all(is_normal),
+        Value::Array(items) => items.iter().all(needs_no_normalization),
+        Value::Object(map) => map.values().all(needs_no_normalization),
     }
 }
 
@@ -193,19 +193,19 @@ impl<'p> Normalizer<'p> {
         at: &Location<'_>,
     ) -> bool {
         if self.is_within || !node.is_whole {
-            return self.part_of_whole(node, value, outer, at);
+            return self.normalize_within_whole(node, value, outer, at);
         }
         // Few values are not settled; one that is valid is not changed by trials, which take exponential time.
-        let is_own = !is_normal(value) && Walk::new(self.plan).node_admits(node, value);
+        let is_own = !needs_no_normalization(value) && Walk::new(self.plan).node_admits(node, value);
         let left = self.steps_left;
         if is_own {
             self.steps_left = step_limit(self.shared_budget, value);
         }
         let was_spent = std::mem::replace(&mut self.is_exhausted, false);
         self.is_within = true;
-        let changed = self.part_of_whole(node, value, outer, at);
+        let changed = self.normalize_within_whole(node, value, outer, at);
         self.is_within = false;
-        self.is_unclear |= self.is_exhausted && !is_normal(value);
+        self.is_unclear |= self.is_exhausted && !needs_no_normalization(value);
         self.is_exhausted |= was_spent;
         if is_own {
             self.shared_budget = self.shared_budget.min(self.steps_left);
@@ -214,7 +214,7 @@ impl<'p> Normalizer<'p> {
         changed
     }
 
-    fn part_of_whole(
+    fn normalize_within_whole(
         &mut self,
         node: &'p Node,
         value: &mut Value,
@@ -229,7 +229,7 @@ impl<'p> Normalizer<'p> {
             self.corrector.as_mut().is_some_and(|it| it.correct_value(self.plan, node, value, at));
         match value {
             Value::Number(number) if node.wants_integer() => {
-                if let Some(integer) = integer_in(number) {
+                if let Some(integer) = integer_equal_to(number) {
                     *number = integer;
                     changed = true;
                 }
@@ -279,7 +279,8 @@ impl<'p> Normalizer<'p> {
     ) -> bool {
         let (mut position, mut removed) = (0, Vec::new());
         map.retain(|name, value| {
-            let property = if value.is_null() { rules.properties.find_near(name, &mut 0) } else { None };
+            let property =
+                if value.is_null() { rules.properties.get_near_or_by_alias(name, &mut 0) } else { None };
             let is_absent = |property: &Property| {
                 let admits = |node| Walk::new(self.plan).admits(node, value);
                 !self.is_required(chain, &property.name) && property.node.is_some_and(|node| !admits(node))

@@ -77,8 +77,10 @@ fn regex_syntax(pieces: &[Piece]) -> String {
     for piece in pieces {
         match piece {
             Piece::One(set) => write_set(set, &mut out),
-            Piece::Repeat { least, most: usize::MAX } => push(&mut out, format_args!("{{{least},}}")),
-            Piece::Repeat { least, most } => push(&mut out, format_args!("{{{least},{most}}}")),
+            Piece::Repeat { least, most: usize::MAX } => {
+                append_formatted(&mut out, format_args!("{{{least},}}"))
+            }
+            Piece::Repeat { least, most } => append_formatted(&mut out, format_args!("{{{least},{most}}}")),
             // Captures are not used.
             Piece::Open => out.push_str("(?:"),
             Piece::Close => out.push(')'),
@@ -114,11 +116,11 @@ fn write_char(c: char, out: &mut String) {
     if c.is_ascii_alphanumeric() {
         out.push(c);
     } else {
-        push(out, format_args!(r"\x{{{:X}}}", u32::from(c)));
+        append_formatted(out, format_args!(r"\x{{{:X}}}", u32::from(c)));
     }
 }
 
-fn push(out: &mut String, text: fmt::Arguments<'_>) {
+fn append_formatted(out: &mut String, text: fmt::Arguments<'_>) {
     // Writing to a `String` cannot fail.
     let _ = out.write_fmt(text);
 }

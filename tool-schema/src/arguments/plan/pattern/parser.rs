@@ -32,7 +32,7 @@ pub(super) fn parse_pattern(pattern: &str) -> Result<Vec<Piece>, PatternError> {
     let mut reader =
         PatternParser { rest: pattern, pieces: Vec::with_capacity(pattern.len()), repeatable: false };
     let mut open = 0_usize;
-    while let Some(c) = reader.take() {
+    while let Some(c) = reader.take_char() {
         match c {
             '(' => {
                 reader.parse_group_start()?;
@@ -52,7 +52,7 @@ fn pattern_mistake(text: impl Into<String>) -> PatternError {
     PatternError::Mistake(text.into())
 }
 
-fn uncovered_pattern(text: impl Into<String>) -> PatternError {
+fn unsupported_pattern(text: impl Into<String>) -> PatternError {
     PatternError::Uncovered(text.into())
 }
 
@@ -70,7 +70,7 @@ struct PatternParser<'p> {
 }
 
 impl PatternParser<'_> {
-    fn take(&mut self) -> Option<char> {
+    fn take_char(&mut self) -> Option<char> {
         let mut chars = self.rest.chars();
         let c = chars.next()?;
         self.rest = chars.as_str();
@@ -113,7 +113,7 @@ impl PatternParser<'_> {
             '*' => self.repeat_last(0, usize::MAX)?,
             '+' => self.repeat_last(1, usize::MAX)?,
             '?' => self.repeat_last(0, 1)?,
-            '{' => match self.parse_counts() {
+            '{' => match self.parse_repetition_counts() {
                 Some((least, most)) => self.repeat_last(least, most)?,
                 // A brace that is not a repetition is a literal.
                 None => self.push_set(single_char(c)),
@@ -126,7 +126,7 @@ impl PatternParser<'_> {
     /// Parses the rest of a group after `(`.
     fn parse_group_start(&mut self) -> Result<(), PatternError> {
         if ["?=", "?!", "?<=", "?<!"].iter().any(|it| self.rest.starts_with(it)) {
-            return Err(uncovered_pattern("look-around"));
+            return Err(unsupported_pattern("look-around"));
         }
         if self.consume_if_next("?<") {
             let is_name = |name: &str| {
@@ -138,7 +138,7 @@ impl PatternParser<'_> {
         } else if !self.consume_if_next("?:") && self.rest.starts_with('?') {
             let flags = self.rest.find(|c: char| !c.is_ascii_alphabetic() && !"?-".contains(c));
             let flags = flags.and_then(|end| self.rest.get(..end)).unwrap_or(self.rest);
-            return Err(uncovered_pattern(format!("the group `({flags}`")));
+            return Err(unsupported_pattern(format!("the group `({flags}`")));
         }
         self.push(Piece::Open, false);
         Ok(())
@@ -158,7 +158,7 @@ impl PatternParser<'_> {
     }
 
     /// Parses `n}`, `n,}` or `n,m}`, if one of them follows.
-    fn parse_counts(&mut self) -> Option<(usize, usize)> {
+    fn parse_repetition_counts(&mut self) -> Option<(usize, usize)> {
         let (inside, after) = self.rest.split_once('}')?;
         // A count longer than any string is as good as no limit.
         let number = |text: &str| {
@@ -179,7 +179,7 @@ impl PatternParser<'_> {
         let negated = self.consume_if_next("^");
         let mut ranges: Vec<Range> = Vec::new();
         while !self.consume_if_next("]") {
-            let first = match self.parse_member()? {
+            let first = match self.parse_class_member()? {
                 Atom::Set(set) => {
                     ranges.extend(set.ranges());
                     continue;
@@ -192,7 +192,7 @@ impl PatternParser<'_> {
                 ranges.push((first, first));
                 continue;
             }
-            match self.parse_member()? {
+            match self.parse_class_member()? {
                 Atom::Char(last) if first > last => {
                     return Err(pattern_mistake(format!("the range `{first}-{last}` is out of order")));
                 }
@@ -209,11 +209,11 @@ impl PatternParser<'_> {
     }
 
     /// Parses one member of a class.
-    fn parse_member(&mut self) -> Result<Atom, PatternError> {
+    fn parse_class_member(&mut self) -> Result<Atom, PatternError> {
         if self.consume_if_next(r"\b") {
             return Ok(Atom::Char('\u{8}'));
         }
-        match self.take() {
+        match self.take_char() {
             Some('\\') => self.parse_escape(),
             Some(c) => Ok(Atom::Char(c)),
             None => Err(pattern_mistake("a class is not closed")),
@@ -222,7 +222,7 @@ impl PatternParser<'_> {
 
     /// Parses an escape after its backslash.
     fn parse_escape(&mut self) -> Result<Atom, PatternError> {
-        let Some(c) = self.take() else { return Err(pattern_mistake("it ends in a backslash")) };
+        let Some(c) = self.take_char() else { return Err(pattern_mistake("it ends in a backslash")) };
         let named = |ranges: &[Range], negated: bool| {
             let set = Set::new(ranges.to_vec());
             Atom::Set(if negated { set.complement() } else { set })
@@ -237,14 +237,14 @@ impl PatternParser<'_> {
             'v' => Atom::Char('\u{B}'),
             'f' => Atom::Char('\u{C}'),
             '0' if !self.rest.starts_with(|c: char| c.is_ascii_digit()) => Atom::Char('\0'),
-            '0'..='9' | 'k' => return Err(uncovered_pattern("a back-reference")),
-            'c' => match self.take() {
+            '0'..='9' | 'k' => return Err(unsupported_pattern("a back-reference")),
+            'c' => match self.take_char() {
                 Some(letter) if letter.is_ascii_alphabetic() => Atom::Char(char::from(letter as u8 % 32)),
                 _ => return Err(pattern_mistake(r"`\c` wants a letter")),
             },
             'x' => Atom::Char(char::from_u32(self.parse_hex(2)?).unwrap_or_default()),
             'u' => Atom::Char(self.parse_unicode()?),
-            'p' | 'P' => return Err(self.property_error(c)),
+            'p' | 'P' => return Err(self.unsupported_property_error(c)),
             _ if c.is_ascii_alphanumeric() => {
                 return Err(pattern_mistake(format!(r"`\{c}` is not an escape of ECMA-262")));
             }
@@ -253,10 +253,10 @@ impl PatternParser<'_> {
     }
 
     /// Returns the error for `\p`, which is not supported because of the size of the Unicode tables.
-    fn property_error(&self, c: char) -> PatternError {
+    fn unsupported_property_error(&self, c: char) -> PatternError {
         let inside = self.rest.strip_prefix('{').and_then(|it| it.split_once('}'));
         match inside {
-            Some((name, _)) => uncovered_pattern(format!(r"the property `\{c}{{{name}}}`")),
+            Some((name, _)) => unsupported_pattern(format!(r"the property `\{c}{{{name}}}`")),
             None => pattern_mistake(format!(r"`\{c}` wants a property in braces")),
         }
     }
@@ -299,5 +299,5 @@ fn single_char(c: char) -> Set {
 
 /// Returns the character; a lone surrogate is an error, since no string contains one.
 fn char_from_code(number: u32) -> Result<char, PatternError> {
-    char::from_u32(number).ok_or_else(|| uncovered_pattern("half of a surrogate pair"))
+    char::from_u32(number).ok_or_else(|| unsupported_pattern("half of a surrogate pair"))
 }

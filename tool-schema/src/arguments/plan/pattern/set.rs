@@ -35,7 +35,7 @@ impl Set {
         let mut joined: Vec<Range> = Vec::with_capacity(ranges.len());
         for (first, last) in ranges {
             match joined.last_mut() {
-                Some(before) if next(before.1).is_none_or(|next| first <= next) => {
+                Some(before) if next_char(before.1).is_none_or(|next| first <= next) => {
                     before.1 = before.1.max(last);
                 }
                 _ => joined.push((first, last)),
@@ -54,7 +54,7 @@ impl Set {
             {
                 others.push((from, to));
             }
-            from = next(last);
+            from = next_char(last);
         }
         others.extend(from.map(|from| (from, char::MAX)));
         Self(others)
@@ -71,7 +71,7 @@ impl Set {
     }
 }
 
-fn next(c: char) -> Option<char> {
+fn next_char(c: char) -> Option<char> {
     (c..=char::MAX).nth(1)
 }
 

@@ -9,7 +9,7 @@ use super::{
     Plan, correct,
     drawn::{config, nested, root, value},
 };
-use crate::arguments::plan::{coerce::is_one_item, equality::json_equal};
+use crate::arguments::plan::{coerce::can_only_be_one_item, equality::json_equal};
 
 proptest! {
     #![proptest_config(config(2_000))]
@@ -211,7 +211,7 @@ impl Shape {
         is_known
             && match only {
                 Value::Null | Value::Array(_) => false,
-                Value::String(text) => is_one_item(text),
+                Value::String(text) => can_only_be_one_item(text),
                 _ => true,
             }
     }
