@@ -108,7 +108,7 @@ impl ToolName {
     pub fn prefixed(&self, prefix: &str) -> Self {
         let full = format!("{prefix}{self}");
         match broken_rule(&full) {
-            None => Self::of_origin(full.into(), self.raw()),
+            None => Self::with_raw_name(full.into(), self.raw()),
             Some(_) => Self::rewritten(&full, self.raw()),
         }
     }
@@ -128,17 +128,17 @@ impl ToolName {
     pub fn with_raw(self, raw: &str) -> Self {
         match self.raw() == raw {
             true => self,
-            false => Self::of_origin(self.as_str().into(), raw),
+            false => Self::with_raw_name(self.as_str().into(), raw),
         }
     }
 
     fn rewritten(foreign: &str, raw: &str) -> Self {
         let allows = |it: char| it.is_ascii_alphanumeric() || it == '_' || it == '-';
         let may_start = |it: char| it.is_ascii_alphabetic() || it == '_';
-        Self::of_origin(rewritten(foreign, 0, MAX_LENGTH, allows, may_start).into(), raw)
+        Self::with_raw_name(rewritten(foreign, 0, MAX_LENGTH, allows, may_start).into(), raw)
     }
 
-    fn of_origin(name: Box<str>, raw: &str) -> Self {
+    fn with_raw_name(name: Box<str>, raw: &str) -> Self {
         Self(match *name == *raw {
             true => Text::Shared(name.into()),
             false => Text::Foreign(Arc::new(Foreign { name, raw: raw.into() })),

@@ -62,11 +62,11 @@ impl Parameters {
                 None => drop(IgnoredAny::deserialize(object.value())?),
             }
         }
-        self.leave_out(slots, self.filled_by_model & !filled)
+        self.fill_absent_slots(slots, self.filled_by_model & !filled)
     }
 
     /// Fills the slots of absent parameters.
-    fn leave_out(&self, slots: SlotList<'_, '_>, mut empty: u32) -> Result<(), DecodeError> {
+    fn fill_absent_slots(&self, slots: SlotList<'_, '_>, mut empty: u32) -> Result<(), DecodeError> {
         while empty != 0 {
             let at = empty.trailing_zeros() as usize;
             if let (Some(slot), Some(parameter)) = (slots.get_mut(at), self.list.get(at))
@@ -84,6 +84,6 @@ impl Parameters {
         let is_model = |at: &usize| self.filled_by_model & (1 << at) != 0;
         (0..self.list.len())
             .filter(is_model)
-            .find(|at| self.list.get(*at).is_some_and(|it| it.is_called(name)))
+            .find(|at| self.list.get(*at).is_some_and(|it| it.has_name_or_alias(name)))
     }
 }

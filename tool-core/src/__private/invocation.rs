@@ -46,7 +46,7 @@ impl<'a> Call<'a> {
     /// Converts the call for a body that runs on another thread.
     #[must_use]
     pub fn into_owned(self) -> OwnedCall {
-        let cx = self.context().clone().on_a_thread();
+        let cx = self.context().clone().for_blocking_body();
         Call { text: Cow::Owned(self.text.into_owned()), cx: Cx::Owned(Box::new(cx)) }
     }
 }

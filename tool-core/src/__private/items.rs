@@ -82,7 +82,7 @@ impl Together for Outputs {
 
 impl Together for Values {
     fn together(_: Option<Self>, items: Vec<ToolOutput>) -> Result<ToolOutput, ToolError> {
-        Ok(output::list_values(&items))
+        Ok(output::join_values_to_list(&items))
     }
 }
 
@@ -279,7 +279,7 @@ where
 {
     let mut stream = pin!(stream);
     let (mut items, mut whole) = (Vec::new(), None::<K>);
-    cx.begin_stream();
+    cx.mark_as_streaming();
     // Converted at once, so that neither an item nor its error is held across an await.
     while let Some(part) =
         poll_fn(|task| stream.as_mut().poll_next(task).map(|item| item.map(&mut part))).await
@@ -289,7 +289,7 @@ where
             Err(error) => return Err(with_received_items(error, &items)),
         };
         if output.is_final() {
-            return Ok(output::conclude_with(items, output));
+            return Ok(output::replace_items_by_last(items, output));
         }
         if cx.has_sink() {
             cx.update(output.clone()).await;
@@ -305,7 +305,7 @@ where
 
 /// Returns the error after `items`, which are kept in its details.
 fn with_received_items(error: ToolError, items: &[ToolOutput]) -> ToolError {
-    let received = output::as_list(items);
+    let received = output::values_as_list(items);
     let details = match error.details() {
         Some(own) => json!({ "received": received, "details": own }),
         None => received,
@@ -366,8 +366,8 @@ mod tests {
     fn details_of_an_error_keep_the_items_before_it() {
         let items = [ToolOutput::from("a"), ToolOutput::from("b")];
         let received = |error| with_received_items(error, &items).details().cloned().unwrap();
-        assert_eq!(received(ToolError::failed("x")), output::as_list(&items));
+        assert_eq!(received(ToolError::failed("x")), output::values_as_list(&items));
         let own = received(ToolError::failed("x").with_details(json!(7)));
-        assert_eq!(own, json!({ "received": output::as_list(&items), "details": 7 }));
+        assert_eq!(own, json!({ "received": output::values_as_list(&items), "details": 7 }));
     }
 }

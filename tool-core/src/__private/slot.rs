@@ -158,7 +158,7 @@ impl<T: Argument> Slot for OwnedSlot<T> {
     fn source(&self) -> Source {
         let evaluate = || self.default.as_ref().and_then(|default| (default.json)(&(default.make)()));
         let default = evaluate();
-        let is_known = default.is_some() && is_faithful::<T>() && evaluate() == default;
+        let is_known = default.is_some() && survives_json_round_trip::<T>() && evaluate() == default;
         let fills = self.default.as_ref().filter(|it| !self.is_absence(&(it.make)())).map(|_| is_known);
         let schema = if self.absent.is_some() { optional_schema::<T> } else { schema::<T> };
         let is_optional = self.absent.is_some();
@@ -181,7 +181,7 @@ impl<T: Argument> Slot for OwnedSlot<T> {
 
 /// Returns `true` if a `T` certainly survives a round trip through JSON: a number of up to 64 bits, a boolean, a
 /// string, or a list or an option of them. Other types may lose information.
-fn is_faithful<T: 'static>() -> bool {
+fn survives_json_round_trip<T: 'static>() -> bool {
     let id = TypeId::of::<T>();
     macro_rules! is_one {
         ($($known:ty)*) => {

@@ -112,7 +112,7 @@ impl Parameter {
     };
 
     /// Returns `true` if a model may call the parameter `key`.
-    pub(super) fn is_called(&self, key: &str) -> bool {
+    pub(super) fn has_name_or_alias(&self, key: &str) -> bool {
         self.name == key || self.aliases.contains(&key)
     }
 }

@@ -95,13 +95,13 @@ impl Account {
         limit.unwrap_or(u64::MAX)
     }
 
-    fn has_room(&self, item: Item) -> Result<(), ToolError> {
+    fn check_room(&self, item: Item) -> Result<(), ToolError> {
         let is_full = |level: &&Self| level.used_counter(item).load(Ordering::Relaxed) >= level.limit(item);
         self.levels().find(is_full).map_or(Ok(()), |level| Err(level.over_budget_error(item)))
     }
 
     /// Takes one `item` from every level, or from none if one level is exhausted.
-    fn take(&self, item: Item) -> Result<(), ToolError> {
+    fn take_from_all_levels(&self, item: Item) -> Result<(), ToolError> {
         for (number, level) in self.levels().enumerate() {
             let one_more = |used: u64| used.checked_add(1).filter(|used| *used <= level.limit(item));
             let taken = level.used_counter(item).fetch_update(Ordering::Relaxed, Ordering::Relaxed, one_more);
@@ -200,14 +200,14 @@ impl RunContext {
     /// counted.
     #[inline]
     pub fn count_call(&self) -> Result<(), ToolError> {
-        self.account.as_ref().map_or(Ok(()), |account| account.take(Item::Call))
+        self.account.as_ref().map_or(Ok(()), |account| account.take_from_all_levels(Item::Call))
     }
 
     /// Checks that a call is left, without counting one.
     #[doc(hidden)]
     #[inline]
     pub fn has_call_left(&self) -> Result<(), ToolError> {
-        self.account.as_ref().map_or(Ok(()), |account| account.has_room(Item::Call))
+        self.account.as_ref().map_or(Ok(()), |account| account.check_room(Item::Call))
     }
 
     /// Counts a request that the program is about to send to a model.
@@ -222,8 +222,8 @@ impl RunContext {
             return Err(stop.clone());
         }
         let Some(account) = &self.account else { return Ok(()) };
-        account.has_room(Item::Tokens)?;
-        account.take(Item::Round)
+        account.check_room(Item::Tokens)?;
+        account.take_from_all_levels(Item::Round)
     }
 
     /// Counts the tokens of a request and its response, such as the `Usage` of a response.

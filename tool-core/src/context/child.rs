@@ -42,7 +42,7 @@ impl Default for Lineage {
 
 impl Lineage {
     /// Returns the error of a run that exceeds the maximum depth.
-    fn too_deep(&self, of: &str) -> Option<ToolError> {
+    fn depth_error(&self, of: &str) -> Option<ToolError> {
         let (depth, most) = (self.depth, self.max_depth);
         (depth > most).then(|| {
             let message = format!("a run below this {of} would be on level {depth}, and {most} are allowed");
@@ -131,9 +131,9 @@ impl RunContext {
             key: Some(format!("{agent}-{id}")),
             above: self.lineage.above.clone(),
         };
-        let stopped = Arc::new(lineage.too_deep("run").map_or_else(OnceLock::new, OnceLock::from));
+        let stopped = Arc::new(lineage.depth_error("run").map_or_else(OnceLock::new, OnceLock::from));
         Self {
-            identity: self.identity.child(id, agent, branch),
+            identity: self.identity.of_child_run(id, agent, branch),
             lineage,
             meta: self.meta.clone(),
             state: Arc::default(),
@@ -159,7 +159,7 @@ impl RunContext {
             None => agent.clone(),
         };
         Self {
-            identity: self.identity.member(agent, branch),
+            identity: self.identity.of_member_agent(agent, branch),
             lineage: self.lineage.clone(),
             meta: self.meta.clone(),
             state: Arc::clone(&self.state),
@@ -183,7 +183,7 @@ impl RunContext {
         let id = CallId::generate();
         let key = format!("{}-{id}", member.agent().unwrap_or_default());
         Self {
-            identity: member.identity.below(id),
+            identity: member.identity.of_run_below(id),
             lineage: Lineage { key: Some(key), ..member.lineage },
             state: Arc::new(RwLock::new(self.state())),
             values: Arc::new((*self.values).clone()),
@@ -228,7 +228,7 @@ impl ToolContext {
             Some(run) => run.child(agent),
             None => RunContext::new().child(agent),
         };
-        if let Some(too_deep) = child.lineage.too_deep("call") {
+        if let Some(too_deep) = child.lineage.depth_error("call") {
             return Err(too_deep.of_tool(self.tool.to_string()));
         }
         child.lineage.trigger = Some(Trigger::Call {

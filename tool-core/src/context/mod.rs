@@ -294,7 +294,7 @@ impl ToolContext {
     ///
     /// Returns an error that names the type if there is no such value.
     pub fn require<T: ?Sized + Send + Sync + 'static>(&self) -> Result<&T, ToolError> {
-        self.get().ok_or_else(|| self.provided.missing::<T>(&self.tool))
+        self.get().ok_or_else(|| self.provided.missing_value_error::<T>(&self.tool))
     }
 
     /// Returns all values that the program provides.

@@ -54,11 +54,11 @@ impl ProvidedValues {
     }
 
     /// Returns the reason for which there is no value of type `T`.
-    fn absence<T: ?Sized + 'static>(&self) -> Option<&str> {
+    fn absence_reason<T: ?Sized + 'static>(&self) -> Option<&str> {
         let own = self.absences.iter().rfind(|(id, _)| *id == TypeId::of::<T>());
         match own {
             Some((_, reason)) => Some(reason),
-            None => self.below.as_ref()?.absence::<T>(),
+            None => self.below.as_ref()?.absence_reason::<T>(),
         }
     }
 
@@ -98,8 +98,8 @@ impl ProvidedValues {
     /// Returns the error of a value of type `T`, which the tool `tool` needs and which is not in this set. The model
     /// reads neither the fix nor the other types.
     #[cold]
-    pub(super) fn missing<T: ?Sized + 'static>(&self, tool: &ToolName) -> ToolError {
-        if let Some(reason) = self.absence::<T>() {
+    pub(super) fn missing_value_error<T: ?Sized + 'static>(&self, tool: &ToolName) -> ToolError {
+        if let Some(reason) = self.absence_reason::<T>() {
             return ToolError::new(ErrorKind::Unavailable, reason.to_owned())
                 .with_feedback(format!("Tool unavailable: {reason}"))
                 .of_tool(tool.to_string());

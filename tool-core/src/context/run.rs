@@ -69,18 +69,18 @@ pub(super) struct Identity {
 
 impl Identity {
     /// Returns the identity of a child run, without the user content.
-    pub(super) fn child(&self, id: CallId, agent: String, branch: String) -> Self {
+    pub(super) fn of_child_run(&self, id: CallId, agent: String, branch: String) -> Self {
         let (agent, branch) = (Some(agent), Some(branch));
         Self { parent_id: Some(self.id.clone()), id, agent, branch, user_content: None, ..self.clone() }
     }
 
     /// Returns the identity of the same run as one of its agents has it.
-    pub(super) fn member(&self, agent: String, branch: String) -> Self {
+    pub(super) fn of_member_agent(&self, agent: String, branch: String) -> Self {
         Self { agent: Some(agent), branch: Some(branch), ..self.clone() }
     }
 
     /// Returns the identity of a run with the same agent below this one.
-    pub(super) fn below(&self, id: CallId) -> Self {
+    pub(super) fn of_run_below(&self, id: CallId) -> Self {
         Self { parent_id: Some(self.id.clone()), id, ..self.clone() }
     }
 }

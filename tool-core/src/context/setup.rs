@@ -216,7 +216,7 @@ impl ToolContext {
     pub fn conclude(&self, result: Result<ToolOutput, ToolError>) -> Result<ToolOutput, ToolError> {
         match self.attempted.get() {
             None => result,
-            Some(attempted) => with_requested(attempted, result),
+            Some(attempted) => with_requested_actions(attempted, result),
         }
     }
 
@@ -235,7 +235,7 @@ impl ToolContext {
     }
 
     /// Marks the call as streaming.
-    pub(crate) fn begin_stream(&self) {
+    pub(crate) fn mark_as_streaming(&self) {
         self.shared().set_flag(|shared| &shared.streams);
     }
 
@@ -344,7 +344,7 @@ impl ToolContext {
 
 /// Adds the actions that an attempt requested to its output.
 #[inline(never)]
-fn with_requested(
+fn with_requested_actions(
     attempted: &AttemptState,
     result: Result<ToolOutput, ToolError>,
 ) -> Result<ToolOutput, ToolError> {
@@ -373,7 +373,7 @@ mod tests {
         let (attempt, other) = (call.of_attempt(1), call.of_attempt(2));
         let _ = attempt.cancellation();
         assert!(attempt.wants_grace() && !attempt.has_streamed() && !call.has_streamed());
-        attempt.begin_stream();
+        attempt.mark_as_streaming();
         assert!(attempt.has_streamed() && call.has_streamed() && !other.has_streamed());
         assert!(!attempt.wants_grace() && !call.wants_grace());
     }

@@ -90,7 +90,7 @@ impl ToolContext {
 
     /// Returns the same context for a body that may block its thread.
     #[must_use]
-    pub(crate) fn on_a_thread(mut self) -> Self {
+    pub(crate) fn for_blocking_body(mut self) -> Self {
         self.may_block = true;
         self
     }

@@ -86,7 +86,7 @@ impl ToolDefinition {
     #[inline]
     pub(crate) fn read(&self, arguments: &mut Arguments<'_>, take: impl DecodeFn) -> Result<(), ToolError> {
         self.plan().read(arguments, take).map_err(|error| self.explained_error(error.into()))?;
-        self.hide_in(arguments);
+        self.hide_secrets_in_corrections(arguments);
         Ok(())
     }
 
@@ -114,7 +114,7 @@ impl ToolDefinition {
     #[doc(hidden)]
     pub fn annotated<'a>(&self, read: Result<Arguments<'a>, ToolError>) -> Result<Arguments<'a>, ToolError> {
         let mut arguments = read.map_err(|error| self.explained_error(error))?;
-        self.hide_in(&mut arguments);
+        self.hide_secrets_in_corrections(&mut arguments);
         Ok(arguments)
     }
 
@@ -129,7 +129,7 @@ impl ToolDefinition {
     }
 
     #[inline]
-    fn hide_in(&self, arguments: &mut Arguments<'_>) {
+    fn hide_secrets_in_corrections(&self, arguments: &mut Arguments<'_>) {
         if !arguments.corrections().is_empty() && self.has_secret() {
             arguments.hide(|pointer| self.hide_names_in(pointer));
         }

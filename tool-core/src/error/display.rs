@@ -21,11 +21,11 @@ impl ToolError {
         let tool = &*shortened_text(self.tool().unwrap_or("?"), MAX_NAME_CHARS);
         match self.kind() {
             ErrorKind::Failed => message.into_owned(),
-            ErrorKind::NotFound => message_or(message, "Not found"),
-            ErrorKind::BadParameter => message_or(message, "Bad parameter"),
-            ErrorKind::NotImplemented => message_or(message, "Not implemented"),
-            ErrorKind::Conflict => message_or(message, "Conflict"),
-            ErrorKind::Internal => message_or(message, "Internal error"),
+            ErrorKind::NotFound => message_or_default(message, "Not found"),
+            ErrorKind::BadParameter => message_or_default(message, "Bad parameter"),
+            ErrorKind::NotImplemented => message_or_default(message, "Not implemented"),
+            ErrorKind::Conflict => message_or_default(message, "Conflict"),
+            ErrorKind::Internal => message_or_default(message, "Internal error"),
             ErrorKind::UnknownTool => {
                 let mut text = format!("Tool not found: {tool}");
                 if !self.inner.suggestions.is_empty() {
@@ -113,7 +113,7 @@ fn joined_alternatives(names: &[ToolName]) -> String {
 }
 
 /// Returns the tool's message, or the default of the kind if it is empty.
-fn message_or(message: Cow<'_, str>, words: &str) -> String {
+fn message_or_default(message: Cow<'_, str>, words: &str) -> String {
     if message.is_empty() { words.to_owned() } else { message.into_owned() }
 }
 

@@ -92,7 +92,7 @@ impl<'de> Deserialize<'de> for ToolError {
             .with_content(wire.content);
         let inner = &mut *error.inner;
         inner.tool = wire.tool.map(Into::into);
-        inner.source = StoredSource::of(wire.sources).map(Source::new);
+        inner.source = StoredSource::chain_from_texts(wire.sources).map(Source::new);
         inner.arguments = wire.arguments;
         inner.echo = !wire.hidden;
         inner.suggestions = wire.suggestions;
@@ -126,7 +126,7 @@ struct StoredSource {
 }
 
 impl StoredSource {
-    fn of(texts: Vec<String>) -> Option<Box<dyn Error + Send + Sync>> {
+    fn chain_from_texts(texts: Vec<String>) -> Option<Box<dyn Error + Send + Sync>> {
         let chain = texts.into_iter().take(SOURCES).rev();
         let outermost = chain.fold(None, |source, text| Some(Box::new(Self { text, source })));
         outermost.map(|stored| stored as Box<dyn Error + Send + Sync>)

@@ -80,7 +80,7 @@ impl Node {
 
     /// Merges this with `later`.
     pub(crate) fn merge_with(self, later: Self) -> Result<Self, ToolError> {
-        self.with(later).map_err(|clash| {
+        self.merge_unlocated(later).map_err(|clash| {
             let mut at = String::new();
             clash.at.iter().rev().for_each(|step| push_step(&mut at, step));
             let location = if at.is_empty() { at } else { format!(" at {at}") };
@@ -89,7 +89,7 @@ impl Node {
         })
     }
 
-    fn with(self, later: Self) -> Result<Self, Clash> {
+    fn merge_unlocated(self, later: Self) -> Result<Self, Clash> {
         Ok(match (self, later) {
             (Self::Nothing, other) | (other, Self::Nothing) => other,
             (Self::Flag(_), Self::Flag(last)) => Self::Flag(last),
@@ -181,7 +181,7 @@ fn merge_fields(
             continue;
         };
         let earlier = std::mem::replace(node, Node::Nothing);
-        *node = earlier.with(later).map_err(|mut clash| {
+        *node = earlier.merge_unlocated(later).map_err(|mut clash| {
             clash.at.push(name);
             clash
         })?;

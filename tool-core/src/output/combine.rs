@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 use super::{Body, Content, Extras, ToolOutput};
 
 /// Returns the values of `items` as one list; items without a value contribute their blocks.
-pub(crate) fn as_list(items: &[ToolOutput]) -> Value {
+pub(crate) fn values_as_list(items: &[ToolOutput]) -> Value {
     let value = |item: &ToolOutput| item.structured().or_else(|| plain_value(item));
     items.iter().map(|item| value(item).unwrap_or_else(|| json!(item.content()))).collect()
 }
@@ -16,7 +16,7 @@ pub(crate) fn join_texts(items: &[ToolOutput]) -> ToolOutput {
 }
 
 /// Joins the values of `items` into one list, serialised once.
-pub(crate) fn list_values(items: &[ToolOutput]) -> ToolOutput {
+pub(crate) fn join_values_to_list(items: &[ToolOutput]) -> ToolOutput {
     let mut list = String::from("[");
     for (at, item) in items.iter().enumerate() {
         if at > 0 {
@@ -33,7 +33,7 @@ pub(crate) fn list_values(items: &[ToolOutput]) -> ToolOutput {
 
 /// Concatenates the blocks of `items`. Their values, if any, become a list; of other parts, the last one wins.
 pub(crate) fn append_blocks(mut items: Vec<ToolOutput>) -> ToolOutput {
-    let extras = all_extras(&mut items);
+    let extras = merge_all_extras(&mut items);
     let mut content = Vec::new();
     let mut values = Vec::new();
     for mut item in items {
@@ -49,14 +49,14 @@ pub(crate) fn append_blocks(mut items: Vec<ToolOutput>) -> ToolOutput {
 
 /// Returns `whole` with the additional parts of `items`.
 pub(crate) fn with_extras_of(mut items: Vec<ToolOutput>, whole: ToolOutput) -> ToolOutput {
-    ToolOutput { body: whole.body, extras: all_extras(&mut items) }
+    ToolOutput { body: whole.body, extras: merge_all_extras(&mut items) }
 }
 
 /// Returns `last` in place of the `items` before it; their additional parts are kept if `last` lacks them.
-pub(crate) fn conclude_with(mut items: Vec<ToolOutput>, last: ToolOutput) -> ToolOutput {
+pub(crate) fn replace_items_by_last(mut items: Vec<ToolOutput>, last: ToolOutput) -> ToolOutput {
     let failure = last.is_failure();
     items.push(last);
-    let mut extras = all_extras(&mut items);
+    let mut extras = merge_all_extras(&mut items);
     if let Some(extras) = &mut extras {
         (extras.failure, extras.last) = (failure, false);
     }
@@ -79,7 +79,7 @@ pub(crate) fn plain_value(output: &ToolOutput) -> Option<Value> {
 }
 
 /// Merges the additional parts of `items`.
-fn all_extras(items: &mut [ToolOutput]) -> Option<Box<Extras>> {
+fn merge_all_extras(items: &mut [ToolOutput]) -> Option<Box<Extras>> {
     let mut all: Option<Box<Extras>> = None;
     for later in items.iter_mut().filter_map(|item| item.extras.take()) {
         match &mut all {
@@ -143,11 +143,11 @@ mod tests {
             ToolOutput::empty().with_structured(json!([1])),
             drawn.clone(),
         ];
-        assert_eq!(as_list(&items), json!(["a", 7, null, null, "b", [1], [picture()]]));
+        assert_eq!(values_as_list(&items), json!(["a", 7, null, null, "b", [1], [picture()]]));
         assert_eq!((plain_value(&drawn), plain_value(&items[1])), (None, Some(json!(7))));
         assert_eq!(plain_value(&ToolOutput::new([Content::text("b")]).with_structured(json!(1))), None);
-        assert_eq!(list_values(&items[..3]), ToolOutput::json(&json!(["a", 7, null])).unwrap());
-        assert_eq!(list_values(&[]), ToolOutput::json(&json!([])).unwrap());
+        assert_eq!(join_values_to_list(&items[..3]), ToolOutput::json(&json!(["a", 7, null])).unwrap());
+        assert_eq!(join_values_to_list(&[]), ToolOutput::json(&json!([])).unwrap());
         assert_eq!(join_texts(&items[..2]), ToolOutput::from("a7"));
     }
 
@@ -197,9 +197,10 @@ mod tests {
     #[test]
     fn a_final_item_replaces_all_items_with_its_own_failure_flag() {
         let failed = ToolOutput::from("x").as_failure();
-        let whole = conclude_with(vec![failed.clone()], number().as_final());
+        let whole = replace_items_by_last(vec![failed.clone()], number().as_final());
         assert_eq!(whole, number());
-        let whole = conclude_with(vec![ToolOutput::from("x").with_details(json!(1))], failed.as_final());
+        let whole =
+            replace_items_by_last(vec![ToolOutput::from("x").with_details(json!(1))], failed.as_final());
         assert_eq!((whole.text(), whole.details()), ("x".into(), Some(&json!(1))));
         assert!(whole.is_failure() && !whole.is_final());
     }

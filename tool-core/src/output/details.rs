@@ -20,7 +20,7 @@ pub(super) enum Details {
 type LazyDetails = LazyLock<Value, Box<dyn FnOnce() -> Value + Send>>;
 
 impl Details {
-    pub(super) fn made_later(make: impl FnOnce() -> Value + Send + 'static) -> Self {
+    pub(super) fn computed_when_read(make: impl FnOnce() -> Value + Send + 'static) -> Self {
         let mut make = Guarded::new(make);
         let made = move || {
             let made = make.take().map_or(Ok(Value::Null), catch);
@@ -76,7 +76,7 @@ mod tests {
         assert_eq!((copy.details(), made()), (Some(&json!(7)), 1));
         assert_eq!(copy, ToolOutput::from("a").with_details(json!(7)));
         assert_eq!(json!(copy)["details"], json!(7));
-        assert_eq!(format!("{:?}", Details::made_later(|| json!([1]))), format!("{:?}", json!([1])));
+        assert_eq!(format!("{:?}", Details::computed_when_read(|| json!([1]))), format!("{:?}", json!([1])));
         drop(ToolOutput::from("b").with_details_from(|| json!(MADE.fetch_add(1, Ordering::Relaxed))));
         assert_eq!(made(), 1);
     }

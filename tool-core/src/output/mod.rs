@@ -18,7 +18,8 @@ use serde_json::{Map, Value};
 use tool_schema::__private::json_text;
 
 pub(crate) use self::combine::{
-    append_blocks, as_list, conclude_with, join_texts, list_values, plain_value, with_extras_of,
+    append_blocks, join_texts, join_values_to_list, plain_value, replace_items_by_last, values_as_list,
+    with_extras_of,
 };
 use self::details::Details;
 pub use self::{
@@ -168,7 +169,7 @@ impl ToolOutput {
     /// ```
     #[must_use]
     pub fn with_details_from(mut self, make: impl FnOnce() -> Value + Send + 'static) -> Self {
-        self.extras_mut().details = Some(Details::made_later(make));
+        self.extras_mut().details = Some(Details::computed_when_read(make));
         self
     }
 

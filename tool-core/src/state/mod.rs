@@ -155,7 +155,7 @@ impl State {
     fn patch_of(&self, changes: &BTreeMap<String, Arc<Value>>) -> Map<String, Value> {
         let changes = changes.iter();
         let change = |(name, value): (&String, &Arc<Value>)| {
-            Some((name.clone(), patch::difference(self.before.get(name), value)?))
+            Some((name.clone(), patch::patch_between(self.before.get(name), value)?))
         };
         changes.filter_map(change).collect()
     }

@@ -61,7 +61,7 @@ pub(crate) fn extend_patch(patch: &mut Map<String, Value>, later: Map<String, Va
 }
 
 /// Returns the patch from `before` to `after`; `None` if they are equal.
-pub(super) fn difference(before: Option<&Value>, after: &Value) -> Option<Value> {
+pub(super) fn patch_between(before: Option<&Value>, after: &Value) -> Option<Value> {
     match (before, after) {
         (Some(before), after) if before == after => None,
         (None, Value::Null) => None,
@@ -70,7 +70,7 @@ pub(super) fn difference(before: Option<&Value>, after: &Value) -> Option<Value>
             let gone = gone.map(|name| (name.clone(), Value::Null));
             let present = after.iter().filter(|(_, value)| !value.is_null());
             let changed = present
-                .filter_map(|(name, value)| Some((name.clone(), difference(before.get(name), value)?)));
+                .filter_map(|(name, value)| Some((name.clone(), patch_between(before.get(name), value)?)));
             let patch: Map<_, _> = gone.chain(changed).collect();
             (!patch.is_empty()).then_some(Value::Object(patch))
         }

@@ -3,7 +3,7 @@ use serde_json::{Map, Value, json};
 
 use super::{
     StateScope,
-    patch::{difference, extend_patch, merge_patch, without_nulls},
+    patch::{extend_patch, merge_patch, patch_between, without_nulls},
 };
 
 /// Objects with few distinct names, so that two of them overlap.
@@ -38,7 +38,7 @@ proptest! {
     #[test]
     fn the_difference_of_two_states_makes_the_one_of_the_other(before in object(), after in object()) {
         let (mut before, after) = (plain(before), plain(after));
-        let patch = difference(Some(&Value::Object(before.clone())), &Value::Object(after.clone()));
+        let patch = patch_between(Some(&Value::Object(before.clone())), &Value::Object(after.clone()));
         prop_assert_eq!(patch.is_none(), before == after);
         if let Some(Value::Object(patch)) = patch {
             merge_patch(&mut before, &patch);

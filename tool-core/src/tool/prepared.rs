@@ -44,7 +44,7 @@ impl<'a> Prepared<'a> {
         arguments: Arguments<'a>,
         run: impl FnOnce(Arguments<'a>, &'a ToolContext) -> BoxFuture<'a> + Send + 'a,
     ) -> Self {
-        Self::of(arguments, PreparedInvocation::Custom(Box::new(run)))
+        Self::of_invocation(arguments, PreparedInvocation::Custom(Box::new(run)))
     }
 
     /// Creates a call with valid `arguments` whose result is a stream. Each item is an update; the next item is
@@ -92,10 +92,10 @@ impl<'a> Prepared<'a> {
     /// Creates the call of a function whose slots were filled from `arguments`, and which answers the checks
     /// `answers`.
     pub(crate) fn of_function(arguments: Arguments<'a>, invocation: BoxInvocation, answers: Checks) -> Self {
-        Self::of(arguments, PreparedInvocation::Function(invocation, answers))
+        Self::of_invocation(arguments, PreparedInvocation::Function(invocation, answers))
     }
 
-    fn of(arguments: Arguments<'a>, invocation: PreparedInvocation<'a>) -> Self {
+    fn of_invocation(arguments: Arguments<'a>, invocation: PreparedInvocation<'a>) -> Self {
         let invocation = Guarded::new(invocation);
         Self { arguments, invocation, confirmations: Vec::new(), permissions: Vec::new() }
     }

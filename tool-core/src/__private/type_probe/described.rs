@@ -12,7 +12,7 @@ fn schema<T: JsonSchema>(generator: &mut SchemaGenerator) -> Schema {
     generator.subschema_for::<T>()
 }
 
-fn list<T: JsonSchema>(generator: &mut SchemaGenerator) -> Schema {
+fn list_schema<T: JsonSchema>(generator: &mut SchemaGenerator) -> Schema {
     tool_schema::__private::list_of(generator.subschema_for::<T>())
 }
 
@@ -66,7 +66,7 @@ pub trait OfList {
 
 impl<T: JsonSchema + 'static> OfList for &&TypeProbe<AllItems<T>> {
     fn schema(self, generator: &mut Generator) -> Described {
-        self.describe_as(Some(ResultSchema::of::<Vec<T>>(generator, list::<T>)))
+        self.describe_as(Some(ResultSchema::of::<Vec<T>>(generator, list_schema::<T>)))
     }
 }
 
