@@ -32,7 +32,7 @@ impl Errors {
     }
 
     /// Adds the errors of the keys of an attribute; `names` are the valid ones, which the error of an unknown key lists.
-    pub(crate) fn report_keys(&self, error: darling::Error, names: &[&str]) {
+    pub(crate) fn report_key_errors(&self, error: darling::Error, names: &[&str]) {
         for error in syn::Error::from(error) {
             // A reworded error has only the first span of the original; an unchanged one keeps all of it.
             match reworded_message(&error.to_string(), names) {

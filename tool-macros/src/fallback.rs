@@ -15,14 +15,18 @@ use crate::args::{Handle, Key};
 use crate::expand;
 use crate::item::{FunctionItem, clean_impl, is_tool};
 use crate::krate::Krate;
-use crate::signature::{cfg_attributes, of_impl_block};
+use crate::signature::{cfg_attributes, receiver_or_self_tokens};
 use crate::validate::Derives;
 
 /// The function, and its handle unless the attribute has `handle = none`.
-pub(crate) fn function(item: &FunctionItem, handle: Option<&Key<Handle>>, krate: &Krate) -> TokenStream {
+pub(crate) fn fallback_function(
+    item: &FunctionItem,
+    handle: Option<&Key<Handle>>,
+    krate: &Krate,
+) -> TokenStream {
     let clean = item.without_helpers();
     // An `impl` block cannot contain a struct.
-    if of_impl_block(&item.sig).is_some() {
+    if receiver_or_self_tokens(&item.sig).is_some() {
         return clean;
     }
     let name = match handle.map(|key| &key.value) {
@@ -37,9 +41,9 @@ pub(crate) fn function(item: &FunctionItem, handle: Option<&Key<Handle>>, krate:
 }
 
 /// The struct as arguments, and as a handle.
-pub(crate) fn structure(item: &DeriveInput, derives: &Derives, krate: &Krate) -> TokenStream {
+pub(crate) fn fallback_struct(item: &DeriveInput, derives: &Derives, krate: &Krate) -> TokenStream {
     let attrs = cfg_attributes(&item.attrs);
-    let arguments = arguments(item, derives, krate);
+    let arguments = fallback_arguments(item, derives, krate);
     // A generic type is not a handle.
     if !item.generics.params.is_empty() {
         return arguments;
@@ -49,22 +53,22 @@ pub(crate) fn structure(item: &DeriveInput, derives: &Derives, krate: &Krate) ->
 }
 
 /// The struct or enum with the derives that are possible, so that tools that take it compile.
-pub(crate) fn arguments(item: &DeriveInput, derives: &Derives, krate: &Krate) -> TokenStream {
+pub(crate) fn fallback_arguments(item: &DeriveInput, derives: &Derives, krate: &Krate) -> TokenStream {
     let mut item = item.clone();
     item.attrs.retain(|attr| !is_tool(attr));
-    attributes_of(&mut item.data, |attrs| attrs.retain(|attr| !attr.path().is_ident("arg")));
+    for_each_attribute_list(&mut item.data, |attrs| attrs.retain(|attr| !attr.path().is_ident("arg")));
     if derives.deserialize || derives.json_schema {
-        return expand::arguments(&item, derives, krate);
+        return expand::expand_arguments(&item, derives, krate);
     }
     // Without the derives, the helper attributes are unknown to the compiler.
     let is_helper = |attr: &Attribute| attr.path().is_ident("serde") || attr.path().is_ident("schemars");
     item.attrs.retain(|attr| !is_helper(attr));
-    attributes_of(&mut item.data, |attrs| attrs.retain(|attr| !is_helper(attr)));
+    for_each_attribute_list(&mut item.data, |attrs| attrs.retain(|attr| !is_helper(attr)));
     quote!(#item)
 }
 
 /// Calls `each` with the attributes of each variant and field.
-fn attributes_of(data: &mut Data, mut each: impl FnMut(&mut Vec<Attribute>)) {
+fn for_each_attribute_list(data: &mut Data, mut each: impl FnMut(&mut Vec<Attribute>)) {
     let fields: Vec<&mut Field> = match data {
         Data::Struct(data) => data.fields.iter_mut().collect(),
         Data::Enum(data) => {
@@ -77,7 +81,7 @@ fn attributes_of(data: &mut Data, mut each: impl FnMut(&mut Vec<Attribute>)) {
 }
 
 /// The `impl` block, and a toolset without tools.
-pub(crate) fn toolset(item: &ItemImpl, krate: &Krate) -> TokenStream {
+pub(crate) fn fallback_toolset(item: &ItemImpl, krate: &Krate) -> TokenStream {
     match item.trait_ {
         Some(_) => {
             let clean = clean_impl(item);

@@ -96,14 +96,14 @@ impl FunctionItem {
         let Self { attrs, vis, sig, body } = self;
         // A second `#[tool]` was reported already; its expansion would cause further errors.
         let attrs = attrs.iter().filter(|attr| !is_tool(attr));
-        let allowed = by_value(sig);
+        let allowed = allow_needless_pass_by_value(sig);
         let sig = clean_signature(sig);
         quote!(#(#attrs)* #allowed #vis #sig #body)
     }
 }
 
 /// Allows `needless_pass_by_value`: a parameter by value is an argument from the model, and a reference is not.
-fn by_value(sig: &Signature) -> Option<Attribute> {
+fn allow_needless_pass_by_value(sig: &Signature) -> Option<Attribute> {
     let any = sig.inputs.iter().any(|input| match input {
         FnArg::Receiver(_) => false,
         FnArg::Typed(parameter) => !matches!(*parameter.ty, Type::Reference(_)),
@@ -131,7 +131,7 @@ pub(crate) fn clean_impl(item: &ItemImpl) -> ItemImpl {
         match item {
             ImplItem::Fn(method) if method.attrs.iter().any(is_tool) => {
                 method.attrs.retain(|attr| !is_tool(attr));
-                method.attrs.extend(by_value(&method.sig));
+                method.attrs.extend(allow_needless_pass_by_value(&method.sig));
                 method.sig = clean_signature(&method.sig);
             }
             ImplItem::Const(item) => item.attrs.retain(|attr| !is_tool(attr)),

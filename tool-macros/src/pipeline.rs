@@ -15,7 +15,7 @@ use crate::{expand, fallback, names};
 pub(crate) fn tool(attr: TokenStream, item: TokenStream) -> TokenStream {
     let errors = Errors::default();
     let Some(target) = errors.value_or_report(syn::parse2(item.clone())) else {
-        return with(errors, &item);
+        return errors_before_item(errors, &item);
     };
     match target {
         Target::Function(function) => tool_function(attr, &function, errors),
@@ -25,14 +25,14 @@ pub(crate) fn tool(attr: TokenStream, item: TokenStream) -> TokenStream {
                 &block.impl_token,
                 "`#[tool]` cannot be on an `impl` block; put `#[toolset]` here and `#[tool]` on its methods",
             );
-            with(errors, &clean_impl(&block))
+            errors_before_item(errors, &clean_impl(&block))
         }
         Target::Other(what, start) => {
             errors.report_at(
                 &start,
                 format!("{what} cannot be a tool; put `#[tool]` on a function, method or struct"),
             );
-            with(errors, &item)
+            errors_before_item(errors, &item)
         }
     }
 }
@@ -40,31 +40,31 @@ pub(crate) fn tool(attr: TokenStream, item: TokenStream) -> TokenStream {
 fn tool_function(attr: TokenStream, item: &FunctionItem, errors: Errors) -> TokenStream {
     let (keys, written) = args::read_keys::<ToolKeys>(attr, &errors);
     let krate = args::named_crate(keys.krate.as_ref());
-    stands_once(&item.attrs, &errors);
+    report_duplicate_attributes(&item.attrs, &errors);
     let handle = keys.handle.clone();
-    match validate::function((keys, written), function(item), &errors) {
-        Some(tool) => expand::function(item, &tool, &krate),
-        None => with(errors, &fallback::function(item, handle.as_ref(), &krate)),
+    match validate::validate_function((keys, written), function_parts(item), &errors) {
+        Some(tool) => expand::expand_function(item, &tool, &krate),
+        None => errors_before_item(errors, &fallback::fallback_function(item, handle.as_ref(), &krate)),
     }
 }
 
-fn function(item: &FunctionItem) -> Function<'_> {
+fn function_parts(item: &FunctionItem) -> Function<'_> {
     Function { attrs: &item.attrs, sig: &item.sig }
 }
 
 fn tool_structure(attr: TokenStream, item: &DeriveInput, errors: Errors) -> TokenStream {
     let (keys, written) = args::read_keys::<ToolKeys>(attr, &errors);
     let krate = args::named_crate(keys.krate.as_ref());
-    stands_once(&item.attrs, &errors);
-    let derives = validate::derives(item, false, &errors);
-    match validate::structure((keys, written), item, &errors) {
-        Some(tool) => expand::structure(item, &derives, &tool, &krate),
-        None => with(errors, &fallback::structure(item, &derives, &krate)),
+    report_duplicate_attributes(&item.attrs, &errors);
+    let derives = validate::checked_derives(item, false, &errors);
+    match validate::validate_struct((keys, written), item, &errors) {
+        Some(tool) => expand::expand_struct(item, &derives, &tool, &krate),
+        None => errors_before_item(errors, &fallback::fallback_struct(item, &derives, &krate)),
     }
 }
 
 /// "duplicate `#[tool]`"
-fn stands_once(attrs: &[syn::Attribute], errors: &Errors) {
+fn report_duplicate_attributes(attrs: &[syn::Attribute], errors: &Errors) {
     for again in attrs.iter().filter(|attr| is_tool(attr)) {
         errors.report_at(again, "duplicate `#[tool]`; merge the keys into one attribute");
     }
@@ -76,7 +76,7 @@ pub(crate) fn toolset(attr: TokenStream, item: TokenStream) -> TokenStream {
     let (keys, _) = args::read_keys::<ToolsetKeys>(attr, &errors);
     let krate = args::named_crate(keys.krate.as_ref());
     let Some(target) = errors.value_or_report(syn::parse2(item.clone())) else {
-        return with(errors, &item);
+        return errors_before_item(errors, &item);
     };
     let Target::Impl(block) = target else {
         let start: TokenStream = item.clone().into_iter().take(1).collect();
@@ -84,7 +84,7 @@ pub(crate) fn toolset(attr: TokenStream, item: TokenStream) -> TokenStream {
             &start,
             "`#[toolset]` requires an `impl` block; put it on the one that contains the tools",
         );
-        return with(errors, &item);
+        return errors_before_item(errors, &item);
     };
     if let Some((path, _)) = &block.trait_ {
         errors.report_at(
@@ -92,16 +92,16 @@ pub(crate) fn toolset(attr: TokenStream, item: TokenStream) -> TokenStream {
             "`#[toolset]` cannot be on an `impl` of a trait; move the tools to an `impl Type` block",
         );
     }
-    let tools = tool_methods(&block, &set_name(&keys, &block), &errors);
-    validate::names_differ(&tools, &errors);
+    let tools = tool_methods(&block, &toolset_name(&keys, &block), &errors);
+    validate::check_distinct_tool_names(&tools, &errors);
     match errors.is_empty() {
-        true => expand::toolset(&block, &tools, &krate),
-        false => with(errors, &fallback::toolset(&block, &krate)),
+        true => expand::expand_toolset(&block, &tools, &krate),
+        false => errors_before_item(errors, &fallback::fallback_toolset(&block, &krate)),
     }
 }
 
 /// The name of a toolset; default: the last segment of its type in snake case.
-fn set_name(keys: &ToolsetKeys, block: &ItemImpl) -> LitStr {
+fn toolset_name(keys: &ToolsetKeys, block: &ItemImpl) -> LitStr {
     if let Some(name) = &keys.name {
         return name.value.clone();
     }
@@ -133,7 +133,7 @@ fn tool_methods(block: &ItemImpl, set: &LitStr, errors: &Errors) -> Vec<Tool> {
             errors.report_at(name, "only a method can be a tool here; remove `#[tool]`");
             continue;
         };
-        tools.extend(one_method(attr, method, set, errors));
+        tools.extend(read_tool_method(attr, method, set, errors));
     }
     if !found && block.trait_.is_none() {
         errors.report_at(
@@ -144,7 +144,7 @@ fn tool_methods(block: &ItemImpl, set: &LitStr, errors: &Errors) -> Vec<Tool> {
     tools
 }
 
-fn one_method(
+fn read_tool_method(
     attr: &syn::Attribute,
     method: &syn::ImplItemFn,
     set: &LitStr,
@@ -161,7 +161,7 @@ fn one_method(
         own.report_at(attr, "duplicate `#[tool]`; merge the keys into one attribute");
     }
     let function = Function { attrs: &method.attrs, sig: &method.sig };
-    let tool = validate::method(keys, function, set, &own);
+    let tool = validate::validate_method(keys, function, set, &own);
     errors.absorb(own);
     tool
 }
@@ -172,7 +172,7 @@ pub(crate) fn tool_args(attr: TokenStream, item: TokenStream) -> TokenStream {
     let (keys, _) = args::read_keys::<ToolArgsKeys>(attr, &errors);
     let krate = args::named_crate(keys.krate.as_ref());
     let Some(target) = errors.value_or_report(syn::parse2(item.clone())) else {
-        return with(errors, &item);
+        return errors_before_item(errors, &item);
     };
     let Target::Type(structure) = target else {
         let start: TokenStream = item.clone().into_iter().take(1).collect();
@@ -180,18 +180,18 @@ pub(crate) fn tool_args(attr: TokenStream, item: TokenStream) -> TokenStream {
             &start,
             "`#[tool_args]` requires a struct or an enum; put it on the type of the arguments",
         );
-        return with(errors, &item);
+        return errors_before_item(errors, &item);
     };
     let serialize = keys.serialize.is_some_and(|key| key.value);
-    let derives = validate::derives(&structure, serialize, &errors);
+    let derives = validate::checked_derives(&structure, serialize, &errors);
     match errors.is_empty() {
-        true => expand::arguments(&structure, &derives, &krate),
-        false => with(errors, &fallback::arguments(&structure, &derives, &krate)),
+        true => expand::expand_arguments(&structure, &derives, &krate),
+        false => errors_before_item(errors, &fallback::fallback_arguments(&structure, &derives, &krate)),
     }
 }
 
 /// The errors, followed by the item.
-fn with(errors: Errors, item: &impl quote::ToTokens) -> TokenStream {
+fn errors_before_item(errors: Errors, item: &impl quote::ToTokens) -> TokenStream {
     let errors = errors.into_tokens();
     quote!(#errors #item)
 }

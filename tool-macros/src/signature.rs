@@ -49,14 +49,14 @@ impl<'a> Function<'a> {
     }
 
     /// The span of the result type, or of the name if there is none.
-    pub(crate) fn result(&self) -> Span {
+    pub(crate) fn result_span(&self) -> Span {
         match &self.sig.output {
             ReturnType::Default => self.sig.ident.span(),
             ReturnType::Type(_, ty) => ty.span(),
         }
     }
 
-    pub(crate) fn returns(&self) -> Returns {
+    pub(crate) fn returned_type(&self) -> Returns {
         match &self.sig.output {
             ReturnType::Default => Returns::Nothing,
             ReturnType::Type(_, ty) => match without_groups(ty) {
@@ -300,7 +300,7 @@ impl<'a> Visit<'a> for Forbidden<'a> {
 ///
 /// Without them, nothing tells it from a free function, and the compiler reports that its handle cannot be declared
 /// there.
-pub(crate) fn of_impl_block(sig: &Signature) -> Option<TokenStream> {
+pub(crate) fn receiver_or_self_tokens(sig: &Signature) -> Option<TokenStream> {
     fn self_type(tokens: TokenStream) -> Option<TokenStream> {
         tokens.into_iter().find_map(|token| match token {
             TokenTree::Ident(ident) => (ident == "Self").then(|| ident.into_token_stream()),

@@ -12,7 +12,7 @@ use syn::{Attribute, Expr, ExprLit, Lit, LitStr, Path};
 
 use super::schema::{self, BELONG_TO_SERDE, Constraints, NEED_A_FIELD, SchemarsKeys};
 use super::value::{Key, Value, malformed_value, spanned_error, value_expression, value_literal};
-use super::{is_key, read_items};
+use super::{is_key_or_report, read_items};
 use crate::docs;
 use crate::errors::Errors;
 
@@ -102,7 +102,7 @@ impl Helpers {
             }
         }
         let mut args = attribute_items(attrs, "arg", errors);
-        args.retain(|item| !is_of_another_attribute(item, errors));
+        args.retain(|item| !report_if_of_another_attribute(item, errors));
         let arg: ArgKeys = read_items(args, &[], errors);
         let serde = SerdeKeys::read(attribute_items(attrs, "serde", errors), errors);
         let schemars = read_schemars(attribute_items(attrs, "schemars", errors), errors);
@@ -141,21 +141,21 @@ fn attribute_items(attrs: &[Attribute], name: &str, errors: &Errors) -> Vec<Nest
             errors.value_or_report(NestedMeta::parse_meta_list(list.tokens.clone()))
         })
         .flatten()
-        .filter(|item| is_key(item, errors))
+        .filter(|item| is_key_or_report(item, errors))
         .collect()
 }
 
 impl SerdeKeys {
     fn read(mut items: Vec<NestedMeta>, errors: &Errors) -> Self {
-        items.retain(|item| !wants_a_field(item, NEED_A_FIELD_OF_SERDE, errors));
+        items.retain(|item| !report_if_needs_field(item, NEED_A_FIELD_OF_SERDE, errors));
         read_items(items, &[], errors)
     }
 }
 
 fn read_schemars(mut items: Vec<NestedMeta>, errors: &Errors) -> SchemarsKeys {
-    items.retain(|item| !wants_a_field(item, NEED_A_FIELD, errors));
+    items.retain(|item| !report_if_needs_field(item, NEED_A_FIELD, errors));
     items.retain(|item| {
-        let key = super::name(item);
+        let key = super::key_name(item);
         let of_serde = BELONG_TO_SERDE.contains(&key.as_str());
         if of_serde {
             let message = format!(
@@ -169,15 +169,15 @@ fn read_schemars(mut items: Vec<NestedMeta>, errors: &Errors) -> SchemarsKeys {
 }
 
 /// Reports a key of `#[serde(..)]` or `#[schemars(..)]` that is written in `#[arg(..)]`.
-fn is_of_another_attribute(item: &NestedMeta, errors: &Errors) -> bool {
-    let key = super::name(item);
-    let Some(attribute) = attribute_of(&key) else { return false };
+fn report_if_of_another_attribute(item: &NestedMeta, errors: &Errors) -> bool {
+    let key = super::key_name(item);
+    let Some(attribute) = attribute_of_key(&key) else { return false };
     errors.report_at(item, format!("`{key}` is not a key of `#[arg(..)]`; move it to `#[{attribute}(..)]`"));
     true
 }
 
 /// Returns the attribute whose key `key` describes a parameter or field.
-fn attribute_of(key: &str) -> Option<&'static str> {
+fn attribute_of_key(key: &str) -> Option<&'static str> {
     match key {
         "rename" | "alias" => Some("serde"),
         key if schema::DESCRIBE_A_VALUE.contains(&key) => Some("schemars"),
@@ -187,10 +187,10 @@ fn attribute_of(key: &str) -> Option<&'static str> {
 
 /// Returns the attribute that has the effect of `#[arg(key ..)]` on a field.
 pub(crate) fn attribute_of_field(key: &str) -> Option<&'static str> {
-    attribute_of(key).or_else(|| (key == "example").then_some("schemars"))
+    attribute_of_key(key).or_else(|| (key == "example").then_some("schemars"))
 }
 
-fn wants_a_field(item: &NestedMeta, keys: &[&str], errors: &Errors) -> bool {
+fn report_if_needs_field(item: &NestedMeta, keys: &[&str], errors: &Errors) -> bool {
     let path = match item {
         NestedMeta::Meta(meta) => meta.path(),
         NestedMeta::NameValueInvalidExpr(meta) => &meta.path,
@@ -198,7 +198,7 @@ fn wants_a_field(item: &NestedMeta, keys: &[&str], errors: &Errors) -> bool {
     };
     let found = keys.iter().any(|key| path.is_ident(key));
     if found {
-        errors.report_keys(schema::needs_a_field(path), &[]);
+        errors.report_key_errors(schema::needs_field_error(path), &[]);
     }
     found
 }

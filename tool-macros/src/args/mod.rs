@@ -156,8 +156,8 @@ pub(crate) fn read_keys<T: AttributeKeys>(tokens: TokenStream, errors: &Errors) 
             return (T::default(), written);
         }
     };
-    let items: Vec<NestedMeta> = items.into_iter().filter(|item| is_key(item, errors)).collect();
-    written.names = items.iter().map(name).collect();
+    let items: Vec<NestedMeta> = items.into_iter().filter(|item| is_key_or_report(item, errors)).collect();
+    written.names = items.iter().map(key_name).collect();
     (read_items(items, T::NAMES, errors), written)
 }
 
@@ -167,14 +167,14 @@ fn read_items<T: FromMeta + Default>(mut items: Vec<NestedMeta>, names: &[&str],
         Ok(keys) => return keys,
         Err(error) => error,
     };
-    errors.report_keys(error, names);
+    errors.report_key_errors(error, names);
     // Items that cannot be read on their own, and duplicates, were reported above; the remaining items are the keys.
     let mut seen = HashSet::new();
-    items.retain(|item| T::from_list(std::slice::from_ref(item)).is_ok() && seen.insert(name(item)));
+    items.retain(|item| T::from_list(std::slice::from_ref(item)).is_ok() && seen.insert(key_name(item)));
     T::from_list(&items).unwrap_or_default()
 }
 
-fn is_key(item: &NestedMeta, errors: &Errors) -> bool {
+fn is_key_or_report(item: &NestedMeta, errors: &Errors) -> bool {
     let literal = matches!(item, NestedMeta::Lit(_));
     if literal {
         errors.report_at(item, "expected a key, as in `name = \"..\"`");
@@ -182,7 +182,7 @@ fn is_key(item: &NestedMeta, errors: &Errors) -> bool {
     !literal
 }
 
-pub(crate) fn name(item: &NestedMeta) -> String {
+pub(crate) fn key_name(item: &NestedMeta) -> String {
     let path = match item {
         NestedMeta::Meta(meta) => meta.path(),
         NestedMeta::NameValueInvalidExpr(meta) => &meta.path,

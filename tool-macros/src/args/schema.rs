@@ -59,15 +59,15 @@ pub(crate) struct Constraints {
 impl SchemarsKeys {
     pub(super) fn constraints(&self, examples: &[Key<Expr>], deprecated: bool) -> Constraints {
         let mut found = Constraints::default();
-        self.limits.add_to(&mut found);
+        self.limits.add_constraints_to(&mut found);
         if let Some(title) = &self.title {
-            found.entries.push(behind_function("Title", &title.value));
+            found.entries.push(constraint_with_function("Title", &title.value));
         }
         if deprecated || self.deprecated.is_some() {
             found.entries.push(quote!(__tool::Constraint::Deprecated));
         }
         for example in self.example.iter().chain(examples) {
-            found.entries.push(behind_function("Example", &example.value));
+            found.entries.push(constraint_with_function("Example", &example.value));
         }
         if self.required.is_some() {
             found.entries.push(quote!(__tool::Constraint::Required));
@@ -87,7 +87,7 @@ impl SchemarsKeys {
 }
 
 impl Limits {
-    fn add_to(&self, found: &mut Constraints) {
+    fn add_constraints_to(&self, found: &mut Constraints) {
         let Constraints { entries, checks } = found;
         let bounds = [
             (&self.range, "Minimum", "Maximum", "ranged"),
@@ -99,14 +99,18 @@ impl Limits {
             };
             checks.push(check);
             let equal = bounds.equal.as_ref();
-            entries.extend(bounds.min.as_ref().or(equal).map(|it| behind_function(minimum, &it.value.0)));
-            entries.extend(bounds.max.as_ref().or(equal).map(|it| behind_function(maximum, &it.value.0)));
+            entries.extend(
+                bounds.min.as_ref().or(equal).map(|it| constraint_with_function(minimum, &it.value.0)),
+            );
+            entries.extend(
+                bounds.max.as_ref().or(equal).map(|it| constraint_with_function(maximum, &it.value.0)),
+            );
         }
         let pattern = self.regex.as_ref().map(|it| &it.value.0);
         let pattern = pattern.or(self.pattern.as_ref().map(|it| &it.value.0));
         let contains = self.contains.as_ref().map(|it| &it.value.0);
-        entries.extend(pattern.map(|it| text_behind_function("Pattern", it)));
-        entries.extend(contains.map(|it| text_behind_function("Contains", it)));
+        entries.extend(pattern.map(|it| text_constraint_with_function("Pattern", it)));
+        entries.extend(contains.map(|it| text_constraint_with_function("Contains", it)));
         let formats: Vec<&str> = self.formats().map(|(_, format, _)| format).collect();
         entries.extend(formats.iter().map(|it| quote!(__tool::Constraint::Format(#it))));
         if pattern.is_some() || contains.is_some() || !formats.is_empty() {
@@ -114,7 +118,7 @@ impl Limits {
         }
         if let Some(Key { value: inner, .. }) = &self.inner {
             let mut of_items = Constraints::default();
-            inner.add_to(&mut of_items);
+            inner.add_constraints_to(&mut of_items);
             let of_items = of_items.entries;
             entries.push(quote!(__tool::Constraint::Inner(&[#(#of_items),*])));
         }
@@ -161,7 +165,7 @@ impl Limits {
 }
 
 /// `__private::Constraint::Kind` with a function that returns its value.
-fn behind_function(kind: &str, expr: &Expr) -> TokenStream {
+fn constraint_with_function(kind: &str, expr: &Expr) -> TokenStream {
     let kind = Ident::new(kind, Span::call_site());
     // A value that cannot be serialized is reported at the expression.
     let value = quote_spanned!(expr.span()=> __tool::json(&(#expr)));
@@ -169,9 +173,9 @@ fn behind_function(kind: &str, expr: &Expr) -> TokenStream {
 }
 
 /// The same for a pattern: like `schemars`, accepts any value with `Display`, such as a compiled regex.
-fn text_behind_function(kind: &str, expr: &Expr) -> TokenStream {
+fn text_constraint_with_function(kind: &str, expr: &Expr) -> TokenStream {
     match expr {
-        Expr::Lit(_) => behind_function(kind, expr),
+        Expr::Lit(_) => constraint_with_function(kind, expr),
         _ => {
             let kind = Ident::new(kind, Span::call_site());
             quote! {
@@ -365,7 +369,7 @@ pub(super) const NEED_A_FIELD: &[&str] = &[
 pub(super) const BELONG_TO_SERDE: &[&str] = &["rename", "alias", "default"];
 
 /// The error for a key that only a field can have.
-pub(super) fn needs_a_field(path: &syn::Path) -> Error {
+pub(super) fn needs_field_error(path: &syn::Path) -> Error {
     let key = darling::util::path_to_string(path);
     spanned_error(path, format!("`{key}` requires a field; put the parameters into an argument struct"))
 }
@@ -381,7 +385,7 @@ pub(crate) fn limits_of_field(attrs: &[syn::Attribute]) -> Vec<&'static str> {
         .filter_map(|attr| attr.meta.require_list().ok())
         .filter_map(|list| NestedMeta::parse_meta_list(list.tokens.clone()).ok())
         .flatten()
-        .map(|item| super::name(&item))
+        .map(|item| super::key_name(&item))
         .collect();
     let has = |wanted: &[&str]| keys.iter().any(|key| wanted.contains(&key.as_str()));
     if has(&["with", "schema_with", "deserialize_with"]) {

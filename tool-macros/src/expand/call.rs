@@ -73,7 +73,7 @@ fn slot_names(tool: &Tool) -> Vec<Ident> {
 /// The body as a future.
 fn future_body(tool: &Tool, instance: &Instance) -> TokenStream {
     let call = local_variable("__call");
-    let run = run(tool, instance, &slot_names(tool));
+    let run = function_call(tool, instance, &slot_names(tool));
     let outcome = with_retry_decision(tool, run, |value| match tool.is_merging() {
         true => quote_spanned!(tool.result=> __tool::merged!(#call, #value)),
         false => quote_spanned!(tool.result=> __tool::outcome!(#call, #value)),
@@ -84,7 +84,7 @@ fn future_body(tool: &Tool, instance: &Instance) -> TokenStream {
 /// The body on a thread that may block; it owns its arguments.
 fn blocking_body(tool: &Tool, instance: &Instance) -> TokenStream {
     let call = local_variable("__call");
-    let run = run(tool, instance, &slot_names(tool));
+    let run = function_call(tool, instance, &slot_names(tool));
     let outcome = with_retry_decision(
         tool,
         run,
@@ -119,7 +119,7 @@ fn callee_span(tool: &Tool) -> Span {
 }
 
 /// The user's function with its arguments.
-fn run(tool: &Tool, instance: &Instance, slots: &[Ident]) -> TokenStream {
+fn function_call(tool: &Tool, instance: &Instance, slots: &[Ident]) -> TokenStream {
     let arguments = quote!(#(#slots.get(&__call)?),*);
     let generics = &instance.arguments;
     let generics = (!generics.is_empty()).then(|| quote!(::<#(#generics),*>));

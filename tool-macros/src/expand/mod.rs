@@ -19,7 +19,7 @@ use crate::names;
 use crate::validate::{Callee, Derives, Instance, Tool};
 
 /// A function and its registration.
-pub(crate) fn function(item: &FunctionItem, tool: &Tool, krate: &Krate) -> TokenStream {
+pub(crate) fn expand_function(item: &FunctionItem, tool: &Tool, krate: &Krate) -> TokenStream {
     let function = item.without_helpers();
     let handle =
         tool.handle.as_ref().map(|handle| handle_type(handle, &item.sig.ident, &item.vis, &tool.cfgs));
@@ -55,14 +55,19 @@ pub(crate) fn handle_type(
 }
 
 /// A struct that is a tool, and its registration.
-pub(crate) fn structure(item: &DeriveInput, derives: &Derives, tool: &Tool, krate: &Krate) -> TokenStream {
-    let arguments = arguments(item, derives, krate);
+pub(crate) fn expand_struct(
+    item: &DeriveInput,
+    derives: &Derives,
+    tool: &Tool,
+    krate: &Krate,
+) -> TokenStream {
+    let arguments = expand_arguments(item, derives, krate);
     let registrations = all_registrations(tool, krate);
     quote!(#arguments #registrations)
 }
 
 /// A struct or enum with the derives of an argument struct.
-pub(crate) fn arguments(item: &DeriveInput, derives: &Derives, krate: &Krate) -> TokenStream {
+pub(crate) fn expand_arguments(item: &DeriveInput, derives: &Derives, krate: &Krate) -> TokenStream {
     let private = krate.private_module();
     let (serde, schemars) = (krate.path_literal("serde"), krate.path_literal("schemars"));
     let paths = [
@@ -139,7 +144,7 @@ fn registration(tool: &Tool, instance: &Instance, krate: &Krate) -> TokenStream 
 }
 
 /// An `impl` block, and its toolset.
-pub(crate) fn toolset(item: &ItemImpl, tools: &[Tool], krate: &Krate) -> TokenStream {
+pub(crate) fn expand_toolset(item: &ItemImpl, tools: &[Tool], krate: &Krate) -> TokenStream {
     let methods = tools
         .iter()
         .flat_map(|tool| tool.instances.iter().map(move |it| (tool, it)))

@@ -13,7 +13,7 @@ pub(super) fn spec_literal(tool: &Tool, instance: &Instance) -> TokenStream {
     set_texts(tool, &mut fields);
     set_hints(&tool.keys, &mut fields);
     set_execution(&tool.keys, &mut fields);
-    set_failures(tool, &mut fields);
+    set_fails_blindly(tool, &mut fields);
     set_arguments_and_result(tool, &mut fields);
     let fields = fields.0;
     let (name, description) = (&instance.name, &tool.description);
@@ -127,11 +127,11 @@ fn set_execution(keys: &ToolKeys, fields: &mut Fields) {
         .map(|ty| quote!(__tool::Dependency::of::<#ty>))
         .collect();
     fields.set_list("needs", &needs);
-    fields.set_some("on_request", key_value(&keys.on_request).map(on_request));
+    fields.set_some("on_request", key_value(&keys.on_request).map(request_addition_function));
 }
 
 /// The function of `on_request`, converted to an async function that returns a `Result`.
-fn on_request(path: &syn::Path) -> TokenStream {
+fn request_addition_function(path: &syn::Path) -> TokenStream {
     quote_spanned!(path.span()=> |request| {
         #[allow(unused_imports)]
         use __tool::AsyncRequestAddition as _;
@@ -140,7 +140,7 @@ fn on_request(path: &syn::Path) -> TokenStream {
 }
 
 /// Sets `fails_blindly`, where `retry` is present without `when`.
-fn set_failures(tool: &Tool, fields: &mut Fields) {
+fn set_fails_blindly(tool: &Tool, fields: &mut Fields) {
     let is_blind = key_value(&tool.keys.retry).is_some_and(|retry| retry.when.is_none());
     if let (true, Some(ty)) = (is_blind, &tool.returned) {
         let of = quote_spanned!(tool.result=> __tool::TypeProbe::<#ty>::new());

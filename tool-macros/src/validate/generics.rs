@@ -7,7 +7,7 @@ use syn::punctuated::Punctuated;
 use syn::spanned::Spanned as _;
 use syn::{Expr, GenericParam, Ident, LitStr, Token, Type};
 
-use super::keys::name_is_valid;
+use super::keys::check_tool_name;
 use crate::args::{self, ToolKeys, WrittenKeys};
 use crate::errors::Errors;
 use crate::names;
@@ -30,7 +30,7 @@ impl Instance {
 }
 
 /// The instances of a function.
-pub(super) fn instances(
+pub(super) fn read_instances(
     keys: &ToolKeys,
     written: &WrittenKeys,
     function: Function<'_>,
@@ -53,7 +53,7 @@ pub(super) fn instances(
             Vec::new()
         }
         (None, None) => {
-            let name = super::name(keys, &names::unraw_name(ident), ident, errors);
+            let name = super::checked_tool_name(keys, &names::unraw_name(ident), ident, errors);
             vec![Instance::of_plain_function(name)]
         }
         (Some(key), None) => {
@@ -64,7 +64,7 @@ pub(super) fn instances(
             if let Some(name) = &keys.name {
                 errors.report_at(&name.path, "each instance has its name in `instantiate`; remove `name`");
             }
-            names_are_valid(&key.value, errors);
+            check_instance_names(&key.value, errors);
             key.value
                 .iter()
                 .filter_map(|instance| errors.value_or_report(bind_parameters(&params, instance)))
@@ -73,10 +73,10 @@ pub(super) fn instances(
     }
 }
 
-fn names_are_valid(instances: &[args::Instance], errors: &Errors) {
+fn check_instance_names(instances: &[args::Instance], errors: &Errors) {
     for (at, instance) in instances.iter().enumerate() {
         let name = &instance.name;
-        name_is_valid(name, errors);
+        check_tool_name(name, errors);
         let earlier = instances.iter().take(at);
         if earlier.into_iter().any(|it| it.name.value() == name.value()) {
             errors.report_at(name, format!("two instances are named `{}`; rename one", name.value()));

@@ -9,7 +9,7 @@ use crate::names;
 use crate::signature::{Function, Returns};
 
 /// "this key is not allowed here"
-pub(super) fn fit_the_kind(keys: &ToolKeys, kind: ToolKind<'_>, errors: &Errors) {
+pub(super) fn check_keys_fit_kind(keys: &ToolKeys, kind: ToolKind<'_>, errors: &Errors) {
     let says = |path: Option<&Path>, way_out: &str| {
         if let Some(path) = path {
             let key = darling::util::path_to_string(path);
@@ -48,7 +48,7 @@ pub(super) fn fit_the_kind(keys: &ToolKeys, kind: ToolKind<'_>, errors: &Errors)
 }
 
 /// "these keys contradict each other"
-pub(super) fn do_not_contradict(keys: &ToolKeys, errors: &Errors) {
+pub(super) fn check_contradicting_keys(keys: &ToolKeys, errors: &Errors) {
     let on = |key: &Option<Key<bool>>| key.as_ref().is_some_and(|key| key.value);
     if on(&keys.read_only) && on(&keys.destructive) {
         let span = key_span(keys.destructive.as_ref());
@@ -101,13 +101,13 @@ pub(super) fn do_not_contradict(keys: &ToolKeys, errors: &Errors) {
 }
 
 /// "this key does not fit this function"
-pub(super) fn fit_the_function(keys: &ToolKeys, function: Function<'_>, errors: &Errors) {
+pub(super) fn check_keys_fit_function(keys: &ToolKeys, function: Function<'_>, errors: &Errors) {
     if let (Some(blocking), Some(_)) = (&keys.blocking, &function.sig.asyncness)
         && blocking.value
     {
         errors.report_at(&blocking.path, "an `async fn` must not block; remove `blocking` or `async`");
     }
-    if let (Some(blocking), Returns::Items(_)) = (&keys.blocking, function.returns())
+    if let (Some(blocking), Returns::Items(_)) = (&keys.blocking, function.returned_type())
         && blocking.value
     {
         errors.report_at(
@@ -115,7 +115,7 @@ pub(super) fn fit_the_function(keys: &ToolKeys, function: Function<'_>, errors: 
             "a blocking function cannot return a stream; remove `blocking` or the stream",
         );
     }
-    if let (Some(merge), Returns::Nothing) = (&keys.merge, function.returns())
+    if let (Some(merge), Returns::Nothing) = (&keys.merge, function.returned_type())
         && merge.value
     {
         errors.report_at(&merge.path, "`merge` requires a stream; return `impl Stream` or remove the key");
@@ -123,14 +123,14 @@ pub(super) fn fit_the_function(keys: &ToolKeys, function: Function<'_>, errors: 
 }
 
 /// Rule for a name in the attribute.
-pub(super) fn name_is_valid(name: &LitStr, errors: &Errors) {
+pub(super) fn check_tool_name(name: &LitStr, errors: &Errors) {
     if let Some(why) = names::why_no_tool_name(&name.value()) {
         errors.report_at(name, why);
     }
 }
 
 /// Rule for a name that is derived from an identifier.
-pub(super) fn identifier_is_valid(name: &str, ident: &Ident, errors: &Errors) {
+pub(super) fn check_identifier_as_tool_name(name: &str, ident: &Ident, errors: &Errors) {
     if let Some(why) = names::why_no_tool_name(name) {
         errors.report_at(ident, format!("{why}; add `name = \"..\"`"));
     }

@@ -16,11 +16,13 @@ use crate::args::{Handle, OutputSchema, ToolKeys, WrittenKeys};
 use crate::docs;
 use crate::errors::Errors;
 use crate::names;
-use crate::signature::{Function, Returns, associated_type, cfg_attributes, of_impl_block, without_groups};
+use crate::signature::{
+    Function, Returns, associated_type, cfg_attributes, receiver_or_self_tokens, without_groups,
+};
 
 pub(crate) use generics::Instance;
 pub(crate) use parameters::{Decoded, Property};
-pub(crate) use structs::{Derives, derives};
+pub(crate) use structs::{Derives, checked_derives};
 
 /// A tool without errors in its syntax.
 pub(crate) struct Tool {
@@ -69,13 +71,13 @@ pub(crate) enum ToolKind<'a> {
 }
 
 /// Validates a free function.
-pub(crate) fn function(
+pub(crate) fn validate_function(
     (keys, written): (ToolKeys, WrittenKeys),
     function: Function<'_>,
     errors: &Errors,
 ) -> Option<Tool> {
     let ident = &function.sig.ident;
-    if let Some(self_tokens) = of_impl_block(function.sig) {
+    if let Some(self_tokens) = receiver_or_self_tokens(function.sig) {
         errors.report_at(
             &self_tokens,
             "a method requires `#[toolset]` on its `impl Type` block; a method of a trait cannot be a tool",
@@ -91,13 +93,13 @@ pub(crate) fn function(
 }
 
 /// Validates a method of a toolset.
-pub(crate) fn method(
+pub(crate) fn validate_method(
     keys: (ToolKeys, WrittenKeys),
     function: Function<'_>,
     set: &LitStr,
     errors: &Errors,
 ) -> Option<Tool> {
-    parameters::receiver_is_shared(function, errors);
+    parameters::check_shared_receiver(function, errors);
     let callee = Callee::Method {
         ident: function.sig.ident.clone(),
         is_async: function.sig.asyncness.is_some(),
@@ -112,14 +114,14 @@ fn validated_tool(
     (kind, callee): (ToolKind<'_>, Callee),
     errors: &Errors,
 ) -> Option<Tool> {
-    can_be_called(function, errors);
-    keys::fit_the_kind(&keys, kind, errors);
-    keys::do_not_contradict(&keys, errors);
-    keys::fit_the_function(&keys, function, errors);
-    let description = description(&keys, &written, function.attrs, &function.sig.ident, errors);
+    check_function_qualifiers(function, errors);
+    keys::check_keys_fit_kind(&keys, kind, errors);
+    keys::check_contradicting_keys(&keys, errors);
+    keys::check_keys_fit_function(&keys, function, errors);
+    let description = checked_description(&keys, &written, function.attrs, &function.sig.ident, errors);
     let parameters = parameters::read_parameters(function, keys.rename_all.as_ref(), errors);
-    let instances = generics::instances(&keys, &written, function, errors);
-    let described = match function.returns() {
+    let instances = generics::read_instances(&keys, &written, function, errors);
+    let described = match function.returned_type() {
         Returns::Nothing | Returns::Opaque => None,
         Returns::Value(ty) => Some(ty.into_token_stream()),
         Returns::Items(item) => Some(quote!(__tool::Items<#item>)),
@@ -144,10 +146,10 @@ fn validated_tool(
         callee,
         description,
         parameters,
-        result: function.result(),
+        result: function.result_span(),
         output,
         streamed,
-        returned: match function.returns() {
+        returned: match function.returned_type() {
             Returns::Value(ty) => Some(ty.into_token_stream()),
             Returns::Nothing | Returns::Opaque | Returns::Items(_) => None,
         },
@@ -157,24 +159,24 @@ fn validated_tool(
 }
 
 /// Validates a struct or enum that is a tool.
-pub(crate) fn structure(
+pub(crate) fn validate_struct(
     (keys, written): (ToolKeys, WrittenKeys),
     item: &DeriveInput,
     errors: &Errors,
 ) -> Option<Tool> {
-    structs::can_be_a_tool(item, errors);
-    keys::fit_the_kind(&keys, ToolKind::Struct, errors);
-    keys::do_not_contradict(&keys, errors);
-    let description = description(&keys, &written, &item.attrs, &item.ident, errors);
+    structs::check_struct_as_tool(item, errors);
+    keys::check_keys_fit_kind(&keys, ToolKind::Struct, errors);
+    keys::check_contradicting_keys(&keys, errors);
+    let description = checked_description(&keys, &written, &item.attrs, &item.ident, errors);
     let ident = &item.ident;
-    let name = name(&keys, &names::snake_case(ident), ident, errors);
+    let name = checked_tool_name(&keys, &names::snake_case(ident), ident, errors);
     let returned = quote_spanned!(ident.span()=> <#ident as __tool::Run>::Output);
     let (output, streamed) = output_types(&keys, Some(returned.clone()));
     errors.is_empty().then(|| Tool {
         cfgs: cfg_attributes(&item.attrs).into_iter().cloned().collect(),
         callee: Callee::Struct { ident: ident.clone() },
         description,
-        parameters: parameters::of_struct(ident),
+        parameters: parameters::parameters_of_struct(ident),
         result: ident.span(),
         output,
         streamed,
@@ -187,21 +189,21 @@ pub(crate) fn structure(
 }
 
 /// The name of the tool: the key `name`, or the name of its item.
-fn name(keys: &ToolKeys, of_ident: &str, ident: &Ident, errors: &Errors) -> LitStr {
+fn checked_tool_name(keys: &ToolKeys, of_ident: &str, ident: &Ident, errors: &Errors) -> LitStr {
     match &keys.name {
         Some(key) => {
-            keys::name_is_valid(&key.value, errors);
+            keys::check_tool_name(&key.value, errors);
             key.value.clone()
         }
         None => {
-            keys::identifier_is_valid(of_ident, ident, errors);
+            keys::check_identifier_as_tool_name(of_ident, ident, errors);
             LitStr::new(of_ident, ident.span())
         }
     }
 }
 
 /// "a tool needs a description"
-fn description(
+fn checked_description(
     keys: &ToolKeys,
     written: &WrittenKeys,
     attrs: &[Attribute],
@@ -233,7 +235,7 @@ fn description(
 }
 
 /// Rules for the qualifiers and the result type of a function.
-fn can_be_called(function: Function<'_>, errors: &Errors) {
+fn check_function_qualifiers(function: Function<'_>, errors: &Errors) {
     let sig = function.sig;
     // A variadic function is always `unsafe extern`: one error, not three.
     if let Some(variadic) = &sig.variadic {
@@ -264,7 +266,7 @@ fn can_be_called(function: Function<'_>, errors: &Errors) {
 }
 
 /// Reports duplicate names in a toolset; tools with a `#[cfg]` are skipped, since they may be alternatives.
-pub(crate) fn names_differ(tools: &[Tool], errors: &Errors) {
+pub(crate) fn check_distinct_tool_names(tools: &[Tool], errors: &Errors) {
     let mut seen: Vec<String> = Vec::new();
     for tool in tools.iter().filter(|tool| tool.cfgs.is_empty()) {
         for Instance { name, .. } in &tool.instances {

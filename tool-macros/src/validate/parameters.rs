@@ -61,12 +61,12 @@ pub(super) fn read_parameters(
     let rule = rule.map(|key| key.value);
     let properties: Vec<(Property, Names)> =
         parameters.into_iter().map(|parameter| to_property(parameter, rule)).collect();
-    names_differ(&properties, errors);
+    check_distinct_property_names(&properties, errors);
     properties.into_iter().map(|(it, _)| it).collect()
 }
 
 /// The parameters of `Run::run`, for a struct that is a tool.
-pub(super) fn of_struct(ident: &Ident) -> Vec<Property> {
+pub(super) fn parameters_of_struct(ident: &Ident) -> Vec<Property> {
     let of = |name: &str, ty, decoded| Property {
         name: name.to_owned(),
         ty,
@@ -208,7 +208,7 @@ fn check_attributes(parameter: &Parameter<'_>, errors: &Errors) {
 }
 
 /// "two properties have one name"
-fn names_differ(properties: &[(Property, Names)], errors: &Errors) {
+fn check_distinct_property_names(properties: &[(Property, Names)], errors: &Errors) {
     let mut seen: Vec<&str> = Vec::new();
     for (name, span) in properties.iter().flat_map(|(_, names)| names) {
         if seen.contains(&name.as_str()) {
@@ -219,7 +219,7 @@ fn names_differ(properties: &[(Property, Names)], errors: &Errors) {
 }
 
 /// "a method of a toolset takes `&self`"
-pub(super) fn receiver_is_shared(function: Function<'_>, errors: &Errors) {
+pub(super) fn check_shared_receiver(function: Function<'_>, errors: &Errors) {
     let Some(receiver) = function.sig.receiver() else {
         return;
     };

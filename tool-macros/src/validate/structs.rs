@@ -20,7 +20,7 @@ pub(crate) struct Derives {
 }
 
 /// Rules for the items of the derives.
-pub(crate) fn derives(item: &DeriveInput, serialize: bool, errors: &Errors) -> Derives {
+pub(crate) fn checked_derives(item: &DeriveInput, serialize: bool, errors: &Errors) -> Derives {
     if let Data::Union(data) = &item.data {
         let message = "a union cannot be deserialized; write a struct or an enum";
         errors.report_at(&data.union_token, message);
@@ -31,9 +31,9 @@ pub(crate) fn derives(item: &DeriveInput, serialize: bool, errors: &Errors) -> D
                 .report_at(param, "an argument struct owns its fields; write owned types, such as `String`");
         }
     }
-    let derived = derived_already(item, serialize, errors);
+    let derived = report_existing_derives(item, serialize, errors);
     for attr in all_fields(&item.data).flat_map(|field| &field.attrs).filter(|it| it.path().is_ident("arg")) {
-        is_for_parameters(attr, errors);
+        report_parameter_attribute(attr, errors);
     }
     let concrete = item.generics.params.is_empty();
     // The derives would add errors of their own to an unsupported item.
@@ -51,7 +51,7 @@ pub(crate) fn derives(item: &DeriveInput, serialize: bool, errors: &Errors) -> D
 }
 
 /// "`#[arg(..)]` is for parameters"
-fn is_for_parameters(attr: &Attribute, errors: &Errors) {
+fn report_parameter_attribute(attr: &Attribute, errors: &Errors) {
     let keys =
         attr.meta.require_list().ok().and_then(|list| NestedMeta::parse_meta_list(list.tokens.clone()).ok());
     let keys = keys.filter(|keys| !keys.is_empty());
@@ -60,7 +60,7 @@ fn is_for_parameters(attr: &Attribute, errors: &Errors) {
         return;
     };
     for key in keys {
-        let name = args::name(&key);
+        let name = args::key_name(&key);
         let way_out = match (args::attribute_of_field(&name), name.as_str()) {
             (_, "default") => {
                 "write `#[serde(default)]` or `#[serde(default = \"path\")]` on a field".to_owned()
@@ -76,7 +76,7 @@ fn is_for_parameters(attr: &Attribute, errors: &Errors) {
 }
 
 /// Rules for a struct that is a tool.
-pub(super) fn can_be_a_tool(item: &DeriveInput, errors: &Errors) {
+pub(super) fn check_struct_as_tool(item: &DeriveInput, errors: &Errors) {
     if let Some(param) = item.generics.params.first()
         && !matches!(param, GenericParam::Lifetime(_))
     {
@@ -84,7 +84,7 @@ pub(super) fn can_be_a_tool(item: &DeriveInput, errors: &Errors) {
     }
     let fields = match &item.data {
         Data::Struct(data) => &data.fields,
-        Data::Enum(data) => return variants_are_objects(item, data, errors),
+        Data::Enum(data) => return check_variants_are_objects(item, data, errors),
         Data::Union(_) => return,
     };
     match fields {
@@ -100,11 +100,11 @@ pub(super) fn can_be_a_tool(item: &DeriveInput, errors: &Errors) {
 }
 
 /// "the arguments of a tool are an object, but `A` is a string"
-fn variants_are_objects(item: &DeriveInput, data: &DataEnum, errors: &Errors) {
+fn check_variants_are_objects(item: &DeriveInput, data: &DataEnum, errors: &Errors) {
     let is_tagged = item.attrs.iter().filter(|attr| attr.path().is_ident("serde")).any(|attr| {
         let keys = attr.meta.require_list().ok().map(|list| NestedMeta::parse_meta_list(list.tokens.clone()));
         let mut keys = keys.into_iter().flatten().flatten();
-        keys.any(|key| matches!(args::name(&key).as_str(), "tag" | "untagged"))
+        keys.any(|key| matches!(args::key_name(&key).as_str(), "tag" | "untagged"))
     });
     let unit = data.variants.iter().find(|variant| matches!(variant.fields, Fields::Unit));
     if let (false, Some(Variant { ident, .. })) = (is_tagged, unit) {
@@ -126,7 +126,7 @@ fn all_fields(data: &Data) -> Box<dyn Iterator<Item = &Field> + '_> {
 }
 
 /// "the attribute derives `Deserialize` as well"
-fn derived_already(item: &DeriveInput, serialize: bool, errors: &Errors) -> Vec<String> {
+fn report_existing_derives(item: &DeriveInput, serialize: bool, errors: &Errors) -> Vec<String> {
     let mut found = Vec::new();
     for path in item.attrs.iter().filter_map(derived_paths).flatten() {
         let Some(name) = path.segments.last().map(|last| last.ident.to_string()) else {
