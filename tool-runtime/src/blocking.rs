@@ -41,7 +41,7 @@ where
     // Set by an executor; a registry alone has no limit.
     let detached = call.context().get::<Arc<Detached>>().cloned();
     let permit = match &detached {
-        Some(detached) => Some(detached.permit().await?),
+        Some(detached) => Some(detached.acquire_permit().await?),
         None => None,
     };
     let waiting = Waiting::new(call.context(), detached);
@@ -95,7 +95,7 @@ impl Detached {
     /// # Errors
     ///
     /// Returns an error if detached bodies hold all permits, since they may never complete.
-    async fn permit(&self) -> Result<OwnedSemaphorePermit, ToolError> {
+    async fn acquire_permit(&self) -> Result<OwnedSemaphorePermit, ToolError> {
         let mut count = self.count.subscribe();
         let mut all_left = pin!(count.wait_for(|count| *count >= self.max));
         let mut permit = pin!(Arc::clone(&self.permits).acquire_owned());
@@ -133,7 +133,7 @@ struct Body {
 }
 
 impl Body {
-    fn stage(&self) -> MutexGuard<'_, Stage> {
+    fn lock_stage(&self) -> MutexGuard<'_, Stage> {
         self.stage.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -154,7 +154,7 @@ impl Waiting {
 
 impl Drop for Waiting {
     fn drop(&mut self) {
-        let mut stage = self.body.stage();
+        let mut stage = self.body.lock_stage();
         let was = std::mem::replace(&mut *stage, Stage::Left);
         if was != Stage::Running {
             return;
@@ -179,7 +179,7 @@ struct OnThread(Arc<Body>);
 impl OnThread {
     /// Starts the body, unless its call was dropped.
     fn begin(body: Arc<Body>) -> Option<Self> {
-        let mut stage = body.stage();
+        let mut stage = body.lock_stage();
         if *stage == Stage::Left {
             return None;
         }
@@ -191,7 +191,7 @@ impl OnThread {
 
 impl Drop for OnThread {
     fn drop(&mut self) {
-        let was = std::mem::replace(&mut *self.0.stage(), Stage::Over);
+        let was = std::mem::replace(&mut *self.0.lock_stage(), Stage::Over);
         if let (Stage::Left, Some(detached)) = (was, &self.0.detached) {
             detached.count.send_modify(|count| *count -= 1);
         }

@@ -66,26 +66,26 @@ impl CallHandle {
 
     /// Returns a handle to the same call, which runs in `cx`.
     pub(crate) fn with_context(self, cx: &ToolContext) -> Self {
-        self.with(|inner| {
+        self.with_changes(|inner| {
             inner.provided = Some(Arc::clone(cx.provided()));
             inner.attempt = cx.attempt();
         })
     }
 
     /// Returns a handle to the same call, of a tool that may be unknown.
-    pub(crate) fn named(self, name: &str) -> Self {
+    pub(crate) fn with_name_if_unknown(self, name: &str) -> Self {
         match self.0.definition {
             Some(_) => self,
-            None => self.with(|inner| inner.name = Some(name.into())),
+            None => self.with_changes(|inner| inner.name = Some(name.into())),
         }
     }
 
     /// Returns a handle to the same call, after attempt `number`.
-    pub(crate) fn of_attempt(self, number: u32) -> Self {
-        self.with(|inner| inner.attempt = number)
+    pub(crate) fn with_attempt(self, number: u32) -> Self {
+        self.with_changes(|inner| inner.attempt = number)
     }
 
-    fn with(mut self, set: impl FnOnce(&mut Inner)) -> Self {
+    fn with_changes(mut self, set: impl FnOnce(&mut Inner)) -> Self {
         set(Arc::make_mut(&mut self.0));
         self
     }

@@ -5,7 +5,7 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use serde::{Deserialize, Deserializer, Serializer, de::Error as _};
 
 /// Returns the milliseconds from the Unix epoch to `time`.
-pub(crate) fn of(time: SystemTime) -> i64 {
+pub(crate) fn epoch_millis(time: SystemTime) -> i64 {
     let millis = |period: Duration| i64::try_from(period.as_millis()).unwrap_or(i64::MAX);
     match time.duration_since(UNIX_EPOCH) {
         Ok(since) => millis(since),
@@ -14,23 +14,23 @@ pub(crate) fn of(time: SystemTime) -> i64 {
 }
 
 /// Returns the time `millis` after the Unix epoch; `None` if the system clock cannot represent it.
-pub(crate) fn time(millis: i64) -> Option<SystemTime> {
+pub(crate) fn time_at_epoch_millis(millis: i64) -> Option<SystemTime> {
     let period = Duration::from_millis(millis.unsigned_abs());
     if millis < 0 { UNIX_EPOCH.checked_sub(period) } else { UNIX_EPOCH.checked_add(period) }
 }
 
 /// Truncates `time` to milliseconds, the precision of the stored form.
-pub(crate) fn rounded(moment: SystemTime) -> SystemTime {
-    time(of(moment)).unwrap_or(moment)
+pub(crate) fn truncated_to_millis(moment: SystemTime) -> SystemTime {
+    time_at_epoch_millis(epoch_millis(moment)).unwrap_or(moment)
 }
 
 pub(crate) fn serialize<S: Serializer>(time: &SystemTime, serializer: S) -> Result<S::Ok, S::Error> {
-    serializer.serialize_i64(of(*time))
+    serializer.serialize_i64(epoch_millis(*time))
 }
 
 pub(crate) fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<SystemTime, D::Error> {
     let millis = i64::deserialize(deserializer)?;
-    time(millis)
+    time_at_epoch_millis(millis)
         .ok_or_else(|| D::Error::custom(format!("{millis} ms since the Unix epoch is not a valid time")))
 }
 
@@ -55,6 +55,6 @@ pub(crate) mod option {
         let millis = Option::<i64>::deserialize(deserializer)?;
         let no_time =
             |millis| D::Error::custom(format!("{millis} ms since the Unix epoch is not a valid time"));
-        millis.map(|millis| time(millis).ok_or_else(|| no_time(millis))).transpose()
+        millis.map(|millis| time_at_epoch_millis(millis).ok_or_else(|| no_time(millis))).transpose()
     }
 }

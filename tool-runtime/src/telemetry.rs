@@ -28,7 +28,7 @@ pub(crate) fn batch_span(calls: usize, run: Option<&RunContext>) -> Span {
         let outer = Span::current();
         let is_agent = outer.metadata().is_some_and(|metadata| metadata.name() == "invoke_agent");
         if !is_agent && (run.depth() == 0 || outer.is_none()) {
-            follow(&span, Some(run.meta()));
+            set_parent_trace(&span, Some(run.meta()));
         }
     }
     span
@@ -55,7 +55,7 @@ pub(crate) fn call_span(definition: &ToolDefinition, cx: &ToolContext) -> Span {
     if !span.is_disabled() {
         span.record("otel.name", format_args!("execute_tool {}", definition.name()));
         span.record("gen_ai.tool.call.id", tracing::field::display(cx.call_id()));
-        follow(&span, cx.meta());
+        set_parent_trace(&span, cx.meta());
     }
     span
 }
@@ -100,14 +100,14 @@ pub(crate) fn record_attributes(span: &Span, attributes: Attributes) {
     if dropped > 0 {
         span.record("tool.attributes.dropped", dropped);
     }
-    if !set.is_empty() && !is_exported(span, &set) {
+    if !set.is_empty() && !export_attributes(span, &set) {
         span.record("tool.attributes", Value::Object(set).to_string());
     }
 }
 
 /// Adds `set` to the OpenTelemetry span; `false` if there is none.
 #[cfg(feature = "opentelemetry")]
-fn is_exported(span: &Span, set: &Map<String, Value>) -> bool {
+fn export_attributes(span: &Span, set: &Map<String, Value>) -> bool {
     use opentelemetry::{Value as Attribute, trace::TraceContextExt as _};
     use tracing_opentelemetry::OpenTelemetrySpanExt as _;
 
@@ -131,7 +131,7 @@ fn is_exported(span: &Span, set: &Map<String, Value>) -> bool {
 }
 
 #[cfg(not(feature = "opentelemetry"))]
-fn is_exported(_: &Span, _: &Map<String, Value>) -> bool {
+fn export_attributes(_: &Span, _: &Map<String, Value>) -> bool {
     false
 }
 
@@ -144,7 +144,7 @@ const PROPAGATED: [&str; 2] = ["traceparent", "tracestate"];
 ///
 /// [W3C Trace Context]: https://www.w3.org/TR/trace-context/
 #[cfg(feature = "opentelemetry")]
-fn follow(span: &Span, meta: Option<&Map<String, Value>>) {
+fn set_parent_trace(span: &Span, meta: Option<&Map<String, Value>>) {
     use opentelemetry::propagation::TextMapPropagator as _;
     use tracing_opentelemetry::OpenTelemetrySpanExt as _;
 
@@ -160,7 +160,7 @@ fn follow(span: &Span, meta: Option<&Map<String, Value>>) {
 }
 
 #[cfg(not(feature = "opentelemetry"))]
-fn follow(_: &Span, _: Option<&Map<String, Value>>) {}
+fn set_parent_trace(_: &Span, _: Option<&Map<String, Value>>) {}
 
 /// Makes the trace in `meta`, given as `traceparent` and `tracestate` ([W3C Trace Context]), the parent of `span`, which
 /// must not have been entered. Without `traceparent`, `span` stays as it is.
@@ -171,7 +171,7 @@ fn follow(_: &Span, _: Option<&Map<String, Value>>) {}
 /// [W3C Trace Context]: https://www.w3.org/TR/trace-context/
 #[cfg(feature = "opentelemetry")]
 pub fn follow_trace(span: &Span, meta: &Map<String, Value>) {
-    follow(span, Some(meta));
+    set_parent_trace(span, Some(meta));
 }
 
 /// Returns the current trace as `traceparent` and `tracestate` ([W3C Trace Context]), to send with a request to

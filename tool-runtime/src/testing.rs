@@ -159,7 +159,7 @@ impl ScriptedTool {
         self
     }
 
-    fn next(&self) -> Step {
+    fn next_step(&self) -> Step {
         let mut steps = lock(&self.steps);
         match steps.len() {
             0 | 1 => steps.front().cloned().unwrap_or(Step::Give(ToolOutput::empty())),
@@ -176,7 +176,7 @@ impl Tool for ScriptedTool {
     fn prepare<'a>(&'a self, arguments: Arguments<'a>) -> Result<Prepared<'a>, ToolError> {
         Ok(Prepared::new(arguments, |arguments, cx| {
             lock(&self.calls.0).push(arguments.as_str().to_owned());
-            self.next().run(cx)
+            self.next_step().run(cx)
         }))
     }
 }

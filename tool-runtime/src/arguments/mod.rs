@@ -26,7 +26,7 @@ pub(crate) struct Lenience {
 /// Brings `arguments` into the form that `tool` decodes. If no plan covers its schema, they are validated by
 /// `foreign` first.
 #[inline]
-pub(crate) fn ready<'a>(
+pub(crate) fn decodable_arguments<'a>(
     tool: &dyn Tool,
     definition: &ToolDefinition,
     foreign: Option<&Foreign>,
@@ -36,11 +36,11 @@ pub(crate) fn ready<'a>(
     if foreign.is_none() && tool.holds_arguments() {
         return repaired_and_rewritten(tool, definition, arguments, lenience);
     }
-    fit(tool, definition, foreign, arguments, lenience)
+    valid_arguments_form(tool, definition, foreign, arguments, lenience)
 }
 
 /// Returns the valid form of `arguments`, for callers that decode them.
-pub(crate) fn fit<'a>(
+pub(crate) fn valid_arguments_form<'a>(
     tool: &dyn Tool,
     definition: &ToolDefinition,
     foreign: Option<&Foreign>,
@@ -60,14 +60,14 @@ fn repaired_and_rewritten<'a>(
 ) -> Result<Arguments<'a>, ToolError> {
     let arguments = match lenience.repair {
         Repair::Off => arguments,
-        repair => match repaired(definition, &arguments, repair)? {
+        repair => match repaired_text(definition, &arguments, repair)? {
             None => arguments,
             Some((text, correction)) => arguments.corrected(text, vec![correction]),
         },
     };
     let arguments = match tool.prepare_arguments() {
         None => arguments,
-        Some(rewrite) => rewritten(definition, rewrite, arguments)?,
+        Some(rewrite) => apply_prepare_function(definition, rewrite, arguments)?,
     };
     Ok(arguments.lenient(lenience.coercion))
 }
@@ -78,7 +78,7 @@ fn repaired_and_rewritten<'a>(
 /// # Errors
 ///
 /// Returns an error if they are not valid JSON and are not repaired.
-pub(crate) fn repaired(
+pub(crate) fn repaired_text(
     definition: &ToolDefinition,
     arguments: &Arguments<'_>,
     repair: Repair,
@@ -108,7 +108,7 @@ fn validated_arguments<'a>(
 }
 
 /// Applies the tool's own `prepare` function to an object; validation rejects anything else.
-fn rewritten<'a>(
+fn apply_prepare_function<'a>(
     definition: &ToolDefinition,
     rewrite: PrepareArguments,
     arguments: Arguments<'a>,
@@ -168,7 +168,7 @@ impl fmt::Debug for OutputValidator {
 }
 
 /// Returns `output` if it matches the output schema.
-pub(crate) fn hold(promise: &Validator, output: ToolOutput) -> Result<ToolOutput, ToolError> {
+pub(crate) fn check_output_schema(promise: &Validator, output: ToolOutput) -> Result<ToolOutput, ToolError> {
     let broken = |message: String| ToolError::new(ErrorKind::InvalidOutput, message);
     let Some(value) = output.structured() else {
         let given = if output.is_empty() { "nothing" } else { "content without a value" };

@@ -45,7 +45,7 @@ where
     }
 }
 
-fn called<A, F, R>(closure: F, call: R) -> Box<dyn RunBody<A>>
+fn boxed_body<A, F, R>(closure: F, call: R) -> Box<dyn RunBody<A>>
 where
     A: 'static,
     F: Send + Sync + 'static,
@@ -66,7 +66,7 @@ where
     F: Send + Sync + 'static,
     R: for<'a> Fn(&'a F, A, Call<'a>) -> BoxFuture<'a> + Send + Sync + 'static,
 {
-    ToolBody { run: called(closure, call), returned: Returned::described(describe), blocking, merges }
+    ToolBody { run: boxed_body(closure, call), returned: Returned::described(describe), blocking, merges }
 }
 
 impl<A: Send + 'static> ToolBody<A> {
@@ -77,7 +77,7 @@ impl<A: Send + 'static> ToolBody<A> {
         T: HandlerOutput<Output>,
         E: HandlerError<Error>,
     {
-        let run = called(handler, |handler, args, call| {
+        let run = boxed_body(handler, |handler, args, call| {
             let cx = call.context().clone();
             Box::pin(async move {
                 handler(args, cx).await.map_err(HandlerError::into_error).and_then(HandlerOutput::into_output)

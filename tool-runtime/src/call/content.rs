@@ -21,7 +21,7 @@ pub(crate) fn blocks(result: &ToolResult) -> Vec<Block> {
         let value = result.structured();
         return value.into_iter().map(|value| Block::Text(value.to_string())).collect();
     }
-    content.iter().map(block).collect()
+    content.iter().map(block_of_content).collect()
 }
 
 /// Returns the texts among the blocks of `result`.
@@ -33,7 +33,7 @@ pub(super) fn result_texts(result: &ToolResult) -> Vec<String> {
     texts.collect()
 }
 
-pub(crate) fn block(content: &Content) -> Block {
+pub(crate) fn block_of_content(content: &Content) -> Block {
     let file = |data: &Blob, mime_type: &str, name: &str| Block::File {
         mime_type: mime_type.to_owned(),
         data: base64_text(data),
@@ -68,7 +68,7 @@ mod tests {
 
     /// Returns the block as its text, or as its type, data and name.
     fn block_text(content: &Content) -> String {
-        match block(content) {
+        match block_of_content(content) {
             Block::Text(text) => text,
             Block::File { mime_type, data, name } => format!("[{mime_type} {data} {name}]"),
         }

@@ -105,7 +105,7 @@ impl ToolResult {
     }
 
     /// Returns the text of the tool without the prefix of the error kind, followed by the texts that an error attaches.
-    pub(crate) fn words(&self) -> Cow<'_, str> {
+    pub(crate) fn text_without_kind_prefix(&self) -> Cow<'_, str> {
         match &self.outcome {
             Ok(output) => output.text(),
             Err(error) => {
@@ -117,7 +117,7 @@ impl ToolResult {
     }
 
     /// Replaces the text of the tool with `words`; other blocks of the content are kept if `stays` returns `true`.
-    pub(crate) fn reword(&mut self, words: String, stays: impl Fn(&Content) -> bool) {
+    pub(crate) fn replace_text(&mut self, words: String, stays: impl Fn(&Content) -> bool) {
         let stays = |content: &[Content]| -> Vec<_> {
             content.iter().filter(|block| block.as_text().is_none() && stays(block)).cloned().collect()
         };

@@ -173,7 +173,7 @@ impl Serialize for ToolResult {
             follow_ups: self.follow_ups(),
             attempts: self.attempts,
             duration_ms: u64::try_from(self.duration.as_millis()).unwrap_or(u64::MAX),
-            finished_at_ms: millis::of(self.finished_at),
+            finished_at_ms: millis::epoch_millis(self.finished_at),
         }
         .serialize(serializer)
     }
@@ -213,7 +213,7 @@ struct ResultWire {
 impl<'de> Deserialize<'de> for ToolResult {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let mut wire = ResultWire::deserialize(deserializer)?;
-        let finished_at = millis::time(wire.finished_at_ms)
+        let finished_at = millis::time_at_epoch_millis(wire.finished_at_ms)
             .ok_or_else(|| D::Error::custom("`finishedAtMs` is further away than the clock goes"))?;
         let (id, name) = (given_or_new(wire.id.take()), Arc::from(std::mem::take(&mut wire.name)));
         let (attempts, duration) = (wire.attempts, Duration::from_millis(wire.duration_ms));

@@ -84,14 +84,14 @@ impl RequestBody {
     }
 
     /// Appends messages to the member.
-    pub(super) fn insert(&mut self, messages: Vec<Value>) {
+    pub(super) fn append_messages(&mut self, messages: Vec<Value>) {
         if let Some(Value::Array(list)) = self.fields.get_mut(self.list) {
             list.extend(messages);
         }
     }
 
     /// Appends a message, or each message of a list.
-    pub(super) fn add(&mut self, messages: Option<&RawValue>) {
+    pub(super) fn append_raw(&mut self, messages: Option<&RawValue>) {
         let Some(messages) = messages else { return };
         match serde_json::from_str::<Vec<Box<RawValue>>>(messages.get()) {
             Ok(all) => self.added.extend(all.into_iter().map(Arc::from)),

@@ -294,9 +294,9 @@ impl BoundTools {
     /// ```
     pub fn append(&self, body: &mut RequestBody, response: &AssembledResponse, outcomes: &[CallOutcome]) {
         let results: Vec<_> = outcomes.iter().filter_map(|outcome| outcome.result().cloned()).collect();
-        body.add(response.message.as_deref());
+        body.append_raw(response.message.as_deref());
         if !results.is_empty() {
-            body.add(serde_json::value::to_raw_value(&self.results(&results)).ok().as_deref());
+            body.append_raw(serde_json::value::to_raw_value(&self.results(&results)).ok().as_deref());
         }
     }
 
@@ -341,7 +341,7 @@ impl BoundTools {
     /// Returns the arguments on which an executor runs a call whose arguments are not JSON; `None` if it does not.
     pub(super) fn repaired_arguments(&self, call: &ToolCall) -> Option<Arguments<'static>> {
         let entry = self.registry.entry(&call.name).filter(|_| call.incomplete.is_none())?;
-        entry.repaired(&call.arguments)
+        entry.repaired_arguments(&call.arguments)
     }
 
     /// Creates a call with the tool's own name and arguments.

@@ -1,10 +1,10 @@
 //! The content of a result for a provider: notes and error prefixes where its results have no field for them.
 
 use crate::ToolResult;
-pub(super) use crate::call::content::{Block, block, blocks};
+pub(super) use crate::call::content::{Block, block_of_content, blocks};
 
 /// Returns the text that replaces a file of a type that the provider does not accept.
-pub(super) fn not_shown(mime_type: &str, data: &str) -> String {
+pub(super) fn omitted_file_text(mime_type: &str, data: &str) -> String {
     // Three bytes are four characters, the last of which may be padding.
     let bytes = data.len() / 4 * 3 - data.bytes().rev().take_while(|it| *it == b'=').count();
     format!("[{mime_type}, {bytes} bytes: not shown, the provider does not accept this type of file]")
@@ -39,7 +39,7 @@ mod tests {
         {
             let text =
                 format!("[a/b, {bytes} bytes: not shown, the provider does not accept this type of file]");
-            assert_eq!(not_shown("a/b", data), text);
+            assert_eq!(omitted_file_text("a/b", data), text);
         }
     }
 

@@ -51,7 +51,7 @@ impl BoundTools {
             }
             _ => return true,
         };
-        self.format().accepts(mime_type)
+        self.format().accepts_file_type(mime_type)
     }
 
     /// Returns an assistant message that another model wrote, or none: its text, then its calls. A list of items for

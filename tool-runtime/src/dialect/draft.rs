@@ -81,7 +81,7 @@ impl MessageDraft {
         self.parts.last_mut()
     }
 
-    pub(super) fn parts(&mut self) -> &mut Vec<MessagePart> {
+    pub(super) fn parts_mut(&mut self) -> &mut Vec<MessagePart> {
         &mut self.parts
     }
 
@@ -107,7 +107,7 @@ impl MessageDraft {
             let Some(call) = part.call.and_then(|at| calls.get(at)) else { continue };
             let own = call.id.to_string();
             if let Some(id) = part.value.entry(name).filter(|id| id.as_str() != Some(own.as_str())) {
-                *id = text(&own);
+                *id = text_value(&own);
             }
         }
     }
@@ -131,7 +131,7 @@ impl MessageDraft {
         let Self { mut base, parts, .. } = self;
         if !base.iter().any(|(name, value)| name == "role" && !value.is_null()) {
             base.retain(|(name, _)| name != "role");
-            base.insert(0, (Cow::Borrowed("role"), text(role)));
+            base.insert(0, (Cow::Borrowed("role"), text_value(role)));
         }
         if parts.is_empty() {
             base.retain(|(name, _)| name != list);
@@ -156,7 +156,7 @@ impl MessageDraft {
     }
 }
 
-pub(super) fn text(text: &str) -> ExactValue<'static> {
+pub(super) fn text_value(text: &str) -> ExactValue<'static> {
     ExactValue::String(Cow::Owned(text.to_owned()))
 }
 
@@ -317,7 +317,7 @@ mod tests {
         let message = |base: &'static str, parts: &[&'static str]| {
             let ExactValue::Object(base) = read(base) else { panic!("no object") };
             let mut draft = MessageDraft { base, ..MessageDraft::default() };
-            draft.parts().extend(parts.iter().map(|part| MessagePart::new(read(part))));
+            draft.parts_mut().extend(parts.iter().map(|part| MessagePart::new(read(part))));
             draft.into_message("calls", "assistant").map(|message| message.to_string())
         };
         let text = |text: &str| Some(text.to_owned());
@@ -348,7 +348,7 @@ mod tests {
     #[test]
     fn the_cost_of_a_member_does_not_depend_on_the_number_of_members() {
         let members = |from: usize, to: usize| {
-            let member = |at: usize| (Cow::Owned(format!("m{}", at / 2)), text("x"));
+            let member = |at: usize| (Cow::Owned(format!("m{}", at / 2)), text_value("x"));
             ExactValue::Object((from..to).map(member).collect())
         };
         let mut message = ExactValue::Object(Vec::new());
@@ -365,11 +365,11 @@ mod tests {
 
     #[test]
     fn the_cost_of_a_part_of_a_text_does_not_depend_on_the_text() {
-        let mut message = text("");
+        let mut message = text_value("");
         let mut moved = 0;
         let mut capacity = 0;
         for _ in 0..16_000 {
-            merge_delta(&mut message, &text("and "));
+            merge_delta(&mut message, &text_value("and "));
             let ExactValue::String(Cow::Owned(text)) = &message else { panic!("no text") };
             if text.capacity() != capacity {
                 (moved, capacity) = (moved + text.len(), text.capacity());

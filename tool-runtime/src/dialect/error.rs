@@ -43,7 +43,7 @@ impl DialectError {
     }
 
     /// Moves the error below `pointer`.
-    pub(super) fn moved_below(mut self, pointer: &str) -> Self {
+    pub(super) fn with_pointer_prefix(mut self, pointer: &str) -> Self {
         self.pointer.insert_str(0, pointer);
         self
     }
@@ -272,7 +272,7 @@ mod tests {
             let error = DialectError::of_body(&body, pointer, "a tool");
             let place = if pointer.is_empty() { "the root" } else { pointer };
             assert_eq!(error.to_string(), format!("{place}: expected a tool, got {got}"));
-            assert_eq!(error.moved_below("/in").pointer, format!("/in{pointer}"));
+            assert_eq!(error.with_pointer_prefix("/in").pointer, format!("/in{pointer}"));
         }
     }
 

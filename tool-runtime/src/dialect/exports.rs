@@ -93,14 +93,14 @@ impl Exports {
         for (at, (of, tool)) in definitions.iter().zip(&tools).enumerate() {
             if let Some(why) = tool.exceeded_budget(budget.as_mut()) {
                 loose.push(at);
-                diagnostics.push(sent_loosely(wire, of, &why));
+                diagnostics.push(loose_schema_diagnostic(wire, of, &why));
             }
         }
         let declared = definitions.iter().zip(&tools).filter(|(_, tool)| tool.definition.is_some());
         let declared: Vec<_> = declared.map(|(definition, _)| definition).collect();
-        diagnostics.extend(too_many(wire, &declared, native.len()));
+        diagnostics.extend(tool_count_diagnostic(wire, &declared, native.len()));
         let tokens = tools.iter().map(|tool| tool.tokens).chain(native.iter().map(estimate_tokens)).sum();
-        diagnostics.extend(too_large(wire, registry.definitions(), &tools, tokens));
+        diagnostics.extend(token_count_diagnostic(wire, registry.definitions(), &tools, tokens));
         let is_custom = |tool: &&Value| tool.get("type").is_some_and(|kind| kind == "custom");
         let custom = native.iter().filter(is_custom).filter_map(|tool| wire.native_name(tool));
         let custom = custom.map(str::to_owned).collect();
@@ -119,7 +119,7 @@ impl Exports {
                 Some(definition)
             };
             let sent = self.tools.iter().enumerate().filter_map(definition).collect();
-            self.wire.tools(sent, &self.native)
+            self.wire.all_tools(sent, &self.native)
         })
     }
 
@@ -138,7 +138,7 @@ impl Exports {
         })
     }
 
-    pub(super) fn are_of(&self, registry: &Registry) -> bool {
+    pub(super) fn have_definitions_of(&self, registry: &Registry) -> bool {
         self.tools.iter().map(|tool| &tool.of).eq(registry.definitions())
     }
 
@@ -154,7 +154,7 @@ impl Export {
         if *definition.name() != wire_name {
             notes.push(renaming_note(definition.name(), wire_name));
         }
-        let (form, output) = wire.output(definition);
+        let (form, output) = wire.output_form_and_schema(definition);
         let within = converted.as_ref().and_then(|(converted, _)| converted.within.clone());
         let weight = converted
             .as_ref()
@@ -167,9 +167,9 @@ impl Export {
         let description = if has_place || examples.is_empty() {
             Cow::Borrowed(definition.description())
         } else {
-            Cow::Owned(with_examples(definition.description(), &std::mem::take(&mut examples)))
+            Cow::Owned(description_with_examples(definition.description(), &std::mem::take(&mut examples)))
         };
-        notes.extend(too_long(wire, &description));
+        notes.extend(description_length_note(wire, &description));
         let written = converted.map(|(converted, strict)| {
             let (parameters, name, description) = (converted.schema, wire_name, &*description);
             wire.definition(Definition {
@@ -203,7 +203,7 @@ fn wire_examples(definition: &ToolDefinition, within: Option<&str>) -> Vec<Value
     definition.examples().iter().map(held).collect()
 }
 
-fn with_examples(description: &str, examples: &[Value]) -> String {
+fn description_with_examples(description: &str, examples: &[Value]) -> String {
     let examples: Vec<_> = examples.iter().map(Value::to_string).collect();
     format!("{description}\n\nExamples of arguments:\n{}", examples.join("\n"))
 }
@@ -216,7 +216,7 @@ fn tool_diagnostic(wire: Wire, definition: &ToolDefinition, note: SchemaNote) ->
 }
 
 /// Creates a warning about the tools as a set; it is attributed to one of them.
-fn set_diagnostic(
+fn tool_set_warning(
     wire: Wire,
     definition: &ToolDefinition,
     code: &'static str,
@@ -227,9 +227,9 @@ fn set_diagnostic(
     tool_diagnostic(wire, definition, SchemaNote { pointer, severity, code, message, help })
 }
 
-fn sent_loosely(wire: Wire, definition: &ToolDefinition, why: &str) -> Diagnostic {
+fn loose_schema_diagnostic(wire: Wire, definition: &ToolDefinition, why: &str) -> Diagnostic {
     let message = format!("the tool is sent without `strict`: {why}");
-    set_diagnostic(
+    tool_set_warning(
         wire,
         definition,
         "not_strict",
@@ -279,7 +279,7 @@ fn converted_schema(
 }
 
 /// Reports a description that exceeds the provider's limit.
-fn too_long(wire: Wire, description: &str) -> Option<SchemaNote> {
+fn description_length_note(wire: Wire, description: &str) -> Option<SchemaNote> {
     let most = wire.max_description_chars()?;
     let length = description.chars().count();
     (length > most).then(|| SchemaNote {
@@ -292,14 +292,14 @@ fn too_long(wire: Wire, description: &str) -> Option<SchemaNote> {
 }
 
 /// Reports a number of tools that exceeds the provider's limit.
-fn too_many(wire: Wire, tools: &[&ToolDefinition], native: usize) -> Option<Diagnostic> {
+fn tool_count_diagnostic(wire: Wire, tools: &[&ToolDefinition], native: usize) -> Option<Diagnostic> {
     let most = wire.max_tools()?;
     // Native tools are outside of a group of definitions.
     let native = if wire.lists_definitions() { native } else { 0 };
     let count = tools.len() + native;
     let first = tools.get(most.saturating_sub(native)).filter(|_| count > most)?;
     let message = format!("there are {count} tools; the provider rejects requests with more than {most}");
-    Some(set_diagnostic(wire, first, "too_many_tools", message, "show fewer tools per run"))
+    Some(tool_set_warning(wire, first, "too_many_tools", message, "show fewer tools per run"))
 }
 
 /// The number of tokens from which Anthropic recommends a tool search instead of sending all definitions with
@@ -338,7 +338,7 @@ impl io::Write for Count {
 }
 
 /// Reports definitions that fill the context; the diagnostic is attributed to the largest one.
-fn too_large(
+fn token_count_diagnostic(
     wire: Wire,
     definitions: &[ToolDefinition],
     tools: &[Arc<Export>],
@@ -351,7 +351,7 @@ fn too_large(
             "the definitions of all tools add about {tokens} tokens to every request; keep them below {MANY_TOKENS}; \
              this one is the largest, with {own}"
         );
-        set_diagnostic(wire, largest, "many_tokens", message, "show fewer tools per run, or shorten their descriptions")
+        tool_set_warning(wire, largest, "many_tokens", message, "show fewer tools per run, or shorten their descriptions")
     })
 }
 

@@ -8,7 +8,7 @@ use tool_core::internals::ExactValue;
 
 use super::{
     BoundTools,
-    draft::{MessageDraft, set_member, text},
+    draft::{MessageDraft, set_member, text_value},
     partial_calls::is_object_text,
 };
 use crate::ToolCall;
@@ -41,7 +41,7 @@ pub(super) enum ArgumentsForm {
 
 impl ArgumentsForm {
     /// Returns `true` if `arguments` have this form.
-    fn is_fitting(self, arguments: Option<&ExactValue<'_>>) -> bool {
+    fn is_form_of(self, arguments: Option<&ExactValue<'_>>) -> bool {
         match (self, arguments) {
             (Self::ObjectText, Some(ExactValue::String(text))) => is_object_text(text),
             (Self::Object | Self::OptionalObject, Some(ExactValue::Object(_))) => true,
@@ -67,19 +67,19 @@ impl CallMembers<'_> {
                 bound.format().name_rule().is_valid(name) && bound.tool_name(name) == &*call.name
             });
             if !is_accepted || call.name.is_empty() {
-                set_member(object, "name", text(&bound.wire_name(&call.name)));
+                set_member(object, "name", text_value(&bound.wire_name(&call.name)));
             }
         }
         let received = object.get(arguments);
-        if form.is_fitting(received) {
+        if form.is_form_of(received) {
             return;
         }
         let received = received.map(argument_text).unwrap_or_default();
         let sent = || call.map_or_else(|| argument_object(&received), |call| bound.sent_arguments(call));
         let value = match form {
-            ArgumentsForm::ObjectText => text(&sent().to_string()),
+            ArgumentsForm::ObjectText => text_value(&sent().to_string()),
             ArgumentsForm::Object | ArgumentsForm::OptionalObject => sent(),
-            ArgumentsForm::FreeText => text(&received),
+            ArgumentsForm::FreeText => text_value(&received),
         };
         set_member(object, arguments, value);
     }
@@ -102,13 +102,13 @@ impl BoundTools {
 /// Gives each call of a message the form of a request. `calls` are the calls of the message.
 pub(super) fn conform_calls(draft: &mut MessageDraft, bound: &BoundTools, calls: &[ToolCall]) {
     let wire = bound.format();
-    for part in draft.parts() {
+    for part in draft.parts_mut() {
         let call = part.call.and_then(|at| calls.get(at));
-        if let Some(members) = wire.call_members(&mut part.value, call.is_some()) {
+        if let Some(members) = wire.find_call_in_part(&mut part.value, call.is_some()) {
             members.conform_call(bound, call);
         }
     }
-    if let Some(members) = wire.message_call_members(&mut draft.base).filter(|_| !calls.is_empty()) {
+    if let Some(members) = wire.find_call_in_message(&mut draft.base).filter(|_| !calls.is_empty()) {
         members.conform_call(bound, calls.last());
     }
 }
@@ -119,7 +119,7 @@ fn argument_object(arguments: &str) -> ExactValue<'static> {
         Some(object @ ExactValue::Object(_)) => object.into_owned(),
         Some(ExactValue::Null) => ExactValue::Object(Vec::new()),
         _ if arguments.trim().is_empty() => ExactValue::Object(Vec::new()),
-        _ => ExactValue::Object(vec![(INVALID_JSON.into(), text(arguments))]),
+        _ => ExactValue::Object(vec![(INVALID_JSON.into(), text_value(arguments))]),
     }
 }
 

@@ -150,7 +150,7 @@ pub use self::{
 };
 use self::{
     exports::Exports,
-    provider::{Anthropic, Gemini, Mcp, OpenAiChat, OpenAiResponses, Wire, formats},
+    provider::{Anthropic, Gemini, Mcp, OpenAiChat, OpenAiResponses, Wire, wire_formats},
 };
 use crate::{Registry, registry::Identity};
 
@@ -260,7 +260,7 @@ impl Dialect {
 
     /// Returns every dialect.
     pub fn all() -> Vec<Self> {
-        formats().into_iter().map(Self::new).collect()
+        wire_formats().into_iter().map(Self::new).collect()
     }
 
     /// Returns the name of the dialect, as used in diagnostics.
@@ -325,7 +325,9 @@ impl Dialect {
         let mut last = self.last.lock().unwrap_or_else(PoisonError::into_inner);
         let exports = match &*last {
             // Comparing the identity needs no access to the contents.
-            Some(CachedExports { of, exports }) if of.is_of(registry) || exports.are_of(registry) => {
+            Some(CachedExports { of, exports })
+                if of.is_of(registry) || exports.have_definitions_of(registry) =>
+            {
                 Arc::clone(exports)
             }
             before => {

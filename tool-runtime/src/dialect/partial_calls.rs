@@ -72,7 +72,7 @@ impl PartialCall {
         }
         if part.starts_with(&self.name) {
             part.clone_into(&mut self.name);
-        } else if self.is_blank() {
+        } else if self.has_no_arguments() {
             self.name.push_str(part);
         } else {
             self.is_contradictory = true;
@@ -99,7 +99,7 @@ impl PartialCall {
 
     /// Adds a part of the text of the arguments. Arguments without content that text follows are discarded: some
     /// servers send them before the first part.
-    pub(super) fn push_text(&mut self, part: &str) {
+    pub(super) fn push_arguments_text(&mut self, part: &str) {
         if !self.custom && !part.trim().is_empty() {
             if self.text.len() <= MAX_EMPTY_BYTES && is_empty_object(&self.text) {
                 self.text.clear();
@@ -108,24 +108,24 @@ impl PartialCall {
             match self.value.take() {
                 Some(ExactValue::Object(members)) if !members.is_empty() => {
                     // Not JSON together with the part: the call is refused, and the response is not.
-                    self.append_text(&ExactValue::Object(members).to_string());
+                    self.append_arguments_text(&ExactValue::Object(members).to_string());
                 }
                 _ => {}
             }
         }
-        self.append_text(part);
+        self.append_arguments_text(part);
     }
 
-    fn append_text(&mut self, part: &str) {
+    fn append_arguments_text(&mut self, part: &str) {
         self.brackets.read_part(part);
         self.text.push_str(part);
     }
 
     /// Replaces the received parts with `text`.
-    pub(super) fn set_text(&mut self, text: &str) {
+    pub(super) fn replace_arguments_text(&mut self, text: &str) {
         self.text.clear();
         self.brackets = Brackets::default();
-        self.push_text(text);
+        self.push_arguments_text(text);
     }
 
     /// Adds arguments: the next piece of their JSON text, or their value where the provider sends one. The validation of
@@ -133,49 +133,53 @@ impl PartialCall {
     pub(super) fn add_arguments(&mut self, arguments: &JsonLocation<'_>) {
         match arguments.value() {
             None => {}
-            Some(ExactValue::String(text)) => self.push_text(text),
-            Some(ExactValue::Object(_)) if self.is_blank() && !self.custom => {
+            Some(ExactValue::String(text)) => self.push_arguments_text(text),
+            Some(ExactValue::Object(_)) if self.has_no_arguments() && !self.custom => {
                 self.value = Some(arguments.to_owned())
             }
-            Some(value) => self.push_text(&value.to_string()),
+            Some(value) => self.push_arguments_text(&value.to_string()),
         }
     }
 
     /// Returns `true` if the text of the arguments is a complete object, judged by its brackets alone.
-    pub(super) fn is_closed(&self) -> bool {
+    pub(super) fn has_complete_arguments(&self) -> bool {
         self.value.is_some() || self.brackets.closed
     }
 
     /// Returns the text of the arguments, unless it is blank.
-    fn written_text(&self) -> Option<&str> {
+    fn nonblank_arguments_text(&self) -> Option<&str> {
         Some(self.text.as_str()).filter(|text| !text.trim().is_empty())
     }
 
-    pub(super) fn is_blank(&self) -> bool {
-        self.written_text().is_none() && self.value.is_none()
+    pub(super) fn has_no_arguments(&self) -> bool {
+        self.nonblank_arguments_text().is_none() && self.value.is_none()
     }
 
     /// Replaces the arguments that arrived in parts with the whole ones, unless those are not whole themselves: a
     /// completed call does not revoke what arrived before.
     pub(super) fn complete_arguments(&mut self, arguments: &JsonLocation<'_>) {
         match arguments.value() {
-            _ if self.is_blank() => self.add_arguments(arguments),
-            Some(ExactValue::String(text)) if self.custom && !text.is_empty() => self.set_text(text),
+            _ if self.has_no_arguments() => self.add_arguments(arguments),
+            Some(ExactValue::String(text)) if self.custom && !text.is_empty() => {
+                self.replace_arguments_text(text)
+            }
             Some(ExactValue::String(text))
                 if !self.custom && !text.trim().is_empty() && !is_empty_object(text) =>
             {
-                self.set_text(text);
+                self.replace_arguments_text(text);
             }
-            Some(value @ ExactValue::Object(members)) if !members.is_empty() && !self.is_object() => {
-                self.set_text(&value.to_string());
+            Some(value @ ExactValue::Object(members))
+                if !members.is_empty() && !self.has_object_arguments() =>
+            {
+                self.replace_arguments_text(&value.to_string());
             }
             _ => {}
         }
     }
 
     /// Returns `true` if the arguments are a complete JSON object.
-    fn is_object(&self) -> bool {
-        match self.written_text() {
+    fn has_object_arguments(&self) -> bool {
+        match self.nonblank_arguments_text() {
             Some(text) => is_object_text(text),
             None => self.value.is_some(),
         }
@@ -185,11 +189,11 @@ impl PartialCall {
     fn incomplete_mark(&self, stop: &Stop, is_last: bool) -> Option<Incomplete> {
         let cut = self.open
             || self.is_contradictory
-            || self.repeated && self.is_blank()
+            || self.repeated && self.has_no_arguments()
             || match stop {
                 Stop::Finished => false,
                 Stop::Unfinished(_) if is_last => true,
-                Stop::Unspecified | Stop::Unfinished(_) => !self.custom && !self.is_object(),
+                Stop::Unspecified | Stop::Unfinished(_) => !self.custom && !self.has_object_arguments(),
             };
         cut.then(|| match (stop, &self.status) {
             (Stop::Unfinished(Some(reason)), _) => Incomplete::new(reason.clone()),
@@ -311,7 +315,7 @@ impl PartialCalls {
 
     /// Gives a new id to each call whose id an earlier call has: providers reject two results for one id. Returns the
     /// replaced ids, and the new ones.
-    pub(super) fn separate_ids(&mut self) -> Vec<(String, String)> {
+    pub(super) fn replace_repeated_ids(&mut self) -> Vec<(String, String)> {
         let mut numbers: HashMap<String, u32> = HashMap::new();
         let ids = self.all.iter().filter_map(|partial_call| partial_call.id.clone());
         let count = ids.map(|id| numbers.insert(id, 1)).filter(Option::is_some).count();
@@ -343,7 +347,7 @@ impl PartialCalls {
     /// Returns all calls in the order in which the model began them; calls that were cut off are marked.
     pub(super) fn into_calls(self, bound: &BoundTools) -> Vec<ToolCall> {
         let Self { all, stop, ended, .. } = self;
-        let stop = if ended { stop } else { stop.broken_off() };
+        let stop = if ended { stop } else { stop.without_final_event() };
         let count = all.len();
         let call = |(at, mut partial_call): (usize, PartialCall)| {
             let mark = partial_call.incomplete_mark(&stop, at + 1 == count);

@@ -44,11 +44,11 @@ fn a_name_arrives_whole_repeated_growing_or_in_pieces() {
         assert_eq!(call.name_parts, parts.concat());
     }
     let mut call = named(&["add"]);
-    call.push_text("{}");
+    call.push_arguments_text("{}");
     call.push_name("draw");
     assert!(call.is_contradictory && call.name == "add");
     let mut call = named(&["add"]);
-    call.push_text("{}");
+    call.push_arguments_text("{}");
     call.push_name("add_one");
     assert!(!call.is_contradictory && call.name == "add_one");
 }
@@ -148,12 +148,12 @@ fn arguments_are_closed_by_the_bracket_that_was_opened_first() {
         (&["", " "], false),
     ] {
         let call = filled(&parts.iter().map(|part| text(part)).collect::<Vec<_>>(), false);
-        assert_eq!(call.is_closed(), is_closed, "{parts:?}");
+        assert_eq!(call.has_complete_arguments(), is_closed, "{parts:?}");
     }
-    assert!(filled(&[value(r#"{"a":"1"}"#)], false).is_closed());
+    assert!(filled(&[value(r#"{"a":"1"}"#)], false).has_complete_arguments());
     let mut call = filled(&[text("{}")], false);
-    call.set_text("{\"a\"");
-    assert!(!call.is_closed());
+    call.replace_arguments_text("{\"a\"");
+    assert!(!call.has_complete_arguments());
 }
 
 #[test]
@@ -253,7 +253,7 @@ fn a_repeated_id_is_replaced_by_one_that_no_call_has() {
         for id in ids {
             calls.open_call(PartialCall { id: id.map(str::to_owned), ..PartialCall::default() });
         }
-        let replaced = calls.separate_ids();
+        let replaced = calls.replace_repeated_ids();
         let now: Vec<_> = calls.all.iter().map(|call| call.id.clone().unwrap_or_default()).collect();
         (
             now.join(" "),
@@ -298,6 +298,6 @@ fn a_stop_reason_is_known_in_any_case_and_an_unknown_one_is_early() {
         (Stop::Unspecified, Stop::Unfinished(None)),
         (Stop::Unfinished(Some("length".into())), Stop::Unfinished(Some("length".into()))),
     ] {
-        assert_eq!(stop.broken_off(), end);
+        assert_eq!(stop.without_final_event(), end);
     }
 }

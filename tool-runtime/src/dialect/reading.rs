@@ -96,7 +96,7 @@ impl Reading {
     }
 
     /// Records the call at `at` as contradictory: it does not run.
-    pub(super) fn mark_contradictory(&mut self, at: usize, error: DialectError) {
+    pub(super) fn mark_call_contradictory(&mut self, at: usize, error: DialectError) {
         self.skip_part(error);
         if let Some(partial_call) = self.partial_calls.get_mut(at) {
             partial_call.is_contradictory = true;
@@ -137,7 +137,7 @@ impl Reading {
         if bound.format().messages_member().is_none() {
             return;
         }
-        for (id, new) in self.partial_calls.separate_ids() {
+        for (id, new) in self.partial_calls.replace_repeated_ids() {
             let (id, new) = (shortened_name(&id), shortened_name(&new));
             let message = format!("two calls have the id `{id}`; the second one is sent back as `{new}`");
             let help = "no action needed: its result has the new id";
@@ -153,13 +153,14 @@ impl Reading {
 
     /// Keeps the members of a part of the response that are neither `read` nor empty, such as the grounding of its text. Later parts add to
     /// earlier ones.
-    pub(super) fn keep_members(&mut self, part: &JsonLocation<'_>, read: &[&str]) {
+    pub(super) fn keep_members_except(&mut self, part: &JsonLocation<'_>, read: &[&str]) {
         self.keep_members_if(part, |name| !read.contains(&name));
     }
 
     /// Keeps the members of a part of the response whose names `keeps` accepts, unless they are empty.
     pub(super) fn keep_members_if(&mut self, part: &JsonLocation<'_>, keeps: impl Fn(&str) -> bool) {
-        let is_kept = |(name, value): &(&str, JsonLocation<'_>)| keeps(name) && !is_empty(value.value());
+        let is_kept =
+            |(name, value): &(&str, JsonLocation<'_>)| keeps(name) && !is_empty_value(value.value());
         merge_members(&mut self.metadata, part.members().filter(is_kept), |_, own, value| {
             if let Some(value) = value.value() {
                 merge_metadata(own, value);
@@ -203,7 +204,8 @@ impl Reading {
         }
         conform_calls(&mut draft, bound, &calls);
         let message = wire.message(draft).and_then(|it| RawValue::from_string(it.to_string()).ok());
-        let usage = Some(wire.usage(&ExactValue::Object(usage))).filter(|usage| *usage != Usage::default());
+        let usage =
+            Some(wire.convert_usage(&ExactValue::Object(usage))).filter(|usage| *usage != Usage::default());
         AssembledResponse {
             calls,
             ended,
@@ -222,7 +224,7 @@ impl Reading {
 }
 
 /// Returns `true` for a value that says nothing.
-fn is_empty(value: Option<&ExactValue<'_>>) -> bool {
+fn is_empty_value(value: Option<&ExactValue<'_>>) -> bool {
     match value {
         None | Some(ExactValue::Null) => true,
         Some(ExactValue::Object(members)) => members.is_empty(),

@@ -87,7 +87,7 @@ impl RequestTarget for Value {
     fn push_messages(&mut self, bound: &BoundTools, messages: Vec<Value>) -> Result<(), DialectError> {
         if !messages.is_empty() {
             let mut body = RequestBody::new(bound.format(), std::mem::take(self))?;
-            body.insert(messages);
+            body.append_messages(messages);
             *self = std::mem::take(body.fields_mut());
         }
         Ok(())
@@ -139,7 +139,7 @@ pub(super) async fn collect_additions<R: RequestTarget>(
     let asking = ask_for_additions(registry, &model_request, |name| bound.wire_name(name));
     let asked = stop.run_until_cancelled(asking).await.ok_or(RequestError::Cancelled);
     drop(model_request);
-    let additions = lent.take_back();
+    let additions = lent.restore_members();
     asked??;
     Ok(additions)
 }
@@ -169,7 +169,7 @@ struct LentBody<'b> {
 
 impl LentBody<'_> {
     /// Puts the members back, and returns the additions.
-    fn take_back(&mut self) -> RequestAdditions {
+    fn restore_members(&mut self) -> RequestAdditions {
         let Some(request) = self.request.take() else { return RequestAdditions::default() };
         let (members, additions) = request.finish();
         *self.members = members;
@@ -179,7 +179,7 @@ impl LentBody<'_> {
 
 impl Drop for LentBody<'_> {
     fn drop(&mut self) {
-        drop(self.take_back());
+        drop(self.restore_members());
     }
 }
 
@@ -230,7 +230,7 @@ pub(super) fn apply_additions<R: RequestTarget>(
     add_tools(body, &native)?;
     // Anthropic rejects an empty text (<https://github.com/anthropics/claude-code/issues/23440>).
     let mut instructions = instructions.iter().filter(|text| !text.trim().is_empty());
-    instructions.try_for_each(|text| bound.format().instruct(body, text))?;
+    instructions.try_for_each(|text| bound.format().append_instruction(body, text))?;
     let messages = messages.into_iter().filter_map(|message| match message {
         AddedMessage::Text(text) => Some(bound.format().user_text(&text)),
         AddedMessage::Content(content) => Some(bound.user_message(&content)),
@@ -288,11 +288,11 @@ fn add_tools(request: &mut Value, tools: &[Value]) -> Result<(), DialectError> {
     for tool in tools {
         let list = declared_functions(tool).zip(before.iter_mut().find_map(declared_functions_mut));
         match list {
-            Some((new, list)) => add_new(list, new),
+            Some((new, list)) => append_missing_items(list, new),
             None => others.push(tool),
         }
     }
-    add_new(before, others);
+    append_missing_items(before, others);
     Ok(())
 }
 
@@ -309,14 +309,14 @@ fn declared_functions_mut(tool: &mut Value) -> Option<&mut Vec<Value>> {
 }
 
 /// Adds the items that are not present yet.
-fn add_new<'v>(list: &mut Vec<Value>, new: impl IntoIterator<Item = &'v Value>) {
+fn append_missing_items<'v>(list: &mut Vec<Value>, new: impl IntoIterator<Item = &'v Value>) {
     let mut known: HashSet<_> = list.iter().map(Value::to_string).collect();
     list.extend(new.into_iter().filter(|it| known.insert(it.to_string())).cloned());
 }
 
 /// Appends `text` to the text in `field`, which may be absent, or a list of blocks where the provider accepts
 /// one.
-pub(super) fn instruct_in(
+pub(super) fn append_instruction_to_field(
     body: &mut Value,
     field: &str,
     text: &str,
@@ -328,9 +328,9 @@ pub(super) fn instruct_in(
     };
     match body.as_object_mut().map(|fields| fields.entry(field).or_insert(Value::Null)) {
         Some(place @ Value::Null) => *place = text.into(),
-        Some(Value::String(before)) => add_text(before, text),
+        Some(Value::String(before)) => append_paragraph(before, text),
         Some(Value::Array(blocks)) if takes_blocks => {
-            add_block(blocks, json!({ "type": "text", "text": text }))
+            append_block_if_new(blocks, json!({ "type": "text", "text": text }))
         }
         _ => return Err(wrong(body)),
     }
@@ -338,7 +338,7 @@ pub(super) fn instruct_in(
 }
 
 /// Appends a text below another, unless it is present already.
-fn add_text(before: &mut String, text: &str) {
+fn append_paragraph(before: &mut String, text: &str) {
     if before.is_empty() {
         text.clone_into(before);
     } else if !has_paragraph(before, text) {
@@ -356,7 +356,7 @@ fn has_paragraph(before: &str, text: &str) -> bool {
 }
 
 /// Appends a block, unless another block has the same text.
-pub(super) fn add_block(blocks: &mut Vec<Value>, block: Value) {
+pub(super) fn append_block_if_new(blocks: &mut Vec<Value>, block: Value) {
     if !blocks.iter().any(|before| before.get("text") == block.get("text")) {
         blocks.push(block);
     }

@@ -7,7 +7,7 @@ use super::*;
 #[test]
 fn an_instruction_is_appended_once_as_a_paragraph_or_a_block() {
     let instruct = |mut body: Value, takes_blocks: bool| {
-        instruct_in(&mut body, "system", "Be brief.", takes_blocks)
+        append_instruction_to_field(&mut body, "system", "Be brief.", takes_blocks)
             .map(|()| body)
             .map_err(|error| error.to_string())
     };

@@ -36,7 +36,7 @@ impl Stop {
     }
 
     /// Returns the end of a stream that closes without its final event.
-    pub(super) fn broken_off(self) -> Self {
+    pub(super) fn without_final_event(self) -> Self {
         match self {
             Self::Unfinished(reason) => Self::Unfinished(reason),
             Self::Unspecified | Self::Finished => Self::Unfinished(None),

@@ -85,12 +85,12 @@ impl Level {
 }
 
 /// Returns the sentence about a model that cannot turn thinking off.
-pub(super) fn always_thinks(model: &str, level: &str) -> String {
+pub(super) fn always_thinks_notice(model: &str, level: &str) -> String {
     format!("`{model}` cannot turn thinking off; it is sent as `{level}`")
 }
 
 /// Returns the sentence about a model that does not think.
-pub(super) fn never_thinks(model: &str) -> String {
+pub(super) fn never_thinks_notice(model: &str) -> String {
     format!("`{model}` does not think; the setting is left out")
 }
 

@@ -26,7 +26,7 @@ pub(super) fn is_external(
 }
 
 /// Returns the denial of a call by a rule that depends on its name only.
-pub(super) fn denied_by_name(
+pub(super) fn denial_by_name(
     executor: &Inner,
     call: &ToolCall,
     definition: Option<&ToolDefinition>,

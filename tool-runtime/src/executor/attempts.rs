@@ -39,8 +39,8 @@ impl<'a> RunningCall<'a> {
     /// Waits for the permits of the limits.
     pub(super) async fn acquire_permits(self, entry: &Entry) -> Option<Permits<'a>> {
         let (limits, name) = (&self.executor.limits, entry.definition().name().as_str());
-        match limits.concerns(name) {
-            true => Some(limits.enter(name).await),
+        match limits.limits_tool(name) {
+            true => Some(limits.acquire_permits(name).await),
             false => None,
         }
     }
@@ -190,7 +190,7 @@ impl Attempts<'_> {
     /// Returns the request for the question that the body asked by `error`.
     fn approval_request(&self, error: &ToolError) -> Result<Box<ApprovalRequest>, ToolError> {
         let RunningCall { executor, batch, request, state, .. } = self.running;
-        state.answers().check_room()?;
+        state.answers().check_question_limit()?;
         let (call, address) = (request.call, batch.address_of(&request));
         let (definition, arguments) = (self.entry.definition(), &self.source);
         Ok(AskingCall { executor, call, address, definition, arguments }.request(error))
@@ -249,7 +249,7 @@ impl Attempts<'_> {
     /// Runs the body in a new context, with all answers to its questions, as part of attempt `number`.
     async fn run_again(&self, number: u32) -> Result<ToolOutput, ToolError> {
         let mut cx = self.running.cx.of_attempt(number);
-        self.running.state.answers().pass_new_to(&mut cx);
+        self.running.state.answers().pass_new_answers_to(&mut cx);
         if let Some(reports) = &self.running.state.reports {
             cx = cx.with_sink(CallReports::for_attempt(reports, number));
         }
@@ -263,7 +263,7 @@ impl Attempts<'_> {
         state.stats.start_attempt();
         let run = async {
             match self.timeouts.is_unlimited() {
-                true => Entry::run(prepared, cx)?.await,
+                true => Entry::start_prepared(prepared, cx)?.await,
                 false => run_with_timeouts(self.timeouts, prepared, cx, reports).await,
             }
         };

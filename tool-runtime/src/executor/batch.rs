@@ -56,7 +56,7 @@ impl Batch {
         Self { executor, calls, resumed: Vec::new(), run: None, steering: None }
     }
 
-    pub(super) fn of_confirmed(executor: Executor, confirmed: Vec<Confirmed>) -> Self {
+    pub(super) fn of_confirmed_calls(executor: Executor, confirmed: Vec<Confirmed>) -> Self {
         let calls = confirmed.iter().map(|it| it.call.clone()).collect();
         Self { resumed: confirmed, ..Self::new(executor, calls) }
     }
@@ -166,7 +166,7 @@ impl Inner {
     /// see the arguments that run. A call that was cut off is left unchanged.
     fn repair_call(&self, call: &mut ToolCall) {
         let entry = self.tools.entry(&call.name).filter(|_| call.incomplete.is_none());
-        if let Some(repaired) = entry.and_then(|entry| entry.repaired(&call.arguments)) {
+        if let Some(repaired) = entry.and_then(|entry| entry.repaired_arguments(&call.arguments)) {
             call.arguments = repaired;
         }
     }

@@ -80,8 +80,12 @@ pub(super) struct Capacity<'a> {
 
 impl Capacity<'_> {
     /// Marks the room of an event that cannot wait for capacity.
-    fn into_late(self) -> Self {
-        Self { parent: self.parent.map(|capacity| Box::new(capacity.into_late())), is_late: true, ..self }
+    fn for_queued_event(self) -> Self {
+        Self {
+            parent: self.parent.map(|capacity| Box::new(capacity.for_queued_event())),
+            is_late: true,
+            ..self
+        }
     }
 
     /// Returns `true` if an event for this room must be queued.
@@ -158,14 +162,14 @@ impl EventSink {
     /// Sends an event, which is created only if there is a receiver.
     pub(super) async fn emit(&self, event: impl FnOnce() -> (EventSubject, EventKind)) {
         if self.has_receiver() {
-            let capacity = self.reserve().await;
+            let capacity = self.reserve_capacity().await;
             let (subject, kind) = event();
             self.send(capacity, self.new_event(subject, kind));
         }
     }
 
     /// Waits until each reader has capacity for an event.
-    pub(super) async fn reserve(&self) -> Capacity<'_> {
+    pub(super) async fn reserve_capacity(&self) -> Capacity<'_> {
         let stream = match &self.stream {
             // An error means that the reader of the stream is gone, which is allowed.
             Some(stream) => stream.reserve().await.ok(),
@@ -178,13 +182,13 @@ impl EventSink {
         Capacity { stream, parent, is_late: false }
     }
 
-    /// Boxes the future of [`room`](Self::room).
-    pub(super) fn boxed_reserve(&self) -> BoxFuture<'_, Capacity<'_>> {
-        Box::pin(self.reserve())
+    /// Boxes the future of [`reserve_capacity`](Self::reserve_capacity).
+    pub(super) fn boxed_reserve_capacity(&self) -> BoxFuture<'_, Capacity<'_>> {
+        Box::pin(self.reserve_capacity())
     }
 
     /// Returns the capacity that is available now, and `true` if each reader has some.
-    pub(super) fn try_reserve(&self) -> (Capacity<'_>, bool) {
+    pub(super) fn try_reserve_capacity(&self) -> (Capacity<'_>, bool) {
         let (stream, has_room) = match self.stream.as_ref().map(mpsc::Sender::try_reserve) {
             Some(Ok(permit)) => (Some(permit), true),
             Some(Err(mpsc::error::TrySendError::Full(()))) => (None, false),
@@ -199,8 +203,8 @@ impl EventSink {
 
     /// Sends `event` to the listeners, and to the readers above: now, or before the end of their call.
     pub(super) fn emit_to_listeners(&self, event: ToolEvent) {
-        let (capacity, _) = self.try_reserve();
-        self.send(Capacity { stream: None, ..capacity.into_late() }, event);
+        let (capacity, _) = self.try_reserve_capacity();
+        self.send(Capacity { stream: None, ..capacity.for_queued_event() }, event);
     }
 
     /// Returns `true` if the stream has a reader.

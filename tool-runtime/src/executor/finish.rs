@@ -53,7 +53,7 @@ impl CallFinisher<'_> {
             end => return Some(end),
         };
         let mut result = self.result_of(outcome);
-        self.settle_result(&mut result);
+        self.apply_stop_and_settings(&mut result);
         outcomes.push(CallOutcome::Finished(result));
         None
     }
@@ -88,7 +88,7 @@ impl CallFinisher<'_> {
         let seen_call = (!self.batch.is_unobserved).then(|| Arc::new(call.clone()));
         let outcome = CallOutcome::External(Box::new(call), address);
         // Before the event, too: a caller that executes the call finds it open after a crash.
-        self.record(&outcome).await;
+        self.record_outcome(&outcome).await;
         if let Some(call) = seen_call {
             let external = || EventKind::External { call: Arc::clone(&call) };
             self.batch.events.emit(|| (self.batch.subject_of(self.request), external())).await;
@@ -118,7 +118,7 @@ impl CallFinisher<'_> {
         let owner = Confirmed::owner_of(self.request.confirmed, self.batch.run());
         let opening =
             Opening { kind, call, address, owner, definition, opened_at, request, answers, is_reported };
-        let opening = Box::pin(self.executor.open.open(opening));
+        let opening = Box::pin(self.executor.open.store_open_call(opening));
         match self.batch.within_grace_period(opening).await {
             Some(opened) => opened,
             None => Err(ToolError::new(ErrorKind::Cancelled, "the store did not open the call in time")),
@@ -205,7 +205,7 @@ impl CallFinisher<'_> {
         if self.executor.settings.has_hooks() {
             self.pass_to_hooks(answered_by, &mut result).await;
         }
-        self.settle_result(&mut result);
+        self.apply_stop_and_settings(&mut result);
         if has_succeeded && result.outcome.as_ref().is_ok_and(|output| self.starts_operation(output)) {
             return self.finish_pending(result).await;
         }
@@ -215,7 +215,7 @@ impl CallFinisher<'_> {
 
     /// Stops the run if the result is a stop, and applies the settings for every result.
     #[inline]
-    fn settle_result(&self, result: &mut ToolResult) {
+    fn apply_stop_and_settings(&self, result: &mut ToolResult) {
         if let Err(error) = &result.outcome {
             self.batch.stop_on_error(error, &self.call.name);
         }
@@ -389,7 +389,7 @@ impl CallFinisher<'_> {
         if let Some(request) = pending {
             return Ok(request);
         }
-        self.state.answers().check_room()?;
+        self.state.answers().check_question_limit()?;
         let (executor, call, address) = (self.executor, self.call, self.batch.address_of(self.request));
         let arguments = self.state.arguments.as_deref().cloned().unwrap_or_else(|| {
             // The arguments were valid when the call began; if they no longer are, the answer matches no call.

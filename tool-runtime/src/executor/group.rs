@@ -72,7 +72,7 @@ impl BatchState {
             let (step, state) = Box::pin(prepare_call(executor, *request, self, state)).await;
             prepared = Some((GroupCall { executor, batch: self, request, state }, step));
         }
-        if let Some(later) = group.into_later() {
+        if let Some(later) = group.into_unfinished_calls() {
             outcomes.extend(Box::pin(later.finish(executor, self)).await);
         }
     }
@@ -124,7 +124,7 @@ impl<'a> GroupRun<'a, '_> {
     }
 
     /// Returns the calls that are not finished.
-    fn into_later(mut self) -> Option<LaterCalls<'a>> {
+    fn into_unfinished_calls(mut self) -> Option<LaterCalls<'a>> {
         for (call, step) in self.steps {
             match call.begin(step, self.later.calls.len()) {
                 Err(end) => self.later.add(call, None, Some(end)),
@@ -173,8 +173,8 @@ impl<'a> GroupCall<'a> {
             NextStep::NotAdmitted(error) => CallEnd::NotAdmitted(error),
             NextStep::Answered(answer) => CallEnd::Answered(answer),
             NextStep::NeedsApproval(request) => CallEnd::NeedsApproval(request),
-            NextStep::Plain(body) => return Ok(CallBody::plain(self, index, body)),
-            NextStep::Ready(ready) => match CallBody::wrapped(self, index, *ready) {
+            NextStep::Plain(body) => return Ok(CallBody::of_plain_call(self, index, body)),
+            NextStep::Ready(ready) => match CallBody::of_wrapped_call(self, index, *ready) {
                 Some(body) => return Ok(body),
                 None => CallEnd::Stopped(StopReason::Cancelled),
             },
@@ -213,7 +213,7 @@ impl<'a> CallGroup<'a> {
         bodies: Vec<CallBody<'a>>,
         mut ends: Vec<Option<CallEnd>>,
     ) -> Vec<CallOutcome> {
-        self.run_all(bodies, |index, end| ends[index] = Some(end)).await;
+        self.run_bodies(bodies, |index, end| ends[index] = Some(end)).await;
         let mut outcomes = Vec::with_capacity(ends.len());
         for (index, end) in ends.into_iter().enumerate() {
             outcomes.push(self.finish_call(index, end.unwrap_or_else(|| self.unanswered_end())).await);
@@ -235,7 +235,7 @@ impl<'a> CallGroup<'a> {
             }
         }
         let running = async {
-            self.run_all(bodies, |index, end| {
+            self.run_bodies(bodies, |index, end| {
                 open[index] = false;
                 let _ = sender.send((index, end));
             })
@@ -278,7 +278,7 @@ impl<'a> CallGroup<'a> {
     }
 
     /// Runs `bodies` until all have ended, or the batch is stopped.
-    async fn run_all(&self, mut bodies: Vec<CallBody<'a>>, mut on_end: impl FnMut(usize, CallEnd)) {
+    async fn run_bodies(&self, mut bodies: Vec<CallBody<'a>>, mut on_end: impl FnMut(usize, CallEnd)) {
         // Most bodies end at their first poll; the machinery for the others is not set up for them.
         if !self.is_polled {
             poll_fn(|task| {

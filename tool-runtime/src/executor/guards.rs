@@ -102,7 +102,7 @@ impl CallGuards {
                 settings.policies.push(policy.clone());
             }
         }
-        settings.external = both_external(guards.external.clone(), settings.external.take());
+        settings.external = external_in_either(guards.external.clone(), settings.external.take());
         self.add_approver(settings);
     }
 
@@ -130,7 +130,7 @@ impl CallGuards {
 /// The guards that the settings of a run add to those of any executor: hooks, rules, policies and the approver.
 impl From<&RunSettings> for CallGuards {
     fn from(settings: &RunSettings) -> Self {
-        let mut settings = settings.clone().over(&Settings::default());
+        let mut settings = settings.clone().applied_over(&Settings::default());
         settings.external = None;
         Self { settings: Arc::new(settings), extent: Extent::Run }
     }
@@ -192,7 +192,7 @@ fn is_same_approver(one: &SharedApprover, other: &SharedApprover) -> bool {
 }
 
 /// Returns a selection of the calls that either leaves to the caller.
-fn both_external(guard: Option<External>, own: Option<External>) -> Option<External> {
+fn external_in_either(guard: Option<External>, own: Option<External>) -> Option<External> {
     match (guard, own) {
         (Some(guard), Some(own)) if !Arc::ptr_eq(&guard, &own) => {
             Some(Arc::new(move |call| guard(call) || own(call)))

@@ -208,7 +208,7 @@ impl<'a> RunningCall<'a> {
         let (address, definition) = (self.batch.address_of(&self.request), entry.definition());
         let hash =
             ContentHash::of_json(arguments.as_str()).unwrap_or_else(|| ContentHash::of(arguments.as_str()));
-        let message = Message::new("tool-runtime call intent 1").hash(hash);
+        let message = Message::new("tool-runtime call intent 1").with_hash(hash);
         CallIntent {
             tool: definition.name().as_str().to_owned(),
             definition: definition.content_hash(),
@@ -255,13 +255,13 @@ impl CallFinisher<'_> {
         let outcome = self.finish_end(end).await;
         // An external call is recorded before its event.
         if !matches!(outcome, CallOutcome::External(..)) {
-            self.record(&outcome).await;
+            self.record_outcome(&outcome).await;
         }
         outcome
     }
 
     /// Stores an outcome in the journal, if there is one.
-    pub(super) async fn record(&self, outcome: &CallOutcome) {
+    pub(super) async fn record_outcome(&self, outcome: &CallOutcome) {
         if let Some(journal) = &self.executor.settings.journal {
             Box::pin(self.store_outcome(journal, outcome)).await;
         }

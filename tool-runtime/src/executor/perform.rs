@@ -45,12 +45,12 @@ enum BodyStage<'a> {
 
 impl<'a> CallBody<'a> {
     #[inline]
-    pub(super) fn plain(call: GroupCall<'a>, index: usize, body: PlainBody<'a>) -> Self {
+    pub(super) fn of_plain_call(call: GroupCall<'a>, index: usize, body: PlainBody<'a>) -> Self {
         Self { index, call, stage: BodyStage::Plain(body) }
     }
 
     /// Returns the body of a prepared call, in a span; `None` if it has no context, which every call has.
-    pub(super) fn wrapped(call: GroupCall<'a>, index: usize, ready: ReadyCall<'a>) -> Option<Self> {
+    pub(super) fn of_wrapped_call(call: GroupCall<'a>, index: usize, ready: ReadyCall<'a>) -> Option<Self> {
         let GroupCall { executor, batch, request, state } = call;
         let running = RunningCall { executor, batch, request: *request, cx: state.cx.as_ref()?, state };
         let span = telemetry::call_span(ready.entry.definition(), running.cx);
@@ -226,7 +226,7 @@ async fn run_attempts<'a>(
     state.stats.start_attempt();
     let run = async {
         match timeouts.is_unlimited() {
-            true => Entry::run(prepared, first)?.await,
+            true => Entry::start_prepared(prepared, first)?.await,
             // Boxed, so that the future of a call without timeout does not contain a timer.
             false => Box::pin(run_with_timeouts(timeouts, prepared, first, reports)).await,
         }

@@ -40,7 +40,7 @@ impl CallPlan {
             && !entry.redirects()
             && !settings.inspects_arguments(entry)
             && AttemptTimeouts::new(settings, definition.metadata()).is_unlimited()
-            && !executor.limits.concerns(definition.name().as_str())
+            && !executor.limits.limits_tool(definition.name().as_str())
             // A panic of the tool here is the answer of its call.
             && catch(|| !entry.tool().is_external()).unwrap_or(false);
         Self { is_plain, ends_alone: is_plain && entry.only_decodes() }

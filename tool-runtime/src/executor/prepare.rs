@@ -8,7 +8,7 @@ use tool_core::{Arguments, ErrorKind, Permission, Prepared, Retry, ToolContext, 
 
 use super::{
     Inner,
-    admission::{admit_call, denied_by_name, is_external, redirect_refusal},
+    admission::{admit_call, denial_by_name, is_external, redirect_refusal},
     event_sink::HOOK_COMPONENT,
     open::Confirmed,
     plan::CallPlan,
@@ -151,7 +151,7 @@ pub(super) fn prepare_plain<'a>(
     batch: &BatchState,
     state: &'a mut CallState,
 ) -> (NextStep<'a>, &'a CallState) {
-    if let Some(step) = first_step(request, stop) {
+    if let Some(step) = step_of_unstarted_call(request, stop) {
         return (step, state);
     }
     let CallRequest { call, entry, .. } = request;
@@ -172,7 +172,7 @@ pub(super) fn prepare_plain<'a>(
 
 /// Returns the next step of a call that is not started, whatever its tool is.
 #[inline]
-fn first_step<'a>(request: &CallRequest<'_>, stop: Option<StopReason>) -> Option<NextStep<'a>> {
+fn step_of_unstarted_call<'a>(request: &CallRequest<'_>, stop: Option<StopReason>) -> Option<NextStep<'a>> {
     // Checked first: a call that was cut off is neither run nor left to the caller, and passes no rule or hook.
     if request.call.incomplete.is_some()
         && let Err(incomplete) = request.call.completed()
@@ -221,7 +221,7 @@ async fn prepare_by_components<'a>(
         batch.begin_call(executor, entry, &request, state);
     }
     let definition = entry.map(Entry::definition);
-    if let Some(denied) = denied_by_name(executor, call, definition) {
+    if let Some(denied) = denial_by_name(executor, call, definition) {
         batch.report_started(&request).await;
         return NextStep::answered_early(AnswerSource::Permission, Err(denied));
     }
@@ -246,7 +246,7 @@ fn step_without_hooks<'a>(
     request: &CallRequest<'_>,
     batch: &BatchState,
 ) -> Option<NextStep<'a>> {
-    if let Some(step) = first_step(request, batch.stop_reason()) {
+    if let Some(step) = step_of_unstarted_call(request, batch.stop_reason()) {
         return Some(step);
     }
     let entry = request.entry?;

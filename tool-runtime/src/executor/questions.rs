@@ -14,7 +14,7 @@ use tool_core::{
 use super::{Inner, open::OpenCalls, redact::redacted_call};
 use crate::{
     ToolCall, millis,
-    open_calls::{Message, addressed},
+    open_calls::{Message, with_address_fields},
     panics::run_in_call,
     policy::{Approval, ApprovalCause, ApprovalHandle, ApprovalRequest, Question, SharedApprover},
 };
@@ -78,13 +78,17 @@ impl CallAnswers {
         let is_it = |request: &ApprovalRequest| {
             (request.cause, &request.hint, &request.payload)
                 == (question.cause, &question.hint, &question.payload)
-                && binding.matches(request)
+                && binding.is_request_about_this_call(request)
         };
         self.answers.iter().rev().find(|(request, _)| is_it(request)).map(|(_, answer)| answer)
     }
 
     /// Passes the answers to questions of the body to `cx` if `counts` returns `true` for their requests.
-    pub(super) fn pass_to(&mut self, cx: &mut ToolContext, counts: impl Fn(&ApprovalRequest) -> bool) {
+    pub(super) fn pass_body_answers_to(
+        &mut self,
+        cx: &mut ToolContext,
+        counts: impl Fn(&ApprovalRequest) -> bool,
+    ) {
         let own = self
             .answers
             .iter()
@@ -95,8 +99,8 @@ impl CallAnswers {
         self.passed = self.answers.len();
     }
 
-    /// Passes the answers since [`pass_to`](Self::pass_to) to `cx`: while the call runs, only its body asks questions.
-    pub(super) fn pass_new_to(&self, cx: &mut ToolContext) {
+    /// Passes the answers since [`pass_body_answers_to`](Self::pass_body_answers_to) to `cx`: while the call runs, only its body asks questions.
+    pub(super) fn pass_new_answers_to(&self, cx: &mut ToolContext) {
         for (request, answer) in self.answers.iter().skip(self.passed) {
             cx.confirm(&request.hint, &request.payload, answer.clone());
         }
@@ -107,7 +111,7 @@ impl CallAnswers {
     /// # Errors
     ///
     /// Returns an error if the maximum is reached.
-    pub(super) fn check_room(&self) -> Result<(), ToolError> {
+    pub(super) fn check_question_limit(&self) -> Result<(), ToolError> {
         match self.answers.len() < MAX_QUESTIONS {
             true => Ok(()),
             false => {
@@ -202,9 +206,9 @@ impl AnswerBinding<'_> {
     }
 
     /// Returns `true` if this program made `request` about the call as it is now.
-    pub(super) fn matches(&self, request: &ApprovalRequest) -> bool {
+    pub(super) fn is_request_about_this_call(&self, request: &ApprovalRequest) -> bool {
         let question = (request.cause, &*request.hint, &request.payload);
-        self.open.key().is_of(request.hash, &self.signed_message(question, request.expires_at))
+        self.open.key().authenticates(request.hash, &self.signed_message(question, request.expires_at))
     }
 
     /// Returns everything that an answer is bound to.
@@ -217,26 +221,26 @@ impl AnswerBinding<'_> {
         // Hashed as JSON, so that the order of properties and whitespace are insignificant, and all digits are
         // significant.
         let arguments = ContentHash::of_json(arguments).unwrap_or_else(|| ContentHash::of(arguments));
-        let expires_at = expires_at.map(|end| millis::of(end).to_le_bytes());
-        addressed(Message::new("tool-runtime approval 1"), address)
-            .field(cause.name().as_bytes())
-            .field(hint.as_bytes())
-            .hash(ContentHash::of(payload))
-            .field(definition.name().as_str().as_bytes())
-            .hash(definition.content_hash())
-            .hash(arguments)
-            .optional(expires_at.as_ref().map(<[u8; 8]>::as_slice))
+        let expires_at = expires_at.map(|end| millis::epoch_millis(end).to_le_bytes());
+        with_address_fields(Message::new("tool-runtime approval 1"), address)
+            .with_field(cause.name().as_bytes())
+            .with_field(hint.as_bytes())
+            .with_hash(ContentHash::of(payload))
+            .with_field(definition.name().as_str().as_bytes())
+            .with_hash(definition.content_hash())
+            .with_hash(arguments)
+            .with_optional_field(expires_at.as_ref().map(<[u8; 8]>::as_slice))
     }
 }
 
 /// Returns the denial of a call whose tool declares a check but does not answer it.
-pub(super) fn undecided_check(claim: &str) -> ToolError {
+pub(super) fn undecided_check_error(claim: &str) -> ToolError {
     let message = format!("the tool claims a {claim} check, but does not decide on this call");
     ToolError::new(ErrorKind::Denied, message)
 }
 
 /// Returns the denial of a call by a person.
-pub(super) fn rejection(tool: &str, reason: &str) -> ToolError {
+pub(super) fn rejection_error(tool: &str, reason: &str) -> ToolError {
     let reason = if reason.is_empty() { String::new() } else { format!(": {reason}") };
     ToolError::new(ErrorKind::Denied, format!("the \"{tool}\" call is rejected{reason}"))
 }
@@ -272,9 +276,9 @@ mod tests {
         let first = bind(&pays, &here, r#"{"a":1,"b":2.0}"#);
         let question = || new_question(ApprovalCause::Tool, "Pay?", json!(7));
         let request = first.request(ToolCall::new("pay", "{}"), question());
-        assert!(first.matches(&request));
+        assert!(first.is_request_about_this_call(&request));
         // I16: an approval is bound to the meaning of the arguments.
-        assert!(bind(&pays, &here, r#"{ "b" : 2, "a" : 1 }"#).matches(&request));
+        assert!(bind(&pays, &here, r#"{ "b" : 2, "a" : 1 }"#).is_request_about_this_call(&request));
 
         let elsewhere = [address(None, "c", 1), address(Some("r"), "d", 1), address(Some("r"), "c", 2)];
         let twice = definition("pay", "Pays twice.");
@@ -289,7 +293,7 @@ mod tests {
             bind(&pays, &elsewhere[1], first.arguments),
             bind(&pays, &elsewhere[2], first.arguments),
         ] {
-            assert!(!other.matches(&request));
+            assert!(!other.is_request_about_this_call(&request));
         }
         let altered: [fn(&mut ApprovalRequest); 6] = [
             |it| it.cause = ApprovalCause::Confirmation,
@@ -302,7 +306,7 @@ mod tests {
         for alter in altered {
             let mut altered = request.clone();
             alter(&mut altered);
-            assert!(!first.matches(&altered), "{altered:?}");
+            assert!(!first.is_request_about_this_call(&altered), "{altered:?}");
         }
 
         let answers = CallAnswers::new(vec![(Box::new(request), ConfirmationAnswer::default())]);

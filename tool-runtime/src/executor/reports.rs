@@ -191,14 +191,14 @@ impl CallReports {
     /// over.
     pub(super) fn reserve_for_child(&self) -> BoxFuture<'_, Capacity<'_>> {
         Box::pin(async {
-            unless_cancelled(&self.closed, self.events.boxed_reserve()).await.unwrap_or_default()
+            unless_cancelled(&self.closed, self.events.boxed_reserve_capacity()).await.unwrap_or_default()
         })
     }
 
     /// Returns the capacity that is available now for an event of a run below this call, and `true` if each reader has
     /// some.
     pub(super) fn try_reserve_for_child(&self) -> (Capacity<'_>, bool) {
-        self.events.try_reserve()
+        self.events.try_reserve_capacity()
     }
 
     /// Passes on an event of a run below the call. Returns `true` if `listeners` received it by this.
@@ -222,7 +222,7 @@ impl CallReports {
         if !self.has_receiver() {
             return Ok(());
         }
-        let (capacity, has_room) = self.events.try_reserve();
+        let (capacity, has_room) = self.events.try_reserve_capacity();
         if self.send(capacity, kind) && !has_room {
             let message = "the reader of the stream is too slow: its buffer is full";
             return Err(ToolError::new(ErrorKind::Unavailable, message));
@@ -247,7 +247,7 @@ impl CallReports {
             }
         }
         drop(turn);
-        Some(self.events.reserve().await)
+        Some(self.events.reserve_capacity().await)
     }
 
     /// Returns the same reports, of attempt `number`.

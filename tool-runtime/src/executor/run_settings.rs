@@ -225,7 +225,7 @@ impl RunSettings {
     }
 
     /// Returns the settings of a run whose executor has `settings`.
-    pub(super) fn over(self, settings: &Settings) -> Settings {
+    pub(super) fn applied_over(self, settings: &Settings) -> Settings {
         let mut settings = settings.clone();
         self.replaced.apply(&mut settings);
         settings.hooks.extend(self.hooks);
@@ -318,10 +318,10 @@ impl Executor {
         };
         let (known, all) = (is_lenient(&inner.known), is_lenient(&inner.tools));
         let (tools, hidden) = match &settings.visibility {
-            Some(visibility) => visibility.applied(run.read_only(), &all),
+            Some(visibility) => visibility.apply_to_registry(run.read_only(), &all),
             None => (all, Vec::new()),
         };
-        let settings = Arc::new(settings.over(&inner.settings));
+        let settings = Arc::new(settings.applied_over(&inner.settings));
         let mut diagnostics = settings.diagnostics(&tools);
         diagnostics.extend(hidden);
         let inner = Inner {

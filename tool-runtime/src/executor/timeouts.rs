@@ -66,7 +66,7 @@ pub(super) async fn run_with_timeouts<'a>(
         drop(reports.record_activity());
     }
     // Started after its context has the deadline: a tool may copy it.
-    let mut running = pin!(Entry::run(prepared, cx)?);
+    let mut running = pin!(Entry::start_prepared(prepared, cx)?);
     loop {
         let silence = timeouts
             .idle

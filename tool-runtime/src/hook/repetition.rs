@@ -127,7 +127,7 @@ impl RepetitionGuard {
 
 impl Hook for RepetitionGuard {
     async fn before(&self, call: &mut BeforeCall<'_>) -> Result<Before, ToolError> {
-        let hash = hash(call.tool(), call.arguments().as_str());
+        let hash = call_hash(call.tool(), call.arguments().as_str());
         Ok(self.with_history(call.run(), |history| match self.repetition_error(history, hash) {
             Some(objection) => Before::block(format!("{objection} Do something else.")),
             None => {
@@ -142,7 +142,7 @@ impl Hook for RepetitionGuard {
         call: &CallView<'_>,
         result: &mut ToolResult,
     ) -> Result<ControlFlow<()>, ToolError> {
-        let hash = hash(call.tool(), call.arguments().as_str());
+        let hash = call_hash(call.tool(), call.arguments().as_str());
         self.with_history(call.run(), |history| {
             // The oldest of the equal calls without a result: the calls of a batch end in order.
             let open = history.0.iter_mut().find(|made| made.call == hash && made.result.is_none());
@@ -155,7 +155,7 @@ impl Hook for RepetitionGuard {
 }
 
 /// Returns a hash that is equal for calls with the same meaning.
-fn hash(tool: &str, arguments: &str) -> ContentHash {
+fn call_hash(tool: &str, arguments: &str) -> ContentHash {
     let arguments = ContentHash::of_json(arguments).unwrap_or_else(|| ContentHash::of(arguments));
     ContentHash::combine([ContentHash::of(tool), arguments])
 }

@@ -81,7 +81,7 @@ impl<'a> CallView<'a> {
             Some(cx) => handle.with_context(cx),
             None => handle,
         }
-        .named(self.tool)
+        .with_name_if_unknown(self.tool)
     }
 }
 

@@ -55,35 +55,35 @@ impl ProgramKey {
 
     /// Returns the authentication code of `message`.
     pub(crate) fn sign(&self, message: &Message) -> ContentHash {
-        let code: [u8; 32] = HMAC::mac(&message.text, derived(&self.current, message.purpose));
+        let code: [u8; 32] = HMAC::mac(&message.text, derive_key(&self.current, message.purpose));
         code.into()
     }
 
     /// Returns `true` if `code` authenticates `message` under any of the keys.
-    pub(crate) fn is_of(&self, code: ContentHash, message: &Message) -> bool {
+    pub(crate) fn authenticates(&self, code: ContentHash, message: &Message) -> bool {
         let code: [u8; 32] = code.into();
-        self.all().any(|key| HMAC::verify(&message.text, derived(key, message.purpose), &code))
+        self.all_keys().any(|key| HMAC::verify(&message.text, derive_key(key, message.purpose), &code))
     }
 
     /// Derives the key for `purpose` under which new data is written.
     #[cfg(feature = "sealed-calls")]
-    pub(super) fn current_for(&self, purpose: &str) -> [u8; 32] {
-        derived(&self.current, purpose)
+    pub(super) fn current_key_for(&self, purpose: &str) -> [u8; 32] {
+        derive_key(&self.current, purpose)
     }
 
     /// Derives the keys for `purpose` under which existing data may have been written.
     #[cfg(feature = "sealed-calls")]
-    pub(super) fn all_for(&self, purpose: &str) -> impl Iterator<Item = [u8; 32]> {
-        self.all().map(move |key| derived(key, purpose))
+    pub(super) fn all_keys_for(&self, purpose: &str) -> impl Iterator<Item = [u8; 32]> {
+        self.all_keys().map(move |key| derive_key(key, purpose))
     }
 
-    fn all(&self) -> impl Iterator<Item = &[u8; 32]> {
+    fn all_keys(&self) -> impl Iterator<Item = &[u8; 32]> {
         std::iter::once(&self.current).chain(&self.previous)
     }
 }
 
 /// Derives the key for one purpose.
-fn derived(key: &[u8; 32], purpose: &str) -> [u8; 32] {
+fn derive_key(key: &[u8; 32], purpose: &str) -> [u8; 32] {
     HMAC::mac(purpose, key)
 }
 
@@ -105,21 +105,21 @@ impl Message {
         Self { purpose, text: Vec::new() }
     }
 
-    pub(crate) fn field(mut self, field: &[u8]) -> Self {
+    pub(crate) fn with_field(mut self, field: &[u8]) -> Self {
         self.text.extend_from_slice(&(field.len() as u64).to_le_bytes());
         self.text.extend_from_slice(field);
         self
     }
 
-    pub(crate) fn hash(self, hash: ContentHash) -> Self {
-        self.field(&<[u8; 32]>::from(hash))
+    pub(crate) fn with_hash(self, hash: ContentHash) -> Self {
+        self.with_field(&<[u8; 32]>::from(hash))
     }
 
     /// Adds a field that may be absent, which differs from an empty one.
-    pub(crate) fn optional(mut self, field: Option<&[u8]>) -> Self {
+    pub(crate) fn with_optional_field(mut self, field: Option<&[u8]>) -> Self {
         self.text.push(field.is_some().into());
         match field {
-            Some(field) => self.field(field),
+            Some(field) => self.with_field(field),
             None => self,
         }
     }
@@ -134,7 +134,7 @@ mod tests {
     use super::*;
 
     fn message(fields: &[&str]) -> Message {
-        fields.iter().fold(Message::new("test"), |message, field| message.field(field.as_bytes()))
+        fields.iter().fold(Message::new("test"), |message, field| message.with_field(field.as_bytes()))
     }
 
     #[test]
@@ -145,9 +145,9 @@ mod tests {
             key.sign(&message(&["a", "bc"])),
             key.sign(&message(&["abc"])),
             key.sign(&message(&["abc", ""])),
-            key.sign(&message(&["abc"]).optional(None)),
-            key.sign(&message(&["abc"]).optional(Some(b""))),
-            key.sign(&Message::new("other").field(b"abc")),
+            key.sign(&message(&["abc"]).with_optional_field(None)),
+            key.sign(&message(&["abc"]).with_optional_field(Some(b""))),
+            key.sign(&Message::new("other").with_field(b"abc")),
             ProgramKey::new([2; 32]).sign(&message(&["abc"])),
         ];
         for (at, code) in codes.iter().enumerate() {
@@ -159,21 +159,24 @@ mod tests {
     fn a_text_is_its_fields_with_their_lengths_and_marks_of_optional_ones() {
         let length = |bytes: u64| bytes.to_le_bytes().to_vec();
         let expected = [length(2), b"ab".to_vec(), vec![0, 1], length(0), vec![1], length(1), b"c".to_vec()];
-        let message = message(&["ab"]).optional(None).optional(Some(b"")).optional(Some(b"c"));
+        let message = message(&["ab"])
+            .with_optional_field(None)
+            .with_optional_field(Some(b""))
+            .with_optional_field(Some(b"c"));
         assert_eq!(message.into_text(), expected.concat());
         let hash = ContentHash::from([7; 32]);
         let expected = [length(32), vec![7; 32]].concat();
-        assert_eq!(Message::new("test").hash(hash).into_text(), expected);
+        assert_eq!(Message::new("test").with_hash(hash).into_text(), expected);
     }
 
     #[test]
     fn codes_of_a_previous_key_are_accepted_and_no_others() {
         let (old, new) = (ProgramKey::new([1; 32]), ProgramKey::new([2; 32]));
         let code = old.sign(&message(&["a"]));
-        assert!(old.is_of(code, &message(&["a"])) && !old.is_of(code, &message(&["b"])));
-        assert!(!new.is_of(code, &message(&["a"])));
+        assert!(old.authenticates(code, &message(&["a"])) && !old.authenticates(code, &message(&["b"])));
+        assert!(!new.authenticates(code, &message(&["a"])));
         let rotated = new.clone().with_previous([1; 32]);
-        assert!(rotated.is_of(code, &message(&["a"])));
+        assert!(rotated.authenticates(code, &message(&["a"])));
         assert_eq!(rotated.sign(&message(&["a"])), new.sign(&message(&["a"])));
     }
 

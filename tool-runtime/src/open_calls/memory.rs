@@ -102,14 +102,14 @@ impl Records {
         if self.all.contains_key(&record.address) {
             return Err(OpenStoreError::Exists);
         }
-        self.by_id.entry(record.address.call_id.clone()).or_default().insert(place(&record.address));
+        self.by_id.entry(record.address.call_id.clone()).or_default().insert(run_and_serial(&record.address));
         self.all.insert(record.address.clone(), record);
         Ok(())
     }
 
     fn remove(&mut self, address: &CallAddress) -> bool {
         if let Some(places) = self.by_id.get_mut(&address.call_id) {
-            places.remove(&place(address));
+            places.remove(&run_and_serial(address));
             if places.is_empty() {
                 self.by_id.remove(&address.call_id);
             }
@@ -127,6 +127,6 @@ impl Records {
 }
 
 /// Returns the parts of an address other than its id.
-fn place(address: &CallAddress) -> (Option<String>, u64) {
+fn run_and_serial(address: &CallAddress) -> (Option<String>, u64) {
     (address.run.as_ref().map(ToString::to_string), address.serial)
 }

@@ -43,7 +43,7 @@ pub use self::{
 };
 pub(crate) use self::{
     key::Message,
-    record::{Body, CallOwner, Secret, addressed},
+    record::{Body, CallOwner, Secret, with_address_fields},
     shared::serials,
 };
 

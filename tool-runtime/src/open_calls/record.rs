@@ -160,13 +160,14 @@ impl OpenRecord {
         let tag = ContentHash::from([0; 32]);
         let CallOwner { app, user, session } = owner;
         let mut record = Self { address, app, user, session, kind, opened_at, expires_at, body, tag, local };
-        record.tag = key.sign(&record.message());
+        record.tag = key.sign(&record.authenticated_message());
         Ok(record)
     }
 
     /// Returns the body; `None` if the record was altered.
-    pub(crate) fn verified(&self, key: &ProgramKey) -> Option<Body> {
-        key.is_of(self.tag, &self.message()).then(|| serde_json::from_str(&self.body).ok())?
+    pub(crate) fn verified_body(&self, key: &ProgramKey) -> Option<Body> {
+        key.authenticates(self.tag, &self.authenticated_message())
+            .then(|| serde_json::from_str(&self.body).ok())?
     }
 
     /// Returns `true` if the record has an app, a user or a session: then it is of version 2.
@@ -175,21 +176,21 @@ impl OpenRecord {
     }
 
     /// Returns all fields that are authenticated.
-    fn message(&self) -> Message {
+    fn authenticated_message(&self) -> Message {
         let Self { address, app, user, session, kind, opened_at, expires_at, body, tag: _, local: _ } = self;
-        let time = |time: SystemTime| millis::of(time).to_le_bytes();
+        let time = |time: SystemTime| millis::epoch_millis(time).to_le_bytes();
         let message = match self.has_owner() {
-            false => addressed(Message::new("tool-runtime open-call record 1"), address),
+            false => with_address_fields(Message::new("tool-runtime open-call record 1"), address),
             true => [app, user, session].into_iter().fold(
-                addressed(Message::new("tool-runtime open-call record 2"), address),
-                |message, name| message.optional(name.as_deref().map(str::as_bytes)),
+                with_address_fields(Message::new("tool-runtime open-call record 2"), address),
+                |message, name| message.with_optional_field(name.as_deref().map(str::as_bytes)),
             ),
         };
         message
-            .field(kind.name().as_bytes())
-            .field(&time(*opened_at))
-            .optional(expires_at.map(time).as_ref().map(<[u8; 8]>::as_slice))
-            .field(body.as_bytes())
+            .with_field(kind.name().as_bytes())
+            .with_field(&time(*opened_at))
+            .with_optional_field(expires_at.map(time).as_ref().map(<[u8; 8]>::as_slice))
+            .with_field(body.as_bytes())
     }
 
     /// Returns the received arguments of the call; `None` if they contain secrets that cannot be read, since the tool
@@ -208,7 +209,7 @@ impl OpenRecord {
         match secret {
             Secret::Local => self.local.as_ref().map(|text| Arguments::from(text.to_string())),
             Secret::Sealed(sealed) => {
-                seal::unseal(key, &sealed.0, sealed_with(&self.address, definition)).map(Arguments::from)
+                seal::unseal(key, &sealed.0, associated_data(&self.address, definition)).map(Arguments::from)
             }
         }
     }
@@ -265,28 +266,28 @@ pub(crate) enum Secret {
 
 impl Secret {
     /// Encrypts `arguments` for the call at `address` of the tool with the hash `definition`.
-    pub(crate) fn sealed(
+    pub(crate) fn encrypted(
         key: &ProgramKey,
         address: &CallAddress,
         definition: Option<ContentHash>,
         arguments: &Arguments<'_>,
     ) -> Result<Self, String> {
-        let sealed = seal::seal(key, arguments.as_str(), sealed_with(address, definition))?;
+        let sealed = seal::seal(key, arguments.as_str(), associated_data(address, definition))?;
         Ok(Self::Sealed(Blob(sealed)))
     }
 }
 
 /// Returns the associated data of the encryption: only the same call of the same tool can decrypt the arguments.
-fn sealed_with(address: &CallAddress, definition: Option<ContentHash>) -> Vec<u8> {
+fn associated_data(address: &CallAddress, definition: Option<ContentHash>) -> Vec<u8> {
     let definition = definition.map(<[u8; 32]>::from);
-    let message = addressed(Message::new("tool-runtime open-call arguments 1"), address);
-    message.optional(definition.as_ref().map(<[u8; 32]>::as_slice)).into_text()
+    let message = with_address_fields(Message::new("tool-runtime open-call arguments 1"), address);
+    message.with_optional_field(definition.as_ref().map(<[u8; 32]>::as_slice)).into_text()
 }
 
 /// Adds the fields of `address` to `message`.
-pub(crate) fn addressed(message: Message, address: &CallAddress) -> Message {
+pub(crate) fn with_address_fields(message: Message, address: &CallAddress) -> Message {
     let CallAddress { run, call_id, serial } = address;
     let (run, call_id) = (run.as_ref().map(ToString::to_string), call_id.to_string());
-    let message = message.optional(run.as_deref().map(str::as_bytes));
-    message.field(call_id.as_bytes()).field(&serial.to_le_bytes())
+    let message = message.with_optional_field(run.as_deref().map(str::as_bytes));
+    message.with_field(call_id.as_bytes()).with_field(&serial.to_le_bytes())
 }

@@ -67,7 +67,7 @@ fn seal_for(purpose: &str, key: &ProgramKey, secret: &str, about: &[u8]) -> Resu
 
     let mut nonce = [0; 24];
     getrandom::fill(&mut nonce).map_err(|error| format!("no random numbers are available: {error}"))?;
-    let cipher = XChaCha20Poly1305::new(&key.current_for(purpose).into());
+    let cipher = XChaCha20Poly1305::new(&key.current_key_for(purpose).into());
     let payload = Payload { msg: secret.as_bytes(), aad: about };
     let text = cipher.encrypt(&XNonce::from(nonce), payload).map_err(|_| "they are too long".to_owned())?;
     Ok([nonce.as_slice(), &text].concat())
@@ -87,7 +87,7 @@ fn unseal_for(purpose: &str, key: &ProgramKey, sealed: &[u8], about: &[u8]) -> O
     };
 
     let (nonce, text) = sealed.split_first_chunk::<24>()?;
-    key.all_for(purpose).find_map(|key| {
+    key.all_keys_for(purpose).find_map(|key| {
         let cipher = XChaCha20Poly1305::new(&key.into());
         let payload = Payload { msg: text, aad: about };
         let secret = cipher.decrypt(&XNonce::from(*nonce), payload).ok()?;

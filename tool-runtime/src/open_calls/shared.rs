@@ -82,11 +82,11 @@ impl SharedOpenCallStore {
     }
 
     pub(crate) async fn put(&self, record: OpenRecord) -> Result<(), OpenStoreError> {
-        flat(run_component(WHO, || self.store().put(record)).await)
+        flatten_panic(run_component(WHO, || self.store().put(record)).await)
     }
 
     pub(crate) async fn get(&self, address: &CallAddress) -> Result<Option<OpenRecord>, OpenStoreError> {
-        flat(run_component(WHO, || self.store().get(address)).await)
+        flatten_panic(run_component(WHO, || self.store().get(address)).await)
     }
 
     /// Returns all records that `filter` [admits](OpenFilter::admits), in any order.
@@ -96,11 +96,11 @@ impl SharedOpenCallStore {
     ///
     /// Returns an error if the store cannot be read.
     pub async fn list(&self, filter: &OpenFilter) -> Result<Vec<OpenRecord>, OpenStoreError> {
-        flat(run_component(WHO, || self.store().list(filter)).await)
+        flatten_panic(run_component(WHO, || self.store().list(filter)).await)
     }
 
     pub(crate) async fn consume(&self, record: &OpenRecord) -> Result<bool, OpenStoreError> {
-        flat(run_component(WHO, || self.store().consume(record)).await)
+        flatten_panic(run_component(WHO, || self.store().consume(record)).await)
     }
 }
 
@@ -108,7 +108,7 @@ impl SharedOpenCallStore {
 const WHO: &str = "the store of open calls";
 
 /// Converts a panic of a store into a failure of the store.
-fn flat<T>(done: Result<Result<T, OpenStoreError>, ToolError>) -> Result<T, OpenStoreError> {
+fn flatten_panic<T>(done: Result<Result<T, OpenStoreError>, ToolError>) -> Result<T, OpenStoreError> {
     done.unwrap_or_else(|panic| Err(OpenStoreError::Failed(panic.feedback())))
 }
 
@@ -139,7 +139,7 @@ fn first_serial(now: SystemTime) -> u64 {
     const RANDOM: u32 = 14;
     /// 2020-01-01 in milliseconds since the Unix epoch.
     const START: i64 = 1_577_836_800_000;
-    let since = u64::try_from(millis::of(now).saturating_sub(START)).unwrap_or_default();
+    let since = u64::try_from(millis::epoch_millis(now).saturating_sub(START)).unwrap_or_default();
     let random = RandomState::new().hash_one(now.elapsed().unwrap_or(Duration::ZERO)) >> (64 - RANDOM);
     (since & ((1 << 39) - 1)) << RANDOM | random
 }
@@ -183,8 +183,8 @@ mod tests {
 
     #[test]
     fn serials_of_later_processes_are_larger_and_have_53_bits() {
-        let at = |millis: i64| first_serial(millis::time(millis).unwrap());
-        let now = millis::of(SystemTime::now());
+        let at = |millis: i64| first_serial(millis::time_at_epoch_millis(millis).unwrap());
+        let now = millis::epoch_millis(SystemTime::now());
         assert!(at(now) < at(now + 1) && at(now + 1) < at(now + 1_000_000));
         assert!(at(now + 1_000_000_000) < 1 << 53);
         assert!((0..64).map(|_| at(now)).collect::<std::collections::HashSet<_>>().len() > 1);

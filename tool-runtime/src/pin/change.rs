@@ -5,7 +5,7 @@ use std::fmt;
 use serde::Serialize;
 use serde_json::{Map, Value};
 
-use super::{compare::compare, difference_text};
+use super::{compare::visit_differences, difference_text};
 use crate::policy::Escape;
 
 /// A change of a tool since it was pinned.
@@ -90,7 +90,7 @@ impl Part {
         }
     }
 
-    fn of<'v>(self, definition: &'v Value, no_metadata: &'v Value) -> Option<&'v Value> {
+    fn value_in<'v>(self, definition: &'v Value, no_metadata: &'v Value) -> Option<&'v Value> {
         let part = definition.get(self.key());
         if self == Self::Metadata { part.or(Some(no_metadata)) } else { part }
     }
@@ -125,8 +125,8 @@ impl Change {
         // Each hint is reported separately, also if there were none before.
         let none = Value::Object(Map::new());
         for part in Part::ALL {
-            let (before, now) = (part.of(before, &none), part.of(now, &none));
-            compare(before, now, &mut |pointer, before, after| {
+            let (before, now) = (part.value_in(before, &none), part.value_in(now, &none));
+            visit_differences(before, now, &mut |pointer, before, after| {
                 let (before, after) = (before.cloned(), after.cloned());
                 differences.push(Difference { part, pointer: pointer.to_owned(), before, after });
             });
@@ -149,7 +149,7 @@ impl fmt::Display for Change {
                 write!(f, "\n  {}", difference.part)?;
             }
             last = Some(difference.part);
-            for line in difference_text::lines(difference, self.kind == ChangeKind::Added) {
+            for line in difference_text::difference_lines(difference, self.kind == ChangeKind::Added) {
                 write!(f, "\n    {}", Escape::LINE.text(&line))?;
             }
         }

@@ -7,42 +7,51 @@ use tool_core::internals::messages::push_step;
 type See<'s> = &'s mut dyn FnMut(&str, Option<&Value>, Option<&Value>);
 
 /// Calls `see` for each location where the two differ, descending as long as both have the same kind.
-pub(super) fn compare(before: Option<&Value>, after: Option<&Value>, see: See<'_>) {
-    compare_at(&mut String::new(), before, after, see);
+pub(super) fn visit_differences(before: Option<&Value>, after: Option<&Value>, see: See<'_>) {
+    visit_differences_at(&mut String::new(), before, after, see);
 }
 
-fn compare_at(at: &mut String, before: Option<&Value>, after: Option<&Value>, see: See<'_>) {
+fn visit_differences_at(at: &mut String, before: Option<&Value>, after: Option<&Value>, see: See<'_>) {
     match (before, after) {
         (before, after) if before == after => {}
-        (Some(Value::Object(before)), Some(Value::Object(after))) => objects(at, before, after, see),
-        (Some(Value::Array(before)), Some(Value::Array(after))) if !is_plain(before) || !is_plain(after) => {
-            lists(at, before, after, see);
+        (Some(Value::Object(before)), Some(Value::Object(after))) => {
+            visit_object_differences(at, before, after, see)
+        }
+        (Some(Value::Array(before)), Some(Value::Array(after)))
+            if !has_only_scalars(before) || !has_only_scalars(after) =>
+        {
+            visit_list_differences(at, before, after, see);
         }
         _ => see(at, before, after),
     }
 }
 
 /// In the order of the old keys; new keys follow.
-fn objects(at: &mut String, before: &Map<String, Value>, after: &Map<String, Value>, see: See<'_>) {
+fn visit_object_differences(
+    at: &mut String,
+    before: &Map<String, Value>,
+    after: &Map<String, Value>,
+    see: See<'_>,
+) {
     let new = after.keys().filter(|key| !before.contains_key(*key));
     for key in before.keys().chain(new) {
-        below(at, key, |at| compare_at(at, before.get(key), after.get(key), see));
+        with_step(at, key, |at| visit_differences_at(at, before.get(key), after.get(key), see));
     }
 }
 
 /// Skips equal items at both ends, and compares the others in pairs.
-fn lists(at: &mut String, before: &[Value], after: &[Value], see: See<'_>) {
+fn visit_list_differences(at: &mut String, before: &[Value], after: &[Value], see: See<'_>) {
     let first = before.iter().zip(after).take_while(|(one, other)| one == other).count();
     let (before, after) = (&before[first..], &after[first..]);
     let last = before.iter().rev().zip(after.iter().rev()).take_while(|(one, other)| one == other).count();
     let (before, after) = (&before[..before.len() - last], &after[..after.len() - last]);
     for index in 0..before.len().max(after.len()) {
         let step = (first + index).to_string();
-        below(at, &step, |at| compare_at(at, before.get(index), after.get(index), see));
+        with_step(at, &step, |at| visit_differences_at(at, before.get(index), after.get(index), see));
     }
 }
 
-fn below(at: &mut String, step: &str, then: impl FnOnce(&mut String)) {
+fn with_step(at: &mut String, step: &str, then: impl FnOnce(&mut String)) {
     let length = at.len();
     push_step(at, step);
     then(at);
@@ -50,6 +59,6 @@ fn below(at: &mut String, step: &str, then: impl FnOnce(&mut String)) {
 }
 
 /// Returns `true` for a list of texts or numbers, such as enum values: it is reported as a whole.
-fn is_plain(list: &[Value]) -> bool {
+fn has_only_scalars(list: &[Value]) -> bool {
     !list.iter().any(|item| item.is_object() || item.is_array())
 }

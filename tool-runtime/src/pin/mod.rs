@@ -115,8 +115,8 @@ impl Pins {
         }
         let File { tools: Tools(mut tools), .. } = serde_json::from_str(text).map_err(unreadable)?;
         // Of duplicate keys, a reviewer reads the first and the parser the last.
-        let read = tools.values().map(|pin| 3 + keys(&pin.definition)).sum::<usize>() + 2;
-        if keys_written(text) != read {
+        let read = tools.values().map(|pin| 3 + count_keys(&pin.definition)).sum::<usize>() + 2;
+        if count_written_keys(text) != read {
             return Err(PinsError::Unreadable { message: "a definition has a duplicate key".to_owned() });
         }
         let edited = tools.iter().filter(|(name, pin)| !pin.is_of(name, version));
@@ -169,7 +169,7 @@ impl Pin {
     /// the tool `name`.
     fn is_of(&self, name: &str, version: u64) -> bool {
         let hash = match version {
-            ..=1 => version_1::hash(&self.definition),
+            ..=1 => version_1::definition_hash(&self.definition),
             _ => ContentHash::of(&self.definition).to_string(),
         };
         self.definition["name"] == name && hash == self.hash
@@ -177,17 +177,17 @@ impl Pin {
 }
 
 /// Returns the number of keys in `value`.
-fn keys(value: &Value) -> usize {
+fn count_keys(value: &Value) -> usize {
     match value {
-        Value::Object(map) => map.len() + map.values().map(keys).sum::<usize>(),
-        Value::Array(items) => items.iter().map(keys).sum(),
+        Value::Object(map) => map.len() + map.values().map(count_keys).sum::<usize>(),
+        Value::Array(items) => items.iter().map(count_keys).sum(),
         _ => 0,
     }
 }
 
 /// Returns the number of keys in `json`, which is valid: each is followed by a colon, and all other colons are
 /// in texts.
-fn keys_written(json: &str) -> usize {
+fn count_written_keys(json: &str) -> usize {
     let (mut count, mut is_text, mut is_escaped) = (0, false, false);
     for byte in json.bytes() {
         match byte {

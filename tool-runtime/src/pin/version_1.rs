@@ -9,7 +9,7 @@ use hmac_sha256::Hash;
 use serde_json::Value;
 
 /// Returns the version 1 hash of `definition`.
-pub(super) fn hash(definition: &Value) -> String {
+pub(super) fn definition_hash(definition: &Value) -> String {
     let text = serde_json_canonicalizer::to_vec(definition).or_else(|_| serde_json::to_vec(definition));
     let bytes = Hash::hash(&text.unwrap_or_default());
     bytes.iter().fold(String::new(), |mut text, byte| {

@@ -111,7 +111,7 @@ impl ApprovalRequest {
         let Self { call, address, hint, payload, cause, expires_at, hash: _ } = self;
         let arguments = call.arguments.as_str();
         let arguments = ContentHash::of_json(arguments).unwrap_or_else(|| ContentHash::of(&arguments));
-        let expires_at = expires_at.map(millis::of);
+        let expires_at = expires_at.map(millis::epoch_millis);
         let call = (&call.id, &call.name, arguments, &call.meta, &call.resources);
         ContentHash::of(&(call, address, hint, payload, cause.name(), expires_at))
     }
@@ -127,7 +127,7 @@ impl ApprovalRequest {
     pub fn to_call(&self, name: &str) -> ToolCall {
         let text = self.call.arguments.as_str();
         // Arguments that are not valid JSON do not reach this point; if they did, they would be shown as a text.
-        let args = RawValue::from_string(text.to_owned()).unwrap_or_else(|_| quoted(text));
+        let args = RawValue::from_string(text.to_owned()).unwrap_or_else(|_| json_string(text));
         let (id, name_of_tool) = (self.call.id.to_string(), self.call.name.to_string());
         let original = Original { id: Some(id), name: Some(name_of_tool), args: Some(args) };
         let original = serde_json::to_string(&original).unwrap_or_else(|error| error.to_string());
@@ -195,7 +195,7 @@ struct Original {
 }
 
 /// Returns `text` as a JSON string.
-fn quoted(text: &str) -> Box<RawValue> {
+fn json_string(text: &str) -> Box<RawValue> {
     serde_json::value::to_raw_value(text).unwrap_or_else(|_| RawValue::NULL.to_owned())
 }
 

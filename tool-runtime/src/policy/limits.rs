@@ -158,7 +158,7 @@ impl EnforcedLimits {
                 }
             }
         }
-        Self::keeping(Arc::new(shared), tools)
+        Self::with_shared_limits(Arc::new(shared), tools)
     }
 
     /// Enforces the same limits, with the permits in use, on other tools.
@@ -166,14 +166,14 @@ impl EnforcedLimits {
         &self,
         tools: impl Iterator<Item = &'a ToolDefinition>,
     ) -> Result<Self, LimitsError> {
-        Self::keeping(Arc::clone(&self.shared), tools)
+        Self::with_shared_limits(Arc::clone(&self.shared), tools)
     }
 
-    fn keeping<'a>(
+    fn with_shared_limits<'a>(
         shared: Arc<SharedLimits>,
         tools: impl Iterator<Item = &'a ToolDefinition>,
     ) -> Result<Self, LimitsError> {
-        let limited = tools.filter_map(|definition| match shared.of_tool(definition) {
+        let limited = tools.filter_map(|definition| match shared.limits_of_tool(definition) {
             Ok(ToolLimits { own: None, group: None }) => None,
             Ok(of_tool) => Some(Ok((definition.name().to_string(), of_tool))),
             Err(error) => Some(Err(error)),
@@ -183,12 +183,12 @@ impl EnforcedLimits {
     }
 
     /// Returns `true` if calls of `tool` are limited.
-    pub(crate) fn concerns(&self, tool: &str) -> bool {
+    pub(crate) fn limits_tool(&self, tool: &str) -> bool {
         self.shared.overall.is_some() || self.tools.contains_key(tool)
     }
 
     /// Waits until a call of `tool` may run. Dropping the future leaves the queue.
-    pub(crate) async fn enter(&self, tool: &str) -> Permits<'_> {
+    pub(crate) async fn acquire_permits(&self, tool: &str) -> Permits<'_> {
         let of_tool = self.tools.get(tool);
         let own = of_tool.and_then(|of_tool| of_tool.own.as_deref());
         let group = of_tool.and_then(|of_tool| self.shared.groups.get(of_tool.group.as_ref()?));
@@ -206,7 +206,7 @@ impl EnforcedLimits {
 }
 
 impl SharedLimits {
-    fn of_tool(&self, definition: &ToolDefinition) -> Result<ToolLimits, LimitsError> {
+    fn limits_of_tool(&self, definition: &ToolDefinition) -> Result<ToolLimits, LimitsError> {
         let (name, metadata) = (definition.name().as_str(), definition.metadata());
         let given = self.group_of.get(name);
         let declared = metadata.group.as_deref().filter(|group| self.groups.contains_key(*group));

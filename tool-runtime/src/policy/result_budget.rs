@@ -60,7 +60,7 @@ impl ResultBudget {
     /// store.
     #[must_use]
     pub fn with_store(mut self, store: Arc<ResultStore>) -> Self {
-        store.bound(self.bytes);
+        store.limit_page_bytes(self.bytes);
         self.store = Some(store);
         self
     }
@@ -75,18 +75,18 @@ impl ResultBudget {
             Err(error) => error.feedback().len().saturating_sub(error.reason().len()),
         };
         let most = most.saturating_sub(before);
-        let words = result.words();
+        let words = result.text_without_kind_prefix();
         if words.len() <= most {
             return;
         }
         let handle = self.store.as_ref().and_then(|store| store.insert(&words));
-        let cut = cut(&words, most, handle);
-        result.reword(cut, |_| true);
+        let cut = cut_middle(&words, most, handle);
+        result.replace_text(cut, |_| true);
     }
 }
 
 /// Returns the head and the tail of `text`, at most `most` bytes of it, with a note between them.
-fn cut(text: &str, most: usize, handle: Option<u64>) -> String {
+fn cut_middle(text: &str, most: usize, handle: Option<u64>) -> String {
     let head = floor_char_boundary(text, most.div_ceil(2));
     let tail = ceil_char_boundary(text, text.len() - (most - most.div_ceil(2)));
     let missing = format!("{} of {} bytes", tail - head, text.len());
@@ -141,7 +141,7 @@ impl ResultStore {
     }
 
     /// Limits pages to a budget of `bytes`.
-    fn bound(&self, bytes: Option<u64>) {
+    fn limit_page_bytes(&self, bytes: Option<u64>) {
         let Some(bytes) = bytes.and_then(|bytes| usize::try_from(bytes).ok()) else { return };
         let mut stored = self.lock();
         stored.page = stored.page.min(bytes.max(LEAST_PAGE));

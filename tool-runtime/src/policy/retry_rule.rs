@@ -109,7 +109,7 @@ impl RetryInfo<'_> {
     #[must_use]
     pub fn handle(&self) -> AttemptHandle {
         let call = CallHandle::new(self.id, Some(self.definition), self.arguments, self.cx.run());
-        let call = call.with_context(self.cx).of_attempt(self.attempt);
+        let call = call.with_context(self.cx).with_attempt(self.attempt);
         let (max_attempts, outcome) = (self.max_attempts, self.outcome.clone());
         AttemptHandle(Arc::new(Inner { call, max_attempts, outcome }))
     }

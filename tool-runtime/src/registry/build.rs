@@ -9,7 +9,7 @@ use tool_core::{Dependency, ProvidedValues, closest};
 
 use super::{
     BuildDiagnostic, BuildError, OUTPUT_TOOL, Registry, RegistryBuilder, RegistrySettings, entry,
-    reserved::refuse_tool, source::Source,
+    reserved::refuse_reserved_tool, source::Source,
 };
 use crate::{arguments::Lenience, guard::catch};
 
@@ -124,7 +124,7 @@ fn compile_source(
             });
             let facts = facts.ok()?;
             if !matches!(source, Source::OutputTool(_)) {
-                diagnostics.extend(refuse_tool(&facts));
+                diagnostics.extend(refuse_reserved_tool(&facts));
             }
             if let Some((provided, per_run)) = values {
                 facts.report_missing_values(&[provided], per_run, diagnostics);

@@ -8,7 +8,7 @@ use tool_core::{
 use super::{
     BuildDiagnostic, BuildError, Registry, ToolFacts,
     build::Values,
-    reserved::refuse_output_tool,
+    reserved::refuse_misnamed_output_tool,
     source::{AddedTool, Source},
 };
 use crate::{arguments::Repair, guard::discard};
@@ -118,7 +118,7 @@ impl RegistryBuilder {
     /// [`OUTPUT_TOOL`](crate::registry::OUTPUT_TOOL), which is reserved for it.
     pub fn output_tool(mut self, tool: impl Tool + 'static) -> Self {
         if let Some(added) = self.read_tool(tool) {
-            self.diagnostics.extend(refuse_output_tool(added.facts.definition.name()));
+            self.diagnostics.extend(refuse_misnamed_output_tool(added.facts.definition.name()));
             self.output_tool = Some(added);
         }
         self

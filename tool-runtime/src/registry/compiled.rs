@@ -71,14 +71,14 @@ impl CompiledSchemas {
             promise =
                 definition.output_schema().and_then(|schema| Validator::compile(schema.as_value()).ok());
         }
-        mistakes.extend(wrong_examples(facts, foreign.as_ref()));
+        mistakes.extend(example_diagnostics(facts, foreign.as_ref()));
         mistakes.extend(schema.misfits().into_iter().map(|misfit| misfit_diagnostic(facts, &misfit)));
         if mistakes.is_empty() { Ok(Self { foreign, promise }) } else { Err(mistakes) }
     }
 }
 
 /// Returns a diagnostic for each violation in an example of a call.
-fn wrong_examples(facts: &ToolFacts, foreign: Option<&Foreign>) -> Vec<BuildDiagnostic> {
+fn example_diagnostics(facts: &ToolFacts, foreign: Option<&Foreign>) -> Vec<BuildDiagnostic> {
     let ToolFacts { definition, site, .. } = facts;
     let mut mistakes = Vec::new();
     for (at, example) in definition.examples().iter().enumerate() {

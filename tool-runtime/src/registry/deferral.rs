@@ -8,7 +8,7 @@ use tool_core::{ToolDefinition, ToolName};
 
 use super::Registry;
 #[cfg(feature = "executor")]
-use super::{BuildError, Entry, Origins, reserved::refuse_tool};
+use super::{BuildError, Entry, Origins, reserved::refuse_reserved_tool};
 
 /// The names of deferred tools, and the definitions of the others.
 pub(super) struct Deferral {
@@ -19,12 +19,12 @@ pub(super) struct Deferral {
 
 impl Deferral {
     /// Returns the deferral of the same names among `definitions`; `None` if it defers none of them.
-    pub(super) fn of(&self, definitions: &[ToolDefinition]) -> Option<Self> {
+    pub(super) fn restricted_to(&self, definitions: &[ToolDefinition]) -> Option<Self> {
         Self::new(Arc::clone(&self.names), definitions)
     }
 
     /// Returns the deferral of the names of both; `None` if there are none.
-    pub(super) fn joined(one: Option<&Self>, other: Option<&Self>) -> Option<Self> {
+    pub(super) fn union(one: Option<&Self>, other: Option<&Self>) -> Option<Self> {
         let names = match (one, other) {
             (Some(one), Some(other)) => Arc::new(one.names.union(&other.names).cloned().collect()),
             (Some(single), None) | (None, Some(single)) => Arc::clone(&single.names),
@@ -72,14 +72,14 @@ impl Registry {
         let names = all.iter().filter(|it| self.is_deferred(it.name().as_str()) || is_deferred(it));
         let names = Arc::new(names.map(|it| it.name().clone()).collect());
         let deferral = Deferral { names, listed: Box::default() };
-        self.of_deferred(self.entries().to_vec(), Some(&deferral))
+        self.with_entries_and_deferral(self.entries().to_vec(), Some(&deferral))
     }
 
     /// Returns the same tools, of which none is deferred.
     #[doc(hidden)]
     #[must_use]
     pub fn without_deferral(&self) -> Self {
-        self.of_deferred(self.entries().to_vec(), None)
+        self.with_entries_and_deferral(self.entries().to_vec(), None)
     }
 
     /// Returns `true` if the registry has a tool of that name that is [deferred](Self::with_deferred).
@@ -97,7 +97,7 @@ impl Registry {
         self.inner.deferral.as_ref().map(|deferral| &deferral.names)
     }
 
-    /// Returns a registry as [`of_with`](Self::of_with) does, of which the tools with the names in `deferred` are deferred.
+    /// Returns a registry as [`with_entries_and_hooks`](Self::with_entries_and_hooks) does, of which the tools with the names in `deferred` are deferred.
     pub(crate) fn of_snapshot(
         &self,
         entries: Vec<Arc<Entry>>,
@@ -117,11 +117,13 @@ impl Registry {
         tool: &Arc<dyn Tool>,
         is_deferred: impl FnOnce(&ToolName) -> bool,
     ) -> Result<Arc<Entry>, BuildError> {
-        self.compile_unless(tool, refuse_tool, |tool, facts, lenience, diagnostics| {
-            match is_deferred(facts.definition.name()) {
+        self.compile_unless(
+            tool,
+            refuse_reserved_tool,
+            |tool, facts, lenience, diagnostics| match is_deferred(facts.definition.name()) {
                 true => Some(Entry::uncompiled(tool, facts, lenience, diagnostics)),
                 false => Entry::new(tool, facts, lenience, diagnostics),
-            }
-        })
+            },
+        )
     }
 }

@@ -395,7 +395,7 @@ pub(super) fn undescribed(definition: &ToolDefinition) -> Option<Diagnostic> {
 }
 
 /// The diagnostic of a tool whose `retry` has no effect.
-pub(super) fn retried_blindly(entry: &Entry) -> Option<Diagnostic> {
+pub(super) fn blind_retry_diagnostic(entry: &Entry) -> Option<Diagnostic> {
     entry.retries_blindly().then(|| Diagnostic {
         location: Location {
             tool: Some(entry.definition().name().to_string()),
@@ -417,8 +417,8 @@ pub(crate) const RETRY_WITHOUT_WHEN: (&str, &str, &str) = (
 );
 
 /// The diagnostic of a program in which panics end the process.
-pub(super) fn panics_abort() -> Diagnostic {
-    of_program(
+pub(super) fn abort_on_panic_warning() -> Diagnostic {
+    program_warning(
         "panic_abort",
         "the program is built with `panic = \"abort\"`: a tool that panics ends it, instead of its call",
         "build it with `panic = \"unwind\"`",
@@ -426,8 +426,8 @@ pub(super) fn panics_abort() -> Diagnostic {
 }
 
 /// The diagnostic of a registry for which [`discover`](super::RegistryBuilder::discover) found no tools.
-pub(super) fn nothing_discovered() -> Diagnostic {
-    of_program(
+pub(super) fn nothing_discovered_warning() -> Diagnostic {
+    program_warning(
         "nothing_discovered",
         "`discover()` found no tools",
         "put `#[tool]` on functions, or link the crate that contains them with `tool_runtime::link!(that_crate)`",
@@ -435,7 +435,7 @@ pub(super) fn nothing_discovered() -> Diagnostic {
 }
 
 /// A warning about the program as a whole.
-fn of_program(code: &'static str, message: &str, help: &str) -> Diagnostic {
+fn program_warning(code: &'static str, message: &str, help: &str) -> Diagnostic {
     Diagnostic {
         location: Location::default(),
         severity: Severity::Warning,

@@ -30,7 +30,7 @@ impl Registry {
         name: &str,
         arguments: impl IntoArguments<'a>,
     ) -> Result<ToolOutput, ToolError> {
-        let (entry, arguments) = self.called_tool(name, arguments.into())?;
+        let (entry, arguments) = self.resolve_call(name, arguments.into())?;
         entry.call(arguments, &self.context(entry), Guard::On).await
     }
 
@@ -44,20 +44,20 @@ impl Registry {
         name: &str,
         arguments: impl IntoArguments<'a>,
     ) -> Result<ToolOutput, ToolError> {
-        let (entry, arguments) = self.called_tool(name, arguments.into())?;
+        let (entry, arguments) = self.resolve_call(name, arguments.into())?;
         entry.call(arguments, &self.context(entry), Guard::Off).await
     }
 
     /// Returns the tool that a call of `name` runs, and its arguments.
     #[inline]
-    fn called_tool<'a>(
+    fn resolve_call<'a>(
         &self,
         name: &str,
         arguments: Arguments<'a>,
     ) -> Result<(&Entry, Arguments<'a>), ToolError> {
         let entry = self.entry_or_error(name)?;
         match entry.redirects() {
-            true => self.redirected(entry, arguments),
+            true => self.resolve_redirection(entry, arguments),
             false => Ok((entry, arguments)),
         }
     }
@@ -76,7 +76,7 @@ impl Registry {
     ) -> Result<ToolOutput, ToolError> {
         let entry = self.entry_or_error(cx.tool_name())?;
         if entry.redirects() {
-            let (target, _) = self.redirected(entry, arguments.into())?;
+            let (target, _) = self.resolve_redirection(entry, arguments.into())?;
             let name = target.definition().name();
             let message =
                 format!("the call stands for one of `{name}`; call `{name}` in a context of its own");

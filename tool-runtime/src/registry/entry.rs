@@ -208,7 +208,7 @@ impl Entry {
         let (definition, lenience) = (self.definition(), self.lenience);
         let fitting = catch_result(|| {
             let foreign = self.schemas()?.foreign.as_ref();
-            arguments::fit(&*self.tool, definition, foreign, arguments, lenience)
+            arguments::valid_arguments_form(&*self.tool, definition, foreign, arguments, lenience)
         });
         fitting.map_err(|error| error.of_tool(self.definition().name().to_string()))
     }
@@ -235,12 +235,12 @@ impl Entry {
 
     /// Returns the repaired arguments of a call; `None` where they stay unchanged, because they are valid JSON
     /// or because the tool does not run on the repaired text.
-    pub(crate) fn repaired(&self, arguments: &Arguments<'static>) -> Option<Arguments<'static>> {
+    pub(crate) fn repaired_arguments(&self, arguments: &Arguments<'static>) -> Option<Arguments<'static>> {
         let repair = self.lenience.repair;
         if repair == Repair::Off {
             return None;
         }
-        let (text, correction) = arguments::repaired(self.definition(), arguments, repair).ok()??;
+        let (text, correction) = arguments::repaired_text(self.definition(), arguments, repair).ok()??;
         Some(arguments.clone().corrected(text, vec![correction]))
     }
 
@@ -291,7 +291,7 @@ impl Entry {
     }
 
     /// The second half of one attempt, without timeout and without validation of the result.
-    pub(crate) fn run<'a>(
+    pub(crate) fn start_prepared<'a>(
         prepared: Prepared<'a>,
         cx: &'a ToolContext,
     ) -> Result<WithCallId<GuardedCall<'a, ToolOutput>>, ToolError> {
@@ -354,7 +354,7 @@ impl Entry {
             (Ok(output), _) if output.operation_id().is_some() && output.is_empty() => Ok(output),
             // The stream had no items.
             (Ok(output), Some(_)) if self.definition().metadata().merge && output.is_empty() => Ok(output),
-            (Ok(output), Some(promise)) => arguments::hold(promise, output),
+            (Ok(output), Some(promise)) => arguments::check_output_schema(promise, output),
             (result, _) => result,
         }
         .map_err(|error| error.of_tool(self.definition().name().to_string()))
@@ -369,7 +369,7 @@ impl Entry {
             // Most tools: nothing is repaired, rewritten or validated before the tool decodes it.
             return Ok(arguments.lenient(self.lenience.coercion));
         }
-        arguments::ready(&*self.tool, self.definition(), foreign, arguments, self.lenience)
+        arguments::decodable_arguments(&*self.tool, self.definition(), foreign, arguments, self.lenience)
     }
 
     /// Validates the call and returns its future.

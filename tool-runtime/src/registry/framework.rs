@@ -38,6 +38,6 @@ impl Registry {
             }
         }
         let entries = entries.into_values().collect();
-        Ok((self.of_with(entries, hooks, origins, false), dropped))
+        Ok((self.with_entries_and_hooks(entries, hooks, origins, false), dropped))
     }
 }

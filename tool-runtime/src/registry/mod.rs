@@ -59,7 +59,7 @@ pub(crate) use self::{
     available::Origins,
     entry::{Entry, ToolFacts},
     redirected::framework_target_error,
-    reserved::refuse_set,
+    reserved::refuse_reserved_set,
 };
 use crate::{
     arguments::{Lenience, Repair},
@@ -177,16 +177,16 @@ impl Registry {
     ) -> Self {
         let definitions: Vec<_> = entries.iter().map(|entry| entry.definition().clone()).collect();
         let by_name = definitions.iter().enumerate().map(|(at, it)| (it.name().clone(), at)).collect();
-        let aborts = cfg!(panic = "abort").then(diagnostic::panics_abort);
-        let undiscovered = settings.nothing_discovered.then(diagnostic::nothing_discovered);
+        let aborts = cfg!(panic = "abort").then(diagnostic::abort_on_panic_warning);
+        let undiscovered = settings.nothing_discovered.then(diagnostic::nothing_discovered_warning);
         let undescribed = definitions.iter().filter_map(diagnostic::undescribed);
-        let retried_blindly = entries.iter().filter_map(|entry| diagnostic::retried_blindly(entry));
+        let retried_blindly = entries.iter().filter_map(|entry| diagnostic::blind_retry_diagnostic(entry));
         let warnings = aborts.into_iter().chain(undiscovered).chain(undescribed);
         let diagnostics = warnings.chain(retried_blindly).collect();
         let repairs = entries.iter().any(|entry| entry.repairs_arguments());
         let has_secret = hides_secret || entries.iter().any(|entry| entry.has_secret());
         let redirects = entries.iter().any(|entry| entry.redirects());
-        let deferral = deferred.and_then(|deferred| deferred.of(&definitions)).map(Arc::new);
+        let deferral = deferred.and_then(|deferred| deferred.restricted_to(&definitions)).map(Arc::new);
         let entries: Arc<[_]> = entries.into();
         let available =
             Arc::new(AvailableTools::new(definitions, origins, &entries, &settings, deferral.clone()));

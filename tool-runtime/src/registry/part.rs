@@ -7,7 +7,7 @@ use tool_core::{ProvidedValues, SharedRequestHook, Tool, ToolError};
 use super::{
     BuildDiagnostic, BuildError, Deferral, Entry, OUTPUT_TOOL, Origin, Origins, Registry, RegistrySettings,
     ToolFacts,
-    reserved::{refuse_output_tool, refuse_tool},
+    reserved::{refuse_misnamed_output_tool, refuse_reserved_tool},
 };
 use crate::{
     arguments::{Lenience, Repair},
@@ -45,7 +45,7 @@ impl Registry {
                 None => unknown.push(self.unknown_tool_error(name)),
             }
         }
-        (self.of(found.into_values().collect()), unknown)
+        (self.with_entries_of_this(found.into_values().collect()), unknown)
     }
 
     /// Returns the tools that belong to a toolset, as one registry per toolset: those of
@@ -89,7 +89,7 @@ impl Registry {
         let mut entries: Vec<_> = others.cloned().collect();
         let at = entries.partition_point(|entry| entry.definition().name().as_str() < OUTPUT_TOOL);
         entries.insert(at, output);
-        Ok(self.of(entries))
+        Ok(self.with_entries_of_this(entries))
     }
 
     /// Returns a registry with the same tools, and with `tool` as a tool that an agent needs to work, such as a transfer to another
@@ -132,7 +132,7 @@ impl Registry {
         entries.insert(at, entry);
         let mut origins = self.inner.available.origins().map(|it| Origins::clone(it)).unwrap_or_default();
         origins.insert(name, Origin::Framework);
-        Ok(self.of_with(entries, &[], origins, false))
+        Ok(self.with_entries_and_hooks(entries, &[], origins, false))
     }
 
     /// Returns a registry with the tools and request hooks of this one and of `other`. Provided values and other settings are those of
@@ -192,12 +192,12 @@ impl Registry {
         let (settings, origins) = (Arc::clone(&self.inner.settings), self.inner.available.origins().cloned());
         let hooks = [self.request_hooks(), other.request_hooks()].concat();
         let hides_secret = self.has_secret() || other.has_secret();
-        let deferral = Deferral::joined(self.inner.deferral.as_deref(), other.inner.deferral.as_deref());
+        let deferral = Deferral::union(self.inner.deferral.as_deref(), other.inner.deferral.as_deref());
         Ok(Self::from_entries(entries, settings, hooks, origins, hides_secret, deferral.as_ref()))
     }
 
     /// Returns a registry of some `entries` of this one, sorted by name.
-    pub(crate) fn of(&self, entries: Vec<Arc<Entry>>) -> Self {
+    pub(crate) fn with_entries_of_this(&self, entries: Vec<Arc<Entry>>) -> Self {
         self.with_entries(entries, Arc::clone(&self.inner.settings))
     }
 
@@ -206,7 +206,11 @@ impl Registry {
     }
 
     /// Returns a registry of some `entries` of this one, sorted by name, of which `deferral` defers some.
-    pub(super) fn of_deferred(&self, entries: Vec<Arc<Entry>>, deferral: Option<&Deferral>) -> Self {
+    pub(super) fn with_entries_and_deferral(
+        &self,
+        entries: Vec<Arc<Entry>>,
+        deferral: Option<&Deferral>,
+    ) -> Self {
         self.with_settings(entries, Arc::clone(&self.inner.settings), deferral)
     }
 
@@ -222,7 +226,7 @@ impl Registry {
 
     /// Returns a registry of `entries`, sorted by name, with the settings of this one and more request hooks;
     /// `hides_secret` is `true` if a tool that was filtered out has a secret parameter.
-    pub(crate) fn of_with(
+    pub(crate) fn with_entries_and_hooks(
         &self,
         entries: Vec<Arc<Entry>>,
         hooks: &[SharedRequestHook],
@@ -268,12 +272,12 @@ impl Registry {
 
     /// Compiles `tool` with the settings of this registry.
     pub(crate) fn compile(&self, tool: &Arc<dyn Tool>) -> Result<Arc<Entry>, BuildError> {
-        self.compile_unless(tool, refuse_tool, Entry::new)
+        self.compile_unless(tool, refuse_reserved_tool, Entry::new)
     }
 
     /// Compiles the output tool, as [`compile`](Self::compile).
     pub(crate) fn compile_output_tool(&self, tool: &Arc<dyn Tool>) -> Result<Arc<Entry>, BuildError> {
-        self.compile_unless(tool, |facts| refuse_output_tool(facts.definition.name()), Entry::new)
+        self.compile_unless(tool, |facts| refuse_misnamed_output_tool(facts.definition.name()), Entry::new)
     }
 
     pub(super) fn compile_unless(

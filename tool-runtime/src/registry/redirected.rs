@@ -19,7 +19,7 @@ impl Registry {
     #[must_use]
     pub fn redirection_target(&self, name: &str, arguments: Arguments<'_>) -> Option<&ToolDefinition> {
         let entry = self.entry(name).filter(|entry| entry.redirects())?;
-        self.redirected(entry, arguments).ok().map(|(target, _)| target.definition())
+        self.resolve_redirection(entry, arguments).ok().map(|(target, _)| target.definition())
     }
 
     /// Returns the tool and the arguments of a direct call: those for which it stands if `entry` redirects.
@@ -27,7 +27,7 @@ impl Registry {
     /// # Errors
     ///
     /// Returns an error if the call stands for no other one, or for one that cannot be made.
-    pub(super) fn redirected<'a>(
+    pub(super) fn resolve_redirection<'a>(
         &self,
         entry: &Entry,
         arguments: Arguments<'a>,

@@ -13,7 +13,7 @@ pub const OUTPUT_TOOL: &str = "submit_output";
 pub const RESERVED_SETS: [&str; 2] = ["builtin", "user"];
 
 /// Rejects a tool with a reserved name or toolset.
-pub(super) fn refuse_tool(tool: &ToolFacts) -> Option<BuildDiagnostic> {
+pub(super) fn refuse_reserved_tool(tool: &ToolFacts) -> Option<BuildDiagnostic> {
     let definition = &tool.definition;
     let name = definition.name();
     if *name == *OUTPUT_TOOL {
@@ -25,12 +25,12 @@ pub(super) fn refuse_tool(tool: &ToolFacts) -> Option<BuildDiagnostic> {
 }
 
 /// Rejects an output tool with another name.
-pub(super) fn refuse_output_tool(name: &ToolName) -> Option<BuildDiagnostic> {
+pub(super) fn refuse_misnamed_output_tool(name: &ToolName) -> Option<BuildDiagnostic> {
     (*name != *OUTPUT_TOOL).then(|| BuildDiagnostic::OutputToolName { name: name.to_string() })
 }
 
 /// Rejects a toolset with a reserved name.
-pub(crate) fn refuse_set(name: &str) -> Result<(), BuildDiagnostic> {
+pub(crate) fn refuse_reserved_set(name: &str) -> Result<(), BuildDiagnostic> {
     match is_reserved_set(name) {
         true => Err(BuildDiagnostic::ReservedSet { toolset: name.to_owned(), tool: None }),
         false => Ok(()),

@@ -81,7 +81,7 @@ impl Toolbox {
     /// ```
     pub fn defer_all_except<N: Into<String>>(&self, listed: impl IntoIterator<Item = N>) {
         let listed: Arc<BTreeSet<String>> = Arc::new(listed.into_iter().map(Into::into).collect());
-        self.set(|state| state.deferral.listed = Some(Arc::clone(&listed)));
+        self.change_settings(|state| state.deferral.listed = Some(Arc::clone(&listed)));
     }
 
     /// Compiles the schemas of all direct tools that [are deferred](Self::defer_all_except) and were not called yet: for a test of the

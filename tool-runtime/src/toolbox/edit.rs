@@ -11,7 +11,7 @@ use super::{Attached, Direct, Origin, State, Toolbox, ToolboxChange, ToolboxEven
 use crate::{
     ToolSet,
     guard::{catch, discard},
-    registry::{BuildDiagnostic, BuildError, Entry, refuse_set},
+    registry::{BuildDiagnostic, BuildError, Entry, refuse_reserved_set},
     toolset::ToolSetNotifier,
 };
 
@@ -88,10 +88,10 @@ impl Toolbox {
     }
 
     fn insert(&self, entries: Vec<Arc<Entry>>, framework: bool) -> Result<(), BuildError> {
-        self.change(|state| {
+        self.try_apply_change(|state| {
             let mut taken: HashSet<_> =
                 state.tools.iter().map(|it| it.entry.definition().name().clone()).collect();
-            let added = added(&entries, &mut taken)?;
+            let added = added_events(&entries, &mut taken)?;
             state.tools.extend(entries.iter().map(|entry| Direct { entry: Arc::clone(entry), framework }));
             Ok(((), added))
         })
@@ -108,7 +108,7 @@ impl Toolbox {
 
     /// Replaces the tool with the same name, or appends the tool; returns `true` if one was replaced.
     fn put_tool(&self, entry: &Arc<Entry>, framework: bool) -> bool {
-        self.changed(|state| {
+        self.apply_change(|state| {
             let name = entry.definition().name();
             let place = state.tools.iter_mut().find(|it| it.is_named(name));
             let is_replaced = place.is_some();
@@ -119,15 +119,15 @@ impl Toolbox {
                 }
                 None => state.tools.push(Direct { entry: Arc::clone(entry), framework }),
             }
-            (is_replaced, vec![ToolboxEvent::tool(name, put_or_added(is_replaced))])
+            (is_replaced, vec![ToolboxEvent::tool(name, replaced_or_added(is_replaced))])
         })
     }
 
     /// Removes the direct tool `name`. Returns `true` if there was one.
     pub fn remove(&self, name: &str) -> bool {
-        self.changed(|state| {
+        self.apply_change(|state| {
             let removed = state.tools.extract_if(.., |it| it.is_named(name));
-            let removed = removed.map(|it| gone(it.entry.definition().name())).collect::<Vec<_>>();
+            let removed = removed.map(|it| removed_event(it.entry.definition().name())).collect::<Vec<_>>();
             (!removed.is_empty(), removed)
         })
     }
@@ -140,15 +140,16 @@ impl Toolbox {
     /// invalid; nothing is changed then.
     pub fn set_tools(&self, tools: impl IntoIterator<Item = Arc<dyn Tool>>) -> Result<(), BuildError> {
         let entries = self.compile_all(tools)?;
-        self.change(|state| {
+        self.try_apply_change(|state| {
             let (mut kept, gone_now): (Vec<_>, Vec<_>) =
                 state.tools.iter().cloned().partition(|it| it.framework);
             let mut taken: HashSet<_> = kept.iter().map(|it| it.entry.definition().name().clone()).collect();
-            let mut events: Vec<_> = gone_now.iter().map(|it| gone(it.entry.definition().name())).collect();
-            events.extend(added(&entries, &mut taken)?);
+            let mut events: Vec<_> =
+                gone_now.iter().map(|it| removed_event(it.entry.definition().name())).collect();
+            events.extend(added_events(&entries, &mut taken)?);
             kept.extend(entries.iter().map(|entry| Direct { entry: Arc::clone(entry), framework: false }));
             state.tools = kept;
-            Ok(((), settled(events)))
+            Ok(((), combine_events(events)))
         })
     }
 
@@ -160,17 +161,17 @@ impl Toolbox {
     /// Returns an error if the name is [reserved](crate::registry::RESERVED_SETS); nothing is changed then.
     pub fn add_toolset(&self, set: impl ToolSet + 'static) -> Result<bool, BuildError> {
         let attached = self.attach(Arc::new(set))?;
-        let is_replaced = self.changed(|state| {
-            let is_replaced = put(&mut state.toolsets, Arc::clone(&attached));
-            (is_replaced, vec![ToolboxEvent::set(&attached.name, put_or_added(is_replaced))])
+        let is_replaced = self.apply_change(|state| {
+            let is_replaced = put_set(&mut state.toolsets, Arc::clone(&attached));
+            (is_replaced, vec![ToolboxEvent::set(&attached.name, replaced_or_added(is_replaced))])
         });
-        self.introduce(&attached);
+        self.pass_notifier_to(&attached);
         Ok(is_replaced)
     }
 
     /// Removes the toolsets with that name, without closing them. Returns `true` if there was one.
     pub fn remove_toolset(&self, name: &str) -> bool {
-        self.changed(|state| {
+        self.apply_change(|state| {
             let removed = state.toolsets.extract_if(.., |it| it.name == name);
             let removed: Vec<_> =
                 removed.map(|it| ToolboxEvent::set(&it.name, ToolboxChange::Removed)).collect();
@@ -187,27 +188,28 @@ impl Toolbox {
     pub fn set_toolsets(&self, sets: impl IntoIterator<Item = Arc<dyn ToolSet>>) -> Result<(), BuildError> {
         let mut toolsets = Vec::new();
         for set in sets {
-            put(&mut toolsets, self.attach(set)?);
+            put_set(&mut toolsets, self.attach(set)?);
         }
-        self.changed(|state| {
+        self.apply_change(|state| {
             let event = |change| move |it: &Arc<Attached>| ToolboxEvent::set(&it.name, change);
             let mut events: Vec<_> = state.toolsets.iter().map(event(ToolboxChange::Removed)).collect();
             events.extend(toolsets.iter().map(event(ToolboxChange::Added)));
             state.toolsets.clone_from(&toolsets);
-            ((), settled(events))
+            ((), combine_events(events))
         });
-        toolsets.iter().for_each(|attached| self.introduce(attached));
+        toolsets.iter().for_each(|attached| self.pass_notifier_to(attached));
         Ok(())
     }
 
     fn attach(&self, set: Arc<dyn ToolSet>) -> Result<Arc<Attached>, BuildError> {
         let attached = Arc::new(Attached::new(set));
-        refuse_set(&attached.name).map_err(|diagnostic| BuildError { diagnostics: vec![diagnostic] })?;
+        refuse_reserved_set(&attached.name)
+            .map_err(|diagnostic| BuildError { diagnostics: vec![diagnostic] })?;
         Ok(attached)
     }
 
     /// Passes a notifier to a toolset; the notifier holds neither the toolbox nor the toolset.
-    fn introduce(&self, attached: &Arc<Attached>) {
+    fn pass_notifier_to(&self, attached: &Arc<Attached>) {
         let (toolbox, set) = (Arc::downgrade(&self.inner), Arc::downgrade(attached));
         let announcer = ToolSetNotifier::new(move || {
             if let (Some(inner), Some(set)) = (toolbox.upgrade(), set.upgrade()) {
@@ -227,33 +229,33 @@ impl Toolbox {
     /// [registry](crate::registry::RegistryBuilder::request_hook).
     pub fn request_hook(&self, hook: impl RequestHook + 'static) {
         let hook = SharedRequestHook::new(hook);
-        self.set(|state| state.request_hooks.push(hook.clone()));
+        self.change_settings(|state| state.request_hooks.push(hook.clone()));
     }
 
     /// Sets the visibility of tools in all runs. Default: all tools.
     pub fn show(&self, visibility: Visibility) {
-        self.set(|state| state.visibility = visibility.clone());
+        self.change_settings(|state| state.visibility = visibility.clone());
     }
 
     /// Sets whether a snapshot fails if a toolset cannot be listed or lists an invalid tool. Default: `false`;
     /// the toolset's last listing is used, and the snapshot has a notice.
     pub fn strict_listing(&self, strict: bool) {
-        self.set(|state| state.strict_listing = strict);
+        self.change_settings(|state| state.strict_listing = strict);
     }
 
     /// Sets whether a snapshot fails if two tools have the same name. Default: `true`. With `false`, the first
     /// tool is used, and the snapshot has a notice for each of the others.
     pub fn strict_names(&self, strict: bool) {
-        self.set(|state| state.strict_names = strict);
+        self.change_settings(|state| state.strict_names = strict);
     }
 
     /// Notifies [listeners](Self::subscribe) that the tools of `toolset` changed. A toolset can do so itself
     /// with a [`ToolSetNotifier`].
     pub fn announce(&self, toolset: &str) {
-        self.tell(vec![ToolboxEvent::set(toolset, ToolboxChange::Changed)]);
+        self.send_events(vec![ToolboxEvent::set(toolset, ToolboxChange::Changed)]);
     }
 
-    fn tell(&self, events: Vec<ToolboxEvent>) {
+    fn send_events(&self, events: Vec<ToolboxEvent>) {
         if !events.is_empty() {
             self.inner.changes.send_replace(());
         }
@@ -287,13 +289,13 @@ impl Toolbox {
         if diagnostics.is_empty() { Ok(entries) } else { Err(BuildError { diagnostics }) }
     }
 
-    pub(super) fn set(&self, mut set: impl FnMut(&mut State)) {
-        self.changed(|state| (set(state), vec![ToolboxEvent::Settings]));
+    pub(super) fn change_settings(&self, mut set: impl FnMut(&mut State)) {
+        self.apply_change(|state| (set(state), vec![ToolboxEvent::Settings]));
     }
 
-    /// Makes a change that cannot fail; as [`change`](Self::change).
-    fn changed<T>(&self, mut change: impl FnMut(&mut State) -> (T, Vec<ToolboxEvent>)) -> T {
-        match self.change(|state| Ok::<_, std::convert::Infallible>(change(state))) {
+    /// Makes a change that cannot fail; as [`try_apply_change`](Self::try_apply_change).
+    fn apply_change<T>(&self, mut change: impl FnMut(&mut State) -> (T, Vec<ToolboxEvent>)) -> T {
+        match self.try_apply_change(|state| Ok::<_, std::convert::Infallible>(change(state))) {
             Ok(value) => value,
             Err(never) => match never {},
         }
@@ -301,7 +303,7 @@ impl Toolbox {
 
     /// Makes a change, which returns its events. The closure puts copies into the state: the values that it
     /// holds itself, and the previous state, are dropped after the lock is released.
-    fn change<T, E>(
+    fn try_apply_change<T, E>(
         &self,
         mut change: impl FnMut(&mut State) -> Result<(T, Vec<ToolboxEvent>), E>,
     ) -> Result<T, E> {
@@ -313,13 +315,16 @@ impl Toolbox {
         };
         discard(before);
         let (value, events) = changed?;
-        self.tell(events);
+        self.send_events(events);
         Ok(value)
     }
 }
 
 /// Returns the events of added tools; names in `taken` are conflicts.
-fn added(entries: &[Arc<Entry>], taken: &mut HashSet<ToolName>) -> Result<Vec<ToolboxEvent>, BuildError> {
+fn added_events(
+    entries: &[Arc<Entry>],
+    taken: &mut HashSet<ToolName>,
+) -> Result<Vec<ToolboxEvent>, BuildError> {
     let (mut events, mut diagnostics) = (Vec::new(), Vec::new());
     for name in entries.iter().map(|entry| entry.definition().name()) {
         match taken.insert(name.clone()) {
@@ -333,17 +338,17 @@ fn added(entries: &[Arc<Entry>], taken: &mut HashSet<ToolName>) -> Result<Vec<To
     if diagnostics.is_empty() { Ok(events) } else { Err(BuildError { diagnostics }) }
 }
 
-fn gone(name: &ToolName) -> ToolboxEvent {
+fn removed_event(name: &ToolName) -> ToolboxEvent {
     ToolboxEvent::tool(name, ToolboxChange::Removed)
 }
 
-fn put_or_added(is_replaced: bool) -> ToolboxChange {
+fn replaced_or_added(is_replaced: bool) -> ToolboxChange {
     if is_replaced { ToolboxChange::Replaced } else { ToolboxChange::Added }
 }
 
 /// Combines removal and addition of the same item to a replacement; no events at all mean a change of the
 /// settings.
-fn settled(events: Vec<ToolboxEvent>) -> Vec<ToolboxEvent> {
+fn combine_events(events: Vec<ToolboxEvent>) -> Vec<ToolboxEvent> {
     let is = |event: &ToolboxEvent, expected| {
         matches!(
             event,
@@ -373,7 +378,7 @@ fn settled(events: Vec<ToolboxEvent>) -> Vec<ToolboxEvent> {
 }
 
 /// Replaces the toolset with the same name, or appends the toolset; returns `true` if one was replaced.
-fn put(sets: &mut Vec<Arc<Attached>>, set: Arc<Attached>) -> bool {
+fn put_set(sets: &mut Vec<Arc<Attached>>, set: Arc<Attached>) -> bool {
     let place = sets.iter_mut().find(|it| !set.name.is_empty() && it.name == set.name);
     let is_replaced = place.is_some();
     match place {

@@ -154,7 +154,7 @@ impl Toolbox {
         };
         let state = RwLock::new(Arc::new(state));
         let inner = Inner {
-            base: tools.of(Vec::new()),
+            base: tools.with_entries_of_this(Vec::new()),
             state,
             changes: watch::Sender::new(()),
             events: broadcast::Sender::new(event::KEPT),

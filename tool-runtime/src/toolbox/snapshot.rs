@@ -75,7 +75,7 @@ pub(super) async fn snapshot(
     };
     for direct in &state.tools {
         let origin = if direct.framework { Origin::Framework } else { Origin::Direct };
-        gathering.offer(&direct.entry, &origin);
+        gathering.add_if_visible_and_valid(&direct.entry, &origin);
     }
     for (set, listed) in state.toolsets.iter().zip(listed) {
         gathering.add_listing(&set.name, &listed);
@@ -90,8 +90,8 @@ pub(super) async fn snapshot(
         for tool in tools {
             let entry = base.compile_unless_deferred(tool, |name| state.deferral.is_deferred(name));
             match entry {
-                Ok(entry) => gathering.offer(&entry, &origin),
-                Err(error) => gathering.unusable(error.diagnostics, &origin),
+                Ok(entry) => gathering.add_if_visible_and_valid(&entry, &origin),
+                Err(error) => gathering.report_unusable_tool(error.diagnostics, &origin),
             }
         }
     }
@@ -124,9 +124,9 @@ impl Gathering<'_> {
             self.add_listing_failure(name, error, listing.entries.len());
         }
         let origin = Origin::ToolSet(name.to_owned());
-        self.unusable(listing.diagnostics.clone(), &origin);
+        self.report_unusable_tool(listing.diagnostics.clone(), &origin);
         for entry in &listing.entries {
-            self.offer(entry, &origin);
+            self.add_if_visible_and_valid(entry, &origin);
         }
     }
 
@@ -139,7 +139,7 @@ impl Gathering<'_> {
     }
 
     /// Adds one tool, if it is visible and valid.
-    fn offer(&mut self, entry: &Arc<Entry>, origin: &Origin) {
+    fn add_if_visible_and_valid(&mut self, entry: &Arc<Entry>, origin: &Origin) {
         let name = entry.definition().name();
         self.has_secret |= entry.has_secret();
         let taken = match self.taken.get(name) {
@@ -147,7 +147,7 @@ impl Gathering<'_> {
             _ => None,
         };
         if let Some(taken_by) = taken {
-            return self.dropped(name, origin, taken_by);
+            return self.report_dropped_tool(name, origin, taken_by);
         }
         self.taken.entry(name.clone()).or_insert_with(|| origin.clone());
         if origin.is_user_tool() && !self.is_visible(entry) {
@@ -166,13 +166,13 @@ impl Gathering<'_> {
                     let clash = self.clashes.entry(name.clone()).or_insert_with(|| vec![first]);
                     clash.push(origin.clone());
                 }
-                false => self.dropped(name, origin, first),
+                false => self.report_dropped_tool(name, origin, first),
             }
             return;
         }
         let missing = self.base.missing_values(entry, self.run.provided());
         if !missing.is_empty() {
-            return self.unusable(missing, origin);
+            return self.report_unusable_tool(missing, origin);
         }
         let is_deferred = self.state.deferral.defers(entry, origin);
         // A deferred tool that was not called yet stays as it is.
@@ -187,7 +187,7 @@ impl Gathering<'_> {
         self.shown.insert(name.clone(), (Arc::clone(entry), origin.clone()));
     }
 
-    fn dropped(&mut self, name: &ToolName, origin: &Origin, taken_by: Origin) {
+    fn report_dropped_tool(&mut self, name: &ToolName, origin: &Origin, taken_by: Origin) {
         self.diagnostics.push(RunDiagnostic::Dropped {
             name: name.clone(),
             origin: origin.clone(),
@@ -196,7 +196,7 @@ impl Gathering<'_> {
     }
 
     /// Reports invalid direct tools as errors, and drops other invalid tools with a diagnostic.
-    fn unusable(&mut self, errors: Vec<BuildDiagnostic>, origin: &Origin) {
+    fn report_unusable_tool(&mut self, errors: Vec<BuildDiagnostic>, origin: &Origin) {
         match origin {
             Origin::Direct | Origin::Framework => self.errors.extend(errors),
             _ => self.drop_with_diagnostics(errors, origin),
@@ -224,7 +224,7 @@ impl Gathering<'_> {
     }
 
     /// Adds diagnostics for tools with the name of a hidden tool: rules for the hidden one apply to them.
-    fn names_of_hidden(&mut self) {
+    fn report_names_of_hidden_tools(&mut self) {
         for (name, (_, origin)) in &self.shown {
             if let Some(hidden) = self.hidden.get(name) {
                 let (name, origin, hidden) = (name.clone(), origin.clone(), hidden.clone());
@@ -234,7 +234,7 @@ impl Gathering<'_> {
     }
 
     fn finish(mut self) -> Result<Snapshot, BuildError> {
-        self.names_of_hidden();
+        self.report_names_of_hidden_tools();
         let clash =
             |(name, origins): (ToolName, _)| BuildDiagnostic::SameName { name: name.to_string(), origins };
         self.errors.extend(self.clashes.into_iter().map(clash));

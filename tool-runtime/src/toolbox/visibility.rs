@@ -42,12 +42,12 @@ impl Visibility {
 
     /// Keeps only the tools with these names.
     pub fn only<N: Into<String>>(self, names: impl IntoIterator<Item = N>) -> Self {
-        self.and(Rule::Only(names.into_iter().map(Into::into).collect()))
+        self.with_rule(Rule::Only(names.into_iter().map(Into::into).collect()))
     }
 
     /// Removes the tools with these names.
     pub fn except<N: Into<String>>(self, names: impl IntoIterator<Item = N>) -> Self {
-        self.and(Rule::Except(names.into_iter().map(Into::into).collect()))
+        self.with_rule(Rule::Except(names.into_iter().map(Into::into).collect()))
     }
 
     /// Keeps only the tools for which `shows` returns `true` in the run.
@@ -55,17 +55,17 @@ impl Visibility {
         self,
         shows: impl Fn(ReadonlyContext<'_>, &ToolDefinition) -> bool + Send + Sync + 'static,
     ) -> Self {
-        self.and(Rule::When(Arc::new(shows)))
+        self.with_rule(Rule::When(Arc::new(shows)))
     }
 
-    fn and(mut self, rule: Rule) -> Self {
+    fn with_rule(mut self, rule: Rule) -> Self {
         self.rules.push(rule);
         self
     }
 
     /// Returns the tools that pass the filter, and those that it does not apply to; with a diagnostic for each tool
     /// for which a condition panicked.
-    pub(crate) fn applied(
+    pub(crate) fn apply_to_registry(
         &self,
         cx: ReadonlyContext<'_>,
         tools: &Registry,
@@ -83,7 +83,7 @@ impl Visibility {
             })
         };
         let shown = tools.entries().iter().filter(|entry| shows(entry.definition())).cloned().collect();
-        (tools.of(shown), diagnostics)
+        (tools.with_entries_of_this(shown), diagnostics)
     }
 
     pub(super) fn shows(&self, cx: ReadonlyContext<'_>, definition: &ToolDefinition) -> bool {

@@ -11,7 +11,7 @@ use tool_core::{
 
 use super::{
     CachedToolSet, ToolSet, ToolSetNotifier,
-    wrapped::{Asks, WrappedTools, confirmed, named, wrap_unchanged},
+    wrapped::{Asks, WrappedTools, wrap_unchanged, wrap_with_confirmation, wrap_with_name},
 };
 
 /// Adapters for toolsets, which can be combined. An adapter keeps the name and the owner of the toolset.
@@ -139,10 +139,12 @@ impl<S: ToolSet> AdaptedSet<S> {
             Step::Request(_) => Ok(tools),
             Step::Prefix(_) if set.is_empty() || self.set.is_prefixed() => Ok(tools),
             Step::Prefix(separator) => self.wrappings.wrap_all(tools, |tool| {
-                named(tool, |own| Ok(Some(own.prefixed(&format!("{set}{separator}")))))
+                wrap_with_name(tool, |own| Ok(Some(own.prefixed(&format!("{set}{separator}")))))
             }),
             Step::Rename(rename) => self.wrappings.wrap_all(tools, |tool| {
-                named(tool, |own| rename(own).map(|name| self.valid(name, own)).transpose())
+                wrap_with_name(tool, |own| {
+                    rename(own).map(|name| self.checked_tool_name(name, own)).transpose()
+                })
             }),
             Step::Filter(shows) => {
                 let mut tools = self.wrappings.wrap_all(tools, |tool| Ok(wrap_unchanged(tool)))?;
@@ -150,13 +152,13 @@ impl<S: ToolSet> AdaptedSet<S> {
                 Ok(tools)
             }
             Step::Confirm(asks) => self.wrappings.wrap_all(tools, |tool| {
-                Ok(if tool.is_external() { Arc::clone(tool) } else { confirmed(tool, asks) })
+                Ok(if tool.is_external() { Arc::clone(tool) } else { wrap_with_confirmation(tool, asks) })
             }),
         }
     }
 
     /// Validates the new name of `tool`; an error names the tool and the toolset.
-    fn valid(&self, name: String, tool: &ToolName) -> Result<ToolName, ToolError> {
+    fn checked_tool_name(&self, name: String, tool: &ToolName) -> Result<ToolName, ToolError> {
         ToolName::new(name).map_err(|error| {
             let set = self.set.name();
             ToolError::failed(format!("the tool `{tool}` of the toolset `{set}` cannot be listed: {error}"))

@@ -32,10 +32,10 @@ struct Wrapped {
 /// Wraps `tool` unchanged.
 pub(super) fn wrap_unchanged(tool: &Arc<dyn Tool>) -> Arc<dyn Tool> {
     let definition = tool.definition().clone();
-    wrapped(tool, &definition, definition.clone(), None)
+    wrap_tool(tool, &definition, definition.clone(), None)
 }
 
-fn wrapped(
+fn wrap_tool(
     tool: &Arc<dyn Tool>,
     own: &ToolDefinition,
     definition: ToolDefinition,
@@ -47,7 +47,7 @@ fn wrapped(
 }
 
 /// Wraps `tool` with the name that `rename` returns for its own; `None` keeps the name.
-pub(super) fn named(
+pub(super) fn wrap_with_name(
     tool: &Arc<dyn Tool>,
     rename: impl FnOnce(&ToolName) -> Result<Option<ToolName>, ToolError>,
 ) -> Result<Arc<dyn Tool>, ToolError> {
@@ -56,23 +56,23 @@ pub(super) fn named(
         Some(name) => own.clone().with_name(name),
         None => own.clone(),
     };
-    Ok(wrapped(tool, &own, definition, None))
+    Ok(wrap_tool(tool, &own, definition, None))
 }
 
 /// Wraps `tool` with a confirmation of the calls for which `asks` returns `true`.
-pub(super) fn confirmed(tool: &Arc<dyn Tool>, asks: &Arc<Asks>) -> Arc<dyn Tool> {
+pub(super) fn wrap_with_confirmation(tool: &Arc<dyn Tool>, asks: &Arc<Asks>) -> Arc<dyn Tool> {
     let own = tool.definition().clone();
     let mut metadata = own.metadata().clone();
     if metadata.confirmation == Confirmation::Never {
         metadata.confirmation = Confirmation::Sometimes;
     }
     let definition = own.clone().with_metadata(metadata);
-    wrapped(tool, &own, definition, Some(Arc::clone(asks)))
+    wrap_tool(tool, &own, definition, Some(Arc::clone(asks)))
 }
 
 impl Wrapped {
     /// Replaces the tool's own name in one of its errors.
-    fn known(&self, error: ToolError) -> ToolError {
+    fn with_wrapped_name(&self, error: ToolError) -> ToolError {
         match error.tool() == Some(self.name.as_str()) {
             true => error.with_tool(self.definition.name().to_string()),
             false => error,
@@ -86,7 +86,7 @@ impl Tool for Wrapped {
     }
 
     fn prepare<'a>(&'a self, arguments: Arguments<'a>) -> Result<Prepared<'a>, ToolError> {
-        let prepared = self.tool.prepare(arguments).map_err(|error| self.known(error))?;
+        let prepared = self.tool.prepare(arguments).map_err(|error| self.with_wrapped_name(error))?;
         let asks = self.asks.as_ref().is_some_and(|asks| {
             // Arguments that cannot be read require confirmation.
             let arguments = prepared.arguments().to_value();
@@ -101,7 +101,7 @@ impl Tool for Wrapped {
         arguments: Arguments<'a>,
         cx: &'a ToolContext,
     ) -> Result<BoxFuture<'a>, ToolError> {
-        self.tool.start(arguments, cx).map_err(|error| self.known(error))
+        self.tool.start(arguments, cx).map_err(|error| self.with_wrapped_name(error))
     }
 
     fn holds_arguments(&self) -> bool {

@@ -2,7 +2,7 @@
 
 use super::{
     Found,
-    words::{is_telling, words},
+    words::{describes_purpose, word_stems},
 };
 use crate::diagnostic::Severity;
 
@@ -18,8 +18,8 @@ pub(super) fn check_description(found: &mut Found<'_>) {
         found.push(Severity::Warning, "missing_description", "", "the tool has no description", help);
         return;
     }
-    let name: Vec<_> = words(definition.name()).collect();
-    let mut telling = words(description).filter(|word| is_telling(word) && !name.contains(word));
+    let name: Vec<_> = word_stems(definition.name()).collect();
+    let mut telling = word_stems(description).filter(|word| describes_purpose(word) && !name.contains(word));
     if telling.next().is_none() {
         found.push(
             Severity::Warning,
@@ -28,7 +28,7 @@ pub(super) fn check_description(found: &mut Found<'_>) {
             "the description only repeats the name",
             help,
         );
-    } else if is_a_word(description) {
+    } else if is_single_word(description) {
         found.push(
             Severity::Warning,
             "undescriptive_description",
@@ -48,6 +48,6 @@ pub(super) fn check_description(found: &mut Found<'_>) {
 
 /// Returns `true` for a single word. Many scripts have no spaces: a text in one of those counts as more than a
 /// word.
-fn is_a_word(description: &str) -> bool {
+fn is_single_word(description: &str) -> bool {
     description.is_ascii() && !description.contains(char::is_whitespace)
 }

@@ -1,6 +1,6 @@
 //! Hints about the effects of a tool.
 
-use super::{Found, words::words};
+use super::{Found, words::word_stems};
 use crate::diagnostic::Severity;
 
 /// Names of destructive actions.
@@ -14,8 +14,8 @@ pub(super) fn check_hints(found: &mut Found<'_>) {
     if metadata.read_only.is_some() || metadata.destructive.is_some() {
         return;
     }
-    let destroys = |word: String| words(DESTROYS).any(|it| it == word);
-    if words(found.of.name()).any(destroys) {
+    let destroys = |word: String| word_stems(DESTROYS).any(|it| it == word);
+    if word_stems(found.of.name()).any(destroys) {
         let message = "its name suggests a destructive action, but no hint says so";
         found.push(
             Severity::Warning,

@@ -10,7 +10,7 @@ const LONG: usize = 1_000;
 
 pub(super) fn check_parameters(found: &mut Found<'_>) {
     let root = &*found.of.input_schema().to_value();
-    ParameterWalk { root, found }.node(root, "", false);
+    ParameterWalk { root, found }.check_schema(root, "", false);
 }
 
 struct ParameterWalk<'w, 'f> {
@@ -20,39 +20,41 @@ struct ParameterWalk<'w, 'f> {
 
 impl<'w> ParameterWalk<'w, '_> {
     /// `is_branch` is `true` for one of several alternatives.
-    fn node(&mut self, schema: &'w Value, at: &str, is_branch: bool) {
+    fn check_schema(&mut self, schema: &'w Value, at: &str, is_branch: bool) {
         let Value::Object(schema) = schema else { return };
         for (key, value) in schema {
             let place = || pointer_below(at, key);
             match (key.as_str(), value) {
                 ("properties", Value::Object(properties)) => {
                     // The only property of a branch is the name of a variant, which is described beside it.
-                    let is_variant = is_branch && properties.len() == 1 && has_text(schema);
-                    self.properties(properties, &place(), is_variant);
+                    let is_variant = is_branch && properties.len() == 1 && has_description(schema);
+                    self.check_properties(properties, &place(), is_variant);
                 }
                 // A definition is checked once, however often it is referred to.
                 ("$defs" | "definitions" | "patternProperties", Value::Object(named)) => {
                     let place = place();
-                    named.iter().for_each(|(name, it)| self.node(it, &pointer_below(&place, name), false));
+                    named
+                        .iter()
+                        .for_each(|(name, it)| self.check_schema(it, &pointer_below(&place, name), false));
                 }
                 ("oneOf" | "anyOf" | "allOf" | "prefixItems", Value::Array(all)) => {
                     let place = place();
                     for (index, it) in all.iter().enumerate() {
                         let is_branch = key == "oneOf" || key == "anyOf";
-                        self.node(it, &pointer_below(&place, &index.to_string()), is_branch);
+                        self.check_schema(it, &pointer_below(&place, &index.to_string()), is_branch);
                     }
                 }
-                ("items" | "additionalProperties", value) => self.node(value, &place(), false),
+                ("items" | "additionalProperties", value) => self.check_schema(value, &place(), false),
                 _ => {}
             }
         }
     }
 
-    fn properties(&mut self, properties: &'w Map<String, Value>, at: &str, is_variant: bool) {
+    fn check_properties(&mut self, properties: &'w Map<String, Value>, at: &str, is_variant: bool) {
         for (name, property) in properties {
             let place = pointer_below(at, name);
             let what = if at == "/properties" { "parameter" } else { "field" };
-            if !is_variant && !self.is_described(property) && !is_tag(property) {
+            if !is_variant && !self.is_described(property) && !has_single_permitted_value(property) {
                 let message = format!("the {what} has no description");
                 self.found.push(
                     Severity::Warning,
@@ -75,7 +77,7 @@ impl<'w> ParameterWalk<'w, '_> {
                     "shorten it",
                 );
             }
-            self.node(property, &place, false);
+            self.check_schema(property, &place, false);
         }
     }
 
@@ -86,8 +88,9 @@ impl<'w> ParameterWalk<'w, '_> {
             let target = property.get("$ref").and_then(Value::as_str)?.strip_prefix('#')?;
             self.root.pointer(target)?.as_object()
         };
-        let is_described =
-            |schema: &Map<String, Value>| has_text(schema) || of_type(schema).is_some_and(has_text);
+        let is_described = |schema: &Map<String, Value>| {
+            has_description(schema) || of_type(schema).is_some_and(has_description)
+        };
         let parts = |key: &str| property.get(key).and_then(Value::as_array).into_iter().flatten();
         is_described(property)
             // All of them apply at once: one description is enough.
@@ -100,7 +103,7 @@ impl<'w> ParameterWalk<'w, '_> {
     }
 }
 
-fn has_text(schema: &Map<String, Value>) -> bool {
+fn has_description(schema: &Map<String, Value>) -> bool {
     schema.get("description").and_then(Value::as_str).is_some_and(|text| !text.trim().is_empty())
 }
 
@@ -109,7 +112,7 @@ fn is_null(schema: &Map<String, Value>) -> bool {
 }
 
 /// Returns `true` if there is only one possible value, which needs no description.
-fn is_tag(property: &Value) -> bool {
+fn has_single_permitted_value(property: &Value) -> bool {
     let only = |values: &Value| values.as_array().is_some_and(|values| values.len() == 1);
     property.get("const").is_some() || property.get("enum").is_some_and(only)
 }

@@ -11,7 +11,7 @@ use tool_core::ToolDefinition;
 
 use super::{
     Found,
-    words::{parts, words},
+    words::{lower_case_words, word_stems},
 };
 use crate::diagnostic::{Diagnostic, Severity};
 
@@ -39,7 +39,7 @@ fn similar_names(definitions: &[ToolDefinition]) -> Vec<Pair<'_>> {
     let mut first_of: HashMap<Vec<String>, &ToolDefinition, FixedState> = HashMap::default();
     let mut found = Vec::new();
     for definition in definitions {
-        let first = *first_of.entry(parts(definition.name()).collect()).or_insert(definition);
+        let first = *first_of.entry(lower_case_words(definition.name()).collect()).or_insert(definition);
         if !std::ptr::eq(first, definition) {
             found.push((definition, first));
         }
@@ -64,11 +64,11 @@ struct Text {
 fn similar_descriptions(
     definitions: &[ToolDefinition],
 ) -> Vec<(&ToolDefinition, &ToolDefinition, &'static str)> {
-    counted_descriptions(definitions, &mut 0)
+    similar_descriptions_with_steps(definitions, &mut 0)
 }
 
 /// `steps` is increased by the number of lookups.
-fn counted_descriptions<'d>(
+fn similar_descriptions_with_steps<'d>(
     definitions: &'d [ToolDefinition],
     steps: &mut usize,
 ) -> Vec<(&'d ToolDefinition, &'d ToolDefinition, &'static str)> {
@@ -80,7 +80,7 @@ fn counted_descriptions<'d>(
         let rarest = text.rarest_pairs();
         let others = rarest.iter().filter_map(|pair| having.get(pair)).flatten();
         let mut others = others.filter(|other| std::mem::replace(&mut seen[**other], at) != at);
-        if let Some(other) = others.find(|other| text.is_nearly(&texts[**other], steps)) {
+        if let Some(other) = others.find(|other| text.is_similar_to(&texts[**other], steps)) {
             let nearly = if text.words == texts[*other].words { "" } else { "nearly " };
             found.push((&definitions[at], &definitions[*other], nearly));
         }
@@ -93,7 +93,7 @@ fn numbered_texts(definitions: &[ToolDefinition]) -> Vec<Text> {
     let mut of_word = Numbers::default();
     let mut of_pair = Numbers::default();
     let mut text = |definition: &ToolDefinition| {
-        let mut numbers = |text: &str| words(text).map(|it| of_word.of(it)).collect::<Vec<_>>();
+        let mut numbers = |text: &str| word_stems(text).map(|it| of_word.number_of(it)).collect::<Vec<_>>();
         let description = definition.description().trim();
         let (words, sentence, name) =
             (numbers(description), numbers(first_sentence(description)), numbers(definition.name()));
@@ -128,7 +128,7 @@ fn first_sentence(text: &str) -> &str {
 fn numbered_pairs(words: &[usize], of_pair: &mut Numbers<(usize, usize)>) -> Vec<usize> {
     let single = words.first().filter(|_| words.len() == 1).map(|it| (*it, *it));
     let neighbours = words.windows(2).map(|pair| (pair[0], pair[1]));
-    let mut pairs: Vec<_> = neighbours.chain(single).map(|pair| of_pair.of(pair)).collect();
+    let mut pairs: Vec<_> = neighbours.chain(single).map(|pair| of_pair.number_of(pair)).collect();
     pairs.sort_unstable();
     pairs.dedup();
     pairs
@@ -136,7 +136,7 @@ fn numbered_pairs(words: &[usize], of_pair: &mut Numbers<(usize, usize)>) -> Vec
 
 /// Returns `true` if two sorted lists have nearly all items in common. The rarest come first, so that a
 /// mismatch is detected early.
-fn has_nearly_all(one: &[usize], other: &[usize], steps: &mut usize) -> bool {
+fn share_nearly_all(one: &[usize], other: &[usize], steps: &mut usize) -> bool {
     let shared = ((one.len() + other.len()) * NEARLY).div_ceil(10 + NEARLY);
     let Some(may_lack) = one.len().checked_sub(shared) else { return false };
     let mut is_missing = |pair: &&usize| {
@@ -154,7 +154,7 @@ impl Text {
         &self.pairs[..(count - shared + 1).min(count)]
     }
 
-    fn is_nearly(&self, other: &Self, steps: &mut usize) -> bool {
+    fn is_similar_to(&self, other: &Self, steps: &mut usize) -> bool {
         *steps += 1;
         if self.words == other.words {
             return true;
@@ -166,8 +166,8 @@ impl Text {
         // Text that all tools of a program share follows the specific part.
         !sets_apart(self, other)
             && !sets_apart(other, self)
-            && has_nearly_all(&self.pairs, &other.pairs, steps)
-            && has_nearly_all(&self.first, &other.first, steps)
+            && share_nearly_all(&self.pairs, &other.pairs, steps)
+            && share_nearly_all(&self.first, &other.first, steps)
     }
 }
 
@@ -175,7 +175,7 @@ impl Text {
 struct Numbers<T>(HashMap<T, usize, FixedState>);
 
 impl<T: Eq + Hash> Numbers<T> {
-    fn of(&mut self, value: T) -> usize {
+    fn number_of(&mut self, value: T) -> usize {
         let next = self.0.len();
         *self.0.entry(value).or_insert(next)
     }
@@ -204,7 +204,7 @@ mod tests {
         };
         let definitions: Vec<_> = (0..count).map(definition).collect();
         let mut steps = 0;
-        drop(counted_descriptions(&definitions, &mut steps));
+        drop(similar_descriptions_with_steps(&definitions, &mut steps));
         steps as f64 / (count * count / 2) as f64
     }
 

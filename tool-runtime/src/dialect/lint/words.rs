@@ -6,18 +6,18 @@ const EMPTY: &str = "a an the this that these those it its of for to from in on 
                      handle process something anything thing stuff some any given data value";
 
 /// Splits `text` into lower-case words; `getUser` has two.
-pub(super) fn parts(text: &str) -> impl Iterator<Item = String> {
+pub(super) fn lower_case_words(text: &str) -> impl Iterator<Item = String> {
     text.split(|it: char| !it.is_alphanumeric()).flat_map(camel_case_words).map(str::to_lowercase)
 }
 
 /// Splits `text` into word stems, without grammatical endings.
-pub(super) fn words(text: &str) -> impl Iterator<Item = String> {
-    parts(text).map(word_stem)
+pub(super) fn word_stems(text: &str) -> impl Iterator<Item = String> {
+    lower_case_words(text).map(word_stem)
 }
 
 /// Returns `true` if a word describes the purpose of a tool.
-pub(super) fn is_telling(word: &str) -> bool {
-    !words(EMPTY).any(|empty| empty == word)
+pub(super) fn describes_purpose(word: &str) -> bool {
+    !word_stems(EMPTY).any(|empty| empty == word)
 }
 
 /// Splits a name in camel case.
@@ -56,7 +56,7 @@ mod tests {
 
     #[test]
     fn a_name_in_any_case_has_the_same_words() {
-        let of = |text: &str| parts(text).collect::<Vec<_>>().join(" ");
+        let of = |text: &str| lower_case_words(text).collect::<Vec<_>>().join(" ");
         for name in ["get_user_by_id", "getUserById", "GetUserById", "get-user.by id", "_get__User/by/Id_"] {
             assert_eq!(of(name), "get user by id", "{name}");
         }
@@ -110,10 +110,10 @@ mod tests {
     #[test]
     fn a_word_is_telling_unless_every_description_has_it() {
         for word in ["weather", "user", "delet"] {
-            assert!(is_telling(word), "{word}");
+            assert!(describes_purpose(word), "{word}");
         }
-        for word in words("the a tool running tools data values performs") {
-            assert_eq!(is_telling(&word), word == "runn", "{word}");
+        for word in word_stems("the a tool running tools data values performs") {
+            assert_eq!(describes_purpose(&word), word == "runn", "{word}");
         }
     }
 }

@@ -4,7 +4,7 @@ use std::fmt;
 
 use serde_json::{Map, Value, value::RawValue};
 
-use super::formats;
+use super::wire_formats;
 use crate::{Dialect, dialect::Thinking};
 
 pub(super) mod sealed {
@@ -172,7 +172,7 @@ pub enum ToolSelection<'t> {
 #[must_use]
 pub fn providers() -> Vec<&'static dyn Provider> {
     let mut providers: Vec<&'static dyn Provider> = Vec::new();
-    for provider in formats().into_iter().filter_map(|format| format.provider()) {
+    for provider in wire_formats().into_iter().filter_map(|format| format.provider()) {
         if providers.iter().all(|known| known.name() != provider.name()) {
             providers.push(provider);
         }

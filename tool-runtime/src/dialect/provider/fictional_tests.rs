@@ -14,7 +14,7 @@ use crate::{
     dialect::{
         BoundTools, Dialect, DialectError, Thinking, Usage,
         content::Block,
-        draft::{MessageDraft, MessagePart, text},
+        draft::{MessageDraft, MessagePart, text_value},
         error::JsonLocation,
         history::{ArgumentsForm, CallMembers},
         partial_calls::PartialCall,
@@ -73,7 +73,11 @@ impl WireFormat for Fictional {
         Ok(())
     }
 
-    fn call_members<'m>(&self, part: &'m mut ExactValue<'static>, is_own: bool) -> Option<CallMembers<'m>> {
+    fn find_call_in_part<'m>(
+        &self,
+        part: &'m mut ExactValue<'static>,
+        is_own: bool,
+    ) -> Option<CallMembers<'m>> {
         is_own.then_some(CallMembers { object: part, arguments: "with", form: ArgumentsForm::Object })
     }
 
@@ -85,12 +89,12 @@ impl WireFormat for Fictional {
         Some("talk")
     }
 
-    fn usage(&self, usage: &ExactValue<'_>) -> Usage {
+    fn convert_usage(&self, usage: &ExactValue<'_>) -> Usage {
         Usage { input: count_at(usage, &["read"]), output: count_at(usage, &["written"]), ..Usage::default() }
     }
 
-    fn instruct(&self, body: &mut Value, text: &str) -> Result<(), DialectError> {
-        crate::dialect::request::instruct_in(body, "rules", text, false)
+    fn append_instruction(&self, body: &mut Value, text: &str) -> Result<(), DialectError> {
+        crate::dialect::request::append_instruction_to_field(body, "rules", text, false)
     }
 
     fn user_part(&self, block: Block) -> Value {
@@ -107,10 +111,13 @@ impl WireFormat for Fictional {
         calls: &[ToolCall],
     ) -> ExactValue<'static> {
         let call = |call: &ToolCall| {
-            exact_object([("name", text(&bound.wire_name(&call.name))), ("with", bound.sent_arguments(call))])
+            exact_object([
+                ("name", text_value(&bound.wire_name(&call.name))),
+                ("with", bound.sent_arguments(call)),
+            ])
         };
-        let parts = [exact_object([("text", text(content))])].into_iter().chain(calls.iter().map(call));
-        exact_object([("role", text("model")), ("says", ExactValue::List(parts.collect()))])
+        let parts = [exact_object([("text", text_value(content))])].into_iter().chain(calls.iter().map(call));
+        exact_object([("role", text_value("model")), ("says", ExactValue::List(parts.collect()))])
     }
 
     fn results(&self, _bound: &BoundTools, results: &[ToolResult]) -> Value {

@@ -1,7 +1,7 @@
 //! The wire formats of the providers, one folder each.
 //!
 //! A provider implements [`WireFormat`], the JSON of its requests and responses, and [`Provider`], its HTTP API. A new
-//! provider is one folder and its lines in [`formats`].
+//! provider is one folder and its lines in [`wire_formats`].
 
 mod anthropic;
 mod api;
@@ -23,7 +23,7 @@ pub(super) use self::{
 use super::{
     BoundTools, DialectError, Usage,
     budget::Budget,
-    content::{Block, block},
+    content::{Block, block_of_content},
     draft::{Members, MessageDraft},
     error::JsonLocation,
     exports::OutputForm,
@@ -39,7 +39,7 @@ use crate::{ToolCall, ToolResult};
 pub(super) type Wire = &'static dyn WireFormat;
 
 /// Returns the formats of all dialects.
-pub(super) fn formats() -> [Wire; 9] {
+pub(super) fn wire_formats() -> [Wire; 9] {
     [
         &OpenAiChat { strict: false },
         &OpenAiChat { strict: true },
@@ -121,7 +121,7 @@ pub(super) trait WireFormat: fmt::Debug + Send + Sync {
     }
 
     /// Returns the form of results, and their schema where the provider accepts one.
-    fn output(&self, definition: &ToolDefinition) -> (OutputForm, Option<Value>) {
+    fn output_form_and_schema(&self, definition: &ToolDefinition) -> (OutputForm, Option<Value>) {
         let _ = definition;
         (OutputForm::Unspecified, None)
     }
@@ -142,10 +142,14 @@ pub(super) trait WireFormat: fmt::Debug + Send + Sync {
 
     /// Returns the members of a call in a part of a message: of one of the program's tools, or of a native tool whose
     /// arguments must have a form.
-    fn call_members<'m>(&self, part: &'m mut ExactValue<'static>, is_own: bool) -> Option<CallMembers<'m>>;
+    fn find_call_in_part<'m>(
+        &self,
+        part: &'m mut ExactValue<'static>,
+        is_own: bool,
+    ) -> Option<CallMembers<'m>>;
 
     /// Returns the members of a call that is a member of the message itself.
-    fn message_call_members<'m>(&self, message: &'m mut Members) -> Option<CallMembers<'m>> {
+    fn find_call_in_message<'m>(&self, message: &'m mut Members) -> Option<CallMembers<'m>> {
         let _ = message;
         None
     }
@@ -168,10 +172,10 @@ pub(super) trait WireFormat: fmt::Debug + Send + Sync {
     }
 
     /// Converts the provider's token counts.
-    fn usage(&self, counted: &ExactValue<'_>) -> Usage;
+    fn convert_usage(&self, counted: &ExactValue<'_>) -> Usage;
 
     /// Appends `text` to the instructions for the model.
-    fn instruct(&self, body: &mut Value, text: &str) -> Result<(), DialectError>;
+    fn append_instruction(&self, body: &mut Value, text: &str) -> Result<(), DialectError>;
 
     /// Returns a user message of a text alone.
     fn user_text(&self, text: &str) -> Value {
@@ -187,7 +191,7 @@ pub(super) trait WireFormat: fmt::Debug + Send + Sync {
     fn user_part(&self, block: Block) -> Value;
 
     /// Returns `true` if a message can contain files of that type.
-    fn accepts(&self, mime_type: &str) -> bool {
+    fn accepts_file_type(&self, mime_type: &str) -> bool {
         let _ = mime_type;
         false
     }
@@ -211,7 +215,7 @@ pub(super) trait WireFormat: fmt::Debug + Send + Sync {
 
 impl dyn WireFormat {
     /// Returns all tools of a request.
-    pub(super) fn tools(&self, definitions: Vec<Value>, native: &[Value]) -> Value {
+    pub(super) fn all_tools(&self, definitions: Vec<Value>, native: &[Value]) -> Value {
         let own = self.grouped_definitions(&definitions).unwrap_or(definitions);
         own.into_iter().chain(native.iter().cloned()).collect()
     }
@@ -255,7 +259,7 @@ impl dyn WireFormat {
 
 /// Returns the parts of a user message.
 pub(super) fn user_parts(format: &(impl WireFormat + ?Sized), content: &[Content]) -> Vec<Value> {
-    content.iter().map(|it| format.user_part(block(it))).collect()
+    content.iter().map(|it| format.user_part(block_of_content(it))).collect()
 }
 
 /// Adds `parts` to the list `member` of a message.

@@ -117,7 +117,7 @@ impl Joining<'_> {
             if member == Value::Bool(true) {
                 continue;
             }
-            let joined = self.resolve_member(&member).and_then(|member| schema_of_both(keywords, &member));
+            let joined = self.resolve_member(&member).and_then(|member| intersect_schemas(keywords, &member));
             match joined {
                 Some(joined) => *keywords = joined,
                 None => rest.push(member),
@@ -152,7 +152,7 @@ impl Joining<'_> {
             false => Some(target),
         };
         self.inside.pop();
-        schema_of_both(&own, &resolved?)
+        intersect_schemas(&own, &resolved?)
     }
 }
 
@@ -165,7 +165,7 @@ fn count_values(schema: &Value) -> usize {
 }
 
 /// Returns a schema for the values that both schemas admit; `None` where it cannot be written without `allOf`.
-fn schema_of_both(own: &Map<String, Value>, other: &Map<String, Value>) -> Option<Map<String, Value>> {
+fn intersect_schemas(own: &Map<String, Value>, other: &Map<String, Value>) -> Option<Map<String, Value>> {
     // A closed object and another one: the properties of the other would be refused.
     let is_closed = |schema: &Map<String, Value>| {
         schema.get("additionalProperties").is_some_and(|others| *others != true)
@@ -233,7 +233,7 @@ fn joined_properties(own: &Map<String, Value>, other: &Map<String, Value>) -> Op
         let joint = match joined.get(name) {
             None => schema.clone(),
             Some(own) if own == schema => continue,
-            Some(own) => schema_of_both(own.as_object()?, schema.as_object()?)?.into(),
+            Some(own) => intersect_schemas(own.as_object()?, schema.as_object()?)?.into(),
         };
         joined.insert(name.clone(), joint);
     }

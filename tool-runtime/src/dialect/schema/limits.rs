@@ -29,12 +29,12 @@ pub(super) fn check_limits(schema: &Value, rules: &Rules, walk: &mut SchemaWalk<
     ];
     for (count, most, what) in too_many {
         if count > most {
-            walk.reject("", format!("there are {count} {what}; at most {most} are allowed"));
+            walk.mark_unsupported("", format!("there are {count} {what}; at most {most} are allowed"));
         }
     }
     if size.large_enum {
         let (values, characters) = limits.large_enum;
-        walk.reject(
+        walk.mark_unsupported(
             "",
             format!("an enum of more than {values} values has more than {characters} characters"),
         );
@@ -51,28 +51,28 @@ fn measure_schema(schema: &Value, depth: usize, limits: &Limits, size: &mut Size
     }
     for (key, value) in schema {
         match (key.as_str(), value) {
-            ("properties", Value::Object(named)) => named_ones(named, below, limits, size),
+            ("properties", Value::Object(named)) => measure_named_schemas(named, below, limits, size),
             // A definition may be used at any depth: only its own levels are counted.
-            ("$defs", Value::Object(named)) => named_ones(named, 0, limits, size),
+            ("$defs", Value::Object(named)) => measure_named_schemas(named, 0, limits, size),
             ("anyOf", Value::Array(branches)) => {
                 branches.iter().for_each(|it| measure_schema(it, below, limits, size))
             }
             ("items", items) => measure_schema(items, below, limits, size),
-            ("enum", Value::Array(values)) => values_of_enum(values, limits, size),
+            ("enum", Value::Array(values)) => measure_enum_values(values, limits, size),
             ("const", value) => size.characters += count_characters(value),
             _ => {}
         }
     }
 }
 
-fn named_ones(named: &Map<String, Value>, depth: usize, limits: &Limits, size: &mut Size) {
+fn measure_named_schemas(named: &Map<String, Value>, depth: usize, limits: &Limits, size: &mut Size) {
     for (name, schema) in named {
         size.characters += name.chars().count();
         measure_schema(schema, depth, limits, size);
     }
 }
 
-fn values_of_enum(values: &[Value], limits: &Limits, size: &mut Size) {
+fn measure_enum_values(values: &[Value], limits: &Limits, size: &mut Size) {
     let length: usize = values.iter().map(count_characters).sum();
     size.characters += length;
     size.enum_values += values.len();

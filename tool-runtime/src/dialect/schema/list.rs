@@ -27,13 +27,13 @@ pub(super) fn convert_items<'s>(
             Some(items) => {
                 draft.out.insert("items".to_owned(), items);
             }
-            None => end_list(draft),
+            None => require_empty_list(draft),
         },
     }
 }
 
 /// Ends an infinitely deep list: it must be empty.
-fn end_list(draft: &mut NodeDraft) {
+fn require_empty_list(draft: &mut NodeDraft) {
     draft.out.insert("items".to_owned(), json!({ "type": "STRING" }));
     draft.sentences.push("Nothing is nested deeper: leave the list empty.".to_owned());
 }
@@ -73,7 +73,7 @@ fn convert_tuple<'s>(
     let message = "the tuple is sent as a list; the order of its items is in the description";
     walk.add_note(Severity::Note, "tuple_as_list", at, message, "use a struct with named fields");
     if rest.is_none() && !is_closed {
-        walk.reject(at, "a value of any type is allowed after the items of the tuple");
+        walk.mark_unsupported(at, "a value of any type is allowed after the items of the tuple");
     }
     let mut kinds: Vec<Value> = Vec::new();
     for kind in written.into_iter().chain(rest) {
@@ -99,7 +99,7 @@ pub(super) fn finish_list(
         return;
     }
     if walk.rules.objects != Objects::Any {
-        walk.reject(at, "items of any type are allowed in the list");
+        walk.mark_unsupported(at, "items of any type are allowed in the list");
     }
     draft.out.insert("items".to_owned(), json!({}));
 }

@@ -88,7 +88,7 @@ pub(super) fn convert_schema(schema: &Value, rules: &Rules) -> Result<ConvertedS
     if !rules.recursion
         && let Some(reference) = references::circular_reference(schema)
     {
-        walk.reject(reference.trim_start_matches('#'), "it is recursive");
+        walk.mark_unsupported(reference.trim_start_matches('#'), "it is recursive");
     }
     let narrowed = walk.narrowed;
     let (notes, unsupported) = walk.into_findings();
@@ -115,7 +115,7 @@ fn with_root_type<'s>(schema: &'s Value, rules: &Rules) -> Cow<'s, Value> {
 fn wrapping_argument(schema: &Value, rules: &Rules) -> Option<String> {
     const CHOICES: [&str; 5] = ["oneOf", "anyOf", "allOf", "not", "enum"];
     let is_choice = || CHOICES.iter().chain(&["$ref"]).any(|key| schema.get(key).is_some());
-    let odd_name = || property_names(schema).any(|name| !is_plain(name));
+    let odd_name = || property_names(schema).any(|name| !is_valid_argument_name(name));
     if !(!rules.root_choice && is_choice() || rules.plain_names && odd_name()) {
         return None;
     }
@@ -133,7 +133,7 @@ fn property_names(schema: &Value) -> impl Iterator<Item = &String> {
     schema.get("properties").and_then(Value::as_object).into_iter().flat_map(Map::keys)
 }
 
-fn is_plain(name: &str) -> bool {
+fn is_valid_argument_name(name: &str) -> bool {
     (1..=64).contains(&name.len()) && name.chars().all(|it| it.is_ascii_alphanumeric() || "_.-".contains(it))
 }
 

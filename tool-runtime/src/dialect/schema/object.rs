@@ -23,12 +23,12 @@ pub(super) fn convert_properties<'s>(
     for (name, source) in properties {
         let place = pointer_below(at, name);
         let is_required = is_required(schema, name);
-        name_and_recursion(walk, name, source, is_required, &place);
+        check_name_and_recursion(walk, name, source, is_required, &place);
         match walk.convert_node(source, &place) {
             Some(mut property) => {
                 if walk.rules.objects == Objects::Strict
                     && !is_required
-                    && (types::make_nullable(&mut property) | types::is_unspecified(source))
+                    && (types::make_nullable(&mut property) | types::accepts_any_type(source))
                 {
                     let message = "`null` differs from absent here, so the model cannot omit the property";
                     walk.add_note(
@@ -50,7 +50,13 @@ pub(super) fn convert_properties<'s>(
 }
 
 /// Checks Gemini's restrictions on property names and recursive types.
-fn name_and_recursion(walk: &mut SchemaWalk<'_>, name: &str, property: &Value, is_required: bool, at: &str) {
+fn check_name_and_recursion(
+    walk: &mut SchemaWalk<'_>,
+    name: &str,
+    property: &Value,
+    is_required: bool,
+    at: &str,
+) {
     let is_plain = (1..=64).contains(&name.len())
         && name.chars().all(|it| it.is_ascii_alphanumeric() || it == '_')
         && !name.starts_with(|first: char| first.is_ascii_digit());
@@ -65,7 +71,7 @@ fn name_and_recursion(walk: &mut SchemaWalk<'_>, name: &str, property: &Value, i
         );
     }
     let unrolls = walk.rules.ordering && !walk.rules.open_api;
-    if unrolls && is_required && walk.leads_round(property) {
+    if unrolls && is_required && walk.is_recursive(property) {
         let message = "the provider unrolls recursive types and supports them in optional properties only";
         walk.add_note(Severity::Warning, "required_recursion", at, message, "make the property optional");
     }
@@ -93,14 +99,14 @@ pub(super) fn convert_other_properties<'s>(
     let Value::Object(patterns) = value else {
         // `true` or `false`.
         if walk.rules.objects != Objects::Any && *value != false {
-            walk.reject(at, "its keys are not declared");
+            walk.mark_unsupported(at, "its keys are not declared");
         } else if walk.rules.keeps(key) {
             draft.out.insert(key.to_owned(), value.clone());
         }
         return;
     };
     if walk.rules.objects != Objects::Any {
-        walk.reject(at, "its keys are not declared");
+        walk.mark_unsupported(at, "its keys are not declared");
     } else if key == "additionalProperties" {
         let others = walk.convert_node(value, at).unwrap_or_default();
         draft.out.insert(key.to_owned(), others);
@@ -111,13 +117,13 @@ pub(super) fn convert_other_properties<'s>(
         let all: Map<_, _> = all.collect();
         draft.out.insert(key.to_owned(), Value::Object(all));
     } else {
-        by_pattern(walk, schema, patterns, at, draft);
+        replace_pattern_properties(walk, schema, patterns, at, draft);
     }
 }
 
 /// Replaces `patternProperties` by `additionalProperties` for providers without that keyword; the patterns move
 /// into the description.
-fn by_pattern<'s>(
+fn replace_pattern_properties<'s>(
     walk: &mut SchemaWalk<'s>,
     schema: &'s Map<String, Value>,
     patterns: &'s Map<String, Value>,
@@ -169,7 +175,7 @@ pub(super) fn finish_object(
 fn close_object(walk: &mut SchemaWalk<'_>, schema: &Map<String, Value>, draft: &mut NodeDraft, at: &str) {
     if ["anyOf", "oneOf", "allOf", "$ref"].iter().any(|key| schema.contains_key(*key)) {
         if schema.contains_key("properties") || schema.contains_key("allOf") {
-            walk.reject(at, "the object combines several schemas");
+            walk.mark_unsupported(at, "the object combines several schemas");
         }
         // The alternatives declare their types.
         draft.out.shift_remove("type");
@@ -184,12 +190,12 @@ fn close_object(walk: &mut SchemaWalk<'_>, schema: &Map<String, Value>, draft: &
         && let Some(Value::Array(required)) = schema.get("required")
         && let Some(name) = required.iter().find(|it| !names.iter().any(|name| *it == name))
     {
-        walk.reject(at, format!("{name} is required but is not a property"));
+        walk.mark_unsupported(at, format!("{name} is required but is not a property"));
     }
     // An empty root schema is the schema of a tool without parameters.
     let is_of_nothing = at.is_empty() && others.is_none();
     if !is_closed && names.is_empty() && !is_of_nothing {
-        walk.reject(at, "its keys are not declared");
+        walk.mark_unsupported(at, "its keys are not declared");
     } else if !is_closed {
         let message = "additional properties cannot be sent";
         walk.add_note(
@@ -212,7 +218,7 @@ fn list_properties(walk: &mut SchemaWalk<'_>, draft: &mut NodeDraft, at: &str) {
     let has_some = draft.out.get("properties").and_then(Value::as_object).is_some_and(|it| !it.is_empty());
     // A root without properties is omitted.
     if !is_choice && !has_some && !at.is_empty() {
-        walk.reject(at, "an object needs properties");
+        walk.mark_unsupported(at, "an object needs properties");
     }
     let Some(Value::Array(mut required)) = draft.out.shift_remove("required") else { return };
     let properties = draft.out.get("properties").and_then(Value::as_object);

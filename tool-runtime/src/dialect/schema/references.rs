@@ -11,12 +11,12 @@ pub(super) fn reference_target<'s>(root: &'s Value, reference: &str) -> Option<&
 }
 
 /// Returns `true` if `schema` leads to a recursive type.
-pub(super) fn leads_round(root: &Value, schema: &Value) -> bool {
-    has_circle_below(root, schema, &mut Vec::new(), &mut HashSet::new())
+pub(super) fn is_recursive(root: &Value, schema: &Value) -> bool {
+    leads_to_recursion(root, schema, &mut Vec::new(), &mut HashSet::new())
 }
 
 /// `inside` are the references on the current path, `done` those that lead to no recursive type.
-fn has_circle_below<'s>(
+fn leads_to_recursion<'s>(
     root: &'s Value,
     schema: &'s Value,
     inside: &mut Vec<&'s str>,
@@ -34,14 +34,14 @@ fn has_circle_below<'s>(
                     return false;
                 };
                 inside.push(reference);
-                let found = has_circle_below(root, target, inside, done);
+                let found = leads_to_recursion(root, target, inside, done);
                 inside.pop();
                 done.insert(reference);
                 found
             }
-            value => has_circle_below(root, value, inside, done),
+            value => leads_to_recursion(root, value, inside, done),
         }),
-        Value::Array(values) => values.iter().any(|value| has_circle_below(root, value, inside, done)),
+        Value::Array(values) => values.iter().any(|value| leads_to_recursion(root, value, inside, done)),
         _ => false,
     }
 }

@@ -54,7 +54,11 @@ fn without_references(schema: &Value) -> Value {
 /// Returns `true` if an integer bound is a bound of a 64-bit type, or further out: interoperable JSON integers
 /// end before it ([RFC 8259](https://www.rfc-editor.org/rfc/rfc8259#section-6)), so it constrains nothing. Does
 /// not apply to other numbers.
-pub(super) fn is_out_of_reach(schema: &Map<String, Value>, keyword: &str, bound: &Value) -> bool {
+pub(super) fn is_bound_beyond_safe_integers(
+    schema: &Map<String, Value>,
+    keyword: &str,
+    bound: &Value,
+) -> bool {
     const MAX_SAFE_INTEGER: f64 = 9_007_199_254_740_991.0;
     let outwards = match keyword {
         "minimum" => -1.0,

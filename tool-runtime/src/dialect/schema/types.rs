@@ -31,8 +31,10 @@ pub(super) fn finish_type(
     let is_choice = ["anyOf", "$ref"].iter().any(|key| draft.out.contains_key(*key));
     if !is_choice && !draft.out.contains_key("type") {
         match inferred_type(schema).as_slice() {
-            [] => walk.reject(at, "a value of any type is allowed, but the provider requires a type"),
-            [only] if is_unspecified_by(schema) => {
+            [] => {
+                walk.mark_unsupported(at, "a value of any type is allowed, but the provider requires a type")
+            }
+            [only] if keywords_accept_any_type(schema) => {
                 let message = format!("no type is declared; it is sent as `{only}`");
                 walk.add_note(Severity::Note, "assumed_type", at, message, "declare its type");
                 draft.out.insert("type".to_owned(), (*only).into());
@@ -48,11 +50,11 @@ pub(super) fn finish_type(
 
 /// Returns `true` if a schema accepts values of any type, including `null`: its keywords constrain only some of
 /// them.
-pub(super) fn is_unspecified(schema: &Value) -> bool {
-    schema.as_object().is_some_and(is_unspecified_by)
+pub(super) fn accepts_any_type(schema: &Value) -> bool {
+    schema.as_object().is_some_and(keywords_accept_any_type)
 }
 
-fn is_unspecified_by(schema: &Map<String, Value>) -> bool {
+fn keywords_accept_any_type(schema: &Map<String, Value>) -> bool {
     let sayers = ["type", "enum", "const", "anyOf", "oneOf", "allOf", "not", "if", "$ref"];
     !sayers.iter().any(|key| schema.contains_key(*key))
 }
@@ -106,7 +108,7 @@ fn capitalize_type(walk: &mut SchemaWalk<'_>, draft: &mut NodeDraft, at: &str) {
     }
     draft.out.shift_remove("type");
     if draft.out.contains_key("anyOf") || names.iter().any(|name| name == "ARRAY" || name == "OBJECT") {
-        walk.reject(at, "a value of several types has other keywords, too");
+        walk.mark_unsupported(at, "a value of several types has other keywords, too");
     }
     let branches: Vec<_> = names.iter().map(|name| json!({ "type": name })).collect();
     draft.out.insert("anyOf".to_owned(), branches.into());
@@ -114,7 +116,7 @@ fn capitalize_type(walk: &mut SchemaWalk<'_>, draft: &mut NodeDraft, at: &str) {
 
 /// Moves the keywords beside `anyOf` into its branches, since the provider accepts none beside it
 /// ([refusal](https://github.com/langchain-ai/langchain-google/issues/1216)).
-pub(super) fn only_choice(schema: &mut Map<String, Value>) {
+pub(super) fn move_keywords_into_branches(schema: &mut Map<String, Value>) {
     let Some(Value::Array(mut branches)) = schema.shift_remove("anyOf") else { return };
     let description = schema.get("description").and_then(Value::as_str).map(str::to_owned);
     if schema.shift_remove("nullable").is_some() {

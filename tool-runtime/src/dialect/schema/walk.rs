@@ -5,7 +5,7 @@ use tool_core::internals::messages::percent_decoded;
 
 use super::{
     SchemaNote, UnsupportedSchema, object, pointer_below,
-    references::{leads_round, moved_reference, reference_target},
+    references::{is_recursive, moved_reference, reference_target},
     rules::{Enums, Objects, References, Rules},
     sentences, types,
 };
@@ -67,8 +67,8 @@ impl<'s> SchemaWalk<'s> {
         }
         let schema = match schema {
             Value::Object(schema) => schema,
-            Value::Bool(true) => return Some(self.any_schema(at)),
-            other => return Some(self.convert_unusual(other, at)),
+            Value::Bool(true) => return Some(self.schema_for_any_value(at)),
+            other => return Some(self.convert_non_object_schema(other, at)),
         };
         if self.rules.references == References::WrittenOut
             && let Some(reference) = schema.get("$ref").and_then(Value::as_str)
@@ -82,13 +82,13 @@ impl<'s> SchemaWalk<'s> {
         object::finish_object(self, schema, &mut draft, at);
         super::list::finish_list(self, schema, &mut draft, at);
         if self.rules.enums == Enums::Texts {
-            self.enum_of_texts(schema, &mut draft, at);
+            self.restrict_enum_to_texts(schema, &mut draft, at);
         }
         self.isolate_reference(&mut draft);
         types::finish_type(self, schema, &mut draft, at);
         sentences::append_sentences(&mut draft.out, &draft.sentences);
         if self.rules.open_api {
-            types::only_choice(&mut draft.out);
+            types::move_keywords_into_branches(&mut draft.out);
         }
         Some(Value::Object(draft.out))
     }
@@ -129,7 +129,7 @@ impl<'s> SchemaWalk<'s> {
                 Value::Array(values) => self.convert_values(values, key, value, &place(), draft),
                 _ => self.describe_keyword(key, value, &place(), draft),
             },
-            "pattern" if self.rules.plain_patterns && value.as_str().is_some_and(looks_around) => {
+            "pattern" if self.rules.plain_patterns && value.as_str().is_some_and(has_look_around) => {
                 self.describe_keyword(key, value, &place(), draft);
             }
             "minItems" if value.as_u64().is_some_and(|least| least > self.rules.min_items) => {
@@ -141,7 +141,7 @@ impl<'s> SchemaWalk<'s> {
             _ if self.rules.keeps(key) => {
                 draft.out.insert(key.to_owned(), value.clone());
             }
-            _ if sentences::is_out_of_reach(schema, key, value) => {}
+            _ if sentences::is_bound_beyond_safe_integers(schema, key, value) => {}
             _ => self.describe_keyword(key, value, &place(), draft),
         }
         Some(())
@@ -200,7 +200,7 @@ impl<'s> SchemaWalk<'s> {
         draft: &mut NodeDraft,
     ) {
         if values.is_empty() && self.rules.enums != Enums::Any {
-            return self.reject(at, "no value fits");
+            return self.mark_unsupported(at, "no value fits");
         }
         let texts = || values.iter().all(Value::is_string);
         let fits = match self.rules.enums {
@@ -218,7 +218,7 @@ impl<'s> SchemaWalk<'s> {
     }
 
     /// Restricts an enum and its type to texts; other enums move into the description.
-    fn enum_of_texts(&mut self, schema: &'s Map<String, Value>, draft: &mut NodeDraft, at: &str) {
+    fn restrict_enum_to_texts(&mut self, schema: &'s Map<String, Value>, draft: &mut NodeDraft, at: &str) {
         if !draft.out.contains_key("enum") {
             return;
         }
@@ -265,12 +265,15 @@ impl<'s> SchemaWalk<'s> {
         at: &str,
     ) -> Option<Value> {
         let Some(target) = reference_target(self.root, reference) else {
-            self.reject(at, format!("`{reference}` leads nowhere"));
+            self.mark_unsupported(at, format!("`{reference}` leads nowhere"));
             return Some(Value::Null);
         };
         self.written_out += 1;
         if self.written_out > MAX_INLINED_SCHEMAS {
-            self.reject(at, format!("its references expand to more than {MAX_INLINED_SCHEMAS} schemas"));
+            self.mark_unsupported(
+                at,
+                format!("its references expand to more than {MAX_INLINED_SCHEMAS} schemas"),
+            );
             return Some(Value::Null);
         }
         if self.inside.iter().filter(|it| **it == reference).count() == MAX_INLINED_DEPTH {
@@ -303,22 +306,22 @@ impl<'s> SchemaWalk<'s> {
     }
 
     /// Returns `true` if `schema` leads to a recursive type.
-    pub(super) fn leads_round(&self, schema: &Value) -> bool {
-        leads_round(self.root, schema)
+    pub(super) fn is_recursive(&self, schema: &Value) -> bool {
+        is_recursive(self.root, schema)
     }
 
     /// Returns a schema that accepts every value.
-    pub(super) fn any_schema(&mut self, at: &str) -> Value {
+    pub(super) fn schema_for_any_value(&mut self, at: &str) -> Value {
         if self.rules.objects != Objects::Any {
-            self.reject(at, "a value of any type is allowed, but the provider requires a type");
+            self.mark_unsupported(at, "a value of any type is allowed, but the provider requires a type");
         }
         Value::Object(Map::new())
     }
 
     /// Converts `false`, or a value that is not a schema.
-    fn convert_unusual(&mut self, schema: &Value, at: &str) -> Value {
+    fn convert_non_object_schema(&mut self, schema: &Value, at: &str) -> Value {
         if self.rules.keywords.is_some() || (self.rules.items && *schema != false) {
-            self.reject(at, "no value fits");
+            self.mark_unsupported(at, "no value fits");
         }
         if self.rules.items { serde_json::json!({ "not": {} }) } else { schema.clone() }
     }
@@ -335,13 +338,13 @@ impl<'s> SchemaWalk<'s> {
     }
 
     /// Records that the schema cannot be sent; the first reason is kept.
-    pub(super) fn reject(&mut self, at: &str, message: impl Into<String>) {
+    pub(super) fn mark_unsupported(&mut self, at: &str, message: impl Into<String>) {
         let unsupported = || UnsupportedSchema { pointer: at.to_owned(), message: message.into() };
         self.unsupported.get_or_insert_with(unsupported);
     }
 }
 
 /// Returns `true` if a pattern has look-around.
-fn looks_around(pattern: &str) -> bool {
+fn has_look_around(pattern: &str) -> bool {
     ["(?=", "(?!", "(?<=", "(?<!"].iter().any(|it| pattern.contains(it))
 }

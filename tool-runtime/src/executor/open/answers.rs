@@ -24,7 +24,7 @@ impl Executor {
     ///
     /// Returns an error if the store fails.
     pub async fn open_calls(&self) -> Result<Vec<OpenCall>, OpenCallError> {
-        self.inner.open.all().await
+        self.inner.open.answerable_calls().await
     }
 
     /// Returns the open call of a record that the program read from the [store](crate::executor::ExecutorBuilder::open_calls), as
@@ -69,7 +69,7 @@ impl Executor {
     /// # Ok::<(), anyhow::Error>(())
     /// ```
     pub fn open_call(&self, record: &OpenRecord) -> Result<OpenCall, OpenCallError> {
-        self.inner.open.read(record.clone()).map(Found::into_call)
+        self.inner.open.read_record(record.clone()).map(Found::into_call)
     }
 
     /// Returns the received arguments of an open call, including the values of secret parameters, for a program that
@@ -83,7 +83,7 @@ impl Executor {
         &self,
         call: impl Into<CallRef>,
     ) -> Result<Arguments<'static>, OpenCallError> {
-        let found = self.inner.open.find(&call.into()).await?;
+        let found = self.inner.open.find_open_call(&call.into()).await?;
         self.inner.open.arguments(&found, self.definition_of(&found.body))
     }
 
@@ -141,7 +141,7 @@ impl Executor {
         outcome: Result<ToolOutput, ToolError>,
     ) -> Result<ToolResult, OpenCallError> {
         let call = call.into();
-        let found = self.inner.open.find(&call).await?;
+        let found = self.inner.open.find_open_call(&call).await?;
         if found.record.kind == OpenKind::Confirmation {
             return Err(OpenCallError::WaitsForPerson(call));
         }
@@ -196,7 +196,7 @@ impl Executor {
         output: ToolOutput,
     ) -> Result<ToolResult, OpenCallError> {
         let call = call.into();
-        let found = self.inner.open.find(&call).await?;
+        let found = self.inner.open.find_open_call(&call).await?;
         match found.record.kind {
             OpenKind::LongRunning => {}
             OpenKind::Confirmation => return Err(OpenCallError::WaitsForPerson(call)),
@@ -268,7 +268,7 @@ impl Executor {
         let answers: Vec<(CallRef, _)> = answers.collect();
         let mut confirmed = BTreeMap::new();
         for (call, answer) in answers {
-            let found = self.inner.open.find(&call).await?;
+            let found = self.inner.open.find_open_call(&call).await?;
             if found.record.kind != OpenKind::Confirmation {
                 return Err(OpenCallError::AsksNobody(call));
             }
@@ -277,11 +277,11 @@ impl Executor {
             }
             let address = found.record.address.clone();
             let order = (address.serial, address.run.map(|run| run.to_string()));
-            if confirmed.insert(order, self.confirmed(&call, found, answer)?).is_some() {
+            if confirmed.insert(order, self.confirmed_call(&call, found, answer)?).is_some() {
                 return Err(OpenCallError::AnsweredTwice(call));
             }
         }
-        Ok(Batch::of_confirmed(self.clone(), confirmed.into_values().collect()))
+        Ok(Batch::of_confirmed_calls(self.clone(), confirmed.into_values().collect()))
     }
 
     /// Returns a batch that runs the bodies of long-running calls again, which continue their work: an agent whose run below the call waits
@@ -301,18 +301,18 @@ impl Executor {
         let mut continued = Vec::new();
         for address in calls {
             let call = CallRef::Address(address);
-            let found = self.inner.open.find(&call).await?;
+            let found = self.inner.open.find_open_call(&call).await?;
             if found.record.kind != OpenKind::LongRunning {
                 return Err(OpenCallError::NotLongRunning(call));
             }
             let arguments = self.inner.open.arguments(&found, self.definition_of(&found.body))?;
             continued.push(Confirmed::continuing(ToolCall { arguments, ..found.body.call }, found.record));
         }
-        Ok(Batch::of_confirmed(self.clone(), continued))
+        Ok(Batch::of_confirmed_calls(self.clone(), continued))
     }
 
     /// Returns the call of `found`, with all answers to questions about it.
-    fn confirmed(
+    fn confirmed_call(
         &self,
         call: &CallRef,
         found: Found,

@@ -69,7 +69,7 @@ impl OpenCalls {
 
     /// Returns the time from which answers to a call that is opened now are refused.
     pub(in crate::executor) fn expires_at(&self) -> Option<SystemTime> {
-        SystemTime::now().checked_add(self.settings.expiry?).map(millis::rounded)
+        SystemTime::now().checked_add(self.settings.expiry?).map(millis::truncated_to_millis)
     }
 
     /// Stores a call until it is answered.
@@ -77,12 +77,12 @@ impl OpenCalls {
     /// # Errors
     ///
     /// Returns the answer to the call, with the reason, if it cannot be stored.
-    pub(in crate::executor) async fn open(&self, opening: Opening<'_>) -> Result<(), ToolError> {
+    pub(in crate::executor) async fn store_open_call(&self, opening: Opening<'_>) -> Result<(), ToolError> {
         let cannot = |why: String| {
             let message = format!("the call cannot be kept open for its answer: {why}");
             ToolError::new(ErrorKind::Unavailable, message)
         };
-        let record = self.record(opening).map_err(cannot)?;
+        let record = self.new_record(opening).map_err(cannot)?;
         self.store().put(record).await.map_err(|error| {
             let is_own_text = matches!(error, OpenStoreError::Full { .. } | OpenStoreError::Exists);
             let cannot = cannot(error.to_string());
@@ -96,7 +96,7 @@ impl OpenCalls {
         })
     }
 
-    fn record(&self, opening: Opening<'_>) -> Result<OpenRecord, String> {
+    fn new_record(&self, opening: Opening<'_>) -> Result<OpenRecord, String> {
         let Opening { kind, call, address, owner, definition, opened_at, request, answers, is_reported } =
             opening;
         let redacted = definition.map_or_else(|| call.clone(), |definition| redacted_call(call, definition));
@@ -104,27 +104,27 @@ impl OpenCalls {
         let (mut secret, mut local) = (None, None);
         if redacted.arguments.as_str() != call.arguments.as_str() {
             if self.store().outlives_process() {
-                let sealed = Secret::sealed(self.key(), address, hash, &call.arguments);
+                let sealed = Secret::encrypted(self.key(), address, hash, &call.arguments);
                 secret = Some(sealed.map_err(|why| format!("it has secret arguments, and {why}"))?);
             } else {
                 (secret, local) = (Some(Secret::Local), Some(call.arguments.as_str().into()));
             }
         }
         let expires_at = request.as_ref().map_or_else(|| self.expires_at(), |request| request.expires_at);
-        let opened_at = opened_at.unwrap_or_else(|| millis::rounded(SystemTime::now()));
+        let opened_at = opened_at.unwrap_or_else(|| millis::truncated_to_millis(SystemTime::now()));
         let body = Body { call: redacted, definition: hash, secret, request, given: answers, is_reported };
         OpenRecord::new(self.key(), (address.clone(), owner, kind), (opened_at, expires_at), &body, local)
     }
 
     /// Returns all calls that can be answered now, in the order in which they arrived.
-    pub(in crate::executor) async fn all(&self) -> Result<Vec<OpenCall>, OpenCallError> {
+    pub(in crate::executor) async fn answerable_calls(&self) -> Result<Vec<OpenCall>, OpenCallError> {
         let records = self.store().list(&OpenFilter::default()).await?;
         let now = SystemTime::now();
         let mut found: Vec<_> = records
             .into_iter()
             .filter(|record| !record.is_expired(now))
             .filter_map(|record| {
-                let found = self.verified(record);
+                let found = self.verified_call(record);
                 if found.is_none() {
                     tracing::warn!("an open call was altered, or stored under another key");
                 }
@@ -135,8 +135,8 @@ impl OpenCalls {
         Ok(found.into_iter().map(Found::into_call).collect())
     }
 
-    fn verified(&self, record: OpenRecord) -> Option<Found> {
-        let body = record.verified(self.key())?;
+    fn verified_call(&self, record: OpenRecord) -> Option<Found> {
+        let body = record.verified_body(self.key())?;
         Some(Found { record, body })
     }
 
@@ -145,14 +145,14 @@ impl OpenCalls {
     /// # Errors
     ///
     /// Returns an error if the record has expired, or was altered.
-    pub(in crate::executor) fn read(&self, record: OpenRecord) -> Result<Found, OpenCallError> {
+    pub(in crate::executor) fn read_record(&self, record: OpenRecord) -> Result<Found, OpenCallError> {
         let call = || CallRef::Address(record.address.clone());
         let now = SystemTime::now();
         if let Some(at) = record.expires_at.filter(|end| *end <= now) {
             return Err(OpenCallError::Expired { call: call(), at });
         }
         let altered = OpenCallError::Altered(call());
-        self.verified(record).ok_or(altered)
+        self.verified_call(record).ok_or(altered)
     }
 
     /// Returns the matching records, unverified.
@@ -161,7 +161,7 @@ impl OpenCalls {
     ///
     /// Returns an error if the store fails, or if the store is the program's and `call` is an id, which does not
     /// identify a run.
-    async fn records(&self, call: &CallRef) -> Result<Vec<OpenRecord>, OpenCallError> {
+    async fn matching_records(&self, call: &CallRef) -> Result<Vec<OpenRecord>, OpenCallError> {
         Ok(match call {
             CallRef::Address(address) | CallRef::Question(address, _) | CallRef::Request { address, .. } => {
                 let record = self.store().get(address).await?;
@@ -180,11 +180,11 @@ impl OpenCalls {
     }
 
     /// Returns the one matching open call.
-    pub(in crate::executor) async fn find(&self, call: &CallRef) -> Result<Found, OpenCallError> {
+    pub(in crate::executor) async fn find_open_call(&self, call: &CallRef) -> Result<Found, OpenCallError> {
         let now = SystemTime::now();
         let (mut open, mut refused) = (Vec::new(), OpenCallError::NotOpen(call.clone()));
-        for record in self.records(call).await? {
-            match (self.verified(record), &refused) {
+        for record in self.matching_records(call).await? {
+            match (self.verified_call(record), &refused) {
                 (None, OpenCallError::NotOpen(_)) => refused = OpenCallError::Altered(call.clone()),
                 (None, _) => {}
                 (Some(found), _) if found.record.is_expired(now) => {
@@ -224,7 +224,7 @@ impl OpenCalls {
 
     /// Removes an open call of any kind, including expired and altered ones.
     pub(in crate::executor) async fn discard(&self, call: &CallRef) -> Result<(), OpenCallError> {
-        let records = self.records(call).await?;
+        let records = self.matching_records(call).await?;
         let record = match (call, &records[..]) {
             (_, [record]) => record,
             (_, []) => return Err(OpenCallError::NotOpen(call.clone())),

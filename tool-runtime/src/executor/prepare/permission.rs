@@ -9,7 +9,7 @@ use super::{AnswerSource, CallPreparation, NextStep};
 use crate::{
     ToolCall,
     executor::{
-        questions::{AnswerBinding, answer_of, ask_approver, rejection, undecided_check},
+        questions::{AnswerBinding, answer_of, ask_approver, rejection_error, undecided_check_error},
         redact::redacted_call,
     },
     panics::{catch_result, run_in_call},
@@ -25,7 +25,7 @@ impl<'a> CallPreparation<'a, '_> {
         let by_permission = |error| NextStep::answered_early(AnswerSource::Permission, Err(error));
         // A rejection is valid even if the call has changed since.
         if let Some(reason) = self.answers.refusal_reason() {
-            return Err(by_permission(rejection(&self.call.name, reason)));
+            return Err(by_permission(rejection_error(&self.call.name, reason)));
         }
         let own = self.own_permission().map_err(by_permission)?;
         let is_tool_asking = matches!(own, Permission::Ask { .. });
@@ -114,7 +114,7 @@ impl<'a> CallPreparation<'a, '_> {
         let (open, definition) = (&self.executor.open, self.entry.definition());
         let arguments = self.prepared.arguments().as_str();
         let binding = AnswerBinding { open, address: &address, definition, arguments };
-        self.answers.pass_to(self.cx, |request| binding.matches(request));
+        self.answers.pass_body_answers_to(self.cx, |request| binding.is_request_about_this_call(request));
     }
 
     /// Returns the current state of the call, to which answers are bound.
@@ -143,7 +143,7 @@ impl<'a> CallPreparation<'a, '_> {
         {
             return Err(by_permission(ToolError::new(ErrorKind::ApprovalRequired, question.hint)));
         }
-        self.answers.check_room().map_err(by_permission)?;
+        self.answers.check_question_limit().map_err(by_permission)?;
         let request = self.answer_binding(address).request(self.redacted_call(), question);
         self.batch.report_approval_request(&request, self.entry.definition()).await;
         let Some(approver) = &settings.approver else {
@@ -153,7 +153,7 @@ impl<'a> CallPreparation<'a, '_> {
             ask_approver(approver, &self.call.id, request, self.entry.definition(), self.batch.run()).await;
         let decision = decision.map_err(by_permission)?;
         if let Approval::Rejected(reason) = &decision {
-            return Err(by_permission(rejection(&self.call.name, reason)));
+            return Err(by_permission(rejection_error(&self.call.name, reason)));
         }
         let Some(answer) = answer_of(decision) else { return Err(NextStep::NeedsApproval(request)) };
         self.cx.approve(answer.clone());
@@ -166,7 +166,7 @@ impl<'a> CallPreparation<'a, '_> {
         match self.entry.definition().metadata().permission {
             true => self
                 .ask_tool(|| self.prepared.permission(self.cx))?
-                .ok_or_else(|| undecided_check("permission")),
+                .ok_or_else(|| undecided_check_error("permission")),
             false => Ok(Permission::Allow),
         }
     }
@@ -176,7 +176,7 @@ impl<'a> CallPreparation<'a, '_> {
             Confirmation::Never => Ok(false),
             Confirmation::Sometimes => {
                 let wants = self.ask_tool(|| self.prepared.wants_confirmation(self.cx))?;
-                wants.ok_or_else(|| undecided_check("confirmation"))
+                wants.ok_or_else(|| undecided_check_error("confirmation"))
             }
             _ => Ok(true),
         }

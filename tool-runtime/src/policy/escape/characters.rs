@@ -15,8 +15,8 @@ pub(super) struct Marks {
 
 impl Marks {
     /// Returns `true` if `character` may be written unescaped after the characters of the previous calls.
-    pub(super) fn shows(&mut self, character: char) -> bool {
-        match class(character) {
+    pub(super) fn may_show(&mut self, character: char) -> bool {
+        match character_class(character) {
             Class::Seen => {
                 self.room = if character.is_alphanumeric() || !character.is_ascii() { MARKS } else { 0 };
                 true
@@ -41,7 +41,7 @@ pub(super) enum Class {
     Unseen,
 }
 
-pub(super) fn class(character: char) -> Class {
+pub(super) fn character_class(character: char) -> Class {
     if (' '..='~').contains(&character) {
         return Class::Seen;
     }

@@ -7,7 +7,7 @@ mod characters;
 mod tests;
 
 pub(crate) use self::characters::is_invisible;
-use self::characters::{Class, Marks, class};
+use self::characters::{Class, Marks, character_class};
 
 /// The maximum number of consecutive blanks in a single line.
 const BLANKS: usize = 16;
@@ -91,7 +91,7 @@ impl Escape {
     pub fn json(text: &str) -> String {
         let (mut json, mut marks) = (String::with_capacity(text.len()), Marks::default());
         for character in text.chars() {
-            if character == '\n' || marks.shows(character) {
+            if character == '\n' || marks.may_show(character) {
                 json.push(character);
             } else {
                 for unit in String::from(character).encode_utf16() {
@@ -105,7 +105,7 @@ impl Escape {
     /// Returns `true` if `character` is visible as itself: it has a width, and does not affect its neighbours.
     #[must_use]
     pub fn is_seen(character: char) -> bool {
-        class(character) == Class::Seen
+        character_class(character) == Class::Seen
     }
 }
 
@@ -149,7 +149,7 @@ impl EscapedText {
     }
 
     fn write(&mut self, character: char) -> bool {
-        if self.marks.shows(character) {
+        if self.marks.may_show(character) {
             return self.push(1, |text| text.push(character));
         }
         match character {

@@ -178,13 +178,13 @@ impl Rules {
 
 impl Rule {
     fn diagnostics(&self, tools: &Registry) -> Vec<RuleDiagnostic> {
-        let fits = |it: &&ToolDefinition| self.calls.fits_tool(it.name(), it.raw_name(), self.verdict);
+        let fits = |it: &&ToolDefinition| self.calls.matches_tool(it.name(), it.raw_name(), self.verdict);
         let fitting = tools.all_definitions().iter().filter(fits);
         let fitting: Vec<_> = fitting.collect();
         let names = || fitting.iter().map(|it| it.name().to_string()).collect();
         if fitting.is_empty() {
             let rule = self.to_string();
-            return vec![match self.misspelled(tools) {
+            return vec![match self.likely_meant_tool(tools) {
                 Some(similar) => RuleDiagnostic::MisspelledTool { rule, similar },
                 None => RuleDiagnostic::NoTool { rule },
             }];
@@ -216,7 +216,7 @@ impl Rule {
     }
 
     /// Returns the tool that a `deny` or `ask` without effect was probably written for, if the tools do not change.
-    fn misspelled(&self, tools: &Registry) -> Option<String> {
+    fn likely_meant_tool(&self, tools: &Registry) -> Option<String> {
         if self.verdict == Verdict::Allow || tools.is_live() || self.calls.tool.has_star() {
             return None;
         }
@@ -230,7 +230,7 @@ impl Rule {
         let digits = |name: &str| name.chars().filter(char::is_ascii_digit).collect::<String>();
         let names = tools.all_definitions().iter().map(|it| it.name().as_str());
         let names = names.filter(|name| digits(name) == digits(written));
-        let (distance, nearest) = names.map(|name| (edits(written, name), name)).min()?;
+        let (distance, nearest) = names.map(|name| (edit_distance(written, name), name)).min()?;
         (distance <= most).then(|| nearest.to_owned())
     }
 }
@@ -249,7 +249,7 @@ fn type_list(types: &[ValueTypes]) -> String {
 
 /// Returns the number of characters to insert, delete, replace or swap with their neighbour that turns `left` into
 /// `right`, without regard to case.
-fn edits(left: &str, right: &str) -> usize {
+fn edit_distance(left: &str, right: &str) -> usize {
     let letters = |text: &str| text.to_lowercase().chars().collect::<Vec<_>>();
     let (left, right) = (letters(left), letters(right));
     let mut before = Vec::new();
@@ -282,7 +282,7 @@ impl fmt::Display for Rule {
 
 #[cfg(test)]
 mod tests {
-    use super::edits;
+    use super::edit_distance;
 
     // I25
     #[test]
@@ -305,8 +305,8 @@ mod tests {
             ("abc", "ca", 3),
             ("kitten", "sitting", 3),
         ] {
-            assert_eq!(edits(left, right), count, "{left} {right}");
-            assert_eq!(edits(right, left), count, "{right} {left}");
+            assert_eq!(edit_distance(left, right), count, "{left} {right}");
+            assert_eq!(edit_distance(right, left), count, "{right} {left}");
         }
     }
 }

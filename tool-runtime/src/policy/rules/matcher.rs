@@ -36,17 +36,17 @@ pub(super) enum Kind {
 impl Matcher {
     /// Returns `true` if a rule with `verdict` applies to `value`. For a list, it applies if any item matches; an
     /// `allow` requires all items to match. `rounding` returns the rounding of a number.
-    pub(super) fn fits(
+    pub(super) fn applies_to(
         &self,
         value: &ExactValue<'_>,
         verdict: Verdict,
         rounding: &dyn Fn() -> Rounding,
     ) -> bool {
-        let fits = |item| self.fits(item, verdict, rounding);
+        let fits = |item| self.applies_to(item, verdict, rounding);
         match (value, verdict) {
             (ExactValue::List(items), Verdict::Allow) => !items.is_empty() && items.iter().all(fits),
             (ExactValue::List(items), _) => items.iter().any(fits),
-            (value, _) => verdict.applies(self.fit(value, rounding)),
+            (value, _) => verdict.applies(self.match_value(value, rounding)),
         }
     }
 
@@ -77,30 +77,30 @@ impl Matcher {
         }
     }
 
-    /// Applies [`fits`](Self::fits) to a selected value.
-    pub(super) fn fits_found(
+    /// Applies [`applies_to`](Self::applies_to) to a selected value.
+    pub(super) fn applies_to_found(
         &self,
         found: Found<'_, '_>,
         verdict: Verdict,
         rounding: &dyn Fn() -> Rounding,
     ) -> bool {
         match found {
-            Found::Value(value) => self.fits(value, verdict, rounding),
+            Found::Value(value) => self.applies_to(value, verdict, rounding),
             Found::Odd => verdict.applies(Match::Unclear),
             Found::Absent(_) => false,
         }
     }
 
-    fn fit(&self, value: &ExactValue<'_>, rounding: &dyn Fn() -> Rounding) -> Match {
+    fn match_value(&self, value: &ExactValue<'_>, rounding: &dyn Fn() -> Rounding) -> Match {
         let rounding = || match value {
             ExactValue::Number(_) => rounding(),
             _ => Rounding::default(),
         };
         match &self.0 {
-            Kind::Text(pattern) => pattern.fit(value, rounding()),
+            Kind::Text(pattern) => pattern.match_value(value, rounding()),
             Kind::Path(pattern) => pattern.fit(value),
             Kind::Url(pattern) => pattern.fit(value),
-            Kind::Number(pattern) => pattern.fit(value, rounding()),
+            Kind::Number(pattern) => pattern.match_value(value, rounding()),
         }
     }
 }
@@ -117,7 +117,7 @@ pub(super) enum Found<'v, 't> {
 
 /// Adds the values selected by `steps`, of which `at` were taken, to `found`. A step that is not an index selects all
 /// items of a list.
-pub(super) fn find<'v, 't>(
+pub(super) fn select_values<'v, 't>(
     value: &'v ExactValue<'t>,
     steps: &[String],
     at: usize,
@@ -131,14 +131,14 @@ pub(super) fn find<'v, 't>(
             if named.peek().is_none() {
                 found.push(absent);
             }
-            named.for_each(|(_, member)| find(member, steps, at + 1, found));
+            named.for_each(|(_, member)| select_values(member, steps, at + 1, found));
         }
         ExactValue::List(items) => match step.parse::<usize>() {
             Ok(index) => match items.get(index) {
-                Some(item) => find(item, steps, at + 1, found),
+                Some(item) => select_values(item, steps, at + 1, found),
                 None => found.push(absent),
             },
-            Err(_) => items.iter().for_each(|item| find(item, steps, at, found)),
+            Err(_) => items.iter().for_each(|item| select_values(item, steps, at, found)),
         },
         ExactValue::Null => found.push(absent),
         _ => found.push(Found::Odd),

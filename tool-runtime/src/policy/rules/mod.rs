@@ -196,7 +196,7 @@ impl Rules {
     /// raw name.
     pub(crate) fn denial(&self, tool: &str, raw: &str) -> Option<Permission> {
         let mut deciding = None;
-        for rule in self.0.iter().filter(|rule| rule.calls.fits_tool(tool, raw, rule.verdict)) {
+        for rule in self.0.iter().filter(|rule| rule.calls.matches_tool(tool, raw, rule.verdict)) {
             match (rule.verdict, rule.looks_at_arguments()) {
                 (Verdict::Deny, false) => deciding = Some(rule),
                 // A later denial of some calls does not replace the denial of all calls.
@@ -275,14 +275,14 @@ impl Rule {
     }
 
     fn fits(&self, call: &EvaluatedCall<'_>) -> bool {
-        if !self.calls.fits_tool(call.tool, call.raw(), self.verdict) {
+        if !self.calls.matches_tool(call.tool, call.raw(), self.verdict) {
             return false;
         }
         let Some(arguments) = &call.arguments else {
             return !self.looks_at_arguments() || self.verdict.applies(Match::Unclear);
         };
-        (self.calls.is_raw(call.raw(), self.verdict)
-            || self.calls.fits_arguments(arguments, call.definition, self.verdict))
+        (self.calls.matches_raw_name(call.raw(), self.verdict)
+            || self.calls.matches_arguments(arguments, call.definition, self.verdict))
             && self
                 .arguments
                 .iter()
@@ -304,7 +304,7 @@ impl Rule {
         }
         let found = places.iter().flat_map(|place| {
             let mut found = Vec::new();
-            matcher::find(arguments, &place.steps, 0, &mut found);
+            matcher::select_values(arguments, &place.steps, 0, &mut found);
             let is_absent = found.iter().all(|found| matches!(found, Found::Absent(_)));
             // If branches of the schema name a property differently, a call uses one of them.
             if is_absent && places.len() > 1 && !place.has_default(0) {
@@ -316,7 +316,7 @@ impl Rule {
         let rounding = || Rounding::of(call.types(pointer));
         let fits = |matcher: &Matcher, (found, place): (Found<'_, '_>, &ResolvedPointer)| match found {
             Found::Absent(at) if place.has_default(at) => self.verdict.applies(Match::Unclear),
-            found => matcher.fits_found(found, self.verdict, &rounding),
+            found => matcher.applies_to_found(found, self.verdict, &rounding),
         };
         matchers.iter().all(|matcher| match self.verdict {
             Verdict::Allow => !found.is_empty() && found.iter().all(|found| fits(matcher, *found)),

@@ -90,27 +90,29 @@ impl NumberPattern {
         Some(Self { text: text.to_owned(), comparisons })
     }
 
-    pub(super) fn fit(&self, value: &ExactValue<'_>, rounding: Rounding) -> Match {
+    pub(super) fn match_value(&self, value: &ExactValue<'_>, rounding: Rounding) -> Match {
         match value {
-            ExactValue::Number(number) => self.fit_number(number, rounding),
+            ExactValue::Number(number) => self.match_number(number, rounding),
             _ => Match::Unclear,
         }
     }
 
-    pub(super) fn fit_number(&self, number: &str, rounding: Rounding) -> Match {
+    pub(super) fn match_number(&self, number: &str, rounding: Rounding) -> Match {
         match Decimal::read(number) {
-            Some(number) if self.is_clear(&number, rounding) => Match::of(self.holds(&number)),
+            Some(number) if self.is_unaffected_by_rounding(&number, rounding) => {
+                Match::of(self.holds(&number))
+            }
             _ => Match::Unclear,
         }
     }
 
     /// Returns `true` if the number compares equally after each rounding.
-    fn is_clear(&self, number: &Decimal, rounding: Rounding) -> bool {
+    fn is_unaffected_by_rounding(&self, number: &Decimal, rounding: Rounding) -> bool {
         let is_same = |limit: &Decimal, rounded: Option<Ordering>| {
             rounded.is_none_or(|rounded| rounded == number.cmp(limit))
         };
-        let as_double = |limit: &Decimal| number.nearest().partial_cmp(&limit.nearest());
-        let as_single = |limit: &Decimal| number.nearest_single().partial_cmp(&limit.nearest_single());
+        let as_double = |limit: &Decimal| number.nearest_f64().partial_cmp(&limit.nearest_f64());
+        let as_single = |limit: &Decimal| number.nearest_f32().partial_cmp(&limit.nearest_f32());
         self.comparisons.iter().all(|(_, limit)| {
             (!rounding.is_to_double(number) || is_same(limit, as_double(limit)))
                 && (!rounding.single || is_same(limit, as_single(limit)))
@@ -193,12 +195,12 @@ impl Rounding {
         let decimal = Decimal::read(number)?;
         let mut spellings = vec![canonical_number(number).into_owned()];
         if self.is_to_double(&decimal) {
-            let double = decimal.nearest();
+            let double = decimal.nearest_f64();
             spellings
                 .push(double.is_finite().then(|| canonical_number(&format!("{double:e}")).into_owned())?);
         }
         if self.single {
-            let single = decimal.nearest_single();
+            let single = decimal.nearest_f32();
             spellings
                 .push(single.is_finite().then(|| canonical_number(&format!("{single:e}")).into_owned())?);
         }
@@ -262,11 +264,11 @@ impl Decimal {
         i128::try_from(self.digits.len()).is_ok_and(|digits| digits <= self.exponent.max(0))
     }
 
-    fn nearest(&self) -> f64 {
+    fn nearest_f64(&self) -> f64 {
         self.to_text().parse().unwrap_or(f64::NAN)
     }
 
-    fn nearest_single(&self) -> f32 {
+    fn nearest_f32(&self) -> f32 {
         self.to_text().parse().unwrap_or(f32::NAN)
     }
 
@@ -277,7 +279,7 @@ impl Decimal {
     }
 
     /// Compares the absolute values.
-    fn magnitude(&self, other: &Self) -> Ordering {
+    fn compare_magnitude(&self, other: &Self) -> Ordering {
         match (self.is_zero(), other.is_zero()) {
             (true, true) => Ordering::Equal,
             (true, false) => Ordering::Less,
@@ -293,8 +295,8 @@ impl Ord for Decimal {
         match (self.is_negative, other.is_negative) {
             (false, true) => Ordering::Greater,
             (true, false) => Ordering::Less,
-            (false, false) => self.magnitude(other),
-            (true, true) => other.magnitude(self),
+            (false, false) => self.compare_magnitude(other),
+            (true, true) => other.compare_magnitude(self),
         }
     }
 }

@@ -17,8 +17,8 @@ pub(super) struct TextPattern(pub(super) String);
 impl TextPattern {
     /// Returns `true` if the pattern matches the whole of `text`. In the worst case, the time is proportional to the
     /// product of both lengths: only the last `*` is tried again.
-    pub(super) fn fits(&self, text: &str) -> bool {
-        fits(&self.0, text)
+    pub(super) fn matches_text(&self, text: &str) -> bool {
+        matches_wildcard(&self.0, text)
     }
 
     /// Returns `true` if the pattern contains a `*`.
@@ -49,33 +49,33 @@ impl TextPattern {
 
     /// Returns `true` if the pattern may match the spelling of a boolean.
     pub(super) fn may_be_boolean(&self) -> bool {
-        self.fits("true") || self.fits("false")
+        self.matches_text("true") || self.matches_text("false")
     }
 
     /// Compares one value. A boolean is compared by its spelling; a number by its value if the pattern is a number, and
     /// otherwise by its canonical spelling. A value without a text, such as `null` or an object, is unclear, and so is a
     /// number of which the argument's type makes another one with another result.
-    pub(super) fn fit(&self, value: &ExactValue<'_>, rounding: Rounding) -> Match {
+    pub(super) fn match_value(&self, value: &ExactValue<'_>, rounding: Rounding) -> Match {
         match value {
-            ExactValue::String(text) => Match::of(self.fits(text)),
-            ExactValue::Number(number) => self.fit_number(number, rounding),
-            ExactValue::Bool(truth) => Match::of(self.fits(if *truth { "true" } else { "false" })),
+            ExactValue::String(text) => Match::of(self.matches_text(text)),
+            ExactValue::Number(number) => self.match_number(number, rounding),
+            ExactValue::Bool(truth) => Match::of(self.matches_text(if *truth { "true" } else { "false" })),
             ExactValue::Null | ExactValue::List(_) | ExactValue::Object(_) => Match::Unclear,
         }
     }
 
-    fn fit_number(&self, number: &str, rounding: Rounding) -> Match {
+    fn match_number(&self, number: &str, rounding: Rounding) -> Match {
         if let Some(pattern) = NumberPattern::equal_to(&self.0) {
-            return pattern.fit_number(number, rounding);
+            return pattern.match_number(number, rounding);
         }
         let Some(spellings) = rounding.spellings(number) else {
-            return if self.fits(number) && self.0.trim_matches('*').is_empty() {
+            return if self.matches_text(number) && self.0.trim_matches('*').is_empty() {
                 Match::Yes
             } else {
                 Match::Unclear
             };
         };
-        match spellings.iter().filter(|spelling| self.fits(spelling)).count() {
+        match spellings.iter().filter(|spelling| self.matches_text(spelling)).count() {
             0 => Match::No,
             fitting if fitting == spellings.len() => Match::Yes,
             _ => Match::Unclear,
@@ -83,33 +83,33 @@ impl TextPattern {
     }
 
     /// Returns `true` if any text in `value`, at any depth, or any key that is not in `names`, matches.
-    fn fits_somewhere(&self, value: &ExactValue<'_>, names: &Names<'_>) -> bool {
+    fn matches_any_text_in(&self, value: &ExactValue<'_>, names: &Names<'_>) -> bool {
         match value {
-            ExactValue::List(items) => items.iter().any(|item| self.fits_somewhere(item, names)),
+            ExactValue::List(items) => items.iter().any(|item| self.matches_any_text_in(item, names)),
             ExactValue::Object(members) => members.iter().any(|(key, member)| {
-                (!names.contain(key) && self.fits(key)) || self.fits_somewhere(member, names)
+                (!names.contain(key) && self.matches_text(key)) || self.matches_any_text_in(member, names)
             }),
-            ExactValue::Null => self.fits("null"),
-            scalar => self.fit(scalar, names.rounding) != Match::No,
+            ExactValue::Null => self.matches_text("null"),
+            scalar => self.match_value(scalar, names.rounding) != Match::No,
         }
     }
 
     /// Returns `true` if `value` contains a text, and all its texts and keys that are not in `names` match, at any
     /// depth; `null` contains no text.
-    fn fits_everywhere(&self, value: &ExactValue<'_>, names: &Names<'_>) -> bool {
+    fn matches_all_texts_in(&self, value: &ExactValue<'_>, names: &Names<'_>) -> bool {
         let mut values = vec![value];
         let mut any = false;
         while let Some(value) = values.pop() {
             match value {
                 ExactValue::List(items) => values.extend(items),
                 ExactValue::Object(members) => {
-                    if !members.iter().all(|(key, _)| names.contain(key) || self.fits(key)) {
+                    if !members.iter().all(|(key, _)| names.contain(key) || self.matches_text(key)) {
                         return false;
                     }
                     values.extend(members.iter().map(|(_, member)| member));
                 }
                 ExactValue::Null => {}
-                scalar if self.fit(scalar, names.rounding) == Match::Yes => any = true,
+                scalar if self.match_value(scalar, names.rounding) == Match::Yes => any = true,
                 _ => return false,
             }
         }
@@ -118,7 +118,7 @@ impl TextPattern {
 }
 
 /// Returns `true` if the whole of `text` matches `pattern`, in which `*` matches any characters.
-pub(super) fn fits(pattern: &str, text: &str) -> bool {
+pub(super) fn matches_wildcard(pattern: &str, text: &str) -> bool {
     let (pattern, text) = (pattern.as_bytes(), text.as_bytes());
     let (mut p, mut t, mut star) = (0, 0, None);
     while t < text.len() {
@@ -202,17 +202,19 @@ impl CallPattern {
     }
 
     /// Returns `true` if the pattern may match the tool `name` with the raw name `raw`.
-    pub(super) fn fits_tool(&self, name: &str, raw: &str, verdict: Verdict) -> bool {
-        self.tool.fits(name) || verdict != Verdict::Allow && self.tool.fits(raw) || self.is_raw(raw, verdict)
+    pub(super) fn matches_tool(&self, name: &str, raw: &str, verdict: Verdict) -> bool {
+        self.tool.matches_text(name)
+            || verdict != Verdict::Allow && self.tool.matches_text(raw)
+            || self.matches_raw_name(raw, verdict)
     }
 
     /// Returns `true` if the whole pattern matches the raw name, which contains a `:`.
-    pub(super) fn is_raw(&self, raw: &str, verdict: Verdict) -> bool {
-        verdict != Verdict::Allow && self.whole.as_ref().is_some_and(|whole| whole.fits(raw))
+    pub(super) fn matches_raw_name(&self, raw: &str, verdict: Verdict) -> bool {
+        verdict != Verdict::Allow && self.whole.as_ref().is_some_and(|whole| whole.matches_text(raw))
     }
 
     /// Returns `true` if the arguments of a call match; the name was compared before.
-    pub(super) fn fits_arguments(
+    pub(super) fn matches_arguments(
         &self,
         arguments: &ExactValue<'_>,
         definition: Option<&ToolDefinition>,
@@ -221,8 +223,8 @@ impl CallPattern {
         let Some(pattern) = &self.arguments else { return true };
         let names = Names::of(definition);
         match verdict {
-            Verdict::Allow => pattern.fits_everywhere(arguments, &names),
-            Verdict::Ask | Verdict::Deny => pattern.fits_somewhere(arguments, &names),
+            Verdict::Allow => pattern.matches_all_texts_in(arguments, &names),
+            Verdict::Ask | Verdict::Deny => pattern.matches_any_text_in(arguments, &names),
         }
     }
 }

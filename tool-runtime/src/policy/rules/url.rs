@@ -123,7 +123,7 @@ mod parsed {
 
     use crate::policy::rules::{
         Match,
-        path::{Name, fit_names, percent_decoded},
+        path::{Name, decode_url_name, fit_names},
     };
 
     const SCHEMES: [&str; 5] = ["http", "https", "ws", "wss", "ftp"];
@@ -156,7 +156,7 @@ mod parsed {
 
     impl Parts {
         pub(super) fn read(text: &str) -> Result<Self, String> {
-            if text.contains(is_odd) || text.contains(['?', '#', '@']) {
+            if text.contains(is_ambiguous_in_url) || text.contains(['?', '#', '@']) {
                 return Err("remove the user, query, fragment, `\\` or blank".to_owned());
             }
             let (scheme, rest) = text.split_once("://").ok_or("it must begin with `scheme://`")?;
@@ -184,7 +184,7 @@ mod parsed {
         }
 
         pub(super) fn fit(&self, text: &str) -> Match {
-            if text.contains(is_odd) {
+            if text.contains(is_ambiguous_in_url) {
                 return Match::Unclear;
             }
             let Ok(url) = Url::parse(text) else { return Match::Unclear };
@@ -201,19 +201,21 @@ mod parsed {
                 None if !SCHEMES.contains(&url.scheme()) => return Match::Unclear,
                 _ => {}
             }
-            let Some(host) = url.host().map(|host| canonical(host.to_owned())) else { return Match::Unclear };
+            let Some(host) = url.host().map(|host| canonical_host(host.to_owned())) else {
+                return Match::Unclear;
+            };
             if matches!(&host, Host::Domain(name) if name.split('.').any(str::is_empty))
-                || percent_decoded(authority).is_none_or(|host| host.contains(DEVIATIONS))
+                || decode_url_name(authority).is_none_or(|host| host.contains(DEVIATIONS))
             {
                 return Match::Unclear;
             }
-            if let (HostPattern::One(Host::Ipv4(one)), Some(of)) = (&self.host, translated(&host)) {
+            if let (HostPattern::One(Host::Ipv4(one)), Some(of)) = (&self.host, translated_ipv4(&host)) {
                 return if of == *one && self.port.fits(&url) { Match::Unclear } else { Match::No };
             }
             let fits = self.host.fits(&host) && self.port.fits(&url);
             match &self.path {
                 None => Match::of(fits),
-                Some(path) if fits => fit_path(path, &url),
+                Some(path) if fits => match_path(path, &url),
                 Some(_) => Match::No,
             }
         }
@@ -232,8 +234,8 @@ mod parsed {
                 ),
             };
             match text.strip_prefix("*.") {
-                None => parse(text).map(|host| Self::One(canonical(host))),
-                Some(parent) => match canonical(parse(parent)?) {
+                None => parse(text).map(|host| Self::One(canonical_host(host))),
+                Some(parent) => match canonical_host(parse(parent)?) {
                     Host::Domain(parent) => Ok(Self::Below(format!(".{parent}"))),
                     _ => Err("`*.` requires a host name, not an address".to_owned()),
                 },
@@ -264,7 +266,7 @@ mod parsed {
     }
 
     /// Returns `true` for a character that some programs skip and others keep.
-    fn is_odd(letter: char) -> bool {
+    fn is_ambiguous_in_url(letter: char) -> bool {
         letter == '\\' || letter.is_whitespace() || letter.is_control()
     }
 
@@ -284,7 +286,7 @@ mod parsed {
     }
 
     /// Returns the IPv4 address into which a network may translate an IPv6 address.
-    fn translated(host: &Host) -> Option<Ipv4Addr> {
+    fn translated_ipv4(host: &Host) -> Option<Ipv4Addr> {
         let Host::Ipv6(address) = host else { return None };
         let (high, low) = match address.segments() {
             [0x64, 0xff9b, _, _, _, _, high, low] | [0, 0, 0, 0, 0xffff, 0, high, low] => (high, low),
@@ -295,7 +297,7 @@ mod parsed {
     }
 
     /// Returns the canonical form of a host.
-    fn canonical(host: Host) -> Host {
+    fn canonical_host(host: Host) -> Host {
         match host {
             Host::Domain(name) => match name.strip_suffix('.') {
                 Some(name) => Host::Domain(name.to_owned()),
@@ -320,21 +322,21 @@ mod parsed {
             "**" => Ok(Name::Any),
             name if name.contains("**") => Err("`**` must stand alone between separators".to_owned()),
             name => {
-                percent_decoded(name).map(Name::One).ok_or_else(|| format!("`{name}` is encoded wrongly"))
+                decode_url_name(name).map(Name::One).ok_or_else(|| format!("`{name}` is encoded wrongly"))
             }
         });
         names.collect::<Result<_, _>>().map(Some)
     }
 
     /// Compares a path whose dots the parser has resolved.
-    fn fit_path(pattern: &[Name], url: &Url) -> Match {
+    fn match_path(pattern: &[Name], url: &Url) -> Match {
         let Some(segments) = url.path_segments() else { return Match::Unclear };
         let mut segments: Vec<_> = segments.collect();
         if segments.last().is_some_and(|last| last.is_empty()) {
             segments.pop();
         }
         let decoded = |segment: &&str| {
-            let name = percent_decoded(segment)?;
+            let name = decode_url_name(segment)?;
             let is_clear = !name.is_empty()
                 && !name.contains(|letter: char| letter.is_control() || letter == ';')
                 && !matches!(&*name, "." | "..");

@@ -146,7 +146,7 @@ impl Matcher {
             Object { path: None, url: None, number: Some(number), base: None, ignore_case: None } => {
                 match number {
                     Value::String(text) => NumberPattern::new(&text).map(Self::from),
-                    Value::Number(number) => whole(&number).map(Self::from),
+                    Value::Number(number) => integer_pattern(&number).map(Self::from),
                     other => {
                         Err(InvalidRule(format!("expected a number or a text with comparisons, got {other}")))
                     }
@@ -161,7 +161,7 @@ impl Matcher {
 }
 
 /// Creates the pattern of a number that is not a text: only integers are exact after deserialization.
-fn whole(number: &Number) -> Result<NumberPattern, InvalidRule> {
+fn integer_pattern(number: &Number) -> Result<NumberPattern, InvalidRule> {
     match number.is_f64() {
         true => Err(InvalidRule(format!("write the number as a text, so that it stays exact: \"{number}\""))),
         false => NumberPattern::new(&number.to_string()),

@@ -10,23 +10,23 @@ pub(super) const MAX_POINTS: usize = 4;
 const MARK: &str = r#""cache_control":{"type":"ephemeral"}"#;
 
 /// Marks the end of the instruction of a request.
-pub(super) fn mark_instruction(request: &mut Value) {
+pub(super) fn add_cache_mark_to_instruction(request: &mut Value) {
     let Some(system) = request.get_mut("system") else { return };
     if let Some(text) = system.as_str() {
         *system = json!([{ "type": "text", "text": text }]);
     }
-    mark_last(system);
+    add_cache_mark_to_last_item(system);
 }
 
 /// Marks the last tool of a request.
-pub(super) fn mark_tools(request: &mut Value) {
+pub(super) fn add_cache_mark_to_tools(request: &mut Value) {
     if let Some(tools) = request.get_mut("tools") {
-        mark_last(tools);
+        add_cache_mark_to_last_item(tools);
     }
 }
 
 /// Marks the last item of a list.
-fn mark_last(list: &mut Value) {
+fn add_cache_mark_to_last_item(list: &mut Value) {
     if let Some(Value::Object(last)) = list.as_array_mut().and_then(|list| list.last_mut()) {
         last.insert("cache_control".to_owned(), json!({ "type": "ephemeral" }));
     }
@@ -41,13 +41,13 @@ struct CachedMessage<'m> {
 }
 
 /// Marks the last block of a message that can be marked; every other byte stays.
-pub(super) fn marked_message(message: &RawValue) -> Option<Box<RawValue>> {
+pub(super) fn message_with_cache_mark(message: &RawValue) -> Option<Box<RawValue>> {
     let CachedMessage { role, content } = serde_json::from_str(message.get()).ok()?;
     let content = if content.get().starts_with('"') {
         format!(r#"[{{"type":"text","text":{content},{MARK}}}]"#)
     } else {
         let blocks: Vec<&RawValue> = serde_json::from_str(content.get()).ok()?;
-        let at = blocks.iter().rposition(|block| can_be_marked(block))?;
+        let at = blocks.iter().rposition(|block| can_have_cache_mark(block))?;
         let written = blocks.iter().enumerate().map(|(index, block)| match block.get().strip_suffix('}') {
             Some(rest) if index == at => format!("{rest},{MARK}}}"),
             _ => block.get().to_owned(),
@@ -58,7 +58,7 @@ pub(super) fn marked_message(message: &RawValue) -> Option<Box<RawValue>> {
 }
 
 /// Thinking cannot be marked, nor can an empty text.
-fn can_be_marked(block: &RawValue) -> bool {
+fn can_have_cache_mark(block: &RawValue) -> bool {
     #[derive(Deserialize)]
     struct Block {
         #[serde(rename = "type")]
@@ -82,7 +82,7 @@ mod tests {
     fn the_last_block_that_can_be_marked_is_marked_and_all_other_bytes_stay() {
         let marked = |message: &str| {
             let message = RawValue::from_string(message.to_owned()).unwrap();
-            marked_message(&message).map(|message| message.get().to_owned())
+            message_with_cache_mark(&message).map(|message| message.get().to_owned())
         };
         let block = |rest: &str| format!(r#"{{"type":"text","text":{rest}}}"#);
         let of = |content: &str| format!(r#"{{"role":"user","content":{content}}}"#);
@@ -129,15 +129,15 @@ mod tests {
         };
         let text = json!({ "system": "a", "tools": [{ "name": "a" }, { "name": "b" }] });
         let block = json!([{ "type": "text", "text": "a", "cache_control": mark }]);
-        assert_eq!(with(&text, mark_instruction)["system"], block);
-        assert_eq!(with(&text, mark_instruction)["tools"], text["tools"]);
+        assert_eq!(with(&text, add_cache_mark_to_instruction)["system"], block);
+        assert_eq!(with(&text, add_cache_mark_to_instruction)["tools"], text["tools"]);
         assert_eq!(
-            with(&text, mark_tools)["tools"],
+            with(&text, add_cache_mark_to_tools)["tools"],
             json!([{ "name": "a" }, { "name": "b", "cache_control": mark }])
         );
         let blocks = json!({ "system": [{ "text": "a" }, { "text": "b" }] });
         assert_eq!(
-            with(&blocks, mark_instruction),
+            with(&blocks, add_cache_mark_to_instruction),
             json!({ "system": [{ "text": "a" }, { "text": "b", "cache_control": mark }] })
         );
         for other in [
@@ -147,7 +147,7 @@ mod tests {
             json!({ "tools": ["x"] }),
         ] {
             assert_eq!(
-                (with(&other, mark_instruction), with(&other, mark_tools)),
+                (with(&other, add_cache_mark_to_instruction), with(&other, add_cache_mark_to_tools)),
                 (other.clone(), other.clone())
             );
         }

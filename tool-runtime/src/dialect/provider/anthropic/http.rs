@@ -132,14 +132,14 @@ impl Provider for Anthropic {
     }
 
     fn with_cache_point(&self, message: &RawValue) -> Option<Box<RawValue>> {
-        cache::marked_message(message)
+        cache::message_with_cache_mark(message)
     }
 
     fn add_cache_point_after_instruction(&self, request: &mut Value) {
-        cache::mark_instruction(request);
+        cache::add_cache_mark_to_instruction(request);
     }
 
     fn add_cache_point_after_tools(&self, request: &mut Value) {
-        cache::mark_tools(request);
+        cache::add_cache_mark_to_tools(request);
     }
 }

@@ -7,8 +7,8 @@ use crate::{
     ToolCall, ToolResult,
     dialect::{
         BoundTools,
-        content::{Block, blocks, not_shown},
-        draft::{MessageDraft, MessagePart, set_member, text},
+        content::{Block, blocks, omitted_file_text},
+        draft::{MessageDraft, MessagePart, set_member, text_value},
         history::{ArgumentsForm, CallMembers},
         partial_calls::{PartialCall, PartialCalls},
         provider::exact_object,
@@ -16,21 +16,21 @@ use crate::{
 };
 
 pub(super) fn complete_message(draft: &mut MessageDraft, partial_calls: &PartialCalls) {
-    for part in draft.parts() {
+    for part in draft.parts_mut() {
         let json = std::mem::take(&mut part.json);
         if !json.trim().is_empty() {
             let input = part
                 .call
                 .and_then(|at| partial_calls.get(at))
-                .map_or_else(|| text(&json), PartialCall::received_arguments);
+                .map_or_else(|| text_value(&json), PartialCall::received_arguments);
             set_member(&mut part.value, "input", input);
         }
     }
-    draft.parts().retain(|part| !is_refused(part));
+    draft.parts_mut().retain(|part| !is_rejected_by_provider(part));
 }
 
 /// Returns the members of a call: a block whose input must be an object.
-pub(super) fn call_members<'m>(block: &'m mut ExactValue<'static>) -> Option<CallMembers<'m>> {
+pub(super) fn find_call_in_block<'m>(block: &'m mut ExactValue<'static>) -> Option<CallMembers<'m>> {
     let kind = block.get("type").and_then(ExactValue::as_str)?;
     let is_call = matches!(kind, "tool_use" | "server_tool_use" | "mcp_tool_use");
     is_call.then_some(CallMembers { object: block, arguments: "input", form: ArgumentsForm::Object })
@@ -38,7 +38,7 @@ pub(super) fn call_members<'m>(block: &'m mut ExactValue<'static>) -> Option<Cal
 
 /// Returns `true` for a [blank](https://github.com/anthropics/anthropic-sdk-python/issues/461) text, and for
 /// thinking that was cut off before its signature.
-pub(super) fn is_refused(part: &MessagePart) -> bool {
+pub(super) fn is_rejected_by_provider(part: &MessagePart) -> bool {
     let is_blank =
         |name: &str| part.value.get(name).and_then(ExactValue::as_str).is_none_or(|it| it.trim().is_empty());
     part.has_type("text") && is_blank("text")
@@ -72,7 +72,7 @@ pub(super) fn result_block(result: &ToolResult, after: &mut Vec<Value>) -> Value
                     after.push(file);
                 }
                 Some(file) => content.push(file),
-                None => content.push(json!({ "type": "text", "text": not_shown(&mime_type, &data) })),
+                None => content.push(json!({ "type": "text", "text": omitted_file_text(&mime_type, &data) })),
             },
         }
     }
@@ -91,7 +91,7 @@ pub(in crate::dialect::provider) fn user_part(block: Block) -> Value {
     match block {
         Block::Text(text) => json!({ "type": "text", "text": text }),
         Block::File { mime_type, data, .. } => file_block(&mime_type, &data)
-            .unwrap_or_else(|| json!({ "type": "text", "text": not_shown(&mime_type, &data) })),
+            .unwrap_or_else(|| json!({ "type": "text", "text": omitted_file_text(&mime_type, &data) })),
     }
 }
 
@@ -115,14 +115,14 @@ pub(in crate::dialect::provider) fn assistant_message(
 ) -> ExactValue<'static> {
     let call = |call: &ToolCall| {
         exact_object([
-            ("type", text("tool_use")),
-            ("id", text(&call.id.to_string())),
-            ("name", text(&bound.wire_name(&call.name))),
+            ("type", text_value("tool_use")),
+            ("id", text_value(&call.id.to_string())),
+            ("name", text_value(&bound.wire_name(&call.name))),
             ("input", bound.sent_arguments(call)),
         ])
     };
     let block = Some(content).filter(|content| !content.trim().is_empty());
-    let block = block.map(|it| exact_object([("type", text("text")), ("text", text(it))]));
+    let block = block.map(|it| exact_object([("type", text_value("text")), ("text", text_value(it))]));
     let blocks = block.into_iter().chain(calls.iter().map(call)).collect();
-    exact_object([("role", text("assistant")), ("content", ExactValue::List(blocks))])
+    exact_object([("role", text_value("assistant")), ("content", ExactValue::List(blocks))])
 }

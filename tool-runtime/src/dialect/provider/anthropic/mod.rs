@@ -14,7 +14,9 @@ use tool_core::{Content, internals::ExactValue};
 
 use self::{
     definition::tool_definition,
-    messages::{assistant_message, call_members, complete_message, file_block, result_messages, user_part},
+    messages::{
+        assistant_message, complete_message, file_block, find_call_in_block, result_messages, user_part,
+    },
     reading::read_response,
     rules::{ANTHROPIC, ANTHROPIC_STRICT, NAME_RULE},
     stop::token_usage,
@@ -26,7 +28,7 @@ use crate::{
     dialect::{
         BoundTools, DialectError, Usage, budget::Budget, content::Block, draft::MessageDraft,
         error::JsonLocation, history::CallMembers, names::NameRule, partial_calls::PartialCalls,
-        reading::Reading, request::instruct_in, schema::Rules,
+        reading::Reading, request::append_instruction_to_field, schema::Rules,
     },
 };
 
@@ -77,8 +79,12 @@ impl WireFormat for Anthropic {
         complete_message(draft, partial_calls);
     }
 
-    fn call_members<'m>(&self, part: &'m mut ExactValue<'static>, _is_own: bool) -> Option<CallMembers<'m>> {
-        call_members(part)
+    fn find_call_in_part<'m>(
+        &self,
+        part: &'m mut ExactValue<'static>,
+        _is_own: bool,
+    ) -> Option<CallMembers<'m>> {
+        find_call_in_block(part)
     }
 
     fn call_id_member(&self) -> Option<&'static str> {
@@ -93,19 +99,19 @@ impl WireFormat for Anthropic {
         Some("messages")
     }
 
-    fn usage(&self, counted: &ExactValue<'_>) -> Usage {
+    fn convert_usage(&self, counted: &ExactValue<'_>) -> Usage {
         token_usage(counted)
     }
 
-    fn instruct(&self, body: &mut Value, text: &str) -> Result<(), DialectError> {
-        instruct_in(body, "system", text, true)
+    fn append_instruction(&self, body: &mut Value, text: &str) -> Result<(), DialectError> {
+        append_instruction_to_field(body, "system", text, true)
     }
 
     fn user_part(&self, block: Block) -> Value {
         user_part(block)
     }
 
-    fn accepts(&self, mime_type: &str) -> bool {
+    fn accepts_file_type(&self, mime_type: &str) -> bool {
         file_block(mime_type, "").is_some()
     }
 

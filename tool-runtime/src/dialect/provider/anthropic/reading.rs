@@ -5,7 +5,7 @@ use tool_core::internals::ExactValue;
 use super::stop::FINISHED;
 use crate::dialect::{
     DialectError,
-    draft::{MessagePart, set_member, text},
+    draft::{MessagePart, set_member, text_value},
     error::JsonLocation,
     partial_calls::{Key, PartialCall},
     reading::Reading,
@@ -30,7 +30,7 @@ pub(super) fn read_response(response: &JsonLocation<'_>, reading: &mut Reading) 
 pub(super) fn begin_message(message: &JsonLocation<'_>, reading: &mut Reading) {
     if let Some(role) = message.field("role").as_text() {
         reading.draft.base =
-            vec![("role".into(), text(role)), ("content".into(), ExactValue::List(Vec::new()))];
+            vec![("role".into(), text_value(role)), ("content".into(), ExactValue::List(Vec::new()))];
     }
     reading.set_identity(&message.field("id"), &message.field("model"));
     reading.set_usage(&message.field("usage"));
@@ -41,7 +41,7 @@ pub(super) fn begin_message(message: &JsonLocation<'_>, reading: &mut Reading) {
 pub(super) fn keep_metadata(message: &JsonLocation<'_>, reading: &mut Reading) {
     let read =
         ["content", "id", "model", "role", "stop_details", "stop_reason", "stop_sequence", "type", "usage"];
-    reading.keep_members(message, &read);
+    reading.keep_members_except(message, &read);
 }
 
 /// Begins a block; with a number in a stream. A block without a type is read by its members; a text is the text of a
@@ -49,7 +49,7 @@ pub(super) fn keep_metadata(message: &JsonLocation<'_>, reading: &mut Reading) {
 pub(super) fn begin_block(block: &JsonLocation<'_>, number: Option<u64>, reading: &mut Reading) {
     let value = match block.value() {
         Some(ExactValue::String(own)) => {
-            ExactValue::Object(vec![("type".into(), text("text")), ("text".into(), text(own))])
+            ExactValue::Object(vec![("type".into(), text_value("text")), ("text".into(), text_value(own))])
         }
         _ => block.to_owned(),
     };
@@ -60,7 +60,7 @@ pub(super) fn begin_block(block: &JsonLocation<'_>, number: Option<u64>, reading
     let (kind, is_typed) = (kind.to_owned(), value.get("type").is_some_and(|it| it.as_str() == Some(kind)));
     let mut part = MessagePart::new(value);
     if !is_typed {
-        set_member(&mut part.value, "type", text(&kind));
+        set_member(&mut part.value, "type", text_value(&kind));
     }
     part.open = number.is_some();
     let own = |name: &str| part.value.get(name).and_then(ExactValue::as_str).unwrap_or_default();

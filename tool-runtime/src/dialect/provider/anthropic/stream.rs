@@ -8,7 +8,7 @@ use super::{
 };
 use crate::dialect::{
     DialectError,
-    draft::{merge_delta, merge_members, text},
+    draft::{merge_delta, merge_members, text_value},
     error::JsonLocation,
     partial_calls::Key,
     reading::Reading,
@@ -101,7 +101,10 @@ pub(super) fn push_delta(
     let mut at = block_index(index, reading)?;
     if at.is_none() && matches!(kind, "text_delta" | "thinking_delta") {
         let name = kind.strip_suffix("_delta").unwrap_or_default();
-        let block = ExactValue::Object(vec![("type".into(), text(name)), (name.to_owned().into(), text(""))]);
+        let block = ExactValue::Object(vec![
+            ("type".into(), text_value(name)),
+            (name.to_owned().into(), text_value("")),
+        ]);
         begin_block(&index.with_value(&block), Some(index.expect_number()?), reading);
         at = block_index(index, reading)?;
     }
@@ -116,7 +119,7 @@ pub(super) fn push_delta(
                 // The rest of the input is not the whole.
                 let error = piece.error("a text");
                 if let Some(call) = part.call {
-                    reading.mark_contradictory(call, error);
+                    reading.mark_call_contradictory(call, error);
                     return Ok(());
                 }
                 return Err(error);
@@ -125,7 +128,7 @@ pub(super) fn push_delta(
             if let Some(partial_call) = part.call.and_then(|at| reading.partial_calls.get_mut(at)) {
                 // The parts are the whole input, whatever the block began with.
                 partial_call.value = partial_call.value.take().filter(|_| piece.trim().is_empty());
-                partial_call.push_text(piece);
+                partial_call.push_arguments_text(piece);
             }
             return Ok(());
         }

@@ -8,7 +8,7 @@ use crate::{
     dialect::{
         Thinking,
         provider::api::{Provider, ToolSelection, object_in, sealed::Sealed},
-        thinking::{Level, ModelVersion, always_thinks, never_thinks},
+        thinking::{Level, ModelVersion, always_thinks_notice, never_thinks_notice},
     },
 };
 
@@ -116,19 +116,20 @@ impl Provider for Gemini {
         let level = thinking.level();
         let version = ModelVersion::of(name);
         if version.is_some_and(|it| !it.is_since(FIRST_THINKING_VERSION)) {
-            return (level != Level::Off).then(|| never_thinks(name));
+            return (level != Level::Off).then(|| never_thinks_notice(name));
         }
         let config = object_in(members, "generationConfig");
         if version.is_some_and(|it| !it.is_since(LEVELS_VERSION)) {
             let least = if name.contains("pro") { MIN_PRO_TOKENS } else { 0 };
             let tokens = thinking.tokens().max(least);
             config["thinkingConfig"] = json!({ "thinkingBudget": tokens });
-            return (tokens != thinking.tokens()).then(|| always_thinks(name, &format!("{tokens} tokens")));
+            return (tokens != thinking.tokens())
+                .then(|| always_thinks_notice(name, &format!("{tokens} tokens")));
         }
         let sent = if level == Level::Off { Level::Low } else { level };
         config["thinkingConfig"] = json!({ "thinkingLevel": sent.name() });
         match level {
-            Level::Off => Some(always_thinks(name, sent.name())),
+            Level::Off => Some(always_thinks_notice(name, sent.name())),
             _ => thinking.level_notice("gemini"),
         }
     }

@@ -7,12 +7,12 @@ use crate::{
     ToolCall, ToolResult,
     dialect::{
         BoundTools, DialectError,
-        content::{Block, blocks, not_shown},
-        draft::{Members, MessageDraft, set_member, text},
+        content::{Block, blocks, omitted_file_text},
+        draft::{Members, MessageDraft, set_member, text_value},
         history::{ArgumentsForm, CallMembers},
         partial_calls::PartialCalls,
         provider::exact_object,
-        request::add_block,
+        request::append_block_if_new,
     },
 };
 
@@ -22,31 +22,34 @@ pub(super) fn complete_message(draft: &mut MessageDraft, partial_calls: &Partial
             set_member(function, "args", partial_call.received_arguments());
         }
     });
-    for part in draft.parts() {
+    for part in draft.parts_mut() {
         let partial_call = part.call.and_then(|at| partial_calls.get(at));
         if let (Some(partial_call), Some(ExactValue::Object(function))) =
             (partial_call, part.value.get_mut("functionCall"))
         {
-            conform_id(function, partial_call.id.as_deref());
+            set_or_remove_call_id(function, partial_call.id.as_deref());
         }
     }
 }
 
 /// Writes the id of a call as a text, and removes one that is none.
-pub(super) fn conform_id(function: &mut Members, id: Option<&str>) {
+pub(super) fn set_or_remove_call_id(function: &mut Members, id: Option<&str>) {
     match id {
         None => function.retain(|(name, _)| name != "id"),
         Some(id) => {
             let own = function.iter_mut().find(|(name, _)| name == "id");
             if let Some((_, own)) = own.filter(|(_, own)| own.as_str() != Some(id)) {
-                *own = text(id);
+                *own = text_value(id);
             }
         }
     }
 }
 
 /// Returns the members of a call of a message.
-pub(super) fn call_members<'m>(part: &'m mut ExactValue<'static>, is_own: bool) -> Option<CallMembers<'m>> {
+pub(super) fn find_call_in_part<'m>(
+    part: &'m mut ExactValue<'static>,
+    is_own: bool,
+) -> Option<CallMembers<'m>> {
     let object = part.get_mut("functionCall").filter(|_| is_own)?;
     Some(CallMembers { object, arguments: "args", form: ArgumentsForm::OptionalObject })
 }
@@ -60,7 +63,7 @@ pub(super) fn add_instruction(body: &mut Value, text: &str) -> Result<(), Dialec
         *content = json!({ "parts": [] });
     }
     match body.pointer_mut(&format!("/{field}/parts")) {
-        Some(Value::Array(parts)) => add_block(parts, json!({ "text": text })),
+        Some(Value::Array(parts)) => append_block_if_new(parts, json!({ "text": text })),
         _ => return Err(DialectError::of_body(body, &format!("/{field}/parts"), "a list")),
     }
     Ok(())
@@ -87,10 +90,10 @@ pub(super) fn result_messages(bound: &BoundTools, results: &[ToolResult]) -> Val
 pub(super) fn user_part(block: Block) -> Value {
     match block {
         Block::Text(text) => json!({ "text": text }),
-        Block::File { mime_type, data, .. } if is_shown(&mime_type) => {
+        Block::File { mime_type, data, .. } if accepts_file_type(&mime_type) => {
             json!({ "inlineData": { "mimeType": mime_type, "data": data } })
         }
-        Block::File { mime_type, data, .. } => json!({ "text": not_shown(&mime_type, &data) }),
+        Block::File { mime_type, data, .. } => json!({ "text": omitted_file_text(&mime_type, &data) }),
     }
 }
 
@@ -99,18 +102,18 @@ pub(super) fn result_object(result: &ToolResult, files: &mut Vec<Value>) -> Map<
     let mut notes = Vec::new();
     for block in blocks(result) {
         let Block::File { mime_type, data, .. } = block else { continue };
-        if is_shown(&mime_type) {
+        if accepts_file_type(&mime_type) {
             notes.push(Value::from(format!("[{mime_type}: after the results]")));
             files.push(json!({ "inlineData": { "mimeType": mime_type, "data": data } }));
         } else {
-            notes.push(not_shown(&mime_type, &data).into());
+            notes.push(omitted_file_text(&mime_type, &data).into());
         }
     }
     let text = || Value::from(result.text().into_owned());
     let mut response = match &result.outcome {
         Ok(output) if output.is_failure() => Map::from_iter([("error".to_owned(), text())]),
         Ok(output) if output.is_empty() => Map::new(),
-        Ok(output) if is_value(output) => output.to_map(),
+        Ok(output) if has_value_equal_to_text(output) => output.to_map(),
         Ok(_) => Map::from_iter([("result".to_owned(), text())]),
         Err(_) => Map::from_iter([("error".to_owned(), text())]),
     };
@@ -122,7 +125,7 @@ pub(super) fn result_object(result: &ToolResult, files: &mut Vec<Value>) -> Map<
 
 /// Returns `true` if the structured value of `output` carries the same content as its text: where the tool
 /// wrote its own text, all models read that text.
-pub(super) fn is_value(output: &ToolOutput) -> bool {
+pub(super) fn has_value_equal_to_text(output: &ToolOutput) -> bool {
     let Some(value) = output.structured() else { return false };
     let text = output.text();
     output.content().is_empty()
@@ -131,7 +134,7 @@ pub(super) fn is_value(output: &ToolOutput) -> bool {
 }
 
 /// Returns `true` if messages can contain files of that type.
-pub(super) fn is_shown(mime_type: &str) -> bool {
+pub(super) fn accepts_file_type(mime_type: &str) -> bool {
     matches!(
         mime_type,
         "image/png"
@@ -160,16 +163,16 @@ pub(super) fn assistant_message(
         let mut members = Members::new();
         // The provider does not know a generated id.
         if !call.id.is_generated() {
-            members.push(("id".into(), text(&call.id.to_string())));
+            members.push(("id".into(), text_value(&call.id.to_string())));
         }
-        members.push(("name".into(), text(&bound.wire_name(&call.name))));
+        members.push(("name".into(), text_value(&bound.wire_name(&call.name))));
         members.push(("args".into(), bound.sent_arguments(call)));
         exact_object([("functionCall", ExactValue::Object(members))])
     };
     let part = Some(content).filter(|content| !content.trim().is_empty());
-    let part = part.map(|it| exact_object([("text", text(it))]));
+    let part = part.map(|it| exact_object([("text", text_value(it))]));
     let parts = part.into_iter().chain(calls.iter().map(call)).collect();
-    exact_object([("role", text("model")), ("parts", ExactValue::List(parts))])
+    exact_object([("role", text_value("model")), ("parts", ExactValue::List(parts))])
 }
 
 #[cfg(test)]
@@ -185,7 +188,7 @@ mod tests {
             let ExactValue::Object(mut function) = ExactValue::read(function).unwrap() else {
                 panic!("no object")
             };
-            conform_id(&mut function, id);
+            set_or_remove_call_id(&mut function, id);
             ExactValue::Object(function).to_string()
         };
         assert_eq!(conformed(r#"{"id":7,"name":"a"}"#, Some("7")), r#"{"id":"7","name":"a"}"#);
@@ -208,7 +211,7 @@ mod tests {
             (ToolOutput::new([Content::text("a")]), false),
             (ToolOutput::empty(), false),
         ] {
-            assert_eq!(is_value(&output), is_sent, "{output:?}");
+            assert_eq!(has_value_equal_to_text(&output), is_sent, "{output:?}");
         }
     }
 

@@ -14,8 +14,8 @@ use tool_core::{Content, internals::ExactValue};
 use self::{
     definition::tool_definition,
     messages::{
-        add_instruction, assistant_message, call_members, complete_message, is_shown, result_messages,
-        user_part,
+        accepts_file_type, add_instruction, assistant_message, complete_message, find_call_in_part,
+        result_messages, user_part,
     },
     reading::read_response,
     rules::{GEMINI, GEMINI_SCHEMA, MAX_TOOLS, NAME_RULE},
@@ -80,8 +80,12 @@ impl WireFormat for Gemini {
         complete_message(draft, partial_calls);
     }
 
-    fn call_members<'m>(&self, part: &'m mut ExactValue<'static>, is_own: bool) -> Option<CallMembers<'m>> {
-        call_members(part, is_own)
+    fn find_call_in_part<'m>(
+        &self,
+        part: &'m mut ExactValue<'static>,
+        is_own: bool,
+    ) -> Option<CallMembers<'m>> {
+        find_call_in_part(part, is_own)
     }
 
     fn call_id_member(&self) -> Option<&'static str> {
@@ -96,11 +100,11 @@ impl WireFormat for Gemini {
         Some("contents")
     }
 
-    fn usage(&self, counted: &ExactValue<'_>) -> Usage {
+    fn convert_usage(&self, counted: &ExactValue<'_>) -> Usage {
         token_usage(counted)
     }
 
-    fn instruct(&self, body: &mut Value, text: &str) -> Result<(), DialectError> {
+    fn append_instruction(&self, body: &mut Value, text: &str) -> Result<(), DialectError> {
         add_instruction(body, text)
     }
 
@@ -116,8 +120,8 @@ impl WireFormat for Gemini {
         user_part(block)
     }
 
-    fn accepts(&self, mime_type: &str) -> bool {
-        is_shown(mime_type)
+    fn accepts_file_type(&self, mime_type: &str) -> bool {
+        accepts_file_type(mime_type)
     }
 
     fn assistant_message(

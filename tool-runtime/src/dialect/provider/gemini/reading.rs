@@ -36,7 +36,7 @@ pub(super) fn read_response(response: &JsonLocation<'_>, reading: &mut Reading) 
                 let field = call.field(field);
                 if field.value().is_some_and(|value| *value != ExactValue::Bool(false)) {
                     let error = field.error("whole arguments (parts of them are for an assembler)");
-                    reading.mark_contradictory(at, error);
+                    reading.mark_call_contradictory(at, error);
                 }
             }
         }
@@ -54,8 +54,10 @@ pub(super) fn keep_metadata(
     candidate: &JsonLocation<'_>,
     reading: &mut Reading,
 ) {
-    reading
-        .keep_members(response, &["candidates", "createTime", "modelVersion", "responseId", "usageMetadata"]);
+    reading.keep_members_except(
+        response,
+        &["candidates", "createTime", "modelVersion", "responseId", "usageMetadata"],
+    );
     let read = [
         "avgLogprobs",
         "content",
@@ -66,7 +68,7 @@ pub(super) fn keep_metadata(
         "safetyRatings",
         "tokenCount",
     ];
-    reading.keep_members(candidate, &read);
+    reading.keep_members_except(candidate, &read);
 }
 
 /// Returns the parts of a content that can be read.
@@ -143,11 +145,11 @@ pub(super) fn push_call(call: &JsonLocation<'_>, reading: &mut Reading) -> usize
     let pushed = push_arguments(call, partial_call);
     partial_call.open = call.field("willContinue").value().is_some_and(|it| *it == ExactValue::Bool(true));
     // The provider omits empty arguments.
-    if !partial_call.open && partial_call.is_blank() {
+    if !partial_call.open && partial_call.has_no_arguments() {
         partial_call.value = Some(ExactValue::Object(Vec::new()));
     }
     if let Err(error) = pushed {
-        reading.mark_contradictory(at, error);
+        reading.mark_call_contradictory(at, error);
     }
     at
 }
@@ -158,7 +160,7 @@ pub(super) fn push_arguments(
     partial_call: &mut PartialCall,
 ) -> Result<(), DialectError> {
     let (args, parts) = (call.field("args"), call.field("partialArgs"));
-    if args.value().is_some() && !partial_call.is_blank() {
+    if args.value().is_some() && !partial_call.has_no_arguments() {
         return Err(args.error("arguments once"));
     }
     partial_call.add_arguments(&args);
@@ -167,7 +169,7 @@ pub(super) fn push_arguments(
         return Ok(());
     }
     // Parts are added to the arguments that arrived in one piece, if any did.
-    if partial_call.value.is_none() && !partial_call.is_blank() {
+    if partial_call.value.is_none() && !partial_call.has_no_arguments() {
         let text = std::mem::take(&mut partial_call.text);
         let Some(value @ ExactValue::Object(_)) = ExactValue::read(&text) else {
             return Err(parts.error("parts of arguments that are an object"));
@@ -175,11 +177,11 @@ pub(super) fn push_arguments(
         partial_call.value = Some(value.into_owned());
     }
     let value = partial_call.value.get_or_insert(ExactValue::Object(Vec::new()));
-    items.iter().try_for_each(|part| push_part(part, value))
+    items.iter().try_for_each(|part| push_arguments_part(part, value))
 }
 
 /// Adds a part of the arguments: a value and its path, or a part of a text.
-pub(super) fn push_part(
+pub(super) fn push_arguments_part(
     part: &JsonLocation<'_>,
     arguments: &mut ExactValue<'static>,
 ) -> Result<(), DialectError> {
@@ -214,7 +216,7 @@ mod tests {
         let pushed = |before: &'static str, part: &str| {
             let mut arguments = ExactValue::read(before).unwrap();
             let part = ExactValue::read(part).unwrap();
-            push_part(&JsonLocation::root(&part), &mut arguments)
+            push_arguments_part(&JsonLocation::root(&part), &mut arguments)
                 .map(|()| arguments.to_string())
                 .map_err(|error| error.expected)
         };

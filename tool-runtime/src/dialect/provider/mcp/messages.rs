@@ -4,16 +4,15 @@ use serde_json::{Value, json};
 
 use crate::{
     ToolResult,
-    dialect::{BoundTools, DialectError, exports::OutputForm, request::instruct_in},
+    dialect::{BoundTools, DialectError, exports::OutputForm, request::append_instruction_to_field},
 };
 
 /// Appends `text` to `instructions` in `_meta`: a listing has no other member for the instructions of a server.
 pub(super) fn add_instruction(body: &mut Value, text: &str) -> Result<(), DialectError> {
     let meta = body.as_object_mut().map(|fields| fields.entry("_meta").or_insert_with(|| json!({})));
     match meta {
-        Some(meta @ Value::Object(_)) => {
-            instruct_in(meta, "instructions", text, false).map_err(|error| error.moved_below("/_meta"))
-        }
+        Some(meta @ Value::Object(_)) => append_instruction_to_field(meta, "instructions", text, false)
+            .map_err(|error| error.with_pointer_prefix("/_meta")),
         _ => Err(DialectError::of_body(body, "/_meta", "an object")),
     }
 }

@@ -53,7 +53,7 @@ impl WireFormat for Mcp {
         tool_definition(tool)
     }
 
-    fn output(&self, definition: &ToolDefinition) -> (OutputForm, Option<Value>) {
+    fn output_form_and_schema(&self, definition: &ToolDefinition) -> (OutputForm, Option<Value>) {
         output_schema(definition)
     }
 
@@ -65,7 +65,11 @@ impl WireFormat for Mcp {
         push_event(event, &mut reading.partial_calls)
     }
 
-    fn call_members<'m>(&self, _part: &'m mut ExactValue<'static>, _is_own: bool) -> Option<CallMembers<'m>> {
+    fn find_call_in_part<'m>(
+        &self,
+        _part: &'m mut ExactValue<'static>,
+        _is_own: bool,
+    ) -> Option<CallMembers<'m>> {
         None
     }
 
@@ -81,11 +85,11 @@ impl WireFormat for Mcp {
         None
     }
 
-    fn usage(&self, _counted: &ExactValue<'_>) -> Usage {
+    fn convert_usage(&self, _counted: &ExactValue<'_>) -> Usage {
         Default::default()
     }
 
-    fn instruct(&self, body: &mut Value, text: &str) -> Result<(), DialectError> {
+    fn append_instruction(&self, body: &mut Value, text: &str) -> Result<(), DialectError> {
         add_instruction(body, text)
     }
 
@@ -93,7 +97,7 @@ impl WireFormat for Mcp {
         anthropic::user_part(block)
     }
 
-    fn accepts(&self, _mime_type: &str) -> bool {
+    fn accepts_file_type(&self, _mime_type: &str) -> bool {
         true
     }
 

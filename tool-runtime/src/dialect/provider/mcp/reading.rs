@@ -28,7 +28,7 @@ pub(super) fn read_request(
     request: &JsonLocation<'_>,
     partial_calls: &mut PartialCalls,
 ) -> Result<(), DialectError> {
-    let Some((id, params)) = request_of(request)? else { return Ok(()) };
+    let Some((id, params)) = id_and_parameters(request)? else { return Ok(()) };
     let name = params.field("name").expect_name()?.to_owned();
     let mut partial_call =
         PartialCall { number: partial_calls.next_number(), id, name, ..PartialCall::default() };
@@ -47,7 +47,7 @@ pub(super) fn read_request(
 }
 
 /// Returns the id and the parameters of a request, unless it has another method.
-pub(super) fn request_of<'v>(
+pub(super) fn id_and_parameters<'v>(
     request: &JsonLocation<'v>,
 ) -> Result<Option<(Option<String>, JsonLocation<'v>)>, DialectError> {
     let method = request.expect_object()?.field("method");

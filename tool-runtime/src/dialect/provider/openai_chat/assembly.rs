@@ -2,9 +2,9 @@
 
 use tool_core::internals::ExactValue;
 
-use super::reading::{is_flat, is_function_call, nest_members};
+use super::reading::{is_function_call, is_unnested_call, nest_members};
 use crate::dialect::{
-    draft::{MessageDraft, MessagePart, merge_delta, merge_members, set_member, text},
+    draft::{MessageDraft, MessagePart, merge_delta, merge_members, set_member, text_value},
     error::JsonLocation,
     partial_calls::{Key, PartialCalls},
     reading::Reading,
@@ -38,7 +38,7 @@ pub(super) fn push_members(delta: &JsonLocation<'_>, draft: &mut MessageDraft) {
 /// Appends to the content: a text or, with some servers, a list of parts; a mixture becomes a list.
 fn add_content(before: &mut ExactValue<'static>, more: &JsonLocation<'_>) {
     let as_part = |content: ExactValue<'static>| {
-        let members = vec![("type".into(), text("text")), ("text".into(), content)];
+        let members = vec![("type".into(), text_value("text")), ("text".into(), content)];
         ExactValue::List(vec![ExactValue::Object(members)])
     };
     let more = match (&mut *before, more.to_owned()) {
@@ -54,16 +54,16 @@ fn add_content(before: &mut ExactValue<'static>, more: &JsonLocation<'_>) {
 }
 
 /// Adds a part of a call to the message, except its arguments, which are inserted when all parts have arrived.
-pub(super) fn push_piece(part: &JsonLocation<'_>, at: usize, is_new: bool, draft: &mut MessageDraft) {
-    if part.value().is_some_and(is_flat) {
+pub(super) fn push_call_part(part: &JsonLocation<'_>, at: usize, is_new: bool, draft: &mut MessageDraft) {
+    if part.value().is_some_and(is_unnested_call) {
         let mut nested = part.to_owned();
         nest_members(&mut nested);
-        return push_nested(&part.with_value(&nested), at, is_new, draft);
+        return push_nested_call_part(&part.with_value(&nested), at, is_new, draft);
     }
-    push_nested(part, at, is_new, draft);
+    push_nested_call_part(part, at, is_new, draft);
 }
 
-fn push_nested(part: &JsonLocation<'_>, at: usize, is_new: bool, draft: &mut MessageDraft) {
+fn push_nested_call_part(part: &JsonLocation<'_>, at: usize, is_new: bool, draft: &mut MessageDraft) {
     let place = if is_new {
         let place = draft
             .push(MessagePart { open: true, ..MessagePart::from_call(ExactValue::Object(Vec::new()), at) });
@@ -92,7 +92,7 @@ fn push_function(function: &mut ExactValue<'static>, part: &JsonLocation<'_>) {
     merge_members(members, part.members(), |name, before, more| match name {
         "name" if before.as_str().is_some_and(|it| !it.is_empty()) => {}
         "name" => *before = more.to_owned(),
-        "arguments" | "input" => *before = text(""),
+        "arguments" | "input" => *before = text_value(""),
         _ => more.value().map_or((), |more| merge_delta(before, more)),
     });
 }
@@ -103,7 +103,7 @@ pub(super) fn complete_message(draft: &mut MessageDraft, partial_calls: &Partial
             if partial_call.custom { ("custom", "input") } else { ("function", "arguments") };
         // A holder that never arrived is written with the form of the call.
         if let Some(function) = call.entry(holder) {
-            set_member(function, "name", text(&partial_call.name));
+            set_member(function, "name", text_value(&partial_call.name));
             set_member(function, arguments, partial_call.received_arguments());
         }
     });
@@ -114,7 +114,7 @@ pub(super) fn complete_message(draft: &mut MessageDraft, partial_calls: &Partial
         .and_then(|at| partial_calls.get(at))
         .filter(|partial_call| is_function_call(partial_call));
     if let (Some((_, function)), Some(partial_call)) = (function, partial_call) {
-        set_member(function, "name", text(&partial_call.name));
+        set_member(function, "name", text_value(&partial_call.name));
         set_member(function, "arguments", partial_call.received_arguments());
     }
 }

@@ -8,7 +8,7 @@ use crate::{
     dialect::{
         Thinking,
         provider::api::{Provider, ToolSelection, object_members, sealed::Sealed},
-        thinking::{Level, always_thinks, never_thinks},
+        thinking::{Level, always_thinks_notice, never_thinks_notice},
     },
 };
 
@@ -29,7 +29,7 @@ pub(in crate::dialect::provider) fn reasoning_effort(
 ) -> (Option<&'static str>, Option<String>) {
     let level = thinking.level();
     if ["gpt-3", "gpt-4", "chatgpt-4"].iter().any(|prefix| model.starts_with(prefix)) {
-        let notice = (level != Level::Off).then(|| never_thinks(model));
+        let notice = (level != Level::Off).then(|| never_thinks_notice(model));
         return (None, notice);
     }
     if level != Level::Off {
@@ -41,7 +41,7 @@ pub(in crate::dialect::provider) fn reasoning_effort(
         _ if ["o1", "o3", "o4"].iter().any(|prefix| model.starts_with(prefix)) => "low",
         _ => return (Some(level.name()), None),
     };
-    (Some(least), Some(always_thinks(model, least)))
+    (Some(least), Some(always_thinks_notice(model, least)))
 }
 
 impl Sealed for OpenAiChat {}

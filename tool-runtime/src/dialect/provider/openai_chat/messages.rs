@@ -8,27 +8,30 @@ use crate::{
     ToolCall, ToolResult,
     dialect::{
         BoundTools, DialectError,
-        content::{Block, blocks, not_shown, with_error_prefix},
-        draft::{Members, set_member, text},
+        content::{Block, blocks, omitted_file_text, with_error_prefix},
+        draft::{Members, set_member, text_value},
         history::{ArgumentsForm, CallMembers},
         provider::exact_object,
-        request::instruct_in,
+        request::append_instruction_to_field,
     },
 };
 
 /// Returns the members of a call of a message; the `type` of the call is set where it is absent.
-pub(super) fn call_members<'m>(call: &'m mut ExactValue<'static>, is_own: bool) -> Option<CallMembers<'m>> {
+pub(super) fn find_call_in_tool_call<'m>(
+    call: &'m mut ExactValue<'static>,
+    is_own: bool,
+) -> Option<CallMembers<'m>> {
     if !is_own {
         return None;
     }
     let (kind, arguments) = call_member_names(call);
     let form = if kind == "custom" { ArgumentsForm::FreeText } else { ArgumentsForm::ObjectText };
-    set_member(call, "type", text(kind));
+    set_member(call, "type", text_value(kind));
     Some(CallMembers { object: call.entry(kind)?, arguments, form })
 }
 
 /// Returns the members of the legacy `function_call` of a message, if there is one.
-pub(super) fn function_call_members(message: &mut Members) -> Option<CallMembers<'_>> {
+pub(super) fn find_legacy_function_call(message: &mut Members) -> Option<CallMembers<'_>> {
     let is_call =
         |(name, value): &&mut (_, ExactValue<'static>)| *name == "function_call" && !value.is_null();
     let (_, object) = message.iter_mut().find(is_call)?;
@@ -40,7 +43,8 @@ pub(super) fn add_instruction(body: &mut Value, text: &str) -> Result<(), Dialec
     let is_first =
         body.pointer("/messages/0/role").is_some_and(|role| role == "system" || role == "developer");
     if is_first && let Some(first) = body.pointer_mut("/messages/0") {
-        return instruct_in(first, "content", text, true).map_err(|error| error.moved_below("/messages/0"));
+        return append_instruction_to_field(first, "content", text, true)
+            .map_err(|error| error.with_pointer_prefix("/messages/0"));
     }
     let message = json!({ "role": "system", "content": text });
     match body.as_object_mut().map(|fields| fields.entry("messages").or_insert(Value::Null)) {
@@ -65,7 +69,7 @@ pub(super) fn result_messages(bound: &BoundTools, results: &[ToolResult]) -> Val
                     shown.push(part);
                     format!("[{mime_type}: in the message below]")
                 }
-                None => not_shown(&mime_type, &data),
+                None => omitted_file_text(&mime_type, &data),
             },
         });
         let content = with_error_prefix(texts.collect(), result);
@@ -86,7 +90,7 @@ pub(super) fn user_part(block: Block) -> Value {
     match block {
         Block::Text(text) => json!({ "type": "text", "text": text }),
         Block::File { mime_type, data, name } => file_part(&mime_type, &data, &name)
-            .unwrap_or_else(|| json!({ "type": "text", "text": not_shown(&mime_type, &data) })),
+            .unwrap_or_else(|| json!({ "type": "text", "text": omitted_file_text(&mime_type, &data) })),
     }
 }
 
@@ -121,12 +125,18 @@ pub(super) fn assistant_message(
 ) -> ExactValue<'static> {
     let call = |call: &ToolCall| {
         let arguments = bound.sent_arguments(call).to_string();
-        let function =
-            exact_object([("name", text(&bound.wire_name(&call.name))), ("arguments", text(&arguments))]);
-        exact_object([("id", text(&call.id.to_string())), ("type", text("function")), ("function", function)])
+        let function = exact_object([
+            ("name", text_value(&bound.wire_name(&call.name))),
+            ("arguments", text_value(&arguments)),
+        ]);
+        exact_object([
+            ("id", text_value(&call.id.to_string())),
+            ("type", text_value("function")),
+            ("function", function),
+        ])
     };
-    let content = if content.is_empty() { ExactValue::Null } else { text(content) };
-    let mut members = vec![("role".into(), text("assistant")), ("content".into(), content)];
+    let content = if content.is_empty() { ExactValue::Null } else { text_value(content) };
+    let mut members = vec![("role".into(), text_value("assistant")), ("content".into(), content)];
     if !calls.is_empty() {
         members.push(("tool_calls".into(), ExactValue::List(calls.iter().map(call).collect())));
     }

@@ -16,8 +16,8 @@ use self::{
     assembly::complete_message,
     definition::tool_definition,
     messages::{
-        add_instruction, assistant_message, call_members, file_part, function_call_members, result_messages,
-        user_part,
+        add_instruction, assistant_message, file_part, find_call_in_tool_call, find_legacy_function_call,
+        result_messages, user_part,
     },
     reading::read_response,
     rules::{MAX_DESCRIPTION_CHARS, MAX_TOOLS, NAME_RULE, OPENAI, OPENAI_STRICT},
@@ -87,12 +87,16 @@ impl WireFormat for OpenAiChat {
         complete_message(draft, partial_calls);
     }
 
-    fn call_members<'m>(&self, part: &'m mut ExactValue<'static>, is_own: bool) -> Option<CallMembers<'m>> {
-        call_members(part, is_own)
+    fn find_call_in_part<'m>(
+        &self,
+        part: &'m mut ExactValue<'static>,
+        is_own: bool,
+    ) -> Option<CallMembers<'m>> {
+        find_call_in_tool_call(part, is_own)
     }
 
-    fn message_call_members<'m>(&self, message: &'m mut Members) -> Option<CallMembers<'m>> {
-        function_call_members(message)
+    fn find_call_in_message<'m>(&self, message: &'m mut Members) -> Option<CallMembers<'m>> {
+        find_legacy_function_call(message)
     }
 
     fn call_id_member(&self) -> Option<&'static str> {
@@ -107,11 +111,11 @@ impl WireFormat for OpenAiChat {
         Some("messages")
     }
 
-    fn usage(&self, counted: &ExactValue<'_>) -> Usage {
+    fn convert_usage(&self, counted: &ExactValue<'_>) -> Usage {
         token_usage(counted)
     }
 
-    fn instruct(&self, body: &mut Value, text: &str) -> Result<(), DialectError> {
+    fn append_instruction(&self, body: &mut Value, text: &str) -> Result<(), DialectError> {
         add_instruction(body, text)
     }
 
@@ -119,7 +123,7 @@ impl WireFormat for OpenAiChat {
         user_part(block)
     }
 
-    fn accepts(&self, mime_type: &str) -> bool {
+    fn accepts_file_type(&self, mime_type: &str) -> bool {
         file_part(mime_type, "", "").is_some()
     }
 

@@ -56,7 +56,7 @@ pub(super) fn read_response(response: &JsonLocation<'_>, reading: &mut Reading) 
             reading.draft.push(MessagePart::from_call(own, at));
         }
         if function.value().is_some() {
-            let mut partial_call = function_call();
+            let mut partial_call = new_legacy_function_call();
             partial_call.push_name(function.field("name").as_text().unwrap_or_default());
             partial_call.add_arguments(&function.field("arguments"));
             reading.partial_calls.open_call(partial_call);
@@ -82,7 +82,7 @@ pub(super) fn keep_metadata(response: &JsonLocation<'_>, reading: &mut Reading) 
         "timings",
         "usage",
     ];
-    reading.keep_members(response, &read);
+    reading.keep_members_except(response, &read);
 }
 
 /// Returns the calls of a list that may be absent, or a single call. Items without content are no calls, and neither is
@@ -127,7 +127,7 @@ pub(super) fn call_member_names(call: &ExactValue<'_>) -> (&'static str, &'stati
 
 /// Returns `true` for a call with a name or arguments beside the object that should contain them, as some servers send
 /// it, instead of in it.
-pub(super) fn is_flat(call: &ExactValue<'_>) -> bool {
+pub(super) fn is_unnested_call(call: &ExactValue<'_>) -> bool {
     let (kind, arguments) = call_member_names(call);
     let holder = call.get(kind);
     let has = |object: Option<&ExactValue<'_>>, name: &str| {
@@ -142,7 +142,7 @@ pub(super) fn is_flat(call: &ExactValue<'_>) -> bool {
 /// Moves a name and arguments beside the object that should contain them into it. A text in place of the object is the
 /// name.
 pub(super) fn nest_members(call: &mut ExactValue<'static>) {
-    if !is_flat(call) {
+    if !is_unnested_call(call) {
         return;
     }
     let (kind, arguments) = call_member_names(call);
@@ -171,7 +171,7 @@ pub(super) fn nest_members(call: &mut ExactValue<'static>) {
 pub(super) const FUNCTION_CALL: &str = "without_id_function_call_";
 
 /// Creates the call of the legacy `function_call` of a message, without its name and arguments.
-pub(super) fn function_call() -> PartialCall {
+pub(super) fn new_legacy_function_call() -> PartialCall {
     let id = Some(format!("{FUNCTION_CALL}{}", CallId::generate()));
     PartialCall { number: u64::MAX, id, ..PartialCall::default() }
 }
@@ -247,10 +247,10 @@ impl<'v> CallPart<'v> {
         let is_same_id = self.id.is_some() && partial_call.id.as_deref() == self.id;
         let is_other_id = self.id.is_some() && partial_call.id.is_some() && !is_same_id;
         let belongs = match self.name {
-            _ if is_other_id && (self.name.is_some() || partial_call.is_closed()) => false,
+            _ if is_other_id && (self.name.is_some() || partial_call.has_complete_arguments()) => false,
             None => true,
             Some(_) if is_unnamed(partial_call) => true,
-            Some(_) if partial_call.is_closed() && !is_same_id => false,
+            Some(_) if partial_call.has_complete_arguments() && !is_same_id => false,
             Some(name) if name == partial_call.name => true,
             // The first id under a number whose call has none.
             Some(_) => self.id.is_none() || is_same_id,

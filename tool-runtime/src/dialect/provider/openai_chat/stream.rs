@@ -4,7 +4,7 @@ use tool_core::internals::ExactValue;
 
 use super::{
     assembly,
-    reading::{CallPart, call_items, function_call, is_function_call, keep_metadata},
+    reading::{CallPart, call_items, is_function_call, keep_metadata, new_legacy_function_call},
     stop::FINISHED,
 };
 use crate::dialect::{
@@ -43,7 +43,7 @@ pub(super) fn push_event(event: &JsonLocation<'_>, reading: &mut Reading) -> Res
             }
             let begun = reading.partial_calls.len();
             let at = push_part(&CallPart::read(&part), &mut reading.partial_calls);
-            assembly::push_piece(&part, at, reading.partial_calls.len() > begun, &mut reading.draft);
+            assembly::push_call_part(&part, at, reading.partial_calls.len() > begun, &mut reading.draft);
         }
         if function.value().is_some() {
             push_function_call(&function, &mut reading.partial_calls)?;
@@ -88,7 +88,7 @@ pub(super) fn push_function_call(
 ) -> Result<(), DialectError> {
     let at = match partial_calls.last_index() {
         Some(at) => at,
-        None => partial_calls.open_call(function_call()),
+        None => partial_calls.open_call(new_legacy_function_call()),
     };
     let Some(partial_call) = partial_calls.get_mut(at) else { return Ok(()) };
     if !is_function_call(partial_call) {

@@ -4,7 +4,7 @@ use tool_core::internals::ExactValue;
 
 use crate::dialect::{
     DialectError,
-    draft::{MessageDraft, MessagePart, item_at, merge_delta, set_member, text},
+    draft::{MessageDraft, MessagePart, item_at, merge_delta, set_member, text_value},
     error::JsonLocation,
     partial_calls::{Key, PartialCalls},
     reading::Reading,
@@ -46,7 +46,7 @@ fn settle_item(
 ) -> usize {
     let draft = &mut reading.draft;
     let at = item_index(&item.field("id"), number, call, draft)
-        .or_else(|| find_alike(item, number, call, draft))
+        .or_else(|| find_matching_item(item, number, call, draft))
         .unwrap_or_else(|| draft.push(MessagePart { open: true, ..MessagePart::new(ExactValue::Null) }));
     insert_item_keys(at, &item.field("id"), number, call, draft);
     let mut is_emitted = true;
@@ -62,7 +62,7 @@ fn settle_item(
 
 /// Adds the items of a response that has ended, in order, with their calls. Items that an event has completed
 /// stay unchanged.
-pub(super) fn end_all(items: &[(JsonLocation<'_>, Option<usize>)], reading: &mut Reading) {
+pub(super) fn end_all_items(items: &[(JsonLocation<'_>, Option<usize>)], reading: &mut Reading) {
     // The numbers of items are those of events, which some servers do not count from zero.
     let nothing = ExactValue::Null;
     let number = JsonLocation::root(&nothing);
@@ -89,7 +89,7 @@ fn item_index(
 
 /// Returns the index of an item without an id and a number that has arrived in another event: the same item, or an open one
 /// of its type.
-fn find_alike(
+fn find_matching_item(
     item: &JsonLocation<'_>,
     number: &JsonLocation<'_>,
     call: Option<usize>,
@@ -103,7 +103,7 @@ fn find_alike(
         part.call.is_none()
             && (part.value == *value || part.open && part.has_type(kind) && part.value.get("id").is_none())
     };
-    draft.parts().iter().position(is_alike)
+    draft.parts_mut().iter().position(is_alike)
 }
 
 fn insert_item_keys(
@@ -142,7 +142,8 @@ pub(super) fn push_item_part(
     let draft = &mut reading.draft;
     let (id, number) = (event.field("item_id"), event.field("output_index"));
     let at = item_index(&id, &number, None, draft).unwrap_or_else(|| {
-        let at = draft.push(MessagePart { open: true, ..MessagePart::new(missing_item(is_reasoning, &id)) });
+        let at = draft
+            .push(MessagePart { open: true, ..MessagePart::new(item_without_beginning(is_reasoning, &id)) });
         insert_item_keys(at, &id, &number, None, draft);
         at
     });
@@ -159,7 +160,7 @@ pub(super) fn push_item_part(
     let member = if piece == "refusal" { "refusal" } else { "text" };
     if let Some(place) = place {
         if place.get("type").is_none() {
-            set_member(place, "type", text(piece));
+            set_member(place, "type", text_value(piece));
         }
         if let (Some(before), Some(more)) = (place.entry(member), delta.value()) {
             merge_delta(before, more);
@@ -175,15 +176,15 @@ pub(super) fn push_item_part(
 }
 
 /// Creates an item for which no event of its beginning was received.
-fn missing_item(is_reasoning: bool, id: &JsonLocation<'_>) -> ExactValue<'static> {
-    let mut members = vec![("type".into(), text(if is_reasoning { "reasoning" } else { "message" }))];
+fn item_without_beginning(is_reasoning: bool, id: &JsonLocation<'_>) -> ExactValue<'static> {
+    let mut members = vec![("type".into(), text_value(if is_reasoning { "reasoning" } else { "message" }))];
     if id.value().is_some() {
         members.push(("id".into(), id.to_owned()));
     }
     if is_reasoning {
         members.push(("summary".into(), ExactValue::List(Vec::new())));
     } else {
-        members.push(("role".into(), text("assistant")));
+        members.push(("role".into(), text_value("assistant")));
     }
     ExactValue::Object(members)
 }
@@ -213,7 +214,7 @@ pub(super) fn complete_items(draft: &mut MessageDraft, partial_calls: &PartialCa
             partial_call.received_arguments(),
         );
     });
-    let parts = draft.parts();
+    let parts = draft.parts_mut();
     parts.retain(|part| !part.open || !part.has_type("reasoning"));
     while parts.pop_if(|part| part.has_type("reasoning")).is_some() {}
 }

@@ -8,15 +8,18 @@ use crate::{
     ToolCall, ToolResult,
     dialect::{
         BoundTools,
-        content::{Block, blocks, not_shown, with_error_prefix},
-        draft::text,
+        content::{Block, blocks, omitted_file_text, with_error_prefix},
+        draft::text_value,
         history::{ArgumentsForm, CallMembers},
         provider::exact_object,
     },
 };
 
 /// Returns the members of a call of a message.
-pub(super) fn call_members<'m>(item: &'m mut ExactValue<'static>, is_own: bool) -> Option<CallMembers<'m>> {
+pub(super) fn find_call_in_item<'m>(
+    item: &'m mut ExactValue<'static>,
+    is_own: bool,
+) -> Option<CallMembers<'m>> {
     let (arguments, form) = match item.get("type").and_then(ExactValue::as_str) {
         Some("function_call") => ("arguments", ArgumentsForm::ObjectText),
         Some("custom_tool_call") => ("input", ArgumentsForm::FreeText),
@@ -70,7 +73,7 @@ pub(super) fn user_part(block: Block) -> Value {
 }
 
 /// Returns `true` if messages can contain files of that type.
-pub(super) fn accepts(mime_type: &str) -> bool {
+pub(super) fn accepts_file_type(mime_type: &str) -> bool {
     file_part(mime_type, "", "").get("type").is_some_and(|kind| kind != "input_text")
 }
 
@@ -84,7 +87,7 @@ pub(super) fn file_part(mime_type: &str, data: &str, name: &str) -> Value {
             let name = if name.is_empty() { "document.pdf" } else { name };
             json!({ "type": "input_file", "filename": name, "file_data": url })
         }
-        _ => json!({ "type": "input_text", "text": not_shown(mime_type, data) }),
+        _ => json!({ "type": "input_text", "text": omitted_file_text(mime_type, data) }),
     }
 }
 
@@ -96,13 +99,14 @@ pub(super) fn assistant_message(
 ) -> ExactValue<'static> {
     let call = |call: &ToolCall| {
         exact_object([
-            ("type", text(CALL)),
-            ("call_id", text(&call.id.to_string())),
-            ("name", text(&bound.wire_name(&call.name))),
-            ("arguments", text(&bound.sent_arguments(call).to_string())),
+            ("type", text_value(CALL)),
+            ("call_id", text_value(&call.id.to_string())),
+            ("name", text_value(&bound.wire_name(&call.name))),
+            ("arguments", text_value(&bound.sent_arguments(call).to_string())),
         ])
     };
     let message = Some(content).filter(|content| !content.trim().is_empty());
-    let message = message.map(|it| exact_object([("role", text("assistant")), ("content", text(it))]));
+    let message =
+        message.map(|it| exact_object([("role", text_value("assistant")), ("content", text_value(it))]));
     ExactValue::List(message.into_iter().chain(calls.iter().map(call)).collect())
 }

@@ -15,7 +15,7 @@ use tool_core::internals::ExactValue;
 use self::{
     definition::tool_definition,
     items::complete_items,
-    messages::{accepts, assistant_message, call_members, result_messages, user_part},
+    messages::{accepts_file_type, assistant_message, find_call_in_item, result_messages, user_part},
     reading::read_response,
     rules::MAX_TOOLS,
     stop::token_usage,
@@ -30,7 +30,7 @@ use crate::{
     dialect::{
         BoundTools, DialectError, Usage, content::Block, draft::MessageDraft, error::JsonLocation,
         history::CallMembers, names::NameRule, partial_calls::PartialCalls, reading::Reading,
-        request::instruct_in, schema::Rules,
+        request::append_instruction_to_field, schema::Rules,
     },
 };
 
@@ -81,8 +81,12 @@ impl WireFormat for OpenAiResponses {
         complete_items(draft, partial_calls);
     }
 
-    fn call_members<'m>(&self, part: &'m mut ExactValue<'static>, is_own: bool) -> Option<CallMembers<'m>> {
-        call_members(part, is_own)
+    fn find_call_in_part<'m>(
+        &self,
+        part: &'m mut ExactValue<'static>,
+        is_own: bool,
+    ) -> Option<CallMembers<'m>> {
+        find_call_in_item(part, is_own)
     }
 
     fn call_id_member(&self) -> Option<&'static str> {
@@ -101,20 +105,20 @@ impl WireFormat for OpenAiResponses {
         Some(json!([{ "role": "user", "content": text }]))
     }
 
-    fn usage(&self, counted: &ExactValue<'_>) -> Usage {
+    fn convert_usage(&self, counted: &ExactValue<'_>) -> Usage {
         token_usage(counted)
     }
 
-    fn instruct(&self, body: &mut Value, text: &str) -> Result<(), DialectError> {
-        instruct_in(body, "instructions", text, false)
+    fn append_instruction(&self, body: &mut Value, text: &str) -> Result<(), DialectError> {
+        append_instruction_to_field(body, "instructions", text, false)
     }
 
     fn user_part(&self, block: Block) -> Value {
         user_part(block)
     }
 
-    fn accepts(&self, mime_type: &str) -> bool {
-        accepts(mime_type)
+    fn accepts_file_type(&self, mime_type: &str) -> bool {
+        accepts_file_type(mime_type)
     }
 
     fn assistant_message(

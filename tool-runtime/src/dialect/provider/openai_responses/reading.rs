@@ -5,7 +5,7 @@ use tool_core::internals::ExactValue;
 use super::{items, stop::read_stop};
 use crate::dialect::{
     DialectError,
-    draft::{set_member, text},
+    draft::{set_member, text_value},
     error::JsonLocation,
     partial_calls::{Key, PartialCall, PartialCalls},
     reading::Reading,
@@ -14,7 +14,7 @@ use crate::dialect::{
 pub(super) fn read_response(response: &JsonLocation<'_>, reading: &mut Reading) -> Result<(), DialectError> {
     reading.set_identity(&response.field("id"), &response.field("model"));
     for item in response.field("output").expect_items()? {
-        let typed = with_type(&item);
+        let typed = with_inferred_type(&item);
         let item = typed.as_ref().map_or_else(|| item.clone(), |typed| item.with_value(typed));
         let mut call = None;
         match item_kind(&item) {
@@ -56,7 +56,7 @@ pub(super) fn is_call(item: &JsonLocation<'_>) -> Result<bool, DialectError> {
 }
 
 /// Returns an item without a type with the type that its members tell.
-pub(super) fn with_type(item: &JsonLocation<'_>) -> Option<ExactValue<'static>> {
+pub(super) fn with_inferred_type(item: &JsonLocation<'_>) -> Option<ExactValue<'static>> {
     let value = item.value()?;
     if !matches!(value, ExactValue::Object(_)) || item.field("type").as_text().is_some() {
         return None;
@@ -71,7 +71,7 @@ pub(super) fn with_type(item: &JsonLocation<'_>) -> Option<ExactValue<'static>> 
         () => return None,
     };
     let mut typed = value.clone().into_owned();
-    set_member(&mut typed, "type", text(kind));
+    set_member(&mut typed, "type", text_value(kind));
     Some(typed)
 }
 
@@ -137,7 +137,7 @@ mod tests {
             ("null", None),
         ] {
             let value = ExactValue::read(item).unwrap();
-            let typed = with_type(&JsonLocation::root(&value));
+            let typed = with_inferred_type(&JsonLocation::root(&value));
             let found = typed.as_ref().and_then(|it| it.get("type")).and_then(ExactValue::as_str);
             assert_eq!(found, kind, "{item}");
         }

@@ -4,7 +4,9 @@ use tool_core::internals::ExactValue;
 
 use super::{
     items,
-    reading::{CALL, CUSTOM_CALL, begin_call, complete_call, is_call, item_kind, keep_metadata, with_type},
+    reading::{
+        CALL, CUSTOM_CALL, begin_call, complete_call, is_call, item_kind, keep_metadata, with_inferred_type,
+    },
     stop::{FINISHED, read_stop},
 };
 use crate::dialect::{
@@ -18,7 +20,7 @@ use crate::dialect::{
 /// Adds an event. A part of one that cannot be read is left out.
 pub(super) fn push_event(event: &JsonLocation<'_>, reading: &mut Reading) -> Result<(), DialectError> {
     let item = event.field("item");
-    if let (Some(typed), Some(event_value)) = (with_type(&item), event.value()) {
+    if let (Some(typed), Some(event_value)) = (with_inferred_type(&item), event.value()) {
         let mut typed_event = event_value.clone().into_owned();
         set_member(&mut typed_event, "item", typed);
         return push_event(&event.with_value(&typed_event), reading);
@@ -48,15 +50,17 @@ fn read_event(kind: &str, event: &JsonLocation<'_>, reading: &mut Reading) -> Re
             let at = call_of_event(event, &reading.partial_calls)?;
             let delta = event.field("delta");
             match (delta.as_text(), reading.partial_calls.get_mut(at)) {
-                (Some(part), Some(partial_call)) => partial_call.push_text(part),
+                (Some(part), Some(partial_call)) => partial_call.push_arguments_text(part),
                 // The rest of the arguments is not the whole.
-                _ => reading.mark_contradictory(at, delta.error("a text")),
+                _ => reading.mark_call_contradictory(at, delta.error("a text")),
             }
         }
         "response.function_call_arguments.done" => {
-            complete_text(event, "arguments", &mut reading.partial_calls)?;
+            complete_arguments_text(event, "arguments", &mut reading.partial_calls)?;
         }
-        "response.custom_tool_call_input.done" => complete_text(event, "input", &mut reading.partial_calls)?,
+        "response.custom_tool_call_input.done" => {
+            complete_arguments_text(event, "input", &mut reading.partial_calls)?
+        }
         "response.output_item.done" => end_item(event, reading)?,
         "response.completed" | "response.incomplete" => {
             let response = event.field("response");
@@ -151,7 +155,7 @@ pub(super) fn known_call(
 pub(super) fn end_items(response: &JsonLocation<'_>, reading: &mut Reading) -> Result<(), DialectError> {
     let had_events = reading.partial_calls.last_index().is_some();
     let listed = response.field("output").optional_items()?;
-    let typed: Vec<_> = listed.iter().map(with_type).collect();
+    let typed: Vec<_> = listed.iter().map(with_inferred_type).collect();
     let mut items = Vec::new();
     for (number, (item, typed)) in (0..).zip(listed.iter().zip(&typed)) {
         let item = typed.as_ref().map_or_else(|| item.clone(), |typed| item.with_value(typed));
@@ -177,7 +181,7 @@ pub(super) fn end_items(response: &JsonLocation<'_>, reading: &mut Reading) -> R
                 if reading
                     .partial_calls
                     .get(at)
-                    .is_some_and(|partial_call| !partial_call.open && !partial_call.is_blank()) =>
+                    .is_some_and(|partial_call| !partial_call.open && !partial_call.has_no_arguments()) =>
             {
                 at
             }
@@ -189,7 +193,7 @@ pub(super) fn end_items(response: &JsonLocation<'_>, reading: &mut Reading) -> R
         };
         items.push((item, Some(at)));
     }
-    items::end_all(&items, reading);
+    items::end_all_items(&items, reading);
     Ok(())
 }
 
@@ -214,7 +218,7 @@ pub(super) fn call_of_event(
 }
 
 /// Reads a text that was sent in parts and is repeated as a whole.
-pub(super) fn complete_text(
+pub(super) fn complete_arguments_text(
     event: &JsonLocation<'_>,
     field: &str,
     partial_calls: &mut PartialCalls,
@@ -223,7 +227,7 @@ pub(super) fn complete_text(
     let at = call_of_event(event, partial_calls)?;
     let Some(partial_call) = partial_calls.get_mut(at) else { return Ok(()) };
     if !text.is_empty() {
-        partial_call.set_text(text);
+        partial_call.replace_arguments_text(text);
     }
     partial_call.open = false;
     Ok(())

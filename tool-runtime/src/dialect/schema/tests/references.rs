@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use crate::dialect::schema::references::{
-    circular_reference, leads_round, move_references, moved_reference, reference_target,
+    circular_reference, is_recursive, move_references, moved_reference, reference_target,
 };
 
 // A22
@@ -71,11 +71,11 @@ fn a_reference_that_leads_back_to_itself_is_found_wherever_it_is() {
     ] {
         let root = schema(a, b);
         assert_eq!(circular_reference(&root).is_some(), is_circular, "{root}");
-        assert_eq!(leads_round(&root, &root), is_circular, "{root}");
-        assert_eq!(leads_round(&root, &root["properties"]["p"]), is_circular, "{root}");
+        assert_eq!(is_recursive(&root, &root), is_circular, "{root}");
+        assert_eq!(is_recursive(&root, &root["properties"]["p"]), is_circular, "{root}");
     }
     // Another part of the schema is recursive.
     let root = schema(json!({}), to("b"));
-    assert!(!leads_round(&root, &root["properties"]) && leads_round(&root, &root["$defs"]));
+    assert!(!is_recursive(&root, &root["properties"]) && is_recursive(&root, &root["$defs"]));
     assert_eq!(circular_reference(&root), Some("#/$defs/b"));
 }

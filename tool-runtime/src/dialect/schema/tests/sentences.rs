@@ -4,7 +4,7 @@ use serde_json::{Map, Value, json};
 
 use crate::dialect::schema::{
     references::{moved_reference, reference_target},
-    sentences::{append_sentences, constraint_sentence, is_annotation, is_out_of_reach},
+    sentences::{append_sentences, constraint_sentence, is_annotation, is_bound_beyond_safe_integers},
 };
 
 // A22
@@ -89,7 +89,7 @@ fn a_bound_beyond_the_integers_of_json_constrains_nothing() {
         (&json!({}), "maximum", json!(u64::MAX), false),
     ] {
         assert_eq!(
-            is_out_of_reach(schema.as_object().unwrap(), keyword, &bound),
+            is_bound_beyond_safe_integers(schema.as_object().unwrap(), keyword, &bound),
             is_out,
             "{schema} {keyword} {bound}"
         );

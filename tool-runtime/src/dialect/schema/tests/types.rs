@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 use super::{
     super::{
         Objects, Rules,
-        types::{has_type, make_nullable, only_choice},
+        types::{has_type, make_nullable, move_keywords_into_branches},
     },
     ALL, check, converted, refused,
 };
@@ -102,7 +102,7 @@ fn open_api_types_are_in_capitals_and_null_is_a_keyword() {
 fn keywords_beside_a_choice_move_into_its_branches() {
     let choose = |schema: Value| {
         let Value::Object(mut schema) = schema else { panic!("an object") };
-        only_choice(&mut schema);
+        move_keywords_into_branches(&mut schema);
         Value::Object(schema)
     };
     let plain = json!({ "type": "STRING", "description": "D", "nullable": true });

@@ -9,8 +9,10 @@ use std::{fmt, str::FromStr};
 use tool_core::internals::ExactValue;
 
 #[cfg(feature = "url-rules")]
-pub(super) use self::normalize::percent_decoded;
-use self::normalize::{Location, Root, Style, checked, drive, normalise, split};
+pub(super) use self::normalize::decode_url_name;
+use self::normalize::{
+    Location, Root, Style, normalize_path, split_drive, split_root_and_names, unambiguous_name,
+};
 use super::{InvalidRule, Match, text};
 use crate::policy::escape::is_invisible;
 
@@ -109,7 +111,7 @@ impl PathPattern {
         ignore_case: Option<bool>,
     ) -> Result<Self, InvalidRule> {
         let of_windows =
-            |text: &str| drive(text).is_some() || text.starts_with("\\\\") || text.starts_with("//?/");
+            |text: &str| split_drive(text).is_some() || text.starts_with("\\\\") || text.starts_with("//?/");
         let is_windows = cfg!(windows) || of_windows(text) || base_text.is_some_and(of_windows);
         let style = if is_windows { Style::Windows } else { Style::Unix };
         Self::styled(text, base_text, ignore_case, style)
@@ -121,7 +123,7 @@ impl PathPattern {
         ignore_case: Option<bool>,
         style: Style,
     ) -> Result<Self, InvalidRule> {
-        let base = base_text.map(|base| match normalise(base, style, None) {
+        let base = base_text.map(|base| match normalize_path(base, style, None) {
             Some(location) if !matches!(location.root, Root::Relative) => Ok(location),
             _ => Err(InvalidRule(format!("the base `{base}` is not an absolute path"))),
         });
@@ -154,7 +156,9 @@ impl PathPattern {
     }
 
     fn fit_path(&self, path: &str) -> Match {
-        let Some(location) = normalise(path, self.style, self.base.as_ref()) else { return Match::Unclear };
+        let Some(location) = normalize_path(path, self.style, self.base.as_ref()) else {
+            return Match::Unclear;
+        };
         let most = match (&self.root, &location.root) {
             (None, _) => Match::Yes,
             (Some(root), other) if root == other => Match::Yes,
@@ -181,7 +185,7 @@ fn read(text: &str, style: Style, base: Option<&Location>) -> Result<(Option<Roo
         return Err("write a plain path without surrounding blanks".to_owned());
     }
     let not_a_path = || "it is empty, a URL, or not a path of this system".to_owned();
-    let (root, parts) = split(text, style).ok_or_else(not_a_path)?;
+    let (root, parts) = split_root_and_names(text, style).ok_or_else(not_a_path)?;
     let is_anywhere = root == Root::Relative && parts.first().is_some_and(|part| part == "**");
     let (root, mut names) = match (root, base) {
         (Root::Relative, Some(base)) if !is_anywhere => {
@@ -201,8 +205,8 @@ fn read(text: &str, style: Style, base: Option<&Location>) -> Result<(Option<Roo
             "**" => names.push(Name::Any),
             part if part.contains("**") => return Err("`**` must stand alone between separators".to_owned()),
             part => {
-                let name =
-                    checked(part, style, true).ok_or_else(|| format!("the name `{part}` is ambiguous"))?;
+                let name = unambiguous_name(part, style, true)
+                    .ok_or_else(|| format!("the name `{part}` is ambiguous"))?;
                 names.push(Name::One(name.to_owned()));
             }
         }
@@ -240,9 +244,9 @@ pub(super) fn fit_names(pattern: &[Name], names: &[String], ignore_case: bool) -
 /// Compares one name; `pattern` is in lower case if case is ignored.
 fn fit_name(pattern: &str, name: &str, ignore_case: bool) -> Match {
     if !ignore_case {
-        return Match::of(text::fits(pattern, name));
+        return Match::of(text::matches_wildcard(pattern, name));
     }
-    if text::fits(pattern, &name.to_lowercase()) {
+    if text::matches_wildcard(pattern, &name.to_lowercase()) {
         return Match::Yes;
     }
     if name.is_ascii() && pattern.is_ascii() {
@@ -254,7 +258,7 @@ fn fit_name(pattern: &str, name: &str, ignore_case: bool) -> Match {
         let seen: String = text.chars().filter(|letter| !is_invisible(*letter)).collect();
         seen.to_uppercase().to_lowercase()
     };
-    let is_near = text::fits(&folded(pattern), &folded(name));
+    let is_near = text::matches_wildcard(&folded(pattern), &folded(name));
     let is_composed = !pattern.is_ascii() && (pattern.contains(combines) || name.contains(combines));
     if is_near || is_composed { Match::Unclear } else { Match::No }
 }

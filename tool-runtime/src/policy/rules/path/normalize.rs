@@ -34,11 +34,11 @@ pub(super) struct Location {
 }
 
 /// Normalizes `text`; `None` if its meaning is not clear.
-pub(super) fn normalise(text: &str, style: Style, base: Option<&Location>) -> Option<Location> {
+pub(super) fn normalize_path(text: &str, style: Style, base: Option<&Location>) -> Option<Location> {
     if text.trim() != text || begins_specially(text) {
         return None;
     }
-    let (root, names) = split(text, style)?;
+    let (root, names) = split_root_and_names(text, style)?;
     let mut location = match (&root, base) {
         (Root::Relative, Some(base)) => base.clone(),
         (Root::Slash, Some(Location { root: drive @ Root::Drive(_), .. })) => {
@@ -55,7 +55,7 @@ pub(super) fn normalise(text: &str, style: Style, base: Option<&Location>) -> Op
                     return None;
                 }
             }
-            _ => location.names.push(checked(&name, style, false)?.to_owned()),
+            _ => location.names.push(unambiguous_name(&name, style, false)?.to_owned()),
         }
     }
     location.is_clear().then_some(location)
@@ -79,7 +79,7 @@ fn begins_specially(text: &str) -> bool {
 }
 
 /// Splits a path into its root and the names that follow it, unchanged.
-pub(super) fn split(text: &str, style: Style) -> Option<(Root, Vec<Cow<'_, str>>)> {
+pub(super) fn split_root_and_names(text: &str, style: Style) -> Option<(Root, Vec<Cow<'_, str>>)> {
     if text.is_empty() {
         return None;
     }
@@ -90,7 +90,7 @@ pub(super) fn split(text: &str, style: Style) -> Option<(Root, Vec<Cow<'_, str>>
         return None;
     }
     match style {
-        Style::Unix if drive(text).is_some() => None,
+        Style::Unix if split_drive(text).is_some() => None,
         Style::Unix => {
             let root = if text.starts_with('/') { Root::Slash } else { Root::Relative };
             Some((root, text.split('/').map(Cow::Borrowed).collect()))
@@ -109,7 +109,7 @@ fn has_scheme(text: &str) -> bool {
 }
 
 /// Splits off the letter of a drive at the beginning of `text`.
-pub(super) fn drive(text: &str) -> Option<(char, &str)> {
+pub(super) fn split_drive(text: &str) -> Option<(char, &str)> {
     let (letter, rest) = text.split_once(':')?;
     let mut letters = letter.chars();
     match (letters.next(), letters.next()) {
@@ -124,15 +124,15 @@ fn split_windows(text: &str) -> Option<(Root, Vec<Cow<'_, str>>)> {
     let verbatim = text.strip_prefix("//?/");
     if let Some(rest) = verbatim {
         if rest.get(..4).is_some_and(|start| start.eq_ignore_ascii_case("unc/")) {
-            return share(&rest[4..]);
+            return split_share(&rest[4..]);
         }
-        let (letter, rest) = drive(rest)?;
+        let (letter, rest) = split_drive(rest)?;
         return rest.starts_with('/').then(|| (Root::Drive(letter), parts(rest)));
     }
     if let Some(rest) = text.strip_prefix("//") {
-        return share(rest);
+        return split_share(rest);
     }
-    match drive(&text) {
+    match split_drive(&text) {
         // Relative to the current directory of that drive.
         Some((_, rest)) if !rest.starts_with('/') => None,
         Some((letter, rest)) => Some((Root::Drive(letter), parts(rest))),
@@ -142,7 +142,7 @@ fn split_windows(text: &str) -> Option<(Root, Vec<Cow<'_, str>>)> {
 }
 
 /// Splits `server/share/..`, the text after the two separators.
-fn share(text: &str) -> Option<(Root, Vec<Cow<'static, str>>)> {
+fn split_share(text: &str) -> Option<(Root, Vec<Cow<'static, str>>)> {
     let mut parts = text.split('/').map(|part| Cow::Owned(part.to_owned()));
     let root = share_root(&parts.next()?, &parts.next()?)?;
     Some((root, parts.collect()))
@@ -150,7 +150,8 @@ fn share(text: &str) -> Option<(Root, Vec<Cow<'static, str>>)> {
 
 /// Returns the root of a share; `None` if one of the names is ambiguous.
 fn share_root(server: &str, share: &str) -> Option<Root> {
-    let is_name = |name: &str| checked(name, Style::Windows, false).is_some_and(|checked| checked == name);
+    let is_name =
+        |name: &str| unambiguous_name(name, Style::Windows, false).is_some_and(|checked| checked == name);
     (is_name(server) && is_name(share)).then(|| Root::Share(server.to_lowercase(), share.to_lowercase()))
 }
 
@@ -164,7 +165,7 @@ fn split_url(rest: &str, style: Style) -> Option<(Root, Vec<Cow<'_, str>>)> {
         None => ("", rest),
     };
     let path = path.strip_prefix('/')?;
-    let decoded = |name| percent_decoded(name).map(Cow::<str>::Owned);
+    let decoded = |name| decode_url_name(name).map(Cow::<str>::Owned);
     let mut names = path.split('/').map(decoded).collect::<Option<Vec<_>>>()?;
     if !(host.is_empty() || host.eq_ignore_ascii_case("localhost")) {
         let is_server = style == Style::Windows && !host.contains(['@', '%']);
@@ -174,7 +175,7 @@ fn split_url(rest: &str, style: Style) -> Option<(Root, Vec<Cow<'_, str>>)> {
     }
     let first = names.first().map_or("", |name| &**name);
     // `C|` is an obsolete spelling of `C:` in URLs.
-    match (drive(&first.replace('|', ":")), style) {
+    match (split_drive(&first.replace('|', ":")), style) {
         (Some((letter, "")), Style::Windows) => {
             names.remove(0);
             Some((Root::Drive(letter), names))
@@ -186,7 +187,7 @@ fn split_url(rest: &str, style: Style) -> Option<(Root, Vec<Cow<'_, str>>)> {
 }
 
 /// Decodes a name of a URL; `None` if the encoding is invalid, or the result contains a separator.
-pub(in crate::policy::rules) fn percent_decoded(name: &str) -> Option<String> {
+pub(in crate::policy::rules) fn decode_url_name(name: &str) -> Option<String> {
     let mut bytes = Vec::with_capacity(name.len());
     let mut rest = name.as_bytes();
     while let [byte, after @ ..] = rest {
@@ -206,7 +207,7 @@ pub(in crate::policy::rules) fn percent_decoded(name: &str) -> Option<String> {
 }
 
 /// Returns an unambiguous name, without the trailing characters that Windows ignores; `None` if it is ambiguous.
-pub(super) fn checked(name: &str, style: Style, is_pattern: bool) -> Option<&str> {
+pub(super) fn unambiguous_name(name: &str, style: Style, is_pattern: bool) -> Option<&str> {
     let is_special = |letter: char| letter.is_control() || !is_pattern && matches!(letter, '*' | '?');
     if name.contains(is_special) {
         return None;

@@ -6,7 +6,7 @@ use proptest::prelude::*;
 
 use super::{
     Match, PathPattern,
-    normalize::{Location, Root, Style, normalise},
+    normalize::{Location, Root, Style, normalize_path},
 };
 
 fn pattern(text: &str) -> PathPattern {
@@ -341,8 +341,8 @@ proptest! {
     #[test]
     fn normalization_is_idempotent(path in paths(), is_windows: bool) {
         let style = if is_windows { Style::Windows } else { Style::Unix };
-        if let Some(location) = normalise(&path, style, None) {
-            let again = normalise(&kind_and_pattern(&location), style, None);
+        if let Some(location) = normalize_path(&path, style, None) {
+            let again = normalize_path(&kind_and_pattern(&location), style, None);
             prop_assert_eq!(again, Some(location));
         }
     }

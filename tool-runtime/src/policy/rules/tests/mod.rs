@@ -13,7 +13,7 @@ use super::{
 };
 
 fn fit(pattern: &str, number: &str) -> Match {
-    NumberPattern::new(pattern).unwrap().fit(&ExactValue::read(number).unwrap(), Rounding::default())
+    NumberPattern::new(pattern).unwrap().match_value(&ExactValue::read(number).unwrap(), Rounding::default())
 }
 
 #[test]
@@ -202,7 +202,7 @@ fn a_text_pattern_of_numbers_has_a_canonical_spelling() {
 #[test]
 fn a_text_pattern_compares_numbers_as_the_tool_may_read_them() {
     let fit = |pattern: &str, number: &str| {
-        TextPattern(pattern.to_owned()).fit(&ExactValue::read(number).unwrap(), Rounding::default())
+        TextPattern(pattern.to_owned()).match_value(&ExactValue::read(number).unwrap(), Rounding::default())
     };
     for (pattern, number) in [
         ("2", "2.00"),

@@ -52,7 +52,7 @@ fn names_of_properties_at_any_depth_are_no_texts_of_a_call_and_other_keys_are() 
 fn a_number_without_a_spelling_fits_stars_alone() {
     let fit = |pattern: &str| {
         let number = ExactValue::read("1e99999999999999999999").unwrap();
-        TextPattern(pattern.to_owned()).fit(&number, Rounding::default())
+        TextPattern(pattern.to_owned()).match_value(&number, Rounding::default())
     };
     for pattern in ["*", "**"] {
         assert_eq!(fit(pattern), Match::Yes, "{pattern}");
@@ -86,7 +86,7 @@ fn a_value_is_compared_by_its_own_text() {
     ] {
         let value = ExactValue::read(value).unwrap();
         assert_eq!(
-            TextPattern(pattern.to_owned()).fit(&value, Rounding::default()),
+            TextPattern(pattern.to_owned()).match_value(&value, Rounding::default()),
             expected,
             "{pattern} {value}"
         );
