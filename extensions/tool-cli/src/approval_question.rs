@@ -12,7 +12,7 @@ use crate::{
     flags::object_members,
     keyboard::Keyboard,
     page::{Page, TextStyle},
-    sanitize::in_a_line,
+    sanitize::escaped_line,
     stderr::write_stderr,
 };
 
@@ -37,9 +37,10 @@ impl Question {
         let full = question_page(request, page.clone(), true);
         let is_brief = brief.as_str() == full.as_str();
         let asked = |mut page: Page, more: &str| {
-            let name = in_a_line(&request.call.name);
+            let name = escaped_line(&request.call.name);
             let what = if request.cause == ApprovalCause::Tool { "Answer yes to" } else { "Run" };
-            page.paint(TextStyle::Name, &format!("{what} `{name}`?")).add(&format!(" [y/N{more}] "));
+            page.add_styled_text(TextStyle::Name, &format!("{what} `{name}`?"))
+                .add(&format!(" [y/N{more}] "));
             page
         };
         if is_brief {
@@ -73,11 +74,13 @@ impl Question {
 
 /// The call with the hint of its tool; `in_full` without limits.
 fn question_page(request: &ApprovalRequest, mut page: Page, in_full: bool) -> Page {
-    let name = in_a_line(&request.call.name);
-    page.add("The call of ").paint(TextStyle::Name, &format!("`{name}`")).add(match request.cause {
-        ApprovalCause::Tool => " asks:\n",
-        _ => " requires approval:\n",
-    });
+    let name = escaped_line(&request.call.name);
+    page.add("The call of ").add_styled_text(TextStyle::Name, &format!("`{name}`")).add(
+        match request.cause {
+            ApprovalCause::Tool => " asks:\n",
+            _ => " requires approval:\n",
+        },
+    );
     let shown = |text: &str, most: usize| {
         let how = if in_full { Escape::LINE } else { Escape::LINE.at_most(most) };
         how.text(text)

@@ -9,7 +9,7 @@ use tool_runtime::{Executor, executor::RunSettings};
 use crate::{
     Exit, Failure, Program,
     approver::{self, ApproveMode, MissingTerminal},
-    sanitize::indented,
+    sanitize::escaped_and_indented,
     stderr::write_stderr,
 };
 
@@ -97,12 +97,12 @@ impl Program {
     /// Writes a text to the standard error, after a label such as the name of a tool. Both may be text of others: they
     /// are escaped, and limited to 8000 characters in 60 lines. Held back while a question is open.
     pub fn tell(&self, label: &str, text: &str) {
-        self.terminal().tell_after(label, &indented(text));
+        self.terminal().write_labelled_error_text(label, &escaped_and_indented(text));
     }
 
     /// Writes an error to the standard error, with text of others as in [`tell`](Self::tell).
     pub fn tell_error(&self, text: &str) {
-        self.terminal().error_of(text);
+        self.terminal().report_error_with_any_text(text);
     }
 
     /// Returns `true` if the standard output is a terminal, so that a person reads it.
@@ -142,7 +142,7 @@ impl Program {
             return Ok(None);
         }
         self.terminal().keyboard().discard_input();
-        let line = self.block_on(self.line(&format!("{} [y/N] ", indented(question))))?;
+        let line = self.block_on(self.line(&format!("{} [y/N] ", escaped_and_indented(question))))?;
         let line = line.map_err(|error| {
             Failure::new(Exit::Usage, format!("the standard input cannot be read: {error}"))
         })?;

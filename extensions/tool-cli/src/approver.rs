@@ -116,7 +116,7 @@ impl MissingTerminal {
     /// Writes a note with the fix, which is for the person and not for the model.
     pub(crate) fn report(&self, terminal: &Terminal) {
         if self.0.load(Ordering::Relaxed) {
-            terminal.note("stdin is not a terminal, so that no question can be asked; `--approve always` approves the call");
+            terminal.report_note("stdin is not a terminal, so that no question can be asked; `--approve always` approves the call");
         }
     }
 }

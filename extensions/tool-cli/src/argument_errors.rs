@@ -9,7 +9,7 @@ use tool_runtime::{ToolError, policy::Escape, schema::Violation};
 use crate::{
     flags::{CallArguments, Property, flag_name},
     page::{Page, TextStyle},
-    sanitize::in_a_line,
+    sanitize::escaped_line,
     terminal::Terminal,
 };
 
@@ -21,7 +21,7 @@ pub(crate) fn invalid_arguments_page(
     arguments: &CallArguments,
     hide: bool,
 ) -> Page {
-    let tool = in_a_line(error.tool().unwrap_or("the tool"));
+    let tool = escaped_line(error.tool().unwrap_or("the tool"));
     let mut page = terminal.error_page();
     let message = format!("`{tool}` does not accept these arguments; nothing was run");
     page.add_message(TextStyle::Error, "error:", &message);
@@ -37,10 +37,10 @@ pub(crate) fn invalid_arguments_page(
         add_violation(&mut page, terminal.width(), properties, violation, arguments, hide);
     }
     if error.violations().is_empty() {
-        page.add("\n").add_item(TextStyle::Plain, "", &in_a_line(&error.reason()));
+        page.add("\n").add_item(TextStyle::Plain, "", &escaped_line(&error.reason()));
     }
     if let Some(example) = error.example() {
-        let example = in_a_line(&example.to_string());
+        let example = escaped_line(&example.to_string());
         page.add("\n").add_item(TextStyle::Plain, "Example of valid arguments: ", &example);
     }
     page
@@ -59,8 +59,8 @@ fn add_violation(
         .is_ok_and(|value: serde_json::Value| value.pointer(&violation.pointer).is_none());
     // Where arguments are hidden, a missing one would be, too.
     let received = if is_missing { "nothing" } else { violation.received.as_ref() };
-    let (expected, received) = (in_a_line(&violation.expected.to_string()), in_a_line(received));
-    page.add_item(TextStyle::Name, &in_a_line(pointer), &format!(": expected {expected}, got {received}"));
+    let (expected, received) = (escaped_line(&violation.expected.to_string()), escaped_line(received));
+    page.add_item(TextStyle::Name, &escaped_line(pointer), &format!(": expected {expected}, got {received}"));
     // Without arguments, there is nothing to mark.
     if !hide && arguments.text != "{}" {
         let range = value_range(&arguments.text, &violation.pointer).unwrap_or(0..arguments.text.len());
@@ -90,9 +90,9 @@ fn add_flag(page: &mut Page, property: &Property) {
     } else {
         property.path.join(".")
     };
-    let about = in_a_line(&property.summary_line());
+    let about = escaped_line(&property.summary_line());
     let about = if about.is_empty() { about } else { format!(" {about}") };
-    page.add_indented("    ", TextStyle::Name, &in_a_line(&flag), &about);
+    page.add_indented("    ", TextStyle::Name, &escaped_line(&flag), &about);
 }
 
 fn pointer_steps(pointer: &str) -> Vec<String> {
@@ -136,15 +136,15 @@ fn add_marked_line(page: &mut Page, width: usize, arguments: &CallArguments, ran
         None if text.contains('\n') => format!("line {number}: "),
         None => String::new(),
     };
-    let place = in_a_line(&place);
+    let place = escaped_line(&place);
     let room = width.saturating_sub(4 + measure_text_width(&place)).max(20);
     // Escapes are wider than the characters.
     let escaped = |text: &str| Escape::LINE.text(&text.replace('\t', " "));
     let (before, value, after) = shorten_line(&escaped(before), &escaped(value), &escaped(after), room);
     let blanks = 4 + measure_text_width(&place) + measure_text_width(&before);
     let marks = "^".repeat(measure_text_width(&value).max(1));
-    page.add("    ").paint(TextStyle::Dim, &place).add(&format!("{before}{value}{after}\n"));
-    page.add_blanks(blanks).paint(TextStyle::Error, &marks).add("\n");
+    page.add("    ").add_styled_text(TextStyle::Dim, &place).add(&format!("{before}{value}{after}\n"));
+    page.add_blanks(blanks).add_styled_text(TextStyle::Error, &marks).add("\n");
 }
 
 /// Shortens the line to `room` columns, and keeps at least a part of the value.
@@ -181,7 +181,7 @@ pub(crate) fn invalid_json_page(
     let problem = error.to_string();
     let problem = problem.split(" at line ").next().unwrap_or_default();
     let mut page = terminal.error_page();
-    let message = format!("the arguments are not valid JSON: {}", in_a_line(problem));
+    let message = format!("the arguments are not valid JSON: {}", escaped_line(problem));
     page.add_message(TextStyle::Error, "error:", &message);
     if hide {
         return page;

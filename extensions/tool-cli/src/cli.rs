@@ -12,8 +12,8 @@ use std::{
 use tool_runtime::{executor::ExecutorBuilder, policy::Escape, registry::RegistryBuilder};
 
 use crate::{
-    Command, Exit, Failure, Program, Provides, closures::ProgramClosures, commands::built_in,
-    sanitize::indented, stderr::write_stderr, terminal::Terminal,
+    Command, Exit, Failure, Program, Provides, closures::ProgramClosures, commands::built_in_commands,
+    sanitize::escaped_and_indented, stderr::write_stderr, terminal::Terminal,
 };
 
 /// A builder for the command line of a program with tools. [`main`](fn@crate::main) runs one with default settings.
@@ -147,15 +147,15 @@ impl Cli {
         let name = name.map_or_else(|| "tools".into(), |name| name.to_string_lossy());
         let name = name.strip_suffix(".exe").unwrap_or(&name).to_owned();
         let Self { about, closures, commands: own } = self;
-        let mut commands = built_in();
+        let mut commands = built_in_commands();
         for command in own {
             let name = command.grammar().get_name().to_owned();
             commands.retain(|it| it.grammar().get_name() != name);
             commands.push(command);
         }
-        let program = Program::new(name, about, Terminal::new(), closures, commands, built_in);
+        let program = Program::new(name, about, Terminal::new(), closures, commands, built_in_commands);
         program.run_command(arguments).unwrap_or_else(|Failure { exit, message }| {
-            program.terminal().error(&message);
+            program.terminal().report_error(&message);
             exit
         })
     }
@@ -163,7 +163,7 @@ impl Cli {
 
 /// The message of a panic, with control characters escaped.
 fn escaped_panic(panic: &str) -> String {
-    format!("{}\n", indented(panic))
+    format!("{}\n", escaped_and_indented(panic))
 }
 
 #[cfg(test)]

@@ -43,7 +43,7 @@ pub(crate) fn detect_dialect(tools: &Registry, text: &str) -> Result<(Dialect, V
     let readers = names(&candidates);
     let mut different: Vec<(Dialect, Vec<ToolCall>)> = Vec::new();
     for candidate in candidates.into_iter().filter(|(_, calls)| !calls.is_empty()) {
-        if !different.iter().any(|other| is_same(tools, other, &candidate)) {
+        if !different.iter().any(|other| reads_and_writes_alike(tools, other, &candidate)) {
             different.push(candidate);
         }
     }
@@ -60,7 +60,11 @@ pub(crate) fn detect_dialect(tools: &Registry, text: &str) -> Result<(Dialect, V
 }
 
 /// Returns `true` if both dialects read the same calls and write the same results for them.
-fn is_same(tools: &Registry, one: &(Dialect, Vec<ToolCall>), other: &(Dialect, Vec<ToolCall>)) -> bool {
+fn reads_and_writes_alike(
+    tools: &Registry,
+    one: &(Dialect, Vec<ToolCall>),
+    other: &(Dialect, Vec<ToolCall>),
+) -> bool {
     // Ids that the response does not contain are generated.
     let calls = |calls: &[ToolCall]| -> Vec<_> {
         calls

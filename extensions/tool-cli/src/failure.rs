@@ -5,7 +5,7 @@ use std::{
     process::{ExitCode, Termination},
 };
 
-use crate::sanitize::indented;
+use crate::sanitize::escaped_and_indented;
 
 /// The exit code of a command.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -63,7 +63,7 @@ impl Failure {
     /// Creates a failure whose message contains text of others, such as of a server: it is escaped, and limited to 8000
     /// characters in 60 lines.
     pub fn quoting(exit: Exit, message: impl AsRef<str>) -> Self {
-        Self::new(exit, indented(message.as_ref()))
+        Self::new(exit, escaped_and_indented(message.as_ref()))
     }
 
     /// Creates a failure for an invalid command line or input, with the exit code 2.

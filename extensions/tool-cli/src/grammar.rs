@@ -29,12 +29,12 @@ pub(crate) fn program_grammar(
     let commands: Vec<_> = commands.iter().map(|command| command.grammar_in(name)).collect();
     let helps = commands.iter().any(|it| it.get_name() == "help");
     let all = all.disable_help_subcommand(helps);
-    (0..commands.len()).fold(all, |all, at| all.subcommand(with_free_aliases(&commands, at)))
+    (0..commands.len()).fold(all, |all, at| all.subcommand(without_taken_aliases(&commands, at)))
 }
 
 /// The command at `at` without the aliases that another command has as its name, or a later one as its alias: commands of
 /// the program come after those that are built in, and take precedence.
-fn with_free_aliases(commands: &[clap::Command], at: usize) -> clap::Command {
+fn without_taken_aliases(commands: &[clap::Command], at: usize) -> clap::Command {
     let is_taken = |alias: &str| {
         let (name, later) = (|it: &clap::Command| it.get_name() == alias, commands.iter().skip(at + 1));
         commands.iter().any(name) || later.flat_map(clap::Command::get_all_aliases).any(|it| it == alias)

@@ -12,25 +12,27 @@ use tool_runtime::{
     dialect::{BoundTools, DialectError},
 };
 
-use crate::{Failure, flags::CallArguments, sanitize::in_a_line};
+use crate::{Failure, flags::CallArguments, sanitize::escaped_line};
 
 /// Loads the text of arguments: of the standard input for `-`, of a file for `@file`, otherwise `source` itself.
 pub(crate) fn load_arguments(source: &str) -> Result<CallArguments, Failure> {
     if source == "-" {
         let text = read_standard_input()?;
-        return not_empty(CallArguments { text, origin: Some("standard input".to_owned()) });
+        return refuse_empty_arguments(CallArguments { text, origin: Some("standard input".to_owned()) });
     }
     match source.strip_prefix('@') {
-        Some(path) => not_empty(CallArguments { text: read_file(path)?, origin: Some(path.to_owned()) }),
+        Some(path) => {
+            refuse_empty_arguments(CallArguments { text: read_file(path)?, origin: Some(path.to_owned()) })
+        }
         None => Ok(CallArguments { text: source.to_owned(), origin: None }),
     }
 }
 
 /// Refuses an empty input.
-fn not_empty(arguments: CallArguments) -> Result<CallArguments, Failure> {
+fn refuse_empty_arguments(arguments: CallArguments) -> Result<CallArguments, Failure> {
     match &arguments.origin {
         Some(origin) if arguments.text.trim().is_empty() => {
-            let message = format!("{} is empty; it must contain a JSON object", in_a_line(origin));
+            let message = format!("{} is empty; it must contain a JSON object", escaped_line(origin));
             Err(Failure::usage(message))
         }
         _ => Ok(arguments),
@@ -43,7 +45,7 @@ pub(crate) fn read_file(path: &str) -> Result<String, Failure> {
         return read_standard_input();
     }
     fs::read_to_string(path)
-        .map_err(|error| Failure::usage(format!("{} cannot be read: {error}", in_a_line(path))))
+        .map_err(|error| Failure::usage(format!("{} cannot be read: {error}", escaped_line(path))))
 }
 
 fn read_standard_input() -> Result<String, Failure> {
@@ -89,7 +91,7 @@ pub(crate) fn is_json(text: &str) -> bool {
 }
 
 fn invalid_response(error: &DialectError) -> Failure {
-    Failure::usage(format!("the response is not valid in this dialect: {}", in_a_line(&error.to_string())))
+    Failure::usage(format!("the response is not valid in this dialect: {}", escaped_line(&error.to_string())))
 }
 
 /// The events of a stream; `None` if a line is not an event.

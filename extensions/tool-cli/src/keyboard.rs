@@ -51,7 +51,7 @@ impl Keyboard {
                     clippy::disallowed_methods,
                     reason = "a read cannot be cancelled; its line is kept for the next reader"
                 )]
-                drop(tokio::task::spawn_blocking(move || keyboard.read()));
+                drop(tokio::task::spawn_blocking(move || keyboard.read_and_deliver_line()));
             }
             line
         };
@@ -59,7 +59,7 @@ impl Keyboard {
         line.await.unwrap_or(Ok(None))
     }
 
-    fn read(&self) {
+    fn read_and_deliver_line(&self) {
         let mut text = String::new();
         let read = io::stdin().read_line(&mut text);
         let line = read.map(|bytes| (bytes > 0).then_some(text));

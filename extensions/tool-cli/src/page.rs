@@ -94,7 +94,7 @@ impl Page {
         let message = Escape::LINES.text(message.trim_end());
         let text = wrap_lines(&format!("{label} {message}"), self.width, "    ");
         let label = label.as_str();
-        self.paint(look, label).add(text.strip_prefix(label).unwrap_or(&text)).add("\n")
+        self.add_styled_text(look, label).add(text.strip_prefix(label).unwrap_or(&text)).add("\n")
     }
 
     /// Adds text with its line breaks, and breaks long lines between words.
@@ -104,7 +104,7 @@ impl Page {
     }
 
     /// Adds a text as a part of a line.
-    pub(crate) fn paint(&mut self, look: TextStyle, text: &str) -> &mut Self {
+    pub(crate) fn add_styled_text(&mut self, look: TextStyle, text: &str) -> &mut Self {
         let (text, style) = (Escape::LINE.text(text), look.style());
         if self.colours && !text.is_empty() && look != TextStyle::Plain {
             self.text.push_str(&format!("{style}{text}{style:#}"));
@@ -130,14 +130,14 @@ impl Page {
         let line = wrap_lines(&Escape::LINE.text(&format!("{indent}{word}{rest}")), self.width, "      ");
         let rest = line.strip_prefix(indent).and_then(|line| line.strip_prefix(word));
         match rest {
-            Some(rest) => self.add(indent).paint(look, word).add(rest),
+            Some(rest) => self.add(indent).add_styled_text(look, word).add(rest),
             None => self.add(&line),
         }
         .add("\n")
     }
 
     /// Adds an indented line below an item.
-    pub(crate) fn add_under(&mut self, text: &str) -> &mut Self {
+    pub(crate) fn add_line_below_item(&mut self, text: &str) -> &mut Self {
         let line = wrap_lines(&Escape::LINE.text(&format!("    {text}")), self.width, "      ");
         self.add(&line).add("\n")
     }
@@ -146,7 +146,7 @@ impl Page {
     pub(crate) fn add_usage_error(&mut self, text: &str) -> &mut Self {
         let text = &wrap_lines(&Escape::LINES.text(text), self.width, "    ");
         match text.strip_prefix("error:") {
-            Some(rest) => self.paint(TextStyle::Error, "error:").add_clap_help(rest),
+            Some(rest) => self.add_styled_text(TextStyle::Error, "error:").add_clap_help(rest),
             None => self.add_clap_help(text),
         }
     }
@@ -170,7 +170,7 @@ impl Page {
                 }
                 None => (TextStyle::Plain, 0),
             };
-            self.add(indent).paint(look, &words[..end]).add(&words[end..]).add("\n");
+            self.add(indent).add_styled_text(look, &words[..end]).add(&words[end..]).add("\n");
         }
         self
     }

@@ -81,9 +81,9 @@ impl Program {
         match self.described.get() {
             Some(tools) => Ok(tools),
             None => {
-                let tools = self.builder().build_without_values().map_err(unusable_tools)?;
+                let tools = self.builder().build_without_values().map_err(unusable_tools_failure)?;
                 if tools.is_empty() {
-                    self.terminal.note(WITHOUT_TOOLS);
+                    self.terminal.report_note(WITHOUT_TOOLS);
                 }
                 Ok(self.described.get_or_init(|| tools))
             }
@@ -110,7 +110,7 @@ impl Program {
                 )
             })?;
         }
-        let tools = builder.build().map_err(unusable_tools)?;
+        let tools = builder.build().map_err(unusable_tools_failure)?;
         let described = self.tools()?;
         let is_late = |name: &&str| described.get(name).is_none();
         if let Some(late) = tools.definitions().iter().map(|it| it.name().as_str()).find(is_late) {
@@ -143,7 +143,7 @@ impl Program {
         let executor = builder.build().map_err(|error| failure(&error))?;
         // A rule that fits no tool guards nothing.
         for diagnostic in executor.diagnostics() {
-            self.terminal.note(&diagnostic.to_string());
+            self.terminal.report_note(&diagnostic.to_string());
         }
         Ok(self.executor.get_or_init(|| executor))
     }
@@ -169,7 +169,7 @@ impl Program {
 
     /// Writes a note to the standard error. It may contain text of others, which is escaped.
     pub fn note(&self, message: &str) {
-        self.terminal.note(message);
+        self.terminal.report_note(message);
     }
 
     /// Writes JSON to the standard output, with invisible characters as JSON escapes. On a terminal, the number of characters
@@ -316,7 +316,7 @@ impl Program {
             self.terminal.print(self.terminal.page().add_clap_help(&text))?;
             return Ok(Exit::Done);
         }
-        self.terminal.tell(self.terminal.error_page().add_usage_error(&text));
+        self.terminal.write_error_page(self.terminal.error_page().add_usage_error(&text));
         Ok(Exit::Usage)
     }
 
@@ -347,7 +347,7 @@ impl Drop for Program {
     }
 }
 
-fn unusable_tools(error: BuildError) -> Failure {
+fn unusable_tools_failure(error: BuildError) -> Failure {
     Failure::new(Exit::Unusable, error.to_string())
 }
 

@@ -20,7 +20,7 @@ use tool_runtime::{
 
 use crate::{
     Exit,
-    sanitize::{in_a_line, indented},
+    sanitize::{escaped_and_indented, escaped_line},
     streamed::StreamedOutput,
     terminal::Terminal,
 };
@@ -46,7 +46,7 @@ pub(crate) enum ProgressView<'t> {
 impl<'t> ProgressView<'t> {
     /// Events as text: bars on a terminal, lines in a pipe.
     pub(crate) fn as_text(terminal: &'t Terminal) -> Self {
-        match terminal.is_watched() {
+        match terminal.can_draw_bars() {
             true => Self::with_bars(terminal, true),
             false => Self::Lines(terminal),
         }
@@ -60,7 +60,7 @@ impl<'t> ProgressView<'t> {
     /// Events beside a result that is JSON: as JSON in a pipe; on a terminal, where they would stand in the midst of the
     /// result, bars only, if it draws them.
     pub(crate) fn beside_json(terminal: &'t Terminal) -> Self {
-        match (terminal.is_watched(), terminal.has_terminal_for_errors()) {
+        match (terminal.can_draw_bars(), terminal.has_terminal_for_errors()) {
             (true, _) => Self::with_bars(terminal, false),
             (false, true) => Self::Nothing,
             (false, false) => Self::Json(terminal),
@@ -75,24 +75,24 @@ impl<'t> ProgressView<'t> {
     fn show_event(&mut self, event: &ToolEvent, streamed: Option<&mut StreamedOutput<'_>>) {
         let name = event.name();
         if let (EventKind::Updated { attempt, update }, Some(streamed)) = (&event.kind, streamed)
-            && streamed.push(*attempt, update)
+            && streamed.push_update(*attempt, update)
         {
             return;
         }
         match (self, &event.kind) {
             (Self::Json(terminal), _) => {
                 // Every event can be written as JSON.
-                terminal.tell_json(&serde_json::to_string(event).unwrap_or_default());
+                terminal.write_error_json(&serde_json::to_string(event).unwrap_or_default());
             }
             (Self::Lines(terminal), EventKind::Progress { progress }) => {
-                terminal.tell_after(name, &status_text(progress));
+                terminal.write_labelled_error_text(name, &status_text(progress));
             }
             (Self::Bars { has_lines: false, .. }, EventKind::Updated { .. } | EventKind::Log { .. }) => {}
             (Self::Lines(terminal) | Self::Bars { terminal, .. }, EventKind::Updated { update, .. }) => {
-                terminal.tell_after(name, &indented(&update.text()));
+                terminal.write_labelled_error_text(name, &escaped_and_indented(&update.text()));
             }
             (Self::Lines(terminal) | Self::Bars { terminal, .. }, EventKind::Log { line }) => {
-                terminal.tell_after(name, &indented(&line.message));
+                terminal.write_labelled_error_text(name, &escaped_and_indented(&line.message));
             }
             (Self::Bars { terminal, all, by_call, ended, .. }, kind) => {
                 if let EventKind::Finished { result } = kind {
@@ -119,14 +119,14 @@ impl<'t> ProgressView<'t> {
     /// Ends the line of a question or of `^C`.
     fn end_interrupted_line(&self) {
         if let Self::Bars { terminal, .. } = self {
-            terminal.tell(terminal.error_page().add("\n"));
+            terminal.write_error_page(terminal.error_page().add("\n"));
         }
     }
 }
 
 /// Runs `batch` and returns its outcomes. Ctrl-C cancels the batch, and a second one ends the program. Updates that are
 /// parts of a text go to `streamed`.
-pub(crate) async fn run_watched(
+pub(crate) async fn run_batch_with_view(
     batch: Batch,
     mut view: ProgressView<'_>,
     mut streamed: Option<&mut StreamedOutput<'_>>,
@@ -175,7 +175,7 @@ async fn exit_at_second_interrupt() {
 
 /// A bar that is not drawn before it is added to the other bars.
 fn hidden_bar(name: &str) -> ProgressBar {
-    ProgressBar::with_draw_target(None, ProgressDrawTarget::hidden()).with_prefix(in_a_line(name))
+    ProgressBar::with_draw_target(None, ProgressDrawTarget::hidden()).with_prefix(escaped_line(name))
 }
 
 /// Updates `bar`. The total may become known while the call runs.
@@ -200,7 +200,7 @@ fn update_bar(bar: &ProgressBar, progress: &Progress) {
 fn status_text(progress: &Progress) -> String {
     let total = progress.total.map(|total| format!(" of {total}")).unwrap_or_default();
     let message = progress.message.as_ref().map(|message| format!(" {message}")).unwrap_or_default();
-    indented(&format!("{}{total}{message}", progress.done))
+    escaped_and_indented(&format!("{}{total}{message}", progress.done))
 }
 
 #[cfg(test)]

@@ -11,7 +11,7 @@ use std::{
 
 use tool_runtime::{Content, output::ResourceBody};
 
-use crate::{Exit, Failure, sanitize::in_a_line};
+use crate::{Exit, Failure, sanitize::escaped_line};
 
 /// The limit of numbers that are tried for a free file name.
 const MAX_FILE_NUMBER: usize = 10_000;
@@ -54,13 +54,13 @@ impl<'c> Attachment<'c> {
         };
         let media_type = match self.media_type {
             "" => "unknown media type".to_owned(),
-            media_type => in_a_line(media_type),
+            media_type => escaped_line(media_type),
         };
         format!("{}: {media_type}, {size}", self.kind)
     }
 
     /// The line for an attachment that is not saved.
-    pub(crate) fn not_saved(&self) -> String {
+    pub(crate) fn not_saved_line(&self) -> String {
         format!("[{}; `--save DIR/` saves it]", self.description())
     }
 
@@ -132,7 +132,7 @@ impl Destination {
     /// If the file exists and `force` is not given, its folder does not exist, or a file stands in place of the folder.
     /// No tool has run then.
     pub(crate) fn new(path: &str, force: bool) -> Result<Self, Failure> {
-        let shown = in_a_line(path);
+        let shown = escaped_line(path);
         let ends_with_separator = path.ends_with(std::path::is_separator);
         let is_file = Path::new(path.trim_end_matches(std::path::is_separator)).is_file();
         let path = PathBuf::from(path);
@@ -171,10 +171,10 @@ impl Destination {
     ) -> Result<String, Failure> {
         let written = self.write_file(attachment, tool, number, count);
         let path = written.map_err(|error| {
-            let path = in_a_line(&self.path.display().to_string());
+            let path = escaped_line(&self.path.display().to_string());
             Failure::new(Exit::Failed, format!("{path}: the {} cannot be saved: {error}", attachment.kind))
         })?;
-        Ok(format!("[{}; saved as {}]", attachment.description(), in_a_line(&path.display().to_string())))
+        Ok(format!("[{}; saved as {}]", attachment.description(), escaped_line(&path.display().to_string())))
     }
 
     fn write_file(

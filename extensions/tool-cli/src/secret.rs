@@ -21,7 +21,7 @@ use crate::{
         properties_of, valid_values,
     },
     page::TextStyle,
-    sanitize::in_a_line,
+    sanitize::escaped_line,
     terminal::Terminal,
 };
 
@@ -40,12 +40,12 @@ pub(crate) fn read_secret(terminal: &Terminal, property: &Property, source: &str
 ///
 /// If `source` names none, or it cannot be read.
 pub(crate) fn read_secret_text(terminal: &Terminal, name: &str, source: &str) -> Result<String, Failure> {
-    let name = in_a_line(name);
+    let name = escaped_line(name);
     if source == "-" {
-        return entered_secret(terminal, &name);
+        return read_secret_from_person(terminal, &name);
     }
     if let Some(path) = source.strip_prefix('@').filter(|it| !it.is_empty()) {
-        let unread = |error| Failure::usage(format!("{} cannot be read: {error}", in_a_line(path)));
+        let unread = |error| Failure::usage(format!("{} cannot be read: {error}", escaped_line(path)));
         return Ok(without_line_end(fs::read_to_string(path).map_err(unread)?));
     }
     let Some(variable) = source.strip_prefix("env:").filter(|it| !it.is_empty()) else {
@@ -54,21 +54,21 @@ pub(crate) fn read_secret_text(terminal: &Terminal, name: &str, source: &str) ->
             format!("the secret `{name}` must not be part of the command line; use {SECRET_SOURCES}");
         return Err(Failure::usage(message));
     };
-    let unset = |error| Failure::usage(format!("the secret `{name}`: `{}`: {error}", in_a_line(variable)));
+    let unset = |error| Failure::usage(format!("the secret `{name}`: `{}`: {error}", escaped_line(variable)));
     env::var(variable).map_err(unset)
 }
 
 fn secret_value(property: &Property, text: &str) -> Result<Value, Failure> {
     // The error of the property may contain the value.
     property.kind.parse(text).map_err(|_| {
-        let name = in_a_line(&property.path.join("."));
+        let name = escaped_line(&property.path.join("."));
         Failure::usage(format!("the secret `{name}` is not valid; expected {}", property.kind.description()))
     })
 }
 
 /// Refuses JSON on the command line that contains a secret: anything that the definition would redact, also under an alias,
 /// misspelt, or in a nested object.
-pub(crate) fn refuse_in_json(definition: &ToolDefinition, text: &str) -> Result<(), Failure> {
+pub(crate) fn refuse_secret_in_json(definition: &ToolDefinition, text: &str) -> Result<(), Failure> {
     // Text that is not valid JSON is refused later, and not repeated.
     if serde_json::from_str::<IgnoredAny>(text).is_err() {
         return Ok(());
@@ -78,14 +78,14 @@ pub(crate) fn refuse_in_json(definition: &ToolDefinition, text: &str) -> Result<
     let canonical = definition.canonical(received.clone()).ok();
     let found = canonical.iter().chain([&received]).find_map(|arguments| {
         let redacted = definition.redacted(arguments);
-        first_hidden("", arguments.as_str(), redacted.as_str())
+        first_hidden_member("", arguments.as_str(), redacted.as_str())
     });
     let Some(name) = found else { return Ok(()) };
     let properties = properties_of(definition);
     let secret = properties.iter().find(|it| it.secret && it.path.last() == Some(&name));
     let is_secret = definition.metadata().secrets.iter().any(|it| **it == name);
     let problem = match (is_secret, name.as_str()) {
-        (true, name) => format!("the secret `{}` must not be part of the command line", in_a_line(name)),
+        (true, name) => format!("the secret `{}` must not be part of the command line", escaped_line(name)),
         // The name itself may be the secret.
         (false, "***") => format!(
             "`{}` does not have one of the arguments; it may be a secret, which must not be part of the command line",
@@ -97,7 +97,7 @@ pub(crate) fn refuse_in_json(definition: &ToolDefinition, text: &str) -> Result<
     };
     let flag = match secret.filter(|it| it.has_flag) {
         Some(it) => {
-            format!(", or the secret alone with `{}` and {SECRET_SOURCES}", in_a_line(&flag_name(it)))
+            format!(", or the secret alone with `{}` and {SECRET_SOURCES}", escaped_line(&flag_name(it)))
         }
         None => String::new(),
     };
@@ -105,7 +105,7 @@ pub(crate) fn refuse_in_json(definition: &ToolDefinition, text: &str) -> Result<
 }
 
 /// Refuses flags that take JSON, whose values contain a secret.
-pub(crate) fn refuse_in_flags(
+pub(crate) fn refuse_secret_in_flags(
     definition: &ToolDefinition,
     properties: &[Property],
     matches: &ArgMatches,
@@ -118,7 +118,7 @@ pub(crate) fn refuse_in_flags(
                 _ => value,
             };
             property.insert_into(&mut arguments, value).map_err(Failure::usage)?;
-            refuse_in_json(definition, &Value::Object(arguments).to_string())?;
+            refuse_secret_in_json(definition, &Value::Object(arguments).to_string())?;
         }
     }
     Ok(())
@@ -126,21 +126,25 @@ pub(crate) fn refuse_in_flags(
 
 /// The name of the first member of `text` whose value `redacted`, the same arguments without secrets, hides. `null` is no
 /// secret.
-fn first_hidden(name: &str, text: &str, redacted: &str) -> Option<String> {
+fn first_hidden_member(name: &str, text: &str, redacted: &str) -> Option<String> {
     if let (Some(all), Some(shown)) = (object_members(text), object_members(redacted)) {
         let mut pairs = all.iter().zip(&shown);
-        return pairs.find_map(|((_, value), (name, shown))| first_hidden(name, value.get(), shown.get()));
+        return pairs
+            .find_map(|((_, value), (name, shown))| first_hidden_member(name, value.get(), shown.get()));
     }
     let items = |text| serde_json::from_str::<Vec<&RawValue>>(text).ok();
     if let (Some(all), Some(shown)) = (items(text), items(redacted)) {
-        return all.iter().zip(&shown).find_map(|(item, shown)| first_hidden(name, item.get(), shown.get()));
+        return all
+            .iter()
+            .zip(&shown)
+            .find_map(|(item, shown)| first_hidden_member(name, item.get(), shown.get()));
     }
     let is_hidden = |text| serde_json::from_str::<String>(text).is_ok_and(|it| it == "***");
     (text.trim() != "null" && is_hidden(redacted) && !is_hidden(text)).then(|| name.to_owned())
 }
 
 /// Asks for each required secret that `given` lacks, if there is a terminal.
-pub(crate) fn ask_for_missing(
+pub(crate) fn ask_for_missing_secrets(
     terminal: &Terminal,
     properties: &[Property],
     given: CallArguments,
@@ -167,7 +171,7 @@ pub(crate) fn ask_for_missing(
 }
 
 /// A line from the person at the terminal, without echo; without a terminal, a line of the standard input.
-fn entered_secret(terminal: &Terminal, name: &str) -> Result<String, Failure> {
+fn read_secret_from_person(terminal: &Terminal, name: &str) -> Result<String, Failure> {
     let unread = |error: io::Error| Failure::usage(format!("the secret `{name}` cannot be read: {error}"));
     if !io::stdin().is_terminal() {
         let mut line = String::new();
@@ -178,9 +182,9 @@ fn entered_secret(terminal: &Terminal, name: &str) -> Result<String, Failure> {
         return Ok(without_line_end(line));
     }
     let mut page = terminal.error_page();
-    page.paint(TextStyle::Name, &format!("Secret `{name}`:")).add(" ");
-    hidden::read_line(|| terminal.tell(&page)).map_err(unread).and_then(|line| {
-        terminal.tell(terminal.error_page().add("\n"));
+    page.add_styled_text(TextStyle::Name, &format!("Secret `{name}`:")).add(" ");
+    hidden::read_line(|| terminal.write_error_page(&page)).map_err(unread).and_then(|line| {
+        terminal.write_error_page(terminal.error_page().add("\n"));
         line.ok_or_else(|| Failure::new(crate::Exit::Cancelled, "no secret was entered"))
     })
 }

@@ -40,7 +40,7 @@ impl SharedStderr {
     }
 
     /// Writes `text`, or holds it back while a question is open.
-    pub(crate) fn tell(&self, text: &str) {
+    pub(crate) fn write_or_hold_back(&self, text: &str) {
         let mut state = self.lock();
         match &state.bars {
             _ if state.is_asking && state.held.len() + text.len() > MAX_HELD_BYTES => state.left_out += 1,
@@ -103,9 +103,9 @@ mod tests {
     fn messages_are_held_back_while_a_question_is_open() {
         let stderr = Arc::<SharedStderr>::default();
         let open = stderr.open_question();
-        stderr.tell("a");
-        stderr.tell(&"b".repeat(MAX_HELD_BYTES));
-        stderr.tell("c");
+        stderr.write_or_hold_back("a");
+        stderr.write_or_hold_back(&"b".repeat(MAX_HELD_BYTES));
+        stderr.write_or_hold_back("c");
         let state = stderr.lock();
         assert_eq!((state.is_asking, &*state.held, state.left_out), (true, "ac", 1));
         drop(state);
@@ -117,10 +117,10 @@ mod tests {
     fn messages_are_held_back_up_to_the_limit() {
         let stderr = Arc::<SharedStderr>::default();
         let open = stderr.open_question();
-        stderr.tell(&"a".repeat(MAX_HELD_BYTES - 1));
-        stderr.tell("b");
-        stderr.tell("c");
-        stderr.tell("d");
+        stderr.write_or_hold_back(&"a".repeat(MAX_HELD_BYTES - 1));
+        stderr.write_or_hold_back("b");
+        stderr.write_or_hold_back("c");
+        stderr.write_or_hold_back("d");
         let mut state = stderr.lock();
         assert_eq!((state.held.len(), state.left_out), (MAX_HELD_BYTES, 2));
         assert!(state.held.ends_with('b'));

@@ -7,7 +7,7 @@
 use serde_json::Value;
 use tool_runtime::ToolOutput;
 
-use crate::{Failure, sanitize::indented, terminal::Terminal};
+use crate::{Failure, sanitize::escaped_and_indented, terminal::Terminal};
 
 /// The parts of a text or a list that arrived, and how much of them was written.
 pub(crate) struct StreamedOutput<'t> {
@@ -29,12 +29,12 @@ impl<'t> StreamedOutput<'t> {
     }
 
     /// Adds a part. Returns `false` if `update` is neither plain text nor a value: the caller shows it.
-    pub(crate) fn push(&mut self, attempt: u32, update: &ToolOutput) -> bool {
+    pub(crate) fn push_update(&mut self, attempt: u32, update: &ToolOutput) -> bool {
         let Some(part) = update.structured() else { return false };
         let text = update.text();
         let part = match part {
             Value::String(part) if *part == text && self.items.is_empty() => Ok(part),
-            item if self.text.is_empty() && is_all(&text, &item) => Err(item),
+            item if self.text.is_empty() && is_json_text_of(&text, &item) => Err(item),
             _ => return false,
         };
         if attempt != self.attempt {
@@ -42,8 +42,8 @@ impl<'t> StreamedOutput<'t> {
             self.attempt = attempt;
         }
         let is_read = self.terminal.is_read_by_a_person();
-        if !is_read && self.terminal.is_watched() {
-            self.terminal.tell_after(&self.name, &indented(&text));
+        if !is_read && self.terminal.can_draw_bars() {
+            self.terminal.write_labelled_error_text(&self.name, &escaped_and_indented(&text));
         }
         match part {
             Ok(part) => self.text.push_str(&part),
@@ -87,8 +87,8 @@ impl<'t> StreamedOutput<'t> {
             }
             self.write_text(self.text.len());
             self.write_items();
-        } else if !self.terminal.is_watched() && !parts.is_empty() {
-            self.terminal.tell_after(&self.name, &indented(&parts));
+        } else if !self.terminal.can_draw_bars() && !parts.is_empty() {
+            self.terminal.write_labelled_error_text(&self.name, &escaped_and_indented(&parts));
         }
         self.text.clear();
         self.written = 0;
@@ -118,7 +118,7 @@ impl<'t> StreamedOutput<'t> {
 }
 
 /// Returns `true` if `text` is the JSON text of `value`.
-fn is_all(text: &str, value: &Value) -> bool {
+fn is_json_text_of(text: &str, value: &Value) -> bool {
     serde_json::from_str::<Value>(text).is_ok_and(|read| read == *value)
 }
 
@@ -137,7 +137,8 @@ mod tests {
         let terminal = Terminal::new();
         let pushed = |parts: &[(&str, Value)]| {
             let mut streamed = StreamedOutput::new(&terminal, "it");
-            let mut push = |(text, value): &(&str, Value)| streamed.push(1, &part(text, value.clone()));
+            let mut push =
+                |(text, value): &(&str, Value)| streamed.push_update(1, &part(text, value.clone()));
             let taken: Vec<_> = parts.iter().map(&mut push).collect();
             (taken, streamed.text, streamed.items)
         };
@@ -158,18 +159,23 @@ mod tests {
         }
         let mut streamed = StreamedOutput::new(&terminal, "it");
         let image = ToolOutput::new([tool_runtime::Content::image([1], "image/png")]);
-        assert!(!streamed.push(1, &image), "a file without a value");
+        assert!(!streamed.push_update(1, &image), "a file without a value");
     }
 
     #[test]
     fn another_attempt_begins_with_nothing() {
         let terminal = Terminal::new();
         let mut streamed = StreamedOutput::new(&terminal, "it");
-        assert!(streamed.push(1, &part("one", json!("one"))));
-        assert!(streamed.push(2, &part("two", json!("two"))) && streamed.push(2, &part("!", json!("!"))));
+        assert!(streamed.push_update(1, &part("one", json!("one"))));
+        assert!(
+            streamed.push_update(2, &part("two", json!("two")))
+                && streamed.push_update(2, &part("!", json!("!")))
+        );
         assert_eq!((streamed.text.as_str(), streamed.attempt), ("two!", 2));
         streamed.end_parts();
-        assert!(streamed.push(2, &part("1", json!(1))) && streamed.push(3, &part("2", json!(2))));
+        assert!(
+            streamed.push_update(2, &part("1", json!(1))) && streamed.push_update(3, &part("2", json!(2)))
+        );
         assert_eq!((streamed.text.as_str(), streamed.items), ("", vec![json!(2)]));
     }
 }

@@ -12,7 +12,7 @@ use crate::{
     Failure,
     keyboard::Keyboard,
     page::{Page, TextStyle},
-    sanitize::{in_a_line, indented},
+    sanitize::{escaped_and_indented, escaped_line},
     stderr::SharedStderr,
 };
 
@@ -72,7 +72,7 @@ impl Terminal {
     }
 
     /// Returns `true` if the standard error is a terminal that bars can be drawn on.
-    pub(crate) fn is_watched(&self) -> bool {
+    pub(crate) fn can_draw_bars(&self) -> bool {
         self.error_is_terminal && self.draws
     }
 
@@ -135,36 +135,40 @@ impl Terminal {
     }
 
     /// Writes to the standard error. A failure is ignored.
-    pub(crate) fn tell(&self, page: &Page) {
-        self.stderr.tell(page.as_str());
+    pub(crate) fn write_error_page(&self, page: &Page) {
+        self.stderr.write_or_hold_back(page.as_str());
     }
 
     /// Writes `text` to the standard error, after a label such as the name of a tool.
-    pub(crate) fn tell_after(&self, label: &str, text: &str) {
-        let label = format!("{}:", in_a_line(label));
-        self.tell(self.error_page().add_message(TextStyle::Dim, &label, text));
+    pub(crate) fn write_labelled_error_text(&self, label: &str, text: &str) {
+        let label = format!("{}:", escaped_line(label));
+        self.write_error_page(self.error_page().add_message(TextStyle::Dim, &label, text));
     }
 
     /// Writes JSON to the standard error.
-    pub(crate) fn tell_json(&self, json: &str) {
-        self.stderr.tell(&(Escape::json(json) + "\n"));
+    pub(crate) fn write_error_json(&self, json: &str) {
+        self.stderr.write_or_hold_back(&(Escape::json(json) + "\n"));
     }
 
-    /// Writes an error. Text of others in `message` must be [`indented`] by the caller.
-    pub(crate) fn error(&self, message: &str) {
+    /// Writes an error. Text of others in `message` must be [`escaped_and_indented`] by the caller.
+    pub(crate) fn report_error(&self, message: &str) {
         if !message.is_empty() {
-            self.tell(self.error_page().add_message(TextStyle::Error, "error:", message));
+            self.write_error_page(self.error_page().add_message(TextStyle::Error, "error:", message));
         }
     }
 
     /// Writes an error with a message that may contain any text.
-    pub(crate) fn error_of(&self, message: &str) {
-        self.error(&indented(message));
+    pub(crate) fn report_error_with_any_text(&self, message: &str) {
+        self.report_error(&escaped_and_indented(message));
     }
 
     /// Writes a note.
-    pub(crate) fn note(&self, message: &str) {
-        self.tell(self.error_page().add_message(TextStyle::Warning, "note:", &indented(message)));
+    pub(crate) fn report_note(&self, message: &str) {
+        self.write_error_page(self.error_page().add_message(
+            TextStyle::Warning,
+            "note:",
+            &escaped_and_indented(message),
+        ));
     }
 }
 

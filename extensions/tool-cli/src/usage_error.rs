@@ -6,7 +6,7 @@ use clap::{
 };
 use tool_runtime::policy::Escape;
 
-use crate::sanitize::in_a_line;
+use crate::sanitize::escaped_line;
 
 /// Replaces aliases by their commands among the suggestions for an unknown command: a letter explains nothing.
 pub(crate) fn suggest_commands(error: &mut clap::Error, grammar: &clap::Command) {
@@ -30,12 +30,12 @@ pub(crate) fn suggest_commands(error: &mut clap::Error, grammar: &clap::Command)
 pub(crate) fn escaped_context(kind: ContextKind, value: &ContextValue) -> ContextValue {
     let text = |text: &StyledStr| match kind {
         ContextKind::Usage => Escape::LINES.text(&text.to_string()),
-        _ => in_a_line(&text.to_string()),
+        _ => escaped_line(&text.to_string()),
     };
     match value {
-        ContextValue::String(text) => ContextValue::String(in_a_line(text)),
+        ContextValue::String(text) => ContextValue::String(escaped_line(text)),
         ContextValue::Strings(texts) => {
-            ContextValue::Strings(texts.iter().map(|text| in_a_line(text)).collect())
+            ContextValue::Strings(texts.iter().map(|text| escaped_line(text)).collect())
         }
         ContextValue::StyledStr(styled) => ContextValue::StyledStr(text(styled).into()),
         ContextValue::StyledStrs(all) => {

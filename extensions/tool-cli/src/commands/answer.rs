@@ -6,7 +6,7 @@ use tool_runtime::{Content, ErrorKind, ToolOutput, ToolResult};
 use super::{exit_of, pretty_json};
 use crate::{
     Exit, Failure, Program,
-    sanitize::in_a_line,
+    sanitize::escaped_line,
     save::{Attachment, Destination},
     streamed::StreamedOutput,
 };
@@ -38,17 +38,17 @@ pub(super) fn write_result(
         ResultForm::Text { streamed, save } => (streamed, save),
     };
     for correction in result.corrections() {
-        terminal.note(&in_a_line(&correction.to_string()));
+        terminal.report_note(&escaped_line(&correction.to_string()));
     }
     match &result.outcome {
         Ok(output) => {
             let mut unsaved = None;
             let mut attach = |attachment: &Attachment<'_>, number: usize, count: usize| match &save {
-                None => attachment.not_saved(),
+                None => attachment.not_saved_line(),
                 Some(save) => save.save_and_describe(attachment, &result.name, number, count).unwrap_or_else(
                     |failure| {
                         unsaved.get_or_insert(failure);
-                        attachment.not_saved()
+                        attachment.not_saved_line()
                     },
                 ),
             };
@@ -59,14 +59,14 @@ pub(super) fn write_result(
                 return Err(failure);
             }
             if output.is_failure() {
-                terminal.error_of(&format!("`{}` reports a failure", result.name));
+                terminal.report_error_with_any_text(&format!("`{}` reports a failure", result.name));
             }
         }
         Err(error) => {
             streamed.abandon();
             match error.kind() {
-                ErrorKind::Cancelled => terminal.error("the call was cancelled"),
-                _ => terminal.error_of(&format!("`{}`: {}", result.name, error.feedback())),
+                ErrorKind::Cancelled => terminal.report_error("the call was cancelled"),
+                _ => terminal.report_error_with_any_text(&format!("`{}`: {}", result.name, error.feedback())),
             }
         }
     }
@@ -117,8 +117,9 @@ mod tests {
     use super::*;
 
     fn text(output: &ToolOutput, for_a_person: bool, save: bool) -> String {
-        let mut attach =
-            |it: &Attachment<'_>, number: usize, count: usize| format!("{number}/{count} {}", it.not_saved());
+        let mut attach = |it: &Attachment<'_>, number: usize, count: usize| {
+            format!("{number}/{count} {}", it.not_saved_line())
+        };
         output_text(output, for_a_person, save, &mut attach).unwrap()
     }
 

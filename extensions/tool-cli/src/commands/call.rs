@@ -12,13 +12,13 @@ use tool_runtime::{
 use super::{
     answer::{ResultForm, write_result},
     call_words::CallWords,
-    find_definition, left_to_the_caller,
-    options::{self, CallOptions, grammar_of, own_options},
+    external_call_note, find_definition,
+    options::{self, CallOptions, call_options_beside, grammar_of},
 };
 use crate::{
     Command, Exit, Failure, Program, argument_errors,
     flags::{self, CallArguments, Property, collect_arguments, properties_of, read_value},
-    progress::{ProgressView, run_watched},
+    progress::{ProgressView, run_batch_with_view},
     secret,
     streamed::StreamedOutput,
 };
@@ -49,7 +49,7 @@ impl Command for Call {
             .disable_help_subcommand(true)
             .after_help(EXAMPLES)
             .disable_help_flag(true)
-            .args(own_options(None))
+            .args(call_options_beside(None))
             .allow_external_subcommands(true)
     }
 
@@ -82,7 +82,7 @@ impl Command for Call {
             if let Some(problem) =
                 words.problem_page(program, definition, &grammar, options::option_words(matches))
             {
-                program.terminal().tell(&problem);
+                program.terminal().write_error_page(&problem);
                 return Ok(Exit::Usage);
             }
         }
@@ -90,10 +90,11 @@ impl Command for Call {
         let of_tool = match grammar.try_get_matches_from_mut(&words) {
             Ok(of_tool) => of_tool,
             Err(mut error) => {
-                if let Some(exit) = report_all(program, definition, matches, &error, &words)? {
+                if let Some(exit) = report_all_flag_violations(program, definition, matches, &error, &words)?
+                {
                     return Ok(exit);
                 }
-                explain_values(&mut error, definition);
+                redact_and_explain_values(&mut error, definition);
                 return program.print_clap_message(error);
             }
         };
@@ -101,12 +102,12 @@ impl Command for Call {
             return print_help(program, &mut grammar);
         }
         let options = CallOptions { before: matches, after: &of_tool };
-        prepare_call(program, definition, &options)
+        read_and_run_call(program, definition, &options)
     }
 }
 
 /// Reads the arguments, validates them, and calls the tool.
-fn prepare_call(
+fn read_and_run_call(
     program: &Program,
     definition: &ToolDefinition,
     options: &CallOptions<'_>,
@@ -119,18 +120,18 @@ fn prepare_call(
     };
     let json = options.json_arguments()?;
     if let Some(json) = json.as_ref().filter(|json| json.origin.is_none()) {
-        secret::refuse_in_json(definition, &json.text)?;
+        secret::refuse_secret_in_json(definition, &json.text)?;
     }
-    secret::refuse_in_flags(definition, &properties, options.after)?;
+    secret::refuse_secret_in_flags(definition, &properties, options.after)?;
     let read = |property: &Property, text: &str| match property.secret {
         true => secret::read_secret(terminal, property, text),
         false => read_value(property, text),
     };
     let arguments = collect_arguments(&properties, options.after, json, &read)?;
-    let arguments = secret::ask_for_missing(terminal, &properties, arguments)?;
+    let arguments = secret::ask_for_missing_secrets(terminal, &properties, arguments)?;
     let hide = !definition.metadata().secrets.is_empty();
     if let Err(error) = serde_json::from_str::<serde::de::IgnoredAny>(&arguments.text) {
-        terminal.tell(&argument_errors::invalid_json_page(terminal, &arguments, &error, hide));
+        terminal.write_error_page(&argument_errors::invalid_json_page(terminal, &arguments, &error, hide));
         return Ok(Exit::Usage);
     }
     // Arguments are validated before values are provided, such as a database that takes time to open.
@@ -140,7 +141,7 @@ fn prepare_call(
         if options.wants_json() {
             return write_result(program, &ToolResult::new(CallId::generate(), name, Err(error)), form);
         }
-        terminal.tell(&argument_errors::invalid_arguments_page(
+        terminal.write_error_page(&argument_errors::invalid_arguments_page(
             terminal,
             &properties,
             &error,
@@ -155,7 +156,7 @@ fn prepare_call(
 
 /// Reports all violations of flags together, where `error` is about the value of one of several. `None` if `error` says it all,
 /// or the tool has secrets, whose sources are read once only.
-fn report_all(
+fn report_all_flag_violations(
     program: &Program,
     definition: &ToolDefinition,
     before: &ArgMatches,
@@ -186,7 +187,7 @@ fn report_all(
             write_result(program, &result, ResultForm::Json).map(Some)
         }
         Err(error) if error.violations().len() > 1 => {
-            terminal.tell(&argument_errors::invalid_arguments_page(
+            terminal.write_error_page(&argument_errors::invalid_arguments_page(
                 terminal,
                 &properties,
                 &error,
@@ -200,7 +201,7 @@ fn report_all(
 }
 
 /// Replaces the value of a secret in a message of `clap`, and adds a hint for values that begin with a dash.
-fn explain_values(error: &mut clap::Error, definition: &ToolDefinition) {
+fn redact_and_explain_values(error: &mut clap::Error, definition: &ToolDefinition) {
     let text = |kind| match error.get(kind) {
         Some(ContextValue::String(text)) => text.as_str(),
         _ => "",
@@ -238,7 +239,7 @@ fn run_call(
         true => ProgressView::beside_json(terminal),
         false => ProgressView::as_text(terminal),
     };
-    let outcomes = program.block_on(run_watched(batch, view, streamed))?;
+    let outcomes = program.block_on(run_batch_with_view(batch, view, streamed))?;
     let Some(outcome) = outcomes.first() else { return Ok(Exit::Failed) };
     match outcome.result() {
         Some(result) => {
@@ -247,8 +248,8 @@ fn run_call(
             Ok(exit)
         }
         None => {
-            terminal.note(&match outcome {
-                CallOutcome::External(..) => left_to_the_caller(name),
+            terminal.report_note(&match outcome {
+                CallOutcome::External(..) => external_call_note(name),
                 _ => format!("the call of `{name}` is still running"),
             });
             Ok(Exit::Done)
@@ -305,7 +306,7 @@ mod tests {
         let refused = |flag: &str, json: &str| {
             let matches =
                 grammar_of(&program, &definition).try_get_matches_from(["tool", flag, json]).unwrap();
-            secret::refuse_in_flags(&definition, &properties, &matches).is_err()
+            secret::refuse_secret_in_flags(&definition, &properties, &matches).is_err()
         };
         for (name, value, is_refused) in [
             ("login", r#"{"user": "***", "pin": null}"#, false),
@@ -316,7 +317,7 @@ mod tests {
         ] {
             assert_eq!(refused(&format!("--{name}"), value), is_refused, "{name} {value}");
             let whole = if name == "all" { format!("[{value}]") } else { value.to_owned() };
-            let whole = secret::refuse_in_json(&definition, &format!(r#"{{"{name}": {whole}}}"#));
+            let whole = secret::refuse_secret_in_json(&definition, &format!(r#"{{"{name}": {whole}}}"#));
             assert_eq!(whole.is_err(), is_refused, "{name} {value}");
         }
         // A nested secret has a flag that takes a source.
@@ -343,7 +344,7 @@ mod tests {
         let told = |written: &str| {
             let written = written.split(' ');
             let mut error = grammar_of(&program, &definition).try_get_matches_from(written).unwrap_err();
-            explain_values(&mut error, &definition);
+            redact_and_explain_values(&mut error, &definition);
             error.render().to_string()
         };
         for written in ["tool --my-pin 1234", "tool --my_pin=\t1234"] {

@@ -14,7 +14,7 @@ use crate::{
     Program,
     flags::{Kind, Property, flag_name, properties_of},
     page::{Page, TextStyle},
-    sanitize::{in_a_line, is_shown_unchanged},
+    sanitize::{escaped_line, is_shown_unchanged},
 };
 
 /// The limit of flags that a message lists.
@@ -83,17 +83,17 @@ impl CallWords {
     ) -> Option<Page> {
         let properties = properties_of(definition);
         if !self.unknown.is_empty() {
-            return Some(self.unknown_flags(program, definition, grammar, &properties));
+            return Some(self.unknown_flags_page(program, definition, grammar, &properties));
         }
         let is_json = |word: &str| word == "-" || word.starts_with('@') || word.trim_start().starts_with('{');
         match self.loose.as_slice() {
             [] => None,
             [one] if is_json(&self.all[*one]) => None,
-            _ => Some(self.loose_words(program, definition, &properties, options)),
+            _ => Some(self.loose_words_page(program, definition, &properties, options)),
         }
     }
 
-    fn unknown_flags(
+    fn unknown_flags_page(
         &self,
         program: &Program,
         definition: &ToolDefinition,
@@ -114,7 +114,7 @@ impl CallWords {
         let message = match (self.unknown.as_slice(), hints.as_slice()) {
             ([(only, _)], [hint]) => {
                 let hint = hint.as_ref().map(|hint| format!("; {hint}")).unwrap_or_default();
-                format!("`{name}` has no flag `{}`{hint}", in_a_line(only))
+                format!("`{name}` has no flag `{}`{hint}", escaped_line(only))
             }
             _ => format!("`{name}` does not have these flags:"),
         };
@@ -123,7 +123,7 @@ impl CallWords {
             page.add("\n");
             for ((unknown, _), hint) in self.unknown.iter().zip(hints) {
                 let hint = hint.map(|hint| format!(": {hint}")).unwrap_or_default();
-                page.add_item(TextStyle::Name, &in_a_line(unknown), &hint);
+                page.add_item(TextStyle::Name, &escaped_line(unknown), &hint);
             }
         }
         page.add("\n");
@@ -145,7 +145,7 @@ impl CallWords {
         page
     }
 
-    fn loose_words(
+    fn loose_words_page(
         &self,
         program: &Program,
         definition: &ToolDefinition,
@@ -166,7 +166,9 @@ impl CallWords {
         page.add_message(TextStyle::Error, "error:", &how).add("\n");
         match self.suggested_command(program, definition, properties, options) {
             // Not wrapped, so that it can be copied.
-            Some(command) => page.add("Did you mean:\n\n  ").paint(TextStyle::Name, &command).add("\n\n"),
+            Some(command) => {
+                page.add("Did you mean:\n\n  ").add_styled_text(TextStyle::Name, &command).add("\n\n")
+            }
             None => page.add("Usage: ").add(&usage_line(program, definition, properties)).add("\n\n"),
         };
         let help = format!("`{} {CALL} --help {name}` lists the flags.", program.name());
@@ -276,7 +278,7 @@ fn closest_flag(grammar: &Command, name: &str) -> Option<String> {
     let error = grammar.clone().try_get_matches_from([grammar.get_name(), name]).err()?;
     match error.get(ContextKind::SuggestedArg)? {
         // `clap` suggests it for many names.
-        ContextValue::String(flag) if flag != "--help" => Some(in_a_line(flag)),
+        ContextValue::String(flag) if flag != "--help" => Some(escaped_line(flag)),
         _ => None,
     }
 }

@@ -31,7 +31,7 @@ fn completion_script(program: &Program, shell: Shell) -> Result<String, Failure>
     let definitions = program.tools()?.definitions();
     let mut grammar = program.grammar().mut_subcommand(CALL, |call| {
         call.allow_external_subcommands(false)
-            .subcommands(definitions.iter().map(|it| of_words(&grammar_of(program, it))))
+            .subcommands(definitions.iter().map(|it| without_unsafe_words(&grammar_of(program, it))))
     });
     let names: Vec<_> = definitions.iter().map(|it| it.name().to_string()).collect();
     // A command of the program that replaces `show` may have no such argument.
@@ -56,19 +56,24 @@ fn completion_script(program: &Program, shell: Shell) -> Result<String, Failure>
 }
 
 /// A grammar without flags and values that are not plain words: a shell would interpret them in the script.
-fn of_words(grammar: &clap::Command) -> clap::Command {
-    let options = grammar.get_arguments().filter(|it| it.get_long().is_none_or(is_word)).map(|option| {
-        let mut values = option.get_possible_values();
-        let count = values.len();
-        values.retain(|value| is_word(value.get_name()));
-        let are_all = values.len() == count;
-        if are_all { option.clone() } else { option.clone().value_parser(PossibleValuesParser::new(values)) }
-    });
+fn without_unsafe_words(grammar: &clap::Command) -> clap::Command {
+    let options =
+        grammar.get_arguments().filter(|it| it.get_long().is_none_or(is_plain_shell_word)).map(|option| {
+            let mut values = option.get_possible_values();
+            let count = values.len();
+            values.retain(|value| is_plain_shell_word(value.get_name()));
+            let are_all = values.len() == count;
+            if are_all {
+                option.clone()
+            } else {
+                option.clone().value_parser(PossibleValuesParser::new(values))
+            }
+        });
     let about = grammar.get_about().cloned().unwrap_or_default();
     clap::Command::new(grammar.get_name().to_owned()).about(about).disable_help_flag(true).args(options)
 }
 
-fn is_word(text: &str) -> bool {
+fn is_plain_shell_word(text: &str) -> bool {
     !text.is_empty() && text.chars().all(|c| c.is_alphanumeric() || matches!(c, '_' | '-' | '.' | '+' | '/'))
 }
 
@@ -79,7 +84,7 @@ mod tests {
     use tool_runtime::{ToolDefinition, ToolName, builder::ExternalTool, schema::InputSchema};
 
     use super::*;
-    use crate::{closures::ProgramClosures, commands::built_in, terminal::Terminal};
+    use crate::{closures::ProgramClosures, commands::built_in_commands, terminal::Terminal};
 
     // A schema may come from another program, and a shell runs the script.
     #[test]
@@ -95,7 +100,14 @@ mod tests {
             it.add(ExternalTool::new(tool.clone()))
         });
         let closures = ProgramClosures { tools: vec![add], ..ProgramClosures::default() };
-        let program = Program::new("it".into(), None, Terminal::new(), closures, built_in(), built_in);
+        let program = Program::new(
+            "it".into(),
+            None,
+            Terminal::new(),
+            closures,
+            built_in_commands(),
+            built_in_commands,
+        );
         for shell in [Shell::Bash, Shell::Zsh, Shell::Fish] {
             let script = completion_script(&program, shell).unwrap();
             assert!(!script.contains("boom"), "{script}");
@@ -115,8 +127,14 @@ mod tests {
             ),
         ] {
             let closures = ProgramClosures::default();
-            let program =
-                Program::new("my-shop".into(), None, Terminal::new(), closures, built_in(), built_in);
+            let program = Program::new(
+                "my-shop".into(),
+                None,
+                Terminal::new(),
+                closures,
+                built_in_commands(),
+                built_in_commands,
+            );
             let script = completion_script(&program, shell).unwrap();
             assert!(script.lines().any(|it| it.trim() == line), "{line}: {script}");
         }
@@ -127,7 +145,7 @@ mod tests {
         for (text, expected) in
             [("a-B_1.+/", true), ("größe", true), ("", false), ("a b", false), ("$a", false), ("a;", false)]
         {
-            assert_eq!(is_word(text), expected, "{text:?}");
+            assert_eq!(is_plain_shell_word(text), expected, "{text:?}");
         }
     }
 }

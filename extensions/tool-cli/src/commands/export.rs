@@ -20,20 +20,20 @@ impl Command for Export {
         if let Some(dialect) = dialects::chosen_dialects(matches).first() {
             let bound = dialect.bind_tools(tools);
             program.terminal().print_json(&pretty_json(bound.definitions())?)?;
-            exit = left_out(program, &bound);
+            exit = report_left_out_tools(program, &bound);
         }
         Ok(exit)
     }
 }
 
 /// Writes an error for each tool that the dialect cannot carry.
-pub(super) fn left_out(program: &Program, bound: &BoundTools) -> Exit {
+pub(super) fn report_left_out_tools(program: &Program, bound: &BoundTools) -> Exit {
     let errors = bound.diagnostics().iter().filter(|diagnostic| diagnostic.severity == Severity::Error);
     let mut exit = Exit::Done;
     for diagnostic in errors {
         let tool = diagnostic.location.tool.as_deref().unwrap_or_default();
         let help = diagnostic.help.as_deref().unwrap_or_default();
-        program.terminal().error_of(&format!("`{tool}`: {}; {help}", diagnostic.message));
+        program.terminal().report_error_with_any_text(&format!("`{tool}`: {}; {help}", diagnostic.message));
         exit = Exit::Failed;
     }
     exit

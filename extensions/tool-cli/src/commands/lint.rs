@@ -91,7 +91,7 @@ fn diagnostics_page(program: &Program, shown: &[&Diagnostic], all: &[Diagnostic]
         let of_tool = diagnostic.location.tool.as_deref().unwrap_or_default();
         if tool != of_tool {
             tool = of_tool;
-            page.paint(TextStyle::Name, tool).add("\n");
+            page.add_styled_text(TextStyle::Name, tool).add("\n");
         }
         let (style, word) = match diagnostic.severity {
             Severity::Error => (TextStyle::Error, "error"),
@@ -101,7 +101,7 @@ fn diagnostics_page(program: &Program, shown: &[&Diagnostic], all: &[Diagnostic]
         let pointer = &diagnostic.location.pointer;
         let place = if pointer.is_empty() { String::new() } else { format!(" {pointer}") };
         page.add_item(style, word, &format!("{place}: {}", diagnostic.message));
-        page.add_under(&format!("{} [{}]", help_of(diagnostic), dialects.join(", ")));
+        page.add_line_below_item(&format!("{} [{}]", help_of(diagnostic), dialects.join(", ")));
     }
     let count = |severity, word: &str| {
         let count = all.iter().filter(|diagnostic| diagnostic.severity == severity).count();

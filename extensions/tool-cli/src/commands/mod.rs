@@ -16,9 +16,9 @@ use clap::{Arg, ArgAction};
 use serde::Serialize;
 use tool_runtime::{ErrorKind, Registry, Tool, ToolDefinition, ToolResult};
 
-use crate::{Command, Exit, Failure, Program, sanitize::in_a_line};
+use crate::{Command, Exit, Failure, Program, sanitize::escaped_line};
 
-pub(crate) fn built_in() -> Vec<Box<dyn Command>> {
+pub(crate) fn built_in_commands() -> Vec<Box<dyn Command>> {
     vec![
         Box::new(list::List),
         Box::new(show::Show),
@@ -35,7 +35,7 @@ pub(crate) fn built_in() -> Vec<Box<dyn Command>> {
 /// Returns the grammars of built-in commands by their names, in this order, for a command that runs them on other tools by
 /// [`Program::run_on`]. Names of no command are left out.
 pub fn grammars<'n>(names: impl IntoIterator<Item = &'n str>) -> Vec<clap::Command> {
-    let all: Vec<_> = built_in().iter().map(|command| command.grammar()).collect();
+    let all: Vec<_> = built_in_commands().iter().map(|command| command.grammar()).collect();
     names.into_iter().filter_map(|name| all.iter().find(|it| it.get_name() == name).cloned()).collect()
 }
 
@@ -66,7 +66,7 @@ fn find_definition<'p>(
         return Ok(only);
     }
     if tools.is_empty() {
-        let name = in_a_line(name);
+        let name = escaped_line(name);
         return Err(Failure::usage(format!("there is no tool `{name}`: there are no tools")));
     }
     let (_, unknown) = tools.resolve([name]);
@@ -77,7 +77,7 @@ fn find_definition<'p>(
         Some((only, [])) => format!("; did you mean {only}?"),
         Some((last, others)) => format!("; did you mean {} or {last}?", others.join(", ")),
     };
-    let name = in_a_line(name);
+    let name = escaped_line(name);
     let message = format!("there is no tool `{name}`{meant}\n\n`{} list` lists all tools", program.name());
     Err(Failure::usage(message))
 }
@@ -97,8 +97,8 @@ fn exit_of(result: &ToolResult) -> Exit {
 }
 
 /// The note about an external call of the tool `name`.
-fn left_to_the_caller(name: &str) -> String {
-    format!("`{}` was not run; its calls are executed by the caller", in_a_line(name))
+fn external_call_note(name: &str) -> String {
+    format!("`{}` was not run; its calls are executed by the caller", escaped_line(name))
 }
 
 /// The hints of a tool, one word each.

@@ -9,12 +9,12 @@ use crate::{
     approver::{self, ApproveMode},
     flags::{self, CallArguments, Property, properties_of},
     input,
-    sanitize::in_a_line,
+    sanitize::escaped_line,
     save::Destination,
 };
 
 /// The options of `call` itself, without those that have the name of a property of `tool`.
-pub(super) fn own_options(tool: Option<&[Property]>) -> Vec<Arg> {
+pub(super) fn call_options_beside(tool: Option<&[Property]>) -> Vec<Arg> {
     // An alias of a property has an underscore, and no option has one.
     let is_free = |name: &str| !tool.unwrap_or_default().iter().any(|it| it.has_flag && it.flag == name);
     let json = Arg::new("own json")
@@ -48,13 +48,13 @@ pub(crate) fn grammar_of(program: &Program, definition: &ToolDefinition) -> clap
     let unwritable = properties.iter().filter(|it| !it.has_flag).map(|it| format!("{:?}", it.path.join(".")));
     let unwritable: Vec<_> = unwritable.collect();
     let grammar = clap::Command::new(name)
-        .about(in_a_line(&first_paragraph(definition)))
+        .about(escaped_line(&first_paragraph(definition)))
         .long_about(Escape::LINES.text(definition.description().trim()))
         .override_usage(usage_line(program, definition, &properties))
         .term_width(program.terminal().width())
         .disable_help_flag(true)
         .args(flags::flag_arguments(&properties))
-        .args(own_options(Some(&properties)))
+        .args(call_options_beside(Some(&properties)))
         .arg(
             Arg::new("own arguments")
                 .value_name("ARGUMENTS")
@@ -64,7 +64,7 @@ pub(crate) fn grammar_of(program: &Program, definition: &ToolDefinition) -> clap
     if unwritable.is_empty() {
         grammar
     } else {
-        grammar.after_help(in_a_line(&format!("Only as JSON: {}", unwritable.join(", "))))
+        grammar.after_help(escaped_line(&format!("Only as JSON: {}", unwritable.join(", "))))
     }
 }
 
@@ -78,7 +78,7 @@ pub(super) fn usage_line(program: &Program, definition: &ToolDefinition, propert
     let mut usage = format!("{} {CALL} {}", program.name(), definition.name());
     let mut column = BEFORE + console::measure_text_width(&usage);
     for word in words {
-        let word = in_a_line(&word);
+        let word = escaped_line(&word);
         let width = console::measure_text_width(&word);
         if column + 1 + width > program.terminal().width() {
             column = BEFORE + 4;

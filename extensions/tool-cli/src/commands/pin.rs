@@ -4,7 +4,7 @@ use clap::{Arg, ArgMatches};
 use tool_runtime::pin::{ChangeKind, Pins, PinsError};
 
 use super::{json_option, pretty_json};
-use crate::{Command, Exit, Failure, Program, input, page::TextStyle, sanitize::in_a_line};
+use crate::{Command, Exit, Failure, Program, input, page::TextStyle, sanitize::escaped_line};
 
 /// The command `pin`, which writes the definitions to a file.
 pub(super) struct Pin;
@@ -25,11 +25,11 @@ impl Command for Pin {
         }
         check_replaceable(path)?;
         let unwritten =
-            |error| Failure::new(Exit::Failed, format!("{} cannot be written: {error}", in_a_line(path)));
+            |error| Failure::new(Exit::Failed, format!("{} cannot be written: {error}", escaped_line(path)));
         fs::write(path, text).map_err(unwritten)?;
         let terminal = program.terminal();
         let message =
-            format!("{} in {}\n", tool_count(tools.len(), "is pinned", "are pinned"), in_a_line(path));
+            format!("{} in {}\n", tool_count(tools.len(), "is pinned", "are pinned"), escaped_line(path));
         terminal.print(terminal.page().add(&message))?;
         Ok(Exit::Done)
     }
@@ -52,7 +52,7 @@ fn check_replaceable(path: &str) -> Result<(), Failure> {
     };
     Err(Failure::usage(format!(
         "{}: {why}; nothing was written; remove the file or name another one",
-        in_a_line(path)
+        escaped_line(path)
     )))
 }
 
@@ -70,10 +70,10 @@ impl Command for Check {
     fn run(&self, program: &Program, matches: &ArgMatches) -> Result<Exit, Failure> {
         let path = file_path(matches);
         let pins = Pins::parse(&input::read_file(path)?)
-            .map_err(|error| Failure::usage(format!("{}: {error}", in_a_line(path))))?;
+            .map_err(|error| Failure::usage(format!("{}: {error}", escaped_line(path))))?;
         if pins.is_outdated() {
             let note = "has an older version, whose hashes are equal for some integers above 2^53; pin again";
-            program.terminal().note(&format!("{path} {note}"));
+            program.terminal().report_note(&format!("{path} {note}"));
         }
         let tools = program.tools()?;
         let changes = pins.check(tools);
@@ -93,7 +93,7 @@ impl Command for Check {
                     _ => TextStyle::Warning,
                 };
                 let between = if rest.is_empty() { "" } else { "\n" };
-                page.paint(style, first).add(between).add(rest).add("\n");
+                page.add_styled_text(style, first).add(between).add(rest).add("\n");
             }
         }
         terminal.print(&page)?;

@@ -4,13 +4,13 @@ use tool_runtime::{
     executor::{ExecutionStrategy, RunSettings},
 };
 
-use super::{exit_of, left_to_the_caller, pretty_json};
+use super::{exit_of, external_call_note, pretty_json};
 use crate::{
     Command, Exit, Failure, Program,
     approver::{self, ApproveMode, MissingTerminal},
     dialects, input,
-    progress::{ProgressView, run_watched},
-    sanitize::in_a_line,
+    progress::{ProgressView, run_batch_with_view},
+    sanitize::escaped_line,
 };
 
 /// The command `run`, which runs the calls of a response.
@@ -71,12 +71,12 @@ impl Command for Run {
             // Values are provided only for calls.
             true => Vec::new(),
             false => {
-                let (executor, of_batch) = run_executor(program, matches)?;
+                let (executor, of_batch) = executor_with_options(program, matches)?;
                 missing_terminal = of_batch;
                 let json = matches.get_one::<String>("events").is_some_and(|form| form == "json");
                 let view =
                     if json { ProgressView::as_json(terminal) } else { ProgressView::as_text(terminal) };
-                program.block_on(run_watched(executor.batch(calls), view, None))?
+                program.block_on(run_batch_with_view(executor.batch(calls), view, None))?
             }
         };
 
@@ -84,15 +84,15 @@ impl Command for Run {
         terminal.print_json(&pretty_json(&dialect.bind_tools(program.tools()?).results(&results))?)?;
         for result in results.iter().filter(|result| result.is_error()) {
             let first = result.text().lines().next().unwrap_or_default().to_owned();
-            terminal.error(&format!("{}: {}", in_a_line(&result.name), in_a_line(&first)));
+            terminal.report_error(&format!("{}: {}", escaped_line(&result.name), escaped_line(&first)));
         }
         missing_terminal.report(terminal);
         if outcomes.is_empty() {
-            terminal.note(&format!("the response contains no calls (dialect: {})", dialect.name()));
+            terminal.report_note(&format!("the response contains no calls (dialect: {})", dialect.name()));
         }
         for outcome in &outcomes {
             if let CallOutcome::External(call, _) = outcome {
-                terminal.note(&left_to_the_caller(&call.name));
+                terminal.report_note(&external_call_note(&call.name));
             }
         }
         let ends = results.iter().map(exit_of);
@@ -101,7 +101,10 @@ impl Command for Run {
 }
 
 /// The executor of the program with the options of the command.
-fn run_executor(program: &Program, matches: &ArgMatches) -> Result<(Executor, MissingTerminal), Failure> {
+fn executor_with_options(
+    program: &Program,
+    matches: &ArgMatches,
+) -> Result<(Executor, MissingTerminal), Failure> {
     let base = program.executor()?;
     let asked = matches.get_one::<ExecutionStrategy>("strategy").copied().unwrap_or_default();
     let strategies = [base.strategy(), asked];

@@ -7,7 +7,7 @@ use crate::{
     Command, Exit, Failure, Program, dialects,
     flags::{self, JsonProperty, Property, properties_of, schema_properties},
     page::{Page, TextStyle},
-    sanitize::in_a_line,
+    sanitize::escaped_line,
 };
 
 /// The command `show`, which shows one tool.
@@ -34,7 +34,7 @@ impl Command for Show {
         if let Some(dialect) = dialects::chosen_dialects(matches).first() {
             let bound = dialect.bind_tools(&tools.resolve([definition.name().as_str()]).0);
             program.terminal().print_json(&pretty_json(bound.definitions())?)?;
-            return Ok(super::export::left_out(program, &bound));
+            return Ok(super::export::report_left_out_tools(program, &bound));
         }
         if matches.get_flag("json") {
             program.terminal().print_json(&pretty_json(definition)?)?;
@@ -60,16 +60,16 @@ pub(super) fn property_row(property: &Property) -> [(TextStyle, String); 3] {
 fn tool_page(program: &Program, definition: &ToolDefinition) -> Page {
     let name = definition.name().as_str();
     let mut page = program.terminal().page();
-    page.paint(TextStyle::Name, name);
+    page.add_styled_text(TextStyle::Name, name);
     if definition.title() != name {
-        page.add(&format!(" ({})", in_a_line(definition.title())));
+        page.add(&format!(" ({})", escaped_line(definition.title())));
     }
     page.add("\n\n").add_wrapped(definition.description().trim()).add("\n");
     let facts = metadata_lines(definition);
     if !facts.is_empty() {
         page.add("\n");
         for (what, value) in facts {
-            page.paint(TextStyle::Name, what).add(&format!(": {}\n", in_a_line(&value)));
+            page.add_styled_text(TextStyle::Name, what).add(&format!(": {}\n", escaped_line(&value)));
         }
     }
     let arguments = properties_of(definition);
@@ -86,9 +86,9 @@ fn tool_page(program: &Program, definition: &ToolDefinition) -> Page {
     add_output(&mut page, definition);
     for example in definition.examples() {
         page.add("\n")
-            .paint(TextStyle::Name, "Example")
+            .add_styled_text(TextStyle::Name, "Example")
             .add(": ")
-            .paint(TextStyle::Plain, &example.to_string())
+            .add_styled_text(TextStyle::Plain, &example.to_string())
             .add("\n");
     }
     page
@@ -145,7 +145,7 @@ fn metadata_lines(definition: &ToolDefinition) -> Vec<(&'static str, String)> {
 
 /// Adds the output: a table of properties for an object or a list of objects, otherwise its type.
 fn add_output(page: &mut Page, definition: &ToolDefinition) {
-    page.paint(TextStyle::Name, "Output").add(": ");
+    page.add_styled_text(TextStyle::Name, "Output").add(": ");
     let Some(schema) = definition.output_schema().map(tool_runtime::schema::OutputSchema::as_value) else {
         page.add("not declared\n");
         return;
@@ -153,7 +153,7 @@ fn add_output(page: &mut Page, definition: &ToolDefinition) {
     let items = schema.get("items").filter(|_| schema.get("type") == Some(&Value::from("array")));
     let fields = schema_properties(items.unwrap_or(schema));
     if fields.is_empty() {
-        page.add(&in_a_line(&flags::kind_of(schema).description())).add("\n");
+        page.add(&escaped_line(&flags::kind_of(schema).description())).add("\n");
         return;
     }
     let rows = fields.iter().flat_map(|it| {

@@ -7,7 +7,7 @@ use super::{
     source::{SECRET_SOURCES, is_secret_source},
     value_kind::value_text,
 };
-use crate::sanitize::{in_a_line, is_shown_unchanged};
+use crate::sanitize::{escaped_line, is_shown_unchanged};
 
 /// The limit of choices that are listed and completed.
 const MAX_CHOICES: usize = 100;
@@ -19,7 +19,7 @@ pub(super) fn flag_argument(property: &Property) -> clap::Arg {
         .long(property.flag.clone())
         .value_name(property.placeholder())
         .help_heading("Arguments")
-        .help(in_a_line(&property_help(property, false)))
+        .help(escaped_line(&property_help(property, false)))
         .long_help(Escape::LINES.text(&property_help(property, true)));
     let argument = match &property.alias {
         Some(alias) => argument.alias(alias.clone()),
@@ -47,7 +47,7 @@ pub(super) fn flag_argument(property: &Property) -> clap::Arg {
         // This parser lists its values in messages and completions.
         Some(values) => argument.value_parser(clap::builder::PossibleValuesParser::new(values)),
         None => argument.value_parser(move |text: &str| {
-            parser.parse(text).map(|_| text.to_owned()).map_err(|error| in_a_line(&(error + &hint)))
+            parser.parse(text).map(|_| text.to_owned()).map_err(|error| escaped_line(&(error + &hint)))
         }),
     }
 }
@@ -96,7 +96,7 @@ fn property_help(property: &Property, long: bool) -> String {
     }
     let inner = property.shape.iter().map(|it| {
         let about = if it.about.is_empty() { String::new() } else { format!(". {}", it.about) };
-        format!("\n{}{}: {}{about}", "  ".repeat(it.depth + 1), in_a_line(&it.name), it.takes)
+        format!("\n{}{}: {}{about}", "  ".repeat(it.depth + 1), escaped_line(&it.name), it.takes)
     });
     inner.fold(text, |text, line| text + &line)
 }

@@ -4,7 +4,7 @@ use clap::{ArgMatches, parser::ValueSource};
 use serde_json::{Map, Value};
 
 use super::{Kind, Property, flag_name, lossless_json::parse_strict};
-use crate::{Failure, sanitize::in_a_line};
+use crate::{Failure, sanitize::escaped_line};
 
 /// The arguments of a call, with their origin.
 #[derive(Debug)]
@@ -23,7 +23,7 @@ pub(crate) fn collect_arguments(
     read: &dyn Fn(&Property, &str) -> Result<Value, Failure>,
 ) -> Result<CallArguments, Failure> {
     let mut arguments = Map::new();
-    let flags: Vec<_> = properties.iter().filter(|it| it.has_flag && is_given(it, matches)).collect();
+    let flags: Vec<_> = properties.iter().filter(|it| it.has_flag && is_given_as_flag(it, matches)).collect();
     if let Some(json) = json {
         if flags.is_empty() {
             return Ok(json);
@@ -34,7 +34,7 @@ pub(crate) fn collect_arguments(
                 None
             }
             Ok(_) => Some("flags require a JSON object as the other arguments".to_owned()),
-            Err(error) => Some(format!("the arguments: {}", in_a_line(&error))),
+            Err(error) => Some(format!("the arguments: {}", escaped_line(&error))),
         };
         if let Some(why) = why {
             // The value of a boolean flag without `=` is read as the arguments.
@@ -63,18 +63,18 @@ pub(crate) fn read_value(property: &Property, text: &str) -> Result<Value, Failu
 }
 
 fn invalid_value(property: &Property, error: &str) -> Failure {
-    Failure::usage(format!("{}: {}", flag_name(property), in_a_line(error)))
+    Failure::usage(format!("{}: {}", flag_name(property), escaped_line(error)))
 }
 
 /// The valid values of a flag that is given.
 pub(crate) fn valid_values(property: &Property, matches: &ArgMatches) -> Vec<Value> {
-    if !is_given(property, matches) {
+    if !is_given_as_flag(property, matches) {
         return Vec::new();
     }
     let texts = matches.get_many::<String>(&property.id()).into_iter().flatten();
     texts.filter_map(|text| property.kind.parse(text).ok()).collect()
 }
 
-fn is_given(property: &Property, matches: &ArgMatches) -> bool {
+fn is_given_as_flag(property: &Property, matches: &ArgMatches) -> bool {
     matches.value_source(&property.id()) == Some(ValueSource::CommandLine)
 }

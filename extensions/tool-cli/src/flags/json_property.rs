@@ -3,7 +3,9 @@
 use serde_json::Value;
 
 use super::{
-    schema::{MAX_FLAG_DEPTH, is_notable, limit_texts, resolve_reference, schema_members, value_kind},
+    schema::{
+        MAX_FLAG_DEPTH, is_default_worth_showing, limit_texts, resolve_reference, schema_members, value_kind,
+    },
     value_kind::value_text,
 };
 
@@ -25,11 +27,11 @@ pub(crate) struct JsonProperty {
 /// The properties of `schema`, or of its items, in their order and indented by depth; recursion ends at the first repetition.
 pub(super) fn json_properties(root: &Value, schema: &Value) -> Vec<JsonProperty> {
     let mut found = Vec::new();
-    add(root, schema, 0, &mut Vec::new(), &mut found);
+    add_json_properties(root, schema, 0, &mut Vec::new(), &mut found);
     found
 }
 
-fn add<'s>(
+fn add_json_properties<'s>(
     root: &'s Value,
     schema: &'s Value,
     depth: usize,
@@ -46,11 +48,11 @@ fn add<'s>(
                 break;
             }
             found.push(json_property(root, name, property, required, depth));
-            add(root, property, depth + 1, seen, found);
+            add_json_properties(root, property, depth + 1, seen, found);
         }
         let below = ["items", "additionalProperties"].iter().filter_map(|keyword| schema.get(*keyword));
         for items in below.filter(|it| it.is_object()) {
-            add(root, items, depth, seen, found);
+            add_json_properties(root, items, depth, seen, found);
         }
     }
     seen.truncate(known);
@@ -60,7 +62,7 @@ fn json_property(root: &Value, name: &str, schema: &Value, required: bool, depth
     let target = resolve_reference(root, schema, &mut Vec::new());
     let word = |keyword: &str| schema.get(keyword).or_else(|| target.get(keyword));
     let mut takes = value_kind(root, target, 0).description();
-    match word("default").filter(|value| is_notable(value)) {
+    match word("default").filter(|value| is_default_worth_showing(value)) {
         Some(default) => takes.push_str(&format!(" = {}", value_text(default))),
         None if required => takes.push_str(", required"),
         None => {}

@@ -8,7 +8,9 @@ use tool_runtime::ToolDefinition;
 use super::{
     Kind,
     json_property::{JsonProperty, json_properties},
-    schema::{MAX_FLAG_DEPTH, is_notable, limit_texts, resolve_reference, schema_members, value_kind},
+    schema::{
+        MAX_FLAG_DEPTH, is_default_worth_showing, limit_texts, resolve_reference, schema_members, value_kind,
+    },
 };
 use crate::sanitize::is_shown_unchanged;
 
@@ -75,7 +77,7 @@ pub(crate) fn properties_of(definition: &ToolDefinition) -> Vec<Property> {
 fn set_flag(property: &mut Property, names: &HashSet<String>, taken: &mut HashSet<String>) {
     let exact = property.path.join(".");
     let dashed = exact.replace('_', "-");
-    property.has_flag = property.path.iter().all(|name| is_writable(name));
+    property.has_flag = property.path.iter().all(|name| is_valid_flag_name(name));
     let stays = names.contains(&dashed) || dashed.starts_with('-') || taken.contains(&dashed);
     (property.flag, property.alias) = if stays { (exact, None) } else { (dashed, Some(exact)) };
     if property.has_flag {
@@ -94,7 +96,7 @@ fn set_requirement(property: &mut Property, before: &mut [Property]) {
 }
 
 /// Returns `true` if the name is a valid and readable flag.
-fn is_writable(name: &str) -> bool {
+fn is_valid_flag_name(name: &str) -> bool {
     !name.is_empty()
         && !name.starts_with('-')
         && !name.chars().any(|c| c == '=' || c == '.' || c.is_whitespace())
@@ -162,7 +164,7 @@ fn property_of(root: &Value, schema: &Value, target: &Value, path: &[String], re
         indispensable: false,
         opens: false,
         about: word("description").and_then(Value::as_str).unwrap_or_default().trim().to_owned(),
-        default: word("default").filter(|value| is_notable(value)).cloned(),
+        default: word("default").filter(|value| is_default_worth_showing(value)).cloned(),
         limits: limit_texts(target),
     }
 }

@@ -62,7 +62,7 @@ pub(super) fn resolve_reference<'s>(
 }
 
 /// Returns `true` if a default is worth showing: `null`, `false` and empty values are not.
-pub(super) fn is_notable(default: &Value) -> bool {
+pub(super) fn is_default_worth_showing(default: &Value) -> bool {
     match default {
         Value::Null | Value::Bool(false) => false,
         Value::Array(items) => !items.is_empty(),

@@ -33,7 +33,7 @@ fn a_text_adds_no_styles_to_a_page() {
         "",
     );
     assert!(escapes(&page).is_empty(), "{page:?}");
-    page.paint(TextStyle::Name, HOSTILE);
+    page.add_styled_text(TextStyle::Name, HOSTILE);
     assert_eq!(escapes(&page), ["[1m", "[0m"]);
     page.add_usage_error(&format!("error: {HOSTILE}\n  -x, {HOSTILE}  {HOSTILE}\n{HOSTILE}:\n"));
     assert!(escapes(&page).iter().all(|it| matches!(*it, "[0m" | "[1m" | "[4m" | "[31m")), "{page:?}");
@@ -49,7 +49,7 @@ fn a_text_adds_no_styles_to_a_page() {
     assert!(!help.as_str().contains("[31m"), "{help:?}");
     let mut plain = Page::new(false, 60);
     plain
-        .paint(TextStyle::Error, HOSTILE)
+        .add_styled_text(TextStyle::Error, HOSTILE)
         .add_table([HOSTILE], [[(TextStyle::Error, HOSTILE.to_owned())]])
         .add_usage_error("error: x");
     assert!(!plain.as_str().contains('\u{1b}'), "{plain:?}");
@@ -99,14 +99,14 @@ fn each_style_has_its_sequence() {
     ] {
         assert_eq!(
             styled(|page| {
-                page.paint(style, "a");
+                page.add_styled_text(style, "a");
             }),
             expected,
             "{style:?}"
         );
         assert_eq!(
             styled(|page| {
-                page.paint(style, "");
+                page.add_styled_text(style, "");
             }),
             "",
             "{style:?}"
@@ -197,7 +197,7 @@ fn messages_and_items_are_indented_where_they_continue() {
     assert_eq!(item, "  one two three four\n      five\n");
     assert_eq!(
         styled(|page| {
-            page.add_under("one two three four");
+            page.add_line_below_item("one two three four");
         }),
         "    one two three\n      four\n"
     );

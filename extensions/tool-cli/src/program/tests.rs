@@ -1,14 +1,20 @@
 //! Tests of the program that commands run in.
 
 use super::*;
-use crate::commands::built_in;
+use crate::commands::built_in_commands;
 
 // Z19: commands that list tools start no threads.
 #[test]
 fn no_runtime_is_started_before_a_call() {
     let terminal = Terminal::new();
-    let program =
-        Program::new("program".to_owned(), None, terminal, ProgramClosures::default(), built_in(), built_in);
+    let program = Program::new(
+        "program".to_owned(),
+        None,
+        terminal,
+        ProgramClosures::default(),
+        built_in_commands(),
+        built_in_commands,
+    );
     program.grammar().debug_assert();
     assert!(program.tools().unwrap().is_empty() && program.callable().unwrap().is_empty());
     assert!(program.runtime.get().is_none());

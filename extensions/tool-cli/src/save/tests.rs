@@ -35,7 +35,7 @@ fn no_text_of_a_result_is_part_of_a_path() {
         let attachment = Attachment::of(content).unwrap();
         let line = destination.save_and_describe(&attachment, "draw", at + 1, contents.len()).unwrap();
         assert!(!line.contains('\u{1b}') && line.contains("1 byte; saved as "), "{line}");
-        assert!(!attachment.not_saved().contains('\u{1b}'));
+        assert!(!attachment.not_saved_line().contains('\u{1b}'));
     }
     // A name that is no tool's, such as one of a result that was replaced.
     destination.save_and_describe(&Attachment::of(&contents[0]).unwrap(), "../a/b", 5, 5).unwrap();

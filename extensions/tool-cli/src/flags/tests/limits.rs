@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 use super::{object, schema_properties};
 use crate::flags::{
     Kind, kind_of,
-    schema::{is_notable, limit_texts, resolve_reference, schema_members},
+    schema::{is_default_worth_showing, limit_texts, resolve_reference, schema_members},
     source::is_secret_source,
 };
 
@@ -53,7 +53,7 @@ fn a_default_that_is_empty_is_not_shown() {
         (json!(0), true),
         (json!(""), true),
     ] {
-        assert_eq!(is_notable(&default), is_shown, "{default}");
+        assert_eq!(is_default_worth_showing(&default), is_shown, "{default}");
     }
 }
 
