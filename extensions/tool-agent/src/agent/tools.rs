@@ -128,16 +128,16 @@ impl AgentTools {
         self.with_framework_tools(run, (executor, diagnostics))
     }
 
-    /// Returns the executor with `tools` in place of the agent's, and `framework` in place of its tools of the framework, if there is one.
+    /// Returns the executor with `tools` in place of the agent's, and `framework` in place of its tools of the framework.
     pub(crate) fn executor_of(
         &self,
         run: &RunContext,
         tools: Registry,
-        framework: Option<&FrameworkTools>,
+        framework: &FrameworkTools,
     ) -> Result<(Executor, Vec<RunDiagnostic>), ListingError> {
         let executor = self.executor.with_tools(tools).map_err(ListingError::Executor)?;
         // Its rules may be about tools that are not here.
-        framework.unwrap_or(&self.framework).add_to(executor, run)
+        framework.add_to(executor, run)
     }
 
     fn with_framework_tools(

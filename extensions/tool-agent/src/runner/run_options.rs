@@ -1,6 +1,6 @@
 //! The options of one run: tools and settings beside those of the agent, and what a run below a call receives from it.
 
-use std::{fmt, ptr, sync::Arc};
+use std::{collections::BTreeMap, fmt, ptr, sync::Arc};
 
 use tool_runtime::{
     Executor, Registry, RunContext,
@@ -65,8 +65,8 @@ pub(crate) struct RunAdditions {
     pub(super) visibility: Option<Visibility>,
     /// The tools of the run, in place of the agent's.
     pub(super) replaced_tools: Option<Registry>,
-    /// The tools of the framework of the run, in place of the agent's; only with replaced tools.
-    pub(super) replaced_framework: Option<FrameworkTools>,
+    /// The tools of the framework of each agent by its name, in place of its own; only with replaced tools.
+    replaced_framework: BTreeMap<Arc<str>, FrameworkTools>,
     /// An instruction after the agent's.
     pub(super) instruction: Option<Arc<str>>,
     /// `true` for a run of an agent below a call, which inherits.
@@ -148,9 +148,17 @@ impl RunAdditions {
         self.replaced_tools = Some(tools);
     }
 
-    /// Sets the skills of the run of `agent`, in place of the agent's. The run has [replaced tools](Self::replace_tools), too.
-    pub(crate) fn replace_skills(&mut self, agent: &Agent, skills: Option<AgentSkills>) {
-        self.replaced_framework = Some(agent.0.tools.framework.with_skills(skills));
+    /// Sets the skills of the run of `agent`, and of each of its members, in place of their own. What else settings of an agent bring remains. The run
+    /// has [replaced tools](Self::replace_tools), too.
+    pub(crate) fn replace_skills(&mut self, agent: &Agent, skills: Option<&AgentSkills>) {
+        let replaced =
+            |agent: &Agent| (Arc::clone(&agent.0.name), agent.0.tools.framework.with_skills(skills.cloned()));
+        self.replaced_framework = std::iter::once(agent).chain(agent.models()).map(replaced).collect();
+    }
+
+    /// Returns the tools of the framework of `agent`, which has replaced tools.
+    pub(super) fn framework_of<'a>(&'a self, agent: &'a Agent) -> &'a FrameworkTools {
+        self.replaced_framework.get(agent.name()).unwrap_or(&agent.0.tools.framework)
     }
 
     /// Adds an instruction after the agent's.

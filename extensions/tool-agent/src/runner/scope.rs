@@ -91,9 +91,7 @@ impl RunScope {
         let (tools, additions) = (&agent.0.tools, &self.additions);
         let replaced = additions.replaced_tools.as_ref().filter(|_| self.has_replaced_tools(agent));
         let (executor, mut diagnostics) = match (replaced, &additions.tools) {
-            (Some(replaced), _) => {
-                tools.executor_of(run, replaced.clone(), additions.replaced_framework.as_ref())?
-            }
+            (Some(replaced), _) => tools.executor_of(run, replaced.clone(), additions.framework_of(agent))?,
             (None, Some(of_run)) => tools.executor_with(run, of_run).await?,
             (None, None) => tools.executor(run).await?,
         };
@@ -107,9 +105,11 @@ impl RunScope {
 
     /// Returns the skills of the active agent: those of the run, where they replace the agent's.
     pub(super) fn skills(&self) -> Option<&AgentSkills> {
-        let replaced =
-            self.additions.replaced_framework.as_ref().filter(|_| self.has_replaced_tools(&self.agent));
-        replaced.unwrap_or(&self.agent.0.tools.framework).skills.as_ref()
+        let framework = match self.has_replaced_tools(&self.agent) {
+            true => self.additions.framework_of(&self.agent),
+            false => &self.agent.0.tools.framework,
+        };
+        framework.skills.as_ref()
     }
 
     /// Returns `true` if the tools of the run, if it has some, replace those of `agent`: an agent that has control after a transfer keeps its

@@ -12,10 +12,14 @@ use tool_runtime::{
     executor::CallGuards, schema::Arguments,
 };
 
-use self::{boundary::Boundary, fields::Fields, skill_boundary::SkillBoundary};
+use self::{
+    boundary::Boundary,
+    fields::Fields,
+    skill_boundary::{ChosenSkills, SkillBoundary},
+};
 pub use self::{builder::DynamicAgentBuilder, fields::RequestField};
 use super::{AgentToolSettings, child_call::ChildCall};
-use crate::{Agent, runner::RunAdditions, skills::SkillSelection};
+use crate::{Agent, runner::RunAdditions};
 
 /// A tool by which a model starts an agent for one request, and chooses its instruction and its tools inside a boundary.
 ///
@@ -94,9 +98,8 @@ impl DynamicAgentTool {
         let mut additions = RunAdditions::below_call(cx.get::<CallGuards>().cloned());
         additions.replace_tools(selection.tools);
         let mut warnings: Vec<_> = selection.warning.into_iter().collect();
-        if let Some(SkillSelection { skills, warnings: of_skills }) = skills {
-            let has_none = request.skills.as_ref().is_some_and(Vec::is_empty);
-            additions.replace_skills(self.settings.runner.agent(), (!has_none).then_some(skills));
+        if let Some(ChosenSkills { skills, warnings: of_skills }) = skills {
+            additions.replace_skills(self.settings.runner.agent(), skills.as_ref());
             warnings.extend(of_skills.into_iter().map(|warning| format!("Warning: {warning}")));
         }
         if let Some(instruction) = request.instruction.filter(|it| !it.trim().is_empty()) {

@@ -14,8 +14,16 @@ pub(super) enum SkillBoundary {
     Fixed(AgentSkills),
 }
 
+/// The skills of an agent in place of those of the template.
+pub(super) struct ChosenSkills {
+    /// `None` for an agent without skills.
+    pub(super) skills: Option<AgentSkills>,
+    /// Sentences about parts of them that the agent cannot use.
+    pub(super) warnings: Vec<String>,
+}
+
 impl SkillBoundary {
-    /// Returns the skills for a call of an agent with `tools`; `None` for those of the template.
+    /// Returns the skills for a call of an agent with `tools`; `None` for those of the template, if neither the program nor the model chooses.
     ///
     /// # Errors
     ///
@@ -26,25 +34,32 @@ impl SkillBoundary {
         request: &DynamicRequest,
         run: Option<&RunContext>,
         tools: &Registry,
-    ) -> Result<Option<SkillSelection>, ToolError> {
+    ) -> Result<Option<ChosenSkills>, ToolError> {
         let offered = match self {
             Self::Fixed(skills) => Some(skills.clone()),
             Self::OfRun if fields.offers(RequestField::Skills) => run.and_then(AgentSkills::of_run),
             Self::OfRun => return Ok(None),
         };
-        let Some(offered) = offered else {
-            let Some(names) = request.skills.as_ref().filter(|names| !names.is_empty()) else {
-                return Ok(None);
-            };
-            // None of these names is known.
-            let none = InMemorySkills::new([]).map_err(SkillError::into_tool_error)?;
-            return AgentSkills::new(none).select(names).await.map(Some);
+        let (skills, warnings) = match (offered, &request.skills) {
+            (None, names) => {
+                // None of the names is known.
+                let none = InMemorySkills::new([]).map_err(SkillError::into_tool_error)?;
+                AgentSkills::new(none).select(names.iter().flatten()).await?;
+                (None, Vec::new())
+            }
+            (Some(_), Some(names)) if names.is_empty() => (None, Vec::new()),
+            // A script runs by a tool of this agent only.
+            (Some(offered), names) => {
+                let offered = offered.for_tools(|tool| tools.get(tool).is_some());
+                match names {
+                    None => (Some(offered), Vec::new()),
+                    Some(names) => {
+                        let SkillSelection { skills, warnings } = offered.select(names).await?;
+                        (Some(skills), warnings)
+                    }
+                }
+            }
         };
-        // A script runs by a tool of this agent only.
-        let offered = offered.for_tools(|tool| tools.get(tool).is_some());
-        match &request.skills {
-            Some(names) => offered.select(names).await.map(Some),
-            None => Ok(Some(SkillSelection { skills: offered, warnings: Vec::new() })),
-        }
+        Ok(Some(ChosenSkills { skills, warnings }))
     }
 }

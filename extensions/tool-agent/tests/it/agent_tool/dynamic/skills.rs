@@ -1,9 +1,11 @@
 //! The skills that a model chooses for an agent, inside a boundary.
 
 use tool_agent::{
-    DynamicAgentBuilder,
+    AgentKnowledge, DynamicAgentBuilder,
+    knowledge::MemoryKnowledge,
     skills::{AgentSkills, AllowedTools, CodeExecutor, InMemorySkills, Skill},
 };
+use tool_session::{InMemoryStore, SharedMemory};
 
 use super::*;
 
@@ -174,4 +176,39 @@ async fn an_agent_of_a_run_without_skills_has_none_and_the_rule_above_applies_to
         "{results:?}"
     );
     assert!(clerk.log.lock().unwrap().is_empty());
+}
+
+// Q30
+#[tokio::test]
+async fn the_skills_of_the_template_are_replaced_also_by_those_of_a_run_without_any() {
+    for arguments in [json!({ "request": "Go.", "skills": [] }), json!({ "request": "Go." })] {
+        let child = ScriptedModel::new([Reply::text("Answer.")]);
+        let template = Agent::builder("helper", child.clone()).skills(skills()).build().unwrap();
+        let tool = DynamicAgentTool::builder(template).show(RequestField::Skills).build().unwrap();
+        let clerk = Clerk::with_tool(tool, child, arguments);
+        assert_eq!(clerk.run(Executor::new(clerk.tools.clone())).await.text(), "Answer.");
+        assert!(offered_skills(&clerk).is_empty());
+        assert!(!clerk.offered().iter().any(|name| name.starts_with("skill_")), "{:?}", clerk.offered());
+    }
+}
+
+#[tokio::test]
+async fn the_members_of_a_template_keep_the_other_tools_of_their_settings_when_skills_are_chosen() {
+    for (names, offers_skills) in [(vec!["look"], true), (vec![], false)] {
+        let child = ScriptedModel::new([Reply::text("Answer.")]);
+        let memory = SharedMemory::new(InMemoryStore::new());
+        let knowledge = AgentKnowledge::new(MemoryKnowledge::new(memory));
+        let member = Agent::builder("helper", child.clone()).knowledge(knowledge).build().unwrap();
+        let template = Agent::sequence("team", [member]).build().unwrap();
+        let tool = DynamicAgentTool::builder(template).show(RequestField::Skills).build().unwrap();
+        let clerk = Clerk::with_tool(tool, child, json!({ "request": "Go.", "skills": names }));
+        assert_eq!(result_with_skills(&clerk, skills()).await, "Answer.");
+        let has = |name: &str| clerk.offered().iter().any(|offered| offered == name);
+        assert_eq!(
+            (has("knowledge_search"), has("skill_load")),
+            (true, offers_skills),
+            "{:?}",
+            clerk.offered()
+        );
+    }
 }
