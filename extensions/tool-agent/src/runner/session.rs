@@ -214,8 +214,10 @@ impl Sessions {
                 "sessions that were not used for the longest time are removed; see `Runner::with_max_sessions`"
             );
         }
-        for key in displaced {
-            self.displace(&key, own_store).await;
+        let mut displacement = Displacement { sessions: self, keys: displaced };
+        while let Some(key) = displacement.keys.last() {
+            self.displace(key, own_store).await;
+            displacement.end_last();
         }
         // A run that its own child waits for cannot end.
         let current_run = lease.current_run.lock().unwrap_or_else(PoisonError::into_inner).clone();
@@ -279,6 +281,28 @@ impl Sessions {
     /// No user code runs under the lock.
     fn lock(&self) -> MutexGuard<'_, SessionMap> {
         self.stored.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// The sessions that make room for another one. Those that are not removed when it is dropped are idle again.
+struct Displacement<'s> {
+    sessions: &'s Sessions,
+    keys: Vec<SessionKey>,
+}
+
+impl Displacement<'_> {
+    fn end_last(&mut self) {
+        if let Some(key) = self.keys.pop() {
+            self.sessions.lock().end_displacement(&key);
+        }
+    }
+}
+
+impl Drop for Displacement<'_> {
+    fn drop(&mut self) {
+        while !self.keys.is_empty() {
+            self.end_last();
+        }
     }
 }
 

@@ -29,6 +29,8 @@ pub(super) struct SessionMap {
     pub(super) sessions: HashMap<SessionKey, StoredSession>,
     pub(super) idle: BTreeMap<u64, SessionKey>,
     uses: u64,
+    /// The number of sessions that make room for others, until they are removed.
+    displaced: usize,
     pub(super) max_sessions: usize,
     /// The leases of dropped runs, which the next run abandons in the store.
     pub(super) abandoned: Vec<StoreLease>,
@@ -63,7 +65,7 @@ impl SessionKey {
 impl Default for SessionMap {
     fn default() -> Self {
         let (sessions, idle, abandoned) = (HashMap::new(), BTreeMap::new(), Vec::new());
-        Self { sessions, idle, uses: 0, max_sessions: MAX_SESSIONS, abandoned }
+        Self { sessions, idle, uses: 0, displaced: 0, max_sessions: MAX_SESSIONS, abandoned }
     }
 }
 
@@ -120,9 +122,19 @@ impl SessionMap {
 
     /// Takes the idle sessions that were not used for the longest time, as many as make room for one more. Their removal follows: it waits.
     fn displace_idle(&mut self) -> Vec<SessionKey> {
-        let excess = (self.sessions.len() + 1).saturating_sub(self.max_sessions);
-        let oldest = std::iter::from_fn(|| self.idle.pop_first()).take(excess);
-        oldest.map(|(_, key)| key).collect()
+        let remaining = (self.sessions.len() + 1).saturating_sub(self.displaced);
+        let excess = remaining.saturating_sub(self.max_sessions);
+        let oldest: Vec<_> = std::iter::from_fn(|| self.idle.pop_first()).take(excess).collect();
+        self.displaced += oldest.len();
+        oldest.into_iter().map(|(_, key)| key).collect()
+    }
+
+    /// Ends the displacement of a session: it is removed, or has a run again. One whose removal was dropped is idle again.
+    pub(super) fn end_displacement(&mut self, key: &SessionKey) {
+        self.displaced = self.displaced.saturating_sub(1);
+        if let Some(stored) = self.sessions.get(key).filter(|stored| stored.leases == 0) {
+            self.idle.insert(stored.last_use, key.clone());
+        }
     }
 
     /// Removes the session with `key`, unless another caller leases it, too.

@@ -192,7 +192,7 @@ impl Runner {
     /// Reads the conversation of a session from the store, after another run of this process.
     pub(super) async fn stored_history(&self, run: &RunContext, key: &SessionKey) -> Vec<Message> {
         self.0.sessions.wait_for_turn(key, run).await;
-        let Some(Ok(key)) = self.stored_key(run) else { return Vec::new() };
+        let Ok(key) = key.stored() else { return Vec::new() };
         let access = self.0.store_access();
         let codec = self.0.codec(key.clone(), &access);
         read_messages(&access.store, &codec, &key).await.unwrap_or_else(|error| {
@@ -227,25 +227,16 @@ impl Runner {
             tracing::warn!("a session cannot be removed by a call of its own run");
             return false;
         }
-        self.0.sessions.remove_with(&key, || self.delete_stored(run)).await
+        self.0.sessions.remove_with(&key, || self.delete_stored(&key)).await
     }
 
     /// Deletes a session from the store.
-    async fn delete_stored(&self, run: &RunContext) -> bool {
-        let Some(Ok(key)) = self.stored_key(run) else { return false };
+    async fn delete_stored(&self, key: &SessionKey) -> bool {
+        let Ok(key) = key.stored() else { return false };
         self.0.store.store.delete(&key).await.unwrap_or_else(|error| {
             tracing::warn!(%error, "a session was not deleted");
             false
         })
-    }
-
-    /// Returns the key of the session of `run` in a store.
-    fn stored_key(
-        &self,
-        run: &RunContext,
-    ) -> Option<Result<tool_session::SessionKey, tool_session::SessionError>> {
-        let app = run.app().or(self.0.app.as_deref()).unwrap_or_default();
-        Some(tool_session::SessionKey::new(app, run.user().unwrap_or_default(), run.session()?))
     }
 }
 

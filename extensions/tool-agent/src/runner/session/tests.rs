@@ -103,6 +103,24 @@ async fn the_session_that_was_not_used_for_the_longest_time_makes_room() {
     assert_eq!(sessions.lock().idle.len(), 2);
 }
 
+#[tokio::test]
+async fn a_session_that_is_being_removed_makes_room_for_one_other() {
+    let sessions = Sessions::default();
+    sessions.set_max(3);
+    for name in ["a", "b", "c"] {
+        drop(sessions.ready_turn(&run(name)).await);
+    }
+    let displaced = |name: &str| sessions.lock().lease_for_run(&key(name)).1;
+    // None of them is removed yet.
+    assert_eq!((displaced("d"), displaced("e")), (vec![key("a")], vec![key("b")]));
+    // A removal that was dropped leaves its session where it was.
+    let displacement = Displacement { sessions: &sessions, keys: vec![key("a"), key("b")] };
+    drop(displacement);
+    let oldest: Vec<_> = sessions.lock().idle.values().cloned().collect();
+    assert_eq!(oldest, ["a", "b", "c"].map(key));
+    assert_eq!(displaced("f").len(), 3);
+}
+
 #[test]
 fn an_unchecked_message_is_forgotten_once() {
     let messages = vec![Message::user("a"), Message::user("b")];
