@@ -35,6 +35,8 @@ struct MessageData {
     original: Option<Original>,
     agent: Option<Arc<str>>,
     metadata: Map<String, Value>,
+    /// `true` for the message of the user with which a run began. A session stores it beside the message.
+    is_input: bool,
     /// The message in the form of the provider to which it was sent first.
     #[cfg(feature = "http")]
     rendered: OnceLock<Rendered>,
@@ -103,6 +105,7 @@ impl Message {
             original,
             agent: None,
             metadata: Map::new(),
+            is_input: false,
             #[cfg(feature = "http")]
             rendered: OnceLock::new(),
         }))
@@ -174,6 +177,7 @@ impl Message {
             original: shared.original.clone(),
             agent: shared.agent.clone(),
             metadata: shared.metadata.clone(),
+            is_input: shared.is_input,
             #[cfg(feature = "http")]
             rendered: OnceLock::new(),
         });
@@ -215,6 +219,19 @@ impl Message {
     #[must_use]
     pub fn metadata(&self) -> &Map<String, Value> {
         &self.0.metadata
+    }
+
+    /// Marks the message with which a run begins, or any other one.
+    pub(crate) fn marked_as_input(self, is_input: bool) -> Self {
+        match self.is_input() == is_input {
+            true => self,
+            false => self.changed(|message| message.is_input = is_input),
+        }
+    }
+
+    /// Returns `true` for the message of the user with which a run began.
+    pub(crate) fn is_input(&self) -> bool {
+        self.0.is_input
     }
 
     /// Returns `true` if both are clones of one message.
@@ -359,59 +376,4 @@ fn is_empty(metadata: &Shared<'_, Map<String, Value>>) -> bool {
 
 #[cfg(test)]
 #[allow(clippy::unwrap_used, reason = "a test may")]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_message_has_its_parts_by_kind() {
-        let call = ToolCall::new("t", "{}");
-        let image = || Content::image(vec![1], "image/png");
-        let message = Message::assistant([
-            Part::Text("a".to_owned()),
-            Part::Reasoning("hidden".to_owned()),
-            Part::Content(image()),
-            Part::Call(call),
-            Part::Text("b".to_owned()),
-        ]);
-        assert_eq!((message.role(), message.text().as_str()), (Role::Assistant, "ab"));
-        assert_eq!((message.calls().count(), message.tool_results().count()), (1, 0));
-        assert_eq!(message.content(), [Content::text("a"), image(), Content::text("b")]);
-        let user = Message::user_content([Content::text("a"), image()]);
-        assert!(matches!(user.parts(), [Part::Text(text), Part::Content(_)] if text == "a"));
-        assert!(user.is_same(&user.clone()) && !user.is_same(&Message::user("a")));
-        let other = user.clone().with_original(original("d", "1"));
-        assert!(user.original().is_none() && other.original().is_some() && !user.is_same(&other));
-        assert_eq!((other.role(), other.parts().len()), (Role::User, 2));
-        let of_agent = other.clone().with_agent("writer");
-        assert_eq!((other.agent(), of_agent.agent()), (None, Some("writer")));
-        assert!(of_agent.original().is_some() && !other.is_same(&of_agent));
-    }
-
-    fn original(dialect: &str, json: &str) -> Original {
-        Original { dialect: dialect.into(), json: RawValue::from_string(json.to_owned()).unwrap() }
-    }
-
-    #[cfg(feature = "http")]
-    #[test]
-    fn a_message_is_rendered_once_in_its_first_form() {
-        let form = |dialect: &str| Form { dialect: dialect.into(), variant: "v", names: Vec::new() };
-        let raw = |json: &str| Arc::<RawValue>::from(RawValue::from_string(json.to_owned()).unwrap());
-        let texts =
-            |messages: &[Arc<RawValue>]| messages.iter().map(|it| it.get().to_owned()).collect::<Vec<_>>();
-        let message = Message::user("a");
-        let first = message.rendered(form("d"), || vec![raw("1"), raw("2")]);
-        assert_eq!(texts(&first), ["1", "2"]);
-        let again = message.rendered(form("d"), || vec![raw("3")]);
-        assert_eq!(texts(&again), ["1", "2"]);
-        let other = message.rendered(form("e"), || vec![raw("3")]);
-        assert_eq!(texts(&other), ["3"]);
-        assert_eq!(texts(&message.rendered(form("d"), || vec![raw("3")])), ["1", "2"]);
-        // The form of its provider is kept for its provider alone.
-        for (json, expected) in [("[1,2]", &["1", "2"][..]), ("{\"a\":[1]}", &["{\"a\":[1]}"]), ("[]", &[])] {
-            let kept = Message::user("a").with_original(original("d", json));
-            assert_eq!(texts(&kept.rendered(form("d"), || vec![raw("3")])), expected);
-            let kept = Message::user("a").with_original(original("d", json));
-            assert_eq!(texts(&kept.rendered(form("e"), || vec![raw("3")])), ["3"]);
-        }
-    }
-}
+mod tests;

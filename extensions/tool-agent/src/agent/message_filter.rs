@@ -2,7 +2,7 @@
 
 use std::{collections::BTreeSet, sync::Arc};
 
-use crate::{Message, Role};
+use crate::Message;
 
 /// The messages of a conversation that the model of an agent receives. The conversation is stored whole, and other agents receive it all.
 ///
@@ -45,8 +45,8 @@ impl MessageFilter {
         self
     }
 
-    /// Shows the last message of the user at the beginning of the run, and what follows. Default: also the messages of earlier runs of the
-    /// session.
+    /// Shows the message of the user with which the run began, and what follows. A run that [continues](crate::Runner::resume) another one began with the
+    /// message of that one. Default: also the messages of earlier runs of the session.
     pub fn only_this_run(mut self) -> Self {
         self.is_of_run = true;
         self
@@ -57,21 +57,14 @@ impl MessageFilter {
         self.agents.is_none() && !self.is_of_run
     }
 
-    /// Returns the messages that the model of `agent` receives. `start` is the first one of the run, and is set by the first request.
-    pub(crate) fn filtered_messages(
-        &self,
-        agent: &str,
-        messages: &[Message],
-        start: &mut Option<Message>,
-    ) -> Vec<Message> {
-        let last_input = messages.iter().rposition(|message| message.role() == Role::User);
-        let first = start.get_or_insert_with(|| {
-            let input = last_input.and_then(|at| messages.get(at)).or(messages.first());
-            input.cloned().unwrap_or_else(|| Message::user(""))
-        });
+    /// Returns the messages that the model of `agent` receives.
+    pub(crate) fn filtered_messages(&self, agent: &str, messages: &[Message]) -> Vec<Message> {
         // After a compaction, the message may be a part of a summary: then the summary is shown.
-        let at = messages.iter().position(|message| message.is_same(first)).filter(|_| self.is_of_run);
-        let of_run = messages.get(at.unwrap_or(0)..).unwrap_or_default();
+        let start = match self.is_of_run {
+            true => messages.iter().rposition(Message::is_input).unwrap_or(0),
+            false => 0,
+        };
+        let of_run = messages.get(start..).unwrap_or_default();
         of_run.iter().filter(|message| self.shows(agent, message)).cloned().collect()
     }
 

@@ -375,7 +375,7 @@ impl RunConversation {
         let mut has_some = false;
         while let Some(message) = next(&scope.inbox) {
             self.control.transfers = 0;
-            self.add(scope, message).await;
+            self.add(scope, message.marked_as_input(false)).await;
             has_some = true;
             if mode == QueueMode::One {
                 break;

@@ -2,8 +2,8 @@
 //!
 //! | kind | body | written |
 //! | --- | --- | --- |
-//! | `message` | `{"v":1,"message":{"role":"user","parts":[{"text":"Hello."}]}}` | with each message of the conversation, before it is an event and before a call of it runs; a response that was cut off has `"cutOff":{"stopReason":"length"}`, and its last call never runs |
-//! | `compaction` | `{"v":1,"messages":[..],"added":[1]}` | after a compaction: the conversation as the model receives it; `added` has the positions of messages that no entry has, such as a note about omitted ones |
+//! | `message` | `{"v":1,"message":{"role":"user","parts":[{"text":"Hello."}]}}` | with each message of the conversation, before it is an event and before a call of it runs; the message of the user with which a run began has `"input":true`; a response that was cut off has `"cutOff":{"stopReason":"length"}`, and its last call never runs |
+//! | `compaction` | `{"v":1,"messages":[..],"added":[1]}` | after a compaction: the conversation as the model receives it; `added` has the positions of messages that no entry has, such as a note about omitted ones, and `input` the position of the message with which the run began |
 //! | `open-batch` | `{"v":1,"outcomes":[..],"definitions":["..",null],"after":[..]}` | before the end of a run with open calls: the outcomes of the last batch, the hashes of the definitions of its tools, the messages that follow its results, and `below`, the questions of runs below calls of agents |
 //! | `call-intent` | `{"v":1,"intent":{"address":{..},"tool":"charge","definition":"..","arguments":".."}}` | before the body of a call runs whose tool is neither read-only nor idempotent; `arguments` is a hash |
 //! | `call-outcome` | `{"v":1,"address":{..},"outcome":{..},"definition":".."}` | as a call of such a tool ends, or waits for an answer; after a crash it is the outcome of the call |
@@ -38,7 +38,7 @@ use tool_runtime::{
 };
 use tool_session::{EntryContent, JsonText, SessionError, SessionKey};
 
-use super::{EndReason, RunUsage, control::Control, open_below::OpenBelow};
+use super::{EndReason, RunUsage, control::Control, open_below::OpenBelow, usage::is_default};
 use crate::{Message, format_version::FormatVersion};
 
 /// The body of an entry of the kind `message`.
@@ -46,7 +46,10 @@ use crate::{Message, format_version::FormatVersion};
 pub(super) struct MessageBody {
     #[serde(default, rename = "v")]
     version: FormatVersion,
-    pub(super) message: Message,
+    message: Message,
+    /// `true` for the message of the user with which a run began.
+    #[serde(default, rename = "input", skip_serializing_if = "is_default")]
+    is_input: bool,
     /// `None` for a message that is whole.
     #[serde(default, rename = "cutOff", skip_serializing_if = "Option::is_none")]
     pub(super) cut_off: Option<CutOff>,
@@ -79,10 +82,13 @@ pub(super) struct UnstoredMessage {
 pub(super) struct CompactionBody {
     #[serde(default, rename = "v")]
     version: FormatVersion,
-    pub(super) messages: Vec<Message>,
+    messages: Vec<Message>,
     /// The positions of messages that are not entries.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub(super) added: Vec<usize>,
+    /// The position of the message of the user with which the last run began, if it is there.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    input: Option<usize>,
 }
 
 /// The body of an entry of the kind `open-batch`.
@@ -168,7 +174,12 @@ struct SealedBody {
 
 impl MessageBody {
     pub(super) fn new(message: Message) -> Self {
-        Self { version: FormatVersion, message, cut_off: None }
+        Self { version: FormatVersion, is_input: message.is_input(), message, cut_off: None }
+    }
+
+    /// Returns the message, marked if a run began with it.
+    pub(super) fn into_message(self) -> Message {
+        self.message.marked_as_input(self.is_input)
     }
 }
 
@@ -202,7 +213,17 @@ impl ControlBody {
 
 impl CompactionBody {
     pub(super) fn new(messages: Vec<Message>, added: Vec<usize>) -> Self {
-        Self { version: FormatVersion, messages, added }
+        let input = messages.iter().rposition(Message::is_input);
+        Self { version: FormatVersion, messages, added, input }
+    }
+
+    /// Takes the messages, of which the one is marked with which the last run began.
+    pub(super) fn take_messages(&mut self) -> Vec<Message> {
+        let mut messages = std::mem::take(&mut self.messages);
+        if let Some(message) = self.input.and_then(|input| messages.get_mut(input)) {
+            *message = message.clone().marked_as_input(true);
+        }
+        messages
     }
 }
 

@@ -31,8 +31,6 @@ pub(super) struct EntryOrigin {
 pub(super) struct MemberView {
     /// The messages of other agents in order, each with the message in its place: a message keeps its form for a provider.
     quoted: Vec<(Message, Message)>,
-    /// The first message of the run, for a filter.
-    start: Option<Message>,
 }
 
 impl Member {
@@ -49,7 +47,7 @@ impl MemberView {
         match filter.is_all() {
             true => self.messages(agent.name(), messages),
             false => {
-                let mut shown = filter.filtered_messages(agent.name(), messages, &mut self.start);
+                let mut shown = filter.filtered_messages(agent.name(), messages);
                 let is_own_answer = |message: &Message| {
                     message.role() == Role::Assistant
                         && message.agent().is_none_or(|author| author == agent.name())

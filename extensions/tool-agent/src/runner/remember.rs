@@ -66,7 +66,8 @@ async fn add_notes(
         {
             return None;
         }
-        let (MessageBody { message, .. }, is_sealed) = codec.read(content).ok()?;
+        let (body, is_sealed) = codec.read::<MessageBody>(content).ok()?;
+        let message = body.into_message();
         let text = if is_sealed { None } else { policy.note(&message) }?;
         let author = match message.role() {
             Role::User => Some("user"),

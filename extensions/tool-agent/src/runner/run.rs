@@ -265,5 +265,5 @@ async fn add_input(run: &mut ActiveRun, message: Message) {
     *check = checking.and_then(|agent| start_check(&agent, &scope.run, &message));
     // In one step with the message: the run may be dropped at each wait.
     conversation.session.is_unchecked = check.is_some();
-    boxed(|| conversation.add(scope, message)).await;
+    boxed(|| conversation.add(scope, message.marked_as_input(true))).await;
 }

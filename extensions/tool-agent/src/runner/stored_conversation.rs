@@ -179,7 +179,7 @@ pub(super) async fn read_messages(
     while let Some(page_query) = query {
         let page = store.entries(key, &page_query).await?;
         for entry in page.entries.iter().filter(|entry| entry.content.view.is_none()) {
-            messages.push(read_body::<MessageBody>(codec, entry)?.0.message);
+            messages.push(read_body::<MessageBody>(codec, entry)?.0.into_message());
         }
         query = page_query.next(&page);
     }
@@ -242,10 +242,11 @@ impl ConversationReader {
             }
             _ => return Ok(()),
         }
-        let (MessageBody { message, cut_off, .. }, is_sealed) = read_body(codec, entry)?;
+        let (mut body, is_sealed) = read_body::<MessageBody>(codec, entry)?;
         if self.messages.is_empty() {
-            self.progress.cut_off = cut_off;
+            self.progress.cut_off = body.cut_off.take();
         }
+        let message = body.into_message();
         self.progress.see_message(&entry.content.run, message.role());
         self.has_secrets |= is_sealed;
         self.bytes += entry.content.body.as_str().len();
@@ -258,10 +259,10 @@ impl ConversationReader {
     /// Adds a message of a run below. Before the results of its call there is no place for it.
     fn add_shared(&mut self, codec: &EntryCodec, entry: &Entry) -> Result<(), SessionError> {
         if &*entry.content.kind == EntryContent::MESSAGE && !self.messages.is_empty() {
-            let (MessageBody { message, .. }, is_sealed) = read_body(codec, entry)?;
+            let (body, is_sealed) = read_body::<MessageBody>(codec, entry)?;
             self.has_secrets |= is_sealed;
             self.bytes += entry.content.body.as_str().len();
-            self.shared.push_front(&entry.content, message);
+            self.shared.push_front(&entry.content, body.into_message());
         }
         Ok(())
     }
@@ -282,7 +283,8 @@ impl ConversationReader {
         let (has_secrets, is_shortened) = (self.has_secrets, self.is_shortened);
         let (mut messages, mut model_messages) = (Vec::new(), Vec::new());
         let is_compacted = compaction.is_some();
-        if let Some(CompactionBody { messages: compacted, added, .. }) = compaction {
+        if let Some(mut body) = compaction {
+            let (compacted, added) = (body.take_messages(), body.added);
             let entries = compacted.iter().enumerate().filter(|(index, _)| !added.contains(index));
             messages.extend(entries.map(|(_, message)| message.clone()));
             model_messages = compacted;

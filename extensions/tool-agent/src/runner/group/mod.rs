@@ -281,7 +281,7 @@ async fn add_checked(scope: &RunScope, conversation: &mut RunConversation, messa
         .filter_map(|agent| start_check(agent, &scope.run, &message))
         .collect();
     conversation.session.is_unchecked = !checks.is_empty();
-    conversation.add(scope, message).await;
+    conversation.add(scope, message.marked_as_input(true)).await;
     for check in checks {
         let accepted = match scope.wait_for(check).await {
             Ok(decision) => accept(&mut conversation.session, decision),

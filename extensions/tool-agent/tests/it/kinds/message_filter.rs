@@ -56,3 +56,56 @@ async fn a_request_does_not_end_with_an_answer_of_its_agent_if_those_of_others_a
     Runner::new(review).run("Write.").end().await;
     assert_eq!(texts(&model, 1), ["Write.", "Draft.", "Continue."]);
 }
+
+/// Removes a file.
+#[tool(register = false, destructive, confirm)]
+fn remove(path: String) -> String {
+    path
+}
+
+// Q20
+#[tokio::test]
+async fn a_filter_by_run_shows_the_question_of_the_run_in_each_turn_of_a_member() {
+    let (writer, model) = builder("writer", [Reply::text("Draft."), Reply::text("Second draft.")]);
+    let writer = writer.message_filter(MessageFilter::all().only_this_run()).build().unwrap();
+    let review = Agent::repeat("review", [writer], 2).build().unwrap();
+    Runner::new(review).run("Write.").end().await;
+    assert_eq!(texts(&model, 1), ["Write.", "Draft.", "Continue."]);
+}
+
+// Q20
+#[tokio::test]
+async fn a_filter_by_run_shows_the_question_of_the_run_that_is_continued() {
+    let replies = || {
+        [
+            Reply::text("One."),
+            product(),
+            Reply::call("remove", json!({ "path": "a.txt" })),
+            Reply::text("Two."),
+        ]
+    };
+    for is_member in [false, true] {
+        let model = ScriptedModel::new(replies());
+        let tools = Registry::builder().tool::<multiply>().tool::<remove>().build().unwrap();
+        let clerk = Agent::builder("clerk", model.clone()).tools(tools);
+        let clerk = clerk.message_filter(MessageFilter::all().only_this_run()).build().unwrap();
+        let agent = if is_member { Agent::sequence("team", [clerk]).build().unwrap() } else { clerk };
+        let runner = Runner::new(agent);
+        let run = || RunContext::new().with_session("s");
+        runner.run_with(run(), "First.").answer().await.unwrap();
+        let mut events = runner.run_with(run(), "Second.");
+        let (handle, mut end) = (events.handle(), None);
+        while let Some(event) = events.next().await {
+            match event.kind {
+                AgentEventKind::Tool { .. } if model.requests().len() == 2 => handle.steer("And remove it."),
+                AgentEventKind::Ended { end: reached } => end = Some(reached),
+                _ => {}
+            }
+        }
+        let call = end.unwrap().open[0].address().unwrap().clone();
+        runner.resume(run(), tool_agent::Answers::new().approve(call)).answer().await.unwrap();
+        let shown = texts(&model, 3);
+        assert_eq!(shown[0], "Second.", "{shown:?}");
+        assert!(shown.iter().any(|text| text == "And remove it."), "{shown:?}");
+    }
+}
