@@ -6,6 +6,9 @@ use serde::{Deserialize, Serialize};
 
 /// The limits of a run. A run that reaches one ends with [`EndReason::Limit`](crate::EndReason::Limit).
 ///
+/// An agent that works [beside others](crate::Agent::parallel) and waits for answers, or is interrupted, goes on with its usage until then, also in
+/// another process.
+///
 /// # Examples
 ///
 /// ```

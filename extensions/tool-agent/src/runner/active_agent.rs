@@ -196,6 +196,9 @@ impl ActiveRun {
     pub(super) fn set_output(&mut self) -> Flow {
         let output = self.output_type.as_ref().or(self.scope.agent.output_type()).cloned();
         self.output = ExpectedOutput::of(output)?;
+        if let Some((output, attempts)) = self.output.as_mut().zip(self.conversation.take_attempts()) {
+            output.continue_attempts(attempts);
+        }
         ControlFlow::Continue(())
     }
 }

@@ -44,8 +44,8 @@ pub(super) async fn resume_batch(run: &mut ActiveRun, answers: Answers) -> Flow 
     if conversation.session.open.is_none() {
         return end_as_failed(no_open_calls(scope).to_owned());
     }
-    if scope.place.is_some() {
-        // One of several agents below a call, whose run goes on where it was.
+    if scope.place.is_some() || scope.is_beside_others() {
+        // One of several agents, whose run below a call or whose turn beside others goes on where it was.
         limits.continue_own_usage(scope, conversation.progress.usage, &conversation.session.messages);
         conversation.usage = limits.usage;
     }

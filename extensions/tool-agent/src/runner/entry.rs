@@ -8,7 +8,7 @@
 //! | `call-intent` | `{"v":1,"intent":{"address":{..},"tool":"charge","definition":"..","arguments":".."}}` | before the body of a call runs whose tool is neither read-only nor idempotent; `arguments` is a hash |
 //! | `call-outcome` | `{"v":1,"address":{..},"outcome":{..},"definition":".."}` | as a call of such a tool ends, or waits for an answer; after a crash it is the outcome of the call |
 //! | `position` | `{"v":1,"path":[{"agent":"critic","step":3}],"usage":{..}}` | of several agents, with the first message of each turn and after a compaction: the way to the agent from the root of its tree, each step with the number of members that began before it, and the usage of the run until then; of agents in parallel, `members` has their names and view keys |
-//! | `member` | `{"v":1,"changes":{..},"end":{"reason":..,"text":".."}}` | by an agent that works beside others, in its view: its changes of state with its messages, and its end, which has none while calls wait |
+//! | `member` | `{"v":1,"changes":{..},"usage":{..},"end":{"reason":..,"text":".."}}` | by an agent that works beside others, in its view: with its messages, its changes of state since the entry before and the usage of its turn, and then its end, which has none while calls wait |
 //! | `control` | `{"v":1,"control":{"agent":"billing","next":"billing","transfers":1,..}}` | with the results or the message after which another agent has the conversation, or the next message: names of agents, none for the root |
 //! | `end` | `{"v":1,"reason":{"reason":"answered"},"usage":{..}}` | with the end of the run, in the transaction that releases its lease; `recovered` has the runs that it continued |
 //!

@@ -18,12 +18,18 @@ use crate::{
 pub(super) struct ExpectedOutput {
     output: OutputType,
     validator: Validator,
+    attempts: OutputAttempts,
+    /// The tools of the last round, and the same with the output tool.
+    tools: Option<(Registry, Registry)>,
+}
+
+/// The attempts of an agent to give its output.
+#[derive(Clone, Copy, Default)]
+pub(super) struct OutputAttempts {
     /// The number of invalid outputs.
     invalid: u64,
     /// Set after the reminder of the output tool.
     is_reminded: bool,
-    /// The tools of the last round, and the same with the output tool.
-    tools: Option<(Registry, Registry)>,
 }
 
 impl ExpectedOutput {
@@ -32,11 +38,21 @@ impl ExpectedOutput {
         let Some(output) = output else { return ControlFlow::Continue(None) };
         match output.validator() {
             Ok(validator) => {
-                let expected = Self { output, validator, invalid: 0, is_reminded: false, tools: None };
+                let expected = Self { output, validator, attempts: OutputAttempts::default(), tools: None };
                 ControlFlow::Continue(Some(expected))
             }
             Err(message) => end_as_failed(AgentError::InvalidOutputType { message }.to_string()),
         }
+    }
+
+    /// Returns the attempts so far.
+    pub(super) fn attempts(&self) -> OutputAttempts {
+        self.attempts
+    }
+
+    /// Goes on after the attempts of the run before it waited.
+    pub(super) fn continue_attempts(&mut self, attempts: OutputAttempts) {
+        self.attempts = attempts;
     }
 
     /// Adds to the request of `step`: the format of the answer, or the tool by which the model submits it.
@@ -79,7 +95,7 @@ impl ExpectedOutput {
     ) -> Flow<Option<End>> {
         if step.request.output.is_none() {
             let problem = "the model answered with a text in place of a call of `submit_output`";
-            if std::mem::replace(&mut self.is_reminded, true) {
+            if std::mem::replace(&mut self.attempts.is_reminded, true) {
                 let message = format!("{problem}, after a reminder");
                 return end_with(EndReason::InvalidOutput { message });
             }
@@ -124,8 +140,8 @@ impl ExpectedOutput {
 
     /// Counts an invalid output; ends the run if it was the last that the model may correct.
     fn refuse(&mut self, problems: &str) -> Flow<String> {
-        self.invalid += 1;
-        let (invalid, repairs) = (self.invalid, self.output.max_repairs());
+        self.attempts.invalid += 1;
+        let (invalid, repairs) = (self.attempts.invalid, self.output.max_repairs());
         if invalid > repairs {
             return end_with(EndReason::InvalidOutput { message: problems.to_owned() });
         }

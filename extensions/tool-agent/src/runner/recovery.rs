@@ -32,7 +32,12 @@ const INTERRUPTED: &str = "the run was interrupted; the call may have taken effe
 pub(super) async fn recover_run(run: &mut ActiveRun) -> Flow {
     let ActiveRun { scope, conversation, limits, tool_choice, .. } = run;
     check_unfinished(scope, conversation)?;
-    limits.continue_usage(scope, conversation.progress.usage, &conversation.session.messages);
+    let usage = conversation.progress.usage;
+    match scope.member {
+        None => limits.continue_usage(scope, usage, &conversation.session.messages),
+        // The run of all agents has charged its budget.
+        Some(_) => limits.continue_own_usage(scope, usage, &conversation.session.messages),
+    }
     conversation.usage = limits.usage;
     if conversation.session.open.is_some() {
         return continue_interrupted_batch(run).await;

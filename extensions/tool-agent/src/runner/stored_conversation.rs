@@ -154,18 +154,22 @@ pub(super) async fn read_control(
     Ok(Control::default())
 }
 
-/// Reads the state and the end of a member of a parallel group from its history; empty if there is none.
+/// Reads the entries about the state and the end of a member of a parallel group from its history, in order; the last one has its usage and its end.
 pub(super) async fn read_member(
     store: &SharedSessionStore,
     codec: &EntryCodec,
     view: &str,
-) -> Result<MemberProgress, SessionError> {
-    let query = EntryQuery::backward().of_view(view).of_kind(MEMBER_KIND).limit(1);
-    let page = store.entries(&codec.session, &query).await?;
-    match page.entries.first() {
-        Some(entry) => Ok(read_body(codec, entry)?.0),
-        None => Ok(MemberProgress::default()),
+) -> Result<Vec<MemberProgress>, SessionError> {
+    let mut entries = Vec::new();
+    let mut query = Some(EntryQuery::forward().of_view(view).of_kind(MEMBER_KIND).limit(1000));
+    while let Some(page_query) = query {
+        let page = store.entries(&codec.session, &page_query).await?;
+        for entry in &page.entries {
+            entries.push(read_body(codec, entry)?.0);
+        }
+        query = page_query.next(&page);
     }
+    Ok(entries)
 }
 
 /// Reads all messages of a session, in order.

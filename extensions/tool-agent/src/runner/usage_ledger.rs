@@ -23,6 +23,8 @@ struct LedgerState {
 pub(super) struct LedgerEntry {
     ledger: Arc<UsageLedger>,
     number: u64,
+    /// The usage of the agent before it went on, which counts for the run already.
+    counted: RunUsage,
 }
 
 impl UsageLedger {
@@ -36,13 +38,13 @@ impl UsageLedger {
         self.lock().ended.include(usage);
     }
 
-    /// Adds an agent that begins.
-    pub(super) fn begin(self: &Arc<Self>) -> LedgerEntry {
+    /// Adds an agent that begins, or goes on after it used `counted`, which is a part of the run already.
+    pub(super) fn begin(self: &Arc<Self>, counted: RunUsage) -> LedgerEntry {
         let mut state = self.lock();
         state.began += 1;
         let number = state.began;
         state.running.insert(number, RunUsage::default());
-        LedgerEntry { ledger: Arc::clone(self), number }
+        LedgerEntry { ledger: Arc::clone(self), number, counted }
     }
 
     /// Returns the usage of all agents.
@@ -62,7 +64,7 @@ impl UsageLedger {
 impl LedgerEntry {
     /// Sets the usage of this agent, and returns the usage of the run.
     pub(super) fn total_with(&self, usage: RunUsage) -> RunUsage {
-        self.ledger.lock().running.insert(self.number, usage);
+        self.ledger.lock().running.insert(self.number, usage.since(&self.counted));
         self.ledger.total()
     }
 }

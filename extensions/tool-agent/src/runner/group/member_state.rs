@@ -1,11 +1,13 @@
 //! The conversation and the state of an agent that works beside others.
 //!
 //! Its messages, its position and its open calls are in a history of its own, whose key is stored with the position of the group. Its changes of state
-//! are there, too, until the group ends: the state of the session has them when all members have ended.
+//! are there, too, until the group ends: the state of the session has them when all members have ended. Values under `temp:` are in no history, since
+//! they end with the run.
 
 use std::sync::Arc;
 
 use serde_json::{Map, Value};
+use tool_runtime::context::StateScope;
 use tool_session::{EntryContent, SessionError};
 
 use super::{
@@ -14,6 +16,7 @@ use super::{
         control::Control,
         conversation::{MemberTurn, RunConversation},
         member::EntryOrigin,
+        output::OutputAttempts,
         session::SessionTurn,
         session_writer::SessionWriter,
         state_changes::state_changes,
@@ -28,20 +31,41 @@ pub(in crate::runner) struct MemberState {
     origin: EntryOrigin,
     /// The state with which the group began.
     initial: Arc<Map<String, Value>>,
-    /// The state that the history of the member has.
+    /// The state of the member at its last entry.
     stored: Arc<Map<String, Value>>,
+    /// The usage of the agent at the position of the member, at its last entry.
+    usage: RunUsage,
+    /// The attempts of that agent to give its output before it waited.
+    attempts: Option<OutputAttempts>,
 }
 
 impl MemberState {
-    /// Returns the state of the member at `place`, whose group began with `initial`.
-    pub(super) fn new(place: &Place, initial: Arc<Map<String, Value>>) -> Self {
+    /// Returns the state of the member at `place`, whose group began with `initial`, and whose agent has used `usage`.
+    pub(super) fn new(place: &Place, initial: Arc<Map<String, Value>>, usage: RunUsage) -> Self {
         let origin = EntryOrigin { run: Arc::clone(&place.run), view: place.view.clone() };
-        Self { stored: origin.run.state(), origin, initial }
+        Self { stored: origin.run.state(), origin, initial, usage, attempts: None }
     }
 
+    /// Returns all changes, for the run itself.
     fn changes(&self) -> Map<String, Value> {
         state_changes(&self.initial, &self.origin.run.state())
     }
+
+    /// Takes the changes since the last entry.
+    fn take_changes(&mut self) -> Map<String, Value> {
+        let current = self.origin.run.state();
+        let before = std::mem::replace(&mut self.stored, Arc::clone(&current));
+        match Arc::ptr_eq(&before, &current) {
+            true => Map::new(),
+            false => lasting_changes(state_changes(&before, &current)),
+        }
+    }
+}
+
+/// Returns the changes of values that may outlive the run.
+pub(super) fn lasting_changes(mut changes: Map<String, Value>) -> Map<String, Value> {
+    changes.retain(|name, _| StateScope::of(name) != StateScope::Temp);
+    changes
 }
 
 impl RunConversation {
@@ -76,9 +100,27 @@ impl RunConversation {
         (fork.control, fork.member_state) = (Control::default(), Some(state));
     }
 
-    /// Begins the turn of an agent, whose request nothing counted yet.
-    pub(in crate::runner) fn begin_turn(&mut self, turn: MemberTurn) {
+    /// Begins the turn of an agent, or goes on with one that waited; nothing counted its request yet.
+    pub(in crate::runner) fn begin_turn(&mut self, mut turn: MemberTurn) {
+        turn.reminders.extend(self.member.take().into_iter().flat_map(|waiting| waiting.reminders));
         (self.counted, self.usage, self.member) = (None, RunUsage::default(), Some(turn));
+    }
+
+    /// Returns what the agent that works beside others used before it waited, or was interrupted; `None` for any other agent.
+    pub(super) fn member_usage(&self) -> Option<RunUsage> {
+        self.member_state.as_ref().map(|state| state.usage)
+    }
+
+    /// Keeps the attempts of an agent that waits to give its output.
+    pub(super) fn keep_attempts(&mut self, attempts: Option<OutputAttempts>) {
+        if let Some(state) = &mut self.member_state {
+            state.attempts = attempts;
+        }
+    }
+
+    /// Takes the attempts of the agent before it waited.
+    pub(in crate::runner) fn take_attempts(&mut self) -> Option<OutputAttempts> {
+        self.member_state.as_mut()?.attempts.take()
     }
 
     /// Ends the turn of an agent; messages for its model alone are removed.
@@ -97,29 +139,31 @@ impl RunConversation {
         }
     }
 
-    /// Returns the entry of the state of an agent that works beside others, if the store does not have it.
+    /// Returns the entry of the changes of state and the usage of an agent that works beside others, if the store does not have them.
     pub(in crate::runner) fn take_state(
         &mut self,
         writer: &SessionWriter,
     ) -> Result<Option<EntryContent>, SessionError> {
         let Some(state) = &mut self.member_state else { return Ok(None) };
-        let current = state.origin.run.state();
-        if Arc::ptr_eq(&current, &state.stored) || current == state.stored {
+        let changes = state.take_changes();
+        let usage_before = std::mem::replace(&mut state.usage, self.usage);
+        if changes.is_empty() && usage_before == self.usage {
             return Ok(None);
         }
-        state.stored = current;
-        let progress = MemberProgress::new(state.changes(), None);
+        let progress = MemberProgress::new(changes, self.usage, None);
         writer.entry_of(&state.origin, MEMBER_KIND, &progress, self.has_secrets).map(Some)
     }
 
-    /// Stores the end of an agent that works beside others, or the calls with which it waits if there is none.
+    /// Stores the end of an agent that works beside others, or the calls with which it waits if there is none. Returns its progress with all changes of
+    /// state, for the run itself.
     pub(super) async fn store_member(&mut self, end: Option<MemberEnd>) -> MemberProgress {
-        let changes = self.member_state.as_ref().map(MemberState::changes).unwrap_or_default();
-        let progress = MemberProgress::new(changes, end);
-        let (Some(writer), Some(state)) = (self.session.writer.clone(), &self.member_state) else {
-            return progress;
-        };
-        let entry = writer.entry_of(&state.origin, MEMBER_KIND, &progress, self.has_secrets);
+        let usage = self.usage;
+        let Some(state) = &mut self.member_state else { return MemberProgress::new(Map::new(), usage, end) };
+        state.usage = usage;
+        let progress = MemberProgress::new(state.changes(), usage, end.clone());
+        let Some(writer) = self.session.writer.clone() else { return progress };
+        let body = MemberProgress::new(state.take_changes(), usage, end);
+        let entry = writer.entry_of(&state.origin, MEMBER_KIND, &body, self.has_secrets);
         let open = self.open_batch_entries(&writer);
         let entries = open.and_then(|open| Ok(open.into_iter().chain([entry?]).collect()));
         writer.write(entries, self.total_usage()).await;

@@ -16,6 +16,7 @@ use super::{
         open_session::restore_batch_in,
         session::SessionTurn,
         session_writer::{Retries, SessionWriter},
+        state_changes::state_changes,
         stored_conversation::{ConversationView, StoredConversation, read_conversation, read_member},
     },
     GroupRun, Place, TurnStart, changed_agents,
@@ -130,8 +131,12 @@ pub(super) fn routed_answers(
     is_strict: bool,
 ) -> Result<RoutedAnswers, String> {
     let (mut routed, mut named) = (RoutedAnswers::default(), Vec::new());
+    let mut batches = Vec::new();
+    for (index, member) in members.iter().enumerate() {
+        batches.extend(member.open_batches().into_iter().map(|open| (index, open)));
+    }
     for (call, answer) in answers.0 {
-        match find_member(members, &call, &answer, &mut named) {
+        match find_member(&batches, &call, &answer, &mut named) {
             Ok(Some(member)) => {
                 routed.by_member.entry(member).or_insert_with(Answers::new).0.push((call, answer));
             }
@@ -145,37 +150,39 @@ pub(super) fn routed_answers(
     Ok(routed)
 }
 
-/// Returns the index of the member that has the open call; `None` if that call has its result. `named` has the calls with an answer.
+/// Returns the index of the member that has the open call; `None` if that call has its result. `batches` are the open batches of all members, each with
+/// the index of its member; `named` has the calls with an answer.
 fn find_member(
-    members: &[GroupMember],
+    batches: &[(usize, &OpenBatch)],
     call: &CallRef,
     answer: &Answer,
-    named: &mut Vec<(usize, usize, OpenTarget)>,
+    named: &mut Vec<(usize, OpenTarget)>,
 ) -> Result<Option<usize>, String> {
-    let (mut found, mut problems, mut has_result) = (Vec::new(), Vec::new(), false);
-    for (member, it) in members.iter().enumerate() {
-        for (batch, open) in it.open_batches().into_iter().enumerate() {
-            found.extend(open.open_targets(call).into_iter().map(|target| (member, batch, target, open)));
-            has_result |= open.has_result_of(call);
-            problems.extend(open.find_open(call).err().map(|problem| (!open.is_above(call), problem)));
-        }
-    }
-    match found[..] {
-        [(member, batch, target, open)] => {
+    let found = batches.iter().enumerate().flat_map(|(batch, (member, open))| {
+        open.open_targets(call).into_iter().map(move |target| (batch, *member, *open, target))
+    });
+    match found.collect::<Vec<_>>()[..] {
+        [(batch, member, open, target)] => {
             check_answer(open, target, call, answer)?;
-            if named.contains(&(member, batch, target)) {
+            if named.contains(&(batch, target)) {
                 return Err(repeated_answer(call));
             }
-            named.push((member, batch, target));
+            named.push((batch, target));
             Ok(Some(member))
         }
-        [] if has_result => Ok(None),
-        [] => match problems.into_iter().min() {
-            Some((_, problem)) => Err(problem),
-            None => Err(format!("no call `{call}` waits for an answer; use an id or address of `End::open`")),
-        },
+        [] if batches.iter().any(|(_, open)| open.has_result_of(call)) => Ok(None),
+        [] => Err(problem_of_call(batches, call)),
         _ => Err(ambiguous_call(call)),
     }
+}
+
+/// Returns the problem of an answer whose call is not open. A batch in which it is above open calls explains it best.
+fn problem_of_call(batches: &[(usize, &OpenBatch)], call: &CallRef) -> String {
+    let above = batches.iter().find(|(_, open)| open.is_above(call));
+    let problem = above.or(batches.first()).and_then(|(_, open)| open.find_open(call).err());
+    problem.unwrap_or_else(|| {
+        format!("no call `{call}` waits for an answer; use an id or address of `End::open`")
+    })
 }
 
 impl GroupRun<'_> {
@@ -197,13 +204,69 @@ impl GroupRun<'_> {
             for (index, (member, record)) in group.members().iter().zip(&position.members).enumerate() {
                 let view = Some(Arc::clone(&record.view));
                 let place = place_of_member(self.root, place, member, index, view, token);
-                members.push(boxed(|| self.load_member(place, conversation, record)).await?);
+                let mut member = boxed(|| self.load_member(place, conversation, record)).await?;
+                self.load_nested(&mut member).await?;
+                members.push(member);
             }
             ControlFlow::Continue(members)
         })
     }
 
-    /// Reads a member.
+    /// Reads the members of the group at `position`, whose open calls are closed. Each that cannot be read is reported, and costs no other one.
+    pub(super) fn load_members_to_close<'t>(
+        &'t self,
+        place: &'t Place,
+        conversation: &'t RunConversation,
+        position: &'t Position,
+        token: &'t CancellationToken,
+    ) -> BoxFuture<'t, Vec<GroupMember>> {
+        Box::pin(async move {
+            let group = position.agent(&self.root.agent);
+            let mut members = Vec::new();
+            for record in position.members.iter().filter(|record| record.progress.end.is_none()) {
+                let agents = group.into_iter().flat_map(Agent::members).enumerate();
+                let Some((index, agent)) = agents.into_iter().find(|(_, it)| it.name() == record.agent)
+                else {
+                    self.report_unclosed(&record.agent, "the agent is gone").await;
+                    continue;
+                };
+                let view = Some(Arc::clone(&record.view));
+                let place = place_of_member(self.root, place, agent, index, view, token);
+                match boxed(|| self.load_member(place, conversation, record)).await {
+                    ControlFlow::Continue(mut member) => {
+                        self.load_nested_to_close(&mut member).await;
+                        members.push(member);
+                    }
+                    ControlFlow::Break(end) => {
+                        self.report_unclosed(&record.agent, &end.reason.to_string()).await;
+                    }
+                }
+            }
+            members
+        })
+    }
+
+    /// Reads the members of the parallel group at the position of a member, whose open calls are closed.
+    pub(super) async fn load_nested_to_close(&self, member: &mut GroupMember) {
+        let Some(conversation) = &member.conversation else { return };
+        let Some(position) = conversation.session.position.as_ref().filter(|it| !it.members.is_empty())
+        else {
+            return;
+        };
+        let place = Place { path: position.path.clone(), ..member.place.clone() };
+        let token = place.run.cancellation().clone();
+        member.nested = self.load_members_to_close(&place, conversation, position, &token).await;
+    }
+
+    /// Reports a member whose open calls are not closed.
+    async fn report_unclosed(&self, agent: &str, reason: &str) {
+        let text = format!(
+            "the open calls of the agent `{agent}` are not closed, and remain until they expire: {reason}"
+        );
+        self.root.emit_notice(text).await;
+    }
+
+    /// Reads a member, without those of a group at its position.
     async fn load_member(
         &self,
         place: Place,
@@ -212,8 +275,8 @@ impl GroupRun<'_> {
     ) -> Flow<GroupMember> {
         let initial = place.run.state();
         let writer = above.session.writer.clone();
-        let progress = match &writer {
-            None => record.progress.clone(),
+        let entries = match &writer {
+            None => vec![record.progress.clone()],
             Some(writer) => {
                 self.read(writer, |writer| {
                     let view = Arc::clone(&record.view);
@@ -222,6 +285,11 @@ impl GroupRun<'_> {
                 .await?
             }
         };
+        for entry in &entries {
+            place.run.change_state(&entry.changes);
+        }
+        let mut progress = entries.into_iter().next_back().unwrap_or_default();
+        progress.changes = state_changes(&initial, &place.run.state());
         if progress.end.is_some() {
             return ControlFlow::Continue(GroupMember {
                 place,
@@ -230,9 +298,8 @@ impl GroupRun<'_> {
                 nested: Vec::new(),
             });
         }
-        place.run.change_state(&progress.changes);
         let mut turn = member_turn(&place).await;
-        let state = MemberState::new(&place, initial);
+        let state = MemberState::new(&place, initial, progress.usage);
         let conversation = match &writer {
             None if turn.messages.is_empty() => above.fork(turn, state),
             None => {
@@ -260,7 +327,6 @@ impl GroupRun<'_> {
         };
         let mut member = GroupMember::new(place, conversation);
         member.progress = progress;
-        self.load_nested(&mut member).await?;
         ControlFlow::Continue(member)
     }
 

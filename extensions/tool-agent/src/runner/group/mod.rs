@@ -33,7 +33,7 @@ use super::{
     answers::Input,
     batch_end::no_open_calls,
     conversation::RunConversation,
-    flow::{Flow, RoundFailure, end_as_failed},
+    flow::{Flow, RoundFailure, boxed, end_as_failed},
     handle::Inbox,
     input_check::{accept, start_check, withdraw_answer},
     limits::count_spent,
@@ -147,7 +147,7 @@ async fn run_turns(
 /// Stores the messages that follow the answer, with the position at the root: the first agent answers them, also after a crash.
 async fn add_follow_ups(group_run: &GroupRun<'_>, conversation: &mut RunConversation) -> bool {
     let scope = group_run.root;
-    let (_, mut turn) = group_run.begin_turn(&scope.agent, &group_run.root_place());
+    let (_, mut turn) = group_run.begin_turn(&scope.agent, &group_run.root_place(), RunUsage::default());
     turn.position = Some(Position::new(Vec::new(), group_run.usage.total()));
     conversation.begin_turn(turn);
     let mode = scope.agent.0.follow_up_mode;
@@ -203,7 +203,8 @@ async fn start_group(
             // The usage of a run that is not below a call begins anew.
             conversation.progress.usage = scope.place.as_ref().map_or_else(RunUsage::default, |it| it.usage);
             if scope.place.is_some() {
-                continue_usage(group_run, conversation);
+                // The run above has charged the budget when this one ended with its questions.
+                continue_usage(group_run, conversation, true);
             }
         }
         Input::Turn => {}
@@ -212,7 +213,8 @@ async fn start_group(
             if scope.place.is_none() || !has_members(conversation) {
                 check_unfinished(scope, conversation)?;
             }
-            continue_usage(group_run, conversation);
+            let is_charged = scope.place.is_some() && conversation.progress.has_end();
+            continue_usage(group_run, conversation, is_charged);
         }
     }
     let Some(position) = &conversation.session.position else {
@@ -235,26 +237,28 @@ fn has_members(conversation: &RunConversation) -> bool {
     conversation.session.position.as_ref().is_some_and(Position::has_open_members)
 }
 
-/// Closes the open calls of agents in parallel before a message that is in place of their answers. Those of agents that are gone remain until
-/// they expire.
+/// Closes the open calls of agents in parallel before a message that is in place of their answers. Those of agents that are gone, or that cannot be
+/// read, are reported, and remain until they expire.
 async fn close_members(group_run: &GroupRun<'_>, conversation: &RunConversation) {
-    let position = conversation.session.position.as_ref().filter(|it| it.has_open_members());
-    let Some((position, group)) = position.and_then(|it| Some((it, it.agent(&group_run.root.agent)?))) else {
+    let Some(position) = conversation.session.position.as_ref().filter(|it| it.has_open_members()) else {
         return;
     };
     let place = Place { path: position.path.clone(), ..group_run.root_place() };
     let token = place.run.cancellation().clone();
-    let members = group_run.load_members(group, &place, conversation, position, &token).await;
-    for mut member in members.continue_value().into_iter().flatten() {
+    for mut member in boxed(|| group_run.load_members_to_close(&place, conversation, position, &token)).await
+    {
         member.close().await;
     }
 }
 
-/// Goes on with the usage of the interrupted run, a part of which is the usage of the agent that continues.
-fn continue_usage(group_run: &GroupRun<'_>, conversation: &mut RunConversation) {
+/// Goes on with the usage of the run that waited or was interrupted, a part of which is the usage of the agent that continues. With `is_charged`, the
+/// budget has it already.
+fn continue_usage(group_run: &GroupRun<'_>, conversation: &mut RunConversation, is_charged: bool) {
     let usage = conversation.progress.usage;
     let ended = conversation.session.position.as_ref().map_or(usage, |position| position.usage);
-    count_spent(&group_run.root.run, &ended);
+    if !is_charged {
+        count_spent(&group_run.root.run, &usage);
+    }
     group_run.usage.continue_usage(ended);
     group_run.root.parent.continue_usage(ended.children);
     conversation.progress.usage = usage.since(&ended);

@@ -7,12 +7,11 @@ use tool_runtime::CancellationToken;
 
 use super::{
     super::{
-        AgentEventKind, End, EndReason,
+        AgentEventKind, End, EndReason, RunUsage,
         answers::{Answers, Input},
         batch_end::no_open_calls,
         conversation::{MemberTurn, RunConversation},
         flow::{Flow, Interruption, boxed, end_as_failed},
-        limits::count_spent,
         open_calls::ignore_early_answers,
         parent_run::ParentRun,
         scope::RunScope,
@@ -20,7 +19,7 @@ use super::{
     GroupRun, PathStep, Place, Position, TurnEnd, TurnStart,
     answer::{JoinedOutput, joined_end, open_end},
     changed_agents,
-    member_state::MemberState,
+    member_state::{MemberState, lasting_changes},
     members::{GroupMember, MemberWork, member_turn, routed_answers},
     position::{MemberEnd, MemberRecord},
     run_agent, with_time_limit,
@@ -70,7 +69,7 @@ pub(super) async fn run_parallel(
     mut conversation: RunConversation,
     start: TurnStart,
 ) -> TurnEnd {
-    let (scope, turn) = group_run.begin_turn(group.agent, &place);
+    let (scope, turn) = group_run.begin_turn(group.agent, &place, RunUsage::default());
     let token = place.run.cancellation().child_token();
     let working = WorkingGroup { group_run, group, place: &place, scope: &scope, token };
     let started = boxed(|| working.start(&mut conversation, turn, start.input)).await;
@@ -144,11 +143,7 @@ impl WorkingGroup<'_> {
     /// Goes on with what the members used before.
     fn continue_usage(&self, conversation: &mut RunConversation) {
         let GroupRun { root, usage, .. } = self.group_run;
-        let spent = std::mem::take(&mut conversation.progress.usage);
-        if root.place.is_none() {
-            count_spent(&root.run, &spent);
-        }
-        usage.add_ended(&spent);
+        usage.add_ended(&std::mem::take(&mut conversation.progress.usage));
         root.parent.continue_usage(usage.total().children);
     }
 
@@ -157,7 +152,7 @@ impl WorkingGroup<'_> {
         let mut members = Vec::new();
         for (index, member) in self.group.members.iter().enumerate() {
             let place = place_of_member(self.scope, self.place, member, index, None, &self.token);
-            let state = MemberState::new(&place, self.place.run.state());
+            let state = MemberState::new(&place, self.place.run.state(), RunUsage::default());
             let fork = conversation.fork(member_turn(&place).await, state);
             members.push(GroupMember::new(place, fork));
         }
@@ -264,7 +259,7 @@ impl WorkingGroup<'_> {
     /// Closes the open calls of the members after another one has failed.
     async fn close_open_members(&self, worked: &mut [WorkedMember]) {
         for it in worked.iter_mut().filter(|it| it.is_open()) {
-            drop(boxed(|| self.group_run.load_nested(&mut it.member)).await);
+            boxed(|| self.group_run.load_nested_to_close(&mut it.member)).await;
             it.member.close().await;
             it.end = End::new(EndReason::Cancelled);
             if let Some(conversation) = &mut it.member.conversation {
@@ -281,6 +276,7 @@ impl WorkingGroup<'_> {
         for (record, it) in position.members.iter_mut().zip(worked) {
             let end = (!it.is_open()).then(|| MemberEnd::new(&it.end, it.is_escalated));
             record.progress = it.member.progress.clone().with_end(end);
+            record.progress.changes = lasting_changes(std::mem::take(&mut record.progress.changes));
         }
     }
 

@@ -7,7 +7,9 @@ use serde_json::{Map, Value};
 use tool_runtime::call::CallId;
 use tool_session::{Entry, EntryContent, SessionError};
 
-use super::super::{End, EndReason, RunUsage, entry::EntryCodec, stored_conversation::read_body};
+use super::super::{
+    End, EndReason, RunUsage, entry::EntryCodec, stored_conversation::read_body, usage::is_default,
+};
 use crate::{Agent, format_version::FormatVersion};
 
 /// The kind of the entry with the position of a run.
@@ -59,9 +61,12 @@ pub(in crate::runner) struct MemberRecord {
 pub(in crate::runner) struct MemberProgress {
     #[serde(default, rename = "v")]
     version: FormatVersion,
-    /// The changes to the state with which the group began.
+    /// The changes to the state with which the group began; in an entry, those since the entry before.
     #[serde(default, skip_serializing_if = "Map::is_empty")]
     pub(in crate::runner) changes: Map<String, Value>,
+    /// The usage of the agent at the position of the member, with which it continues.
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub(in crate::runner) usage: RunUsage,
     /// The end of the member; `None` if it waits, or was interrupted.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(in crate::runner) end: Option<MemberEnd>,
@@ -87,8 +92,12 @@ impl MemberRecord {
 }
 
 impl MemberProgress {
-    pub(in crate::runner) fn new(changes: Map<String, Value>, end: Option<MemberEnd>) -> Self {
-        Self { version: FormatVersion, changes, end }
+    pub(in crate::runner) fn new(
+        changes: Map<String, Value>,
+        usage: RunUsage,
+        end: Option<MemberEnd>,
+    ) -> Self {
+        Self { version: FormatVersion, changes, usage, end }
     }
 
     /// Returns the same changes with `end`.

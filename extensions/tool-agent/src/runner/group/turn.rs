@@ -6,7 +6,7 @@ use tracing::Instrument as _;
 
 use super::{
     super::{
-        EndReason,
+        EndReason, RunUsage,
         active_agent::ControlPeriod,
         active_run::ActiveRun,
         answers::Input,
@@ -32,11 +32,18 @@ pub(super) async fn run_turn(
 ) -> TurnEnd {
     place.parent.begin_turn();
     let usage_before = group_run.usage.total();
-    let (scope, mut turn) = group_run.begin_turn(agent, &place);
+    let continued = match &input {
+        Input::Turn | Input::Message(_) => None,
+        Input::Answers(_) | Input::Recovery => conversation.member_usage(),
+    };
+    let (scope, mut turn) = group_run.begin_turn(agent, &place, continued.unwrap_or_default());
     let position = Position::new(place.path, usage_before);
     conversation.session.position = Some(position.clone());
     turn.position = Some(position);
     conversation.begin_turn(turn);
+    if let Some(continued) = continued {
+        conversation.progress.usage = continued;
+    }
     let mut span = RunSpan::new(agent, &scope.run, None);
     let entered = span.span().clone();
     let mut run = ActiveRun::new(scope, model, conversation);
@@ -44,19 +51,25 @@ pub(super) async fn run_turn(
     let rounds = boxed(|| take_rounds(&mut run, input));
     let end = rounds.instrument(entered).await;
     span.record_end(&end);
-    let ActiveRun { scope, mut conversation, .. } = *run;
+    let ActiveRun { scope, mut conversation, output, .. } = *run;
     scope.total_usage(end.usage);
-    // The entry of open calls belongs to the turn.
-    if conversation.session.open.is_none() {
-        conversation.end_turn();
+    // The entry of open calls belongs to the turn, which goes on after their answers.
+    match conversation.session.open.is_some() {
+        true => conversation.keep_attempts(output.map(|output| output.attempts())),
+        false => conversation.end_turn(),
     }
     TurnEnd { conversation, is_escalated: end.reason == EndReason::Escalated, end }
 }
 
 impl GroupRun<'_> {
-    /// Returns the scope of an agent, and its turn in a conversation.
-    pub(super) fn begin_turn(&self, agent: &Agent, place: &Place) -> (RunScope, MemberTurn) {
-        let usage = Arc::new(self.usage.begin());
+    /// Returns the scope of an agent, and its turn in a conversation. Its usage goes on from `continued`.
+    pub(super) fn begin_turn(
+        &self,
+        agent: &Agent,
+        place: &Place,
+        continued: RunUsage,
+    ) -> (RunScope, MemberTurn) {
+        let usage = Arc::new(self.usage.begin(continued));
         let origin = EntryOrigin { run: Arc::clone(&place.run), view: place.view.clone() };
         let turn = MemberTurn {
             origin: origin.clone(),

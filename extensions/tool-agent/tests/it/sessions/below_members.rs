@@ -31,38 +31,42 @@ fn note(state: &State, key: String, value: String) -> Result<String, ToolError> 
     Ok("noted".to_owned())
 }
 
-fn noting(key: &str, value: &str) -> Reply {
+pub(super) fn noting(key: &str, value: &str) -> Reply {
     Reply::call("note", json!({ "key": key, "value": value }))
 }
 
 impl Office {
-    fn member(&self, name: &str, replies: impl IntoIterator<Item = Reply>) -> (AgentBuilder, ScriptedModel) {
+    pub(super) fn member(
+        &self,
+        name: &str,
+        replies: impl IntoIterator<Item = Reply>,
+    ) -> (AgentBuilder, ScriptedModel) {
         self.agent(name, self.tools().tool::<note>(), replies)
     }
 
-    fn built(&self, name: &str, replies: impl IntoIterator<Item = Reply>) -> Agent {
+    pub(super) fn built(&self, name: &str, replies: impl IntoIterator<Item = Reply>) -> Agent {
         self.member(name, replies).0.build().unwrap()
     }
 
-    fn runner_of(&self, agent: Agent) -> Runner {
+    pub(super) fn runner_of(&self, agent: Agent) -> Runner {
         Runner::new(agent).with_app("shop").with_store(self.world.store.clone())
     }
 
-    async fn is_free_of_open_calls(&self) -> bool {
+    pub(super) async fn is_free_of_open_calls(&self) -> bool {
         self.world.open_calls.list(&OpenFilter::default()).await.unwrap().is_empty()
     }
 }
 
-fn removals(paths: &[&str]) -> Reply {
+pub(super) fn removals(paths: &[&str]) -> Reply {
     // Models repeat ids.
     Reply::calls(paths.iter().enumerate().map(|(at, path)| removal(path, &format!("r{at}"))))
 }
 
-fn parallel(name: &str, members: impl IntoIterator<Item = Agent>) -> Agent {
+pub(super) fn parallel(name: &str, members: impl IntoIterator<Item = Agent>) -> Agent {
     Agent::parallel(name, members).build().unwrap()
 }
 
-fn sequence(name: &str, members: impl IntoIterator<Item = Agent>) -> Agent {
+pub(super) fn sequence(name: &str, members: impl IntoIterator<Item = Agent>) -> Agent {
     Agent::sequence(name, members).build().unwrap()
 }
 

@@ -12,6 +12,7 @@ mod dynamic_agents;
 mod failures;
 mod histories;
 mod kills;
+mod member_progress;
 mod members;
 #[cfg(feature = "artifacts")]
 mod memory;
