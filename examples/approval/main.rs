@@ -54,8 +54,11 @@ struct Terminal;
 
 impl Approver for Terminal {
     async fn ask(&self, request: &ApprovalHandle) -> Result<Approval, ToolError> {
-        let question =
-            format!("{} {} [y/N] ", request.hint, Escape::LINE.text(request.call.arguments.as_str()));
+        let question = format!(
+            "{} {} [y/N] ",
+            Escape::LINES.text(&request.hint),
+            Escape::LINE.text(request.call.arguments.as_str())
+        );
         // Reading the terminal blocks, so it runs outside of the async runtime's threads.
         let answer = tokio::task::spawn_blocking(move || -> io::Result<String> {
             print!("{question}");

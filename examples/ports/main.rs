@@ -7,6 +7,7 @@
 //! ```
 
 mod adk_confirmation;
+mod code_lines;
 mod or_search;
 mod phi_tool;
 mod trpc_calculator;
@@ -14,6 +15,8 @@ mod trpc_retry;
 mod trpc_toolsets;
 
 use std::env;
+
+use self::code_lines::code_lines;
 
 #[tokio::main(flavor = "current_thread")]
 async fn main() -> anyhow::Result<()> {
@@ -39,19 +42,6 @@ fn lines() {
         ("trpc_retry", include_str!("trpc_retry.rs")),
         ("trpc_toolsets", include_str!("trpc_toolsets.rs")),
     ] {
-        println!("{name}: {} lines", code(source));
+        println!("{name}: {} lines", code_lines(source));
     }
-}
-
-/// The number of lines that are neither blank, nor a comment, nor part of an import.
-fn code(source: &str) -> usize {
-    let mut imports = false;
-    let is_code = |line: &&str| {
-        let line = line.trim();
-        imports |= line.starts_with("use ");
-        let is_code = !imports && !line.is_empty() && !line.starts_with("//");
-        imports &= !line.ends_with(';');
-        is_code
-    };
-    source.lines().filter(is_code).count()
 }

@@ -114,8 +114,9 @@ async fn main() -> anyhow::Result<()> {
         let call = ToolCall::new("inhabitants", json!({ "town": town }));
         Reply::parts([Part::Text("I look it up. ".to_owned()), Part::Call(call)])
     };
-    let script =
-        [look_up("Oslo"), Reply::text("717,710 people."), look_up("Bergen"), Reply::text("291,940 people.")];
+    let of_oslo = || [look_up("Oslo"), Reply::text("717,710 people.")];
+    let of_bergen = [look_up("Bergen"), Reply::text("291,940 people.")];
+    let script = [of_oslo(), of_bergen, of_oslo()].concat();
     let researcher = Agent::builder("researcher", model(script)?)
         .description("Looks up facts about towns.")
         .tools(Registry::builder().tool::<inhabitants>().build()?)
@@ -132,14 +133,21 @@ async fn main() -> anyhow::Result<()> {
         |town: &str| Reply::call("researcher", json!({ "request": format!("How many live in {town}?") }));
     let tool = agent_tool(researcher, env::args().skip(1))?;
     let script = match env::args().any(|flag| flag == "--skip-summarization") {
-        true => vec![ask("Oslo"), ask("Bergen")],
-        false => vec![ask("Oslo"), Reply::text("717,710."), ask("Bergen"), Reply::text("291,940.")],
+        true => vec![ask("Oslo"), ask("Bergen"), ask("Oslo")],
+        false => vec![
+            ask("Oslo"),
+            Reply::text("717,710."),
+            ask("Bergen"),
+            Reply::text("291,940."),
+            ask("Oslo"),
+            Reply::text("Still 717,710."),
+        ],
     };
     let manager =
         Agent::builder("manager", model(script)?).tools(Registry::builder().add(tool).build()?).build()?;
 
     let runner = Runner::new(manager);
-    for question in ["How large is Oslo?", "And Bergen?"] {
+    for question in ["How large is Oslo?", "And Bergen?", "And Oslo, once more?"] {
         println!("> {question}");
         let mut events = runner.run_with(RunContext::new().with_session("s-1"), question);
         while let Some(event) = events.next().await {

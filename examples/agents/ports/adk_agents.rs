@@ -5,7 +5,7 @@ use std::time::SystemTime;
 
 use agent_examples::{model, show};
 use tool_agent::{Agent, AgentTool, Runner, exit_loop, hook, model::Reply};
-use tool_runtime::{ToolCall, hook::Before, prelude::*};
+use tool_runtime::{ToolCall, hook::Before, policy::Escape, prelude::*};
 use tool_session::{
     InMemoryStore, NoteContent, SessionArtifacts, SessionMemory, SharedArtifacts, SharedMemory, UserKey,
     object_store::memory::InMemory,
@@ -46,7 +46,7 @@ fn writer() -> anyhow::Result<Agent> {
         for result in last.into_iter().flat_map(|message| message.tool_results()) {
             let texts: Vec<_> =
                 result.content().iter().filter_map(|block| block.as_text().map(str::to_owned)).collect();
-            println!("  the writer reads: {}", texts.join(" / "));
+            println!("  the writer reads: {}", Escape::LINES.text(&texts.join(" / ")));
         }
         Ok(step.into())
     });
@@ -64,15 +64,16 @@ fn critic() -> anyhow::Result<Agent> {
     ];
     let checks = Executor::builder(Registry::builder().tool::<check_spelling>().build()?)
         .before(|call| async move {
-            println!("  before {}", call.tool());
+            println!("  before {}", Escape::LINE.text(call.tool()));
             Ok(Before::Continue)
         })
         .recover(|call, error| async move {
-            println!("  error of {}: {}", call.tool(), error.feedback());
+            let (tool, problem) = (Escape::LINE.text(call.tool()), error.feedback().to_string());
+            println!("  error of {tool}: {}", Escape::LINES.text(&problem));
             Ok(None)
         })
         .after(|call, result| async move {
-            println!("  after {}", call.tool());
+            println!("  after {}", Escape::LINE.text(call.tool()));
             Ok(result)
         })
         .build()?;

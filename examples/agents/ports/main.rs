@@ -7,12 +7,16 @@
 //! ```
 
 mod adk_agents;
+#[path = "../../ports/code_lines.rs"]
+mod code_lines;
 mod or_agent;
 mod phi_sub_agent;
 mod trpc_calculator;
 mod trpc_toolsets;
 
 use std::env;
+
+use self::code_lines::code_lines;
 
 /// The ports, their sources, and the number of lines of the original, if its guide shows a whole program.
 const PORTS: [(&str, &str, Option<usize>); 5] = [
@@ -45,17 +49,4 @@ fn print_lines() {
             None => println!("{name}: {lines} lines"),
         }
     }
-}
-
-/// Returns the number of lines that are neither blank, nor a comment, nor part of an import.
-fn code_lines(source: &str) -> usize {
-    let mut is_import = false;
-    let is_code = |line: &&str| {
-        let line = line.trim();
-        is_import |= line.starts_with("use ");
-        let is_code = !is_import && !line.is_empty() && !line.starts_with("//");
-        is_import &= !line.ends_with(';');
-        is_code
-    };
-    source.lines().filter(is_code).count()
 }

@@ -8,7 +8,9 @@ use std::sync::{
 
 use agent_examples::{model, show_call};
 use tool_agent::{Agent, AgentEventKind, Role, RunHandle, Runner, SubAgentTool, Thinking, model::Reply};
-use tool_runtime::{Executor, ToolCall, executor::ExecutionStrategy, hook::Before, prelude::*};
+use tool_runtime::{
+    Executor, ToolCall, executor::ExecutionStrategy, hook::Before, policy::Escape, prelude::*,
+};
 
 /// Reads a file, part by part.
 #[tool(register = false, read_only)]
@@ -22,10 +24,17 @@ async fn read(path: &str, cx: &ToolContext) -> Result<ToolOutput, ToolError> {
     Ok(ToolOutput::from(format!("{path} is empty")).with_details(json!({ "call": cx.call_id() })))
 }
 
+/// Returns the id of a call, which the model chose, for the terminal.
+fn line(id: &impl ToString) -> String {
+    Escape::LINE.text(&id.to_string()).to_string()
+}
+
 pub(crate) async fn main() -> anyhow::Result<()> {
     let files = Executor::builder(Registry::builder().tool::<read>().build()?)
         .before_update(|_, text| async move { !text.contains("secret") })
-        .after_update(|call, text| async move { println!("  after an update of {}: {text}", call.id()) })
+        .after_update(|call, text| async move {
+            println!("  after an update of {}: {}", line(call.id()), Escape::LINES.text(&text));
+        })
         .build()?;
     let read = |path: &str| {
         Reply::calls([ToolCall::new("read", json!({ "path": path })).with_id(format!("read {path}"))])
@@ -44,7 +53,7 @@ pub(crate) async fn main() -> anyhow::Result<()> {
     let executor = Executor::builder(Registry::builder().add(reader).build()?)
         .strategy(ExecutionStrategy::Batched { size: 2 })
         .before(|call| async move {
-            println!("before {}", call.id());
+            println!("before {}", line(call.id()));
             Ok(Before::Continue)
         })
         .after(move |call, result| {
@@ -52,7 +61,7 @@ pub(crate) async fn main() -> anyhow::Result<()> {
                 user.get().iter().for_each(|handle| handle.steer("Not the rest, please."));
             }
             async move {
-                println!("after {}", call.id());
+                println!("after {}", line(call.id()));
                 Ok(result)
             }
         })
@@ -70,19 +79,19 @@ pub(crate) async fn main() -> anyhow::Result<()> {
         match event.kind {
             AgentEventKind::Child { call, event } => match event.kind {
                 AgentEventKind::Tool { event } => {
-                    print!("  {} > ", call.call_id);
+                    print!("  {} > ", line(&call.call_id));
                     show_call(&event.kind);
                 }
                 AgentEventKind::Message { message } if !message.text().is_empty() => {
-                    println!("  {} > {}", call.call_id, message.text());
+                    println!("  {} > {}", line(&call.call_id), Escape::LINES.text(&message.text()));
                 }
                 _ => {}
             },
             AgentEventKind::Tool { event } => show_call(&event.kind),
             AgentEventKind::Message { message } if message.role() == Role::User => {
-                println!("the user: {}", message.text())
+                println!("the user: {}", Escape::LINES.text(&message.text()));
             }
-            AgentEventKind::Ended { end } => println!("{}", end.text),
+            AgentEventKind::Ended { end } => println!("{}", Escape::LINES.text(&end.text)),
             _ => {}
         }
     }

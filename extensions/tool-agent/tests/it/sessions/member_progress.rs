@@ -1,4 +1,4 @@
-//! What agents in parallel keep while they wait: their changes of state, their usage and their limits.
+//! The progress of agents in parallel that wait: their changes of state, their usage and their limits.
 
 use tool_agent::{
     AgentEventKind, AgentTool, Answers, EndReason, Limit, Limits, OutputType, ScriptedModel, hook,
