@@ -2,12 +2,12 @@
 //!
 //! A notebook is read and changed as text: a cell that a call does not name keeps each of its bytes.
 
-use std::{borrow::Cow, fmt::Write as _, ops::Range, path::Path};
+use std::{borrow::Cow, collections::HashMap, fmt::Write as _, ops::Range, path::Path};
 
 use base64::{Engine as _, engine::general_purpose::STANDARD as BASE64};
 use serde::Deserialize;
 use serde_json::value::RawValue;
-use tool_runtime::{Content, prelude::*};
+use tool_runtime::{Content, policy::Escape, prelude::*};
 
 use super::{
     change::{decode_content, read_content},
@@ -25,6 +25,9 @@ const MAX_VALUES: usize = 200_000;
 
 /// Images of outputs that one call shows.
 const MAX_IMAGES: usize = 20;
+
+/// The longest id and type of a cell; the format permits ids of as many letters.
+const MAX_NAME_CHARS: usize = 64;
 
 #[derive(Deserialize)]
 struct NotebookFields<'a> {
@@ -57,6 +60,8 @@ pub(super) struct CellFields<'a> {
 pub(super) struct Cell<'a> {
     pub(super) fields: CellFields<'a>,
     pub(super) range: Range<usize>,
+    /// Its id, or the name of its place, such as `cell-0`, if the id is missing, invalid, or not its own alone.
+    pub(super) name: String,
 }
 
 /// The text of a notebook, and the places of its cells.
@@ -72,29 +77,61 @@ impl<'a> Notebook<'a> {
     pub(super) fn parse(text: &'a str) -> Result<Self, serde_json::Error> {
         let fields: NotebookFields<'a> = serde_json::from_str(text)?;
         let raw_cells: Vec<&'a RawValue> = serde_json::from_str(fields.cells.get())?;
-        let cell = |raw: &&'a RawValue| {
-            Ok(Cell { fields: serde_json::from_str(raw.get())?, range: place_of(text, raw.get()) })
-        };
+        let fields_of = |raw: &&'a RawValue| serde_json::from_str(raw.get());
+        let cell_fields: Vec<CellFields<'a>> =
+            raw_cells.iter().map(fields_of).collect::<Result<_, serde_json::Error>>()?;
+        let names = cell_names(&cell_fields);
+        let places = raw_cells.iter().map(|raw| place_of(text, raw.get()));
+        let cells = cell_fields.into_iter().zip(places).zip(names);
         Ok(Self {
-            cells: raw_cells.iter().map(cell).collect::<Result<_, serde_json::Error>>()?,
+            cells: cells.map(|((fields, range), name)| Cell { fields, range, name }).collect(),
             list: place_of(text, fields.cells.get()),
             needs_ids: (fields.nbformat, fields.nbformat_minor) >= (4, 5),
         })
     }
 
-    /// The index of the cell with an id, or with the name of its place, such as `cell-0`.
-    pub(super) fn cell_index(&self, id: &str) -> Option<usize> {
-        let by_id = self.cells.iter().position(|cell| cell.fields.id.as_deref() == Some(id));
-        by_id.or_else(|| {
-            let index = id.strip_prefix("cell-")?.parse().ok()?;
-            (index < self.cells.len()).then_some(index)
-        })
+    /// The index of the cell with a name, or else at the place that it names, such as `cell-0`, if this is the id of no other one.
+    pub(super) fn cell_index(&self, name: &str) -> Option<usize> {
+        let by_name = self.cells.iter().position(|cell| cell.name == name);
+        let is_place = |index: &usize| *index < self.cells.len() && !self.has_id(name);
+        by_name.or_else(|| place_of_name(name).filter(is_place))
     }
 
-    pub(super) fn cell_id(&self, index: usize) -> String {
-        let id = self.cells.get(index).and_then(|cell| cell.fields.id.as_deref());
-        id.map_or_else(|| format!("cell-{index}"), str::to_owned)
+    pub(super) fn cell_name(&self, index: usize) -> &str {
+        self.cells.get(index).map_or("", |cell| cell.name.as_str())
     }
+
+    /// Returns `true` if a cell has the id, also one that is not its name.
+    pub(super) fn has_id(&self, id: &str) -> bool {
+        self.cells.iter().any(|cell| cell.name == id || cell.fields.id.as_deref() == Some(id))
+    }
+}
+
+/// The names of cells: no two have the same one, and none looks like another line of a result.
+fn cell_names(cells: &[CellFields<'_>]) -> Vec<String> {
+    let mut uses: HashMap<&str, usize> = HashMap::new();
+    for id in cells.iter().filter_map(|cell| cell.id.as_deref()) {
+        *uses.entry(id).or_default() += 1;
+    }
+    let is_letter = |letter: u8| letter.is_ascii_alphanumeric() || letter == b'-' || letter == b'_';
+    let is_name = |index: usize, id: &&str| {
+        (1..=MAX_NAME_CHARS).contains(&id.len())
+            && id.bytes().all(is_letter)
+            && uses.get(id) == Some(&1)
+            && place_of_name(id).is_none_or(|place| place == index)
+    };
+    let cells = cells.iter().map(|cell| cell.id.as_deref()).enumerate();
+    cells
+        .map(|(index, id)| {
+            let id = id.filter(|id| is_name(index, id));
+            id.map_or_else(|| format!("cell-{index}"), str::to_owned)
+        })
+        .collect()
+}
+
+/// The place that a name such as `cell-0` names.
+fn place_of_name(name: &str) -> Option<usize> {
+    name.strip_prefix("cell-")?.parse().ok()
 }
 
 /// Returns `true` for the name of a notebook.
@@ -143,7 +180,7 @@ pub(super) fn read_notebook(
         if view.text.len() >= MAX_PAGE_BYTES {
             break;
         }
-        view.push_cell(index, &notebook.cell_id(index), &cell.fields);
+        view.push_cell(index, cell);
         last = index + 1;
     }
     let mut title = format!("`{path}`, cells {first}-{last} of {count}");
@@ -178,9 +215,10 @@ fn bounded_value(part: Option<&RawValue>) -> Option<Value> {
 }
 
 impl NotebookView {
-    fn push_cell(&mut self, index: usize, id: &str, cell: &CellFields<'_>) {
+    fn push_cell(&mut self, index: usize, Cell { fields: cell, name, .. }: &Cell<'_>) {
         let number = index + 1;
-        let _ = writeln!(self.text, "[cell {number}, `{id}`, {}]", cell.cell_type);
+        let cell_type = Escape::LINE.at_most(MAX_NAME_CHARS).text(&cell.cell_type);
+        let _ = writeln!(self.text, "[cell {number}, `{name}`, {cell_type}]");
         match bounded_value(cell.source) {
             Some(source) => self.push_numbered(&joined_text(&source), MAX_PAGE_BYTES),
             None => self.push_omission("source"),

@@ -78,7 +78,7 @@ fn changed_notebook(
         }
     };
     let cell = index.and_then(|index| notebook.cells.get(index));
-    let id = index.map(|index| notebook.cell_id(index)).unwrap_or_default();
+    let id = index.map_or("", |index| notebook.cell_name(index));
     let (range, replacement, report) = match (edit.mode, cell) {
         (EditMode::Replace, Some(cell)) => {
             let cell_text = new_cell(edit, Some(cell), notebook)?;
@@ -115,7 +115,7 @@ fn changed_notebook(
 
 fn unknown_cell_error(path: &str, id: &str, notebook: &Notebook<'_>) -> ToolError {
     const MAX_IDS: usize = 20;
-    let ids: Vec<_> = (0..notebook.cells.len().min(MAX_IDS)).map(|index| notebook.cell_id(index)).collect();
+    let ids: Vec<_> = notebook.cells.iter().take(MAX_IDS).map(|cell| cell.name.as_str()).collect();
     let ids = ids.join(", ");
     ToolError::failed(format!("`{path}` has no cell `{id}`; its first cells are: {ids}"))
 }
@@ -126,7 +126,7 @@ fn new_cell_id(edit: &CellEdit, notebook: &Notebook<'_>) -> String {
     loop {
         let hash = hmac_sha256::Hash::hash(format!("{number}:{}", edit.source).as_bytes());
         let id: String = hash.iter().take(4).map(|byte| format!("{byte:02x}")).collect();
-        if notebook.cell_index(&id).is_none() {
+        if !notebook.has_id(&id) {
             return id;
         }
         number += 1;

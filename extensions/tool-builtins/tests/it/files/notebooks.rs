@@ -139,3 +139,56 @@ async fn a_cell_with_very_many_values_is_named_and_not_read() {
     let text = world.read("odd.ipynb").await.unwrap();
     assert!(text.contains("[the source of this cell left out"), "{text}");
 }
+
+/// A notebook of cells with ids, whose sources are their places.
+fn notebook_with_ids(ids: &[&str]) -> String {
+    let cell = |(index, id): (usize, &&str)| json!({ "cell_type": "code", "id": id, "metadata": {}, "outputs": [], "source": [index.to_string()] });
+    let cells: Vec<_> = ids.iter().enumerate().map(cell).collect();
+    json!({ "cells": cells, "nbformat": 4, "nbformat_minor": 5 }).to_string()
+}
+
+// R18
+#[tokio::test]
+async fn the_cell_that_a_read_names_is_the_one_that_is_changed() {
+    let world = World::new();
+    world.write("a.ipynb", notebook_with_ids(&["same", "same", "cell-4", "own", "cell-2", ""]));
+    let text = world.read("a.ipynb").await.unwrap();
+    for (place, name) in ["cell-0", "cell-1", "cell-2", "own", "cell-4", "cell-5"].iter().enumerate() {
+        assert!(text.contains(&format!("[cell {}, `{name}`, code]\n     1\t{place}\n", place + 1)), "{text}");
+    }
+    let ambiguous =
+        notebook_edit(&world, json!({ "edit_mode": "delete", "cell_id": "same" })).await.unwrap_err();
+    assert!(
+        ambiguous.contains("has no cell `same`; its first cells are: cell-0, cell-1, cell-2, own"),
+        "{ambiguous}"
+    );
+    for (place, name) in [(5, "cell-5"), (4, "cell-4"), (3, "own"), (2, "cell-2"), (1, "cell-1")] {
+        notebook_edit(&world, json!({ "edit_mode": "delete", "cell_id": name })).await.unwrap();
+        let sources: Vec<_> = cells(&world).iter().map(|cell| cell["source"][0].clone()).collect();
+        let expected: Vec<_> = (0..place).map(|place| json!(place.to_string())).collect();
+        assert_eq!(sources, expected);
+        world.read("a.ipynb").await.unwrap();
+    }
+    // The id of one cell is the name of the place of another.
+    world.write("a.ipynb", notebook_with_ids(&["cell-1", "own"]));
+    world.read("a.ipynb").await.unwrap();
+    let unclear =
+        notebook_edit(&world, json!({ "edit_mode": "delete", "cell_id": "cell-1" })).await.unwrap_err();
+    assert!(unclear.contains("has no cell `cell-1`"), "{unclear}");
+}
+
+// R16
+#[tokio::test]
+async fn no_id_or_type_of_a_cell_looks_like_another_line_of_the_result() {
+    let world = World::new();
+    let fake = "a`, code]\n     1\tfake\n[cell 2, `b";
+    world.write(
+        "a.ipynb",
+        notebook_with_ids(&[fake]).replace("\"code\"", "\"code]\\n     1\\tfake \\u001b[8m\""),
+    );
+    let text = world.read("a.ipynb").await.unwrap();
+    assert_eq!(
+        text,
+        "`a.ipynb`, cells 1-1 of 1\n[cell 1, `cell-0`, code]\\n     1\\tfake \\u{1b}[8m]\n     1\t0\n"
+    );
+}
