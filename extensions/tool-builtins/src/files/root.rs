@@ -47,10 +47,12 @@ impl Root {
         Ok(Self { dir, path, name: name.to_owned(), is_read_only })
     }
 
-    /// A path below the folder, for a model, in one line: a name cannot look like another line of the result.
+    /// A path below the folder, for a model, in one line: a name cannot look like another line of the result, nor like the path of
+    /// another folder.
     pub(super) fn shown_path(&self, path: &Path) -> String {
         let path = Escape::LINE.text(&path.display().to_string());
         match self.name.is_empty() {
+            true if path.split_once(':').is_some_and(|(name, _)| is_folder_name(name)) => format!("./{path}"),
             true => path,
             false => format!("{}:{path}", self.name),
         }
@@ -111,8 +113,7 @@ impl Roots {
 
     /// Adds a folder, whose name must be new.
     pub(super) fn add_root(&mut self, name: &str, folder: &Path, is_read_only: bool) -> io::Result<()> {
-        let is_letter = |letter: char| letter.is_ascii_alphanumeric() || letter == '_' || letter == '-';
-        if name.chars().count() < 2 || name.len() > MAX_NAME_CHARS || !name.chars().all(is_letter) {
+        if !is_folder_name(name) {
             return Err(io::Error::new(
                 io::ErrorKind::InvalidInput,
                 format!(
@@ -242,6 +243,12 @@ impl Roots {
             _ => file_error(path, error),
         }
     }
+}
+
+/// Returns `true` for a name that a folder may have; one letter is a drive.
+fn is_folder_name(name: &str) -> bool {
+    let is_letter = |letter: u8| letter.is_ascii_alphanumeric() || letter == b'_' || letter == b'-';
+    (2..=MAX_NAME_CHARS).contains(&name.len()) && name.bytes().all(is_letter)
 }
 
 /// The files that a search or list visits.

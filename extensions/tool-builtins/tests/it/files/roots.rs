@@ -52,6 +52,10 @@ async fn a_path_says_which_of_several_folders_is_meant() {
     // A file of the base folder whose path begins like one of another folder.
     fs::write(folder.path().join("project/docs:a.txt"), "odd\n").unwrap();
     assert!(text_of(&tools, "read_file", json!({ "path": "./docs:a.txt" })).await.contains("odd"));
+    let found = text_of(&tools, "grep", json!({ "pattern": "odd|of docs" })).await;
+    assert_eq!(found, "./docs:a.txt:1: odd\ndocs:a.txt:1: needle of docs\n");
+    let listed = text_of(&tools, "glob", json!({ "pattern": "*:*" })).await;
+    assert_eq!(listed, "./docs:a.txt\n");
 }
 
 // R07, R08, R14
