@@ -29,8 +29,11 @@ use super::{
     walk::{MAX_DEPTH, Walk},
 };
 
-/// Bytes that one line may occupy during a search; a file with a longer one is reported as skipped.
-const MAX_LINE_BYTES: usize = 16 * 1024 * 1024;
+/// Bytes of a line that is searched or read; a file with a longer one is reported as skipped.
+pub(super) const MAX_LINE_BYTES: usize = 16 * 1024 * 1024;
+
+/// Bytes of a regular expression and of a pattern of names: a class of a few letters stands for a thousand ranges.
+const MAX_PATTERN_BYTES: usize = 4096;
 
 /// Bytes of a compiled regular expression.
 const MAX_REGEX_BYTES: usize = 8 * 1024 * 1024;
@@ -125,6 +128,7 @@ struct Search<'a> {
 
 impl<'a> Search<'a> {
     fn new(query: &'a GrepQuery, cx: &'a ToolContext) -> Result<Self, ToolError> {
+        check_pattern_length("pattern", &query.pattern)?;
         let mut regex = RegexMatcherBuilder::new();
         regex
             .case_insensitive(!query.case_sensitive)
@@ -237,8 +241,19 @@ fn file_types(name: &str) -> Result<Types, ToolError> {
     })
 }
 
+/// Refuses a pattern before it is compiled, which no cancellation ends.
+fn check_pattern_length(argument: &str, pattern: &str) -> Result<(), ToolError> {
+    match pattern.len() {
+        ..=MAX_PATTERN_BYTES => Ok(()),
+        length => Err(ToolError::failed(format!(
+            "`{argument}` has {length} bytes, more than {MAX_PATTERN_BYTES}; give a shorter pattern, or search in several calls"
+        ))),
+    }
+}
+
 /// A pattern without a slash is for names in any folder.
 pub(super) fn file_glob(argument: &str, pattern: &str) -> Result<GlobMatcher, ToolError> {
+    check_pattern_length(argument, pattern)?;
     let anywhere = match pattern.contains('/') {
         true => pattern.to_owned(),
         false => format!("**/{pattern}"),

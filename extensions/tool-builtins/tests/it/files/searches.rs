@@ -114,3 +114,23 @@ async fn results_are_in_order_and_complete_with_large_and_small_files() {
         assert_eq!(lines, rest.collect::<Vec<_>>(), "{offset}");
     }
 }
+
+// R09: 27 kB of these classes take 16 seconds to compile.
+#[tokio::test]
+async fn a_pattern_that_is_costly_to_compile_is_refused_before() {
+    let world = World::new();
+    world.write("a.txt", "needle\n");
+    let classes = "[\\w--[a-z]]".repeat(400);
+    for (tool, arguments) in [
+        ("grep", json!({ "pattern": classes })),
+        ("grep", json!({ "pattern": "needle", "glob": classes })),
+        ("glob", json!({ "pattern": classes })),
+        ("list_files", json!({ "pattern": classes })),
+    ] {
+        let error = world.call(tool, arguments).await.unwrap_err();
+        assert!(error.contains("has 4400 bytes, more than 4096; give a shorter pattern"), "{tool}: {error}");
+    }
+    let longest = format!("needle{}", "|b".repeat(2045));
+    let found = world.call("grep", json!({ "pattern": longest })).await.unwrap();
+    assert_eq!(found, "a.txt:1: needle\n");
+}
