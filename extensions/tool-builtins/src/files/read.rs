@@ -9,6 +9,7 @@ use tool_runtime::{Content, prelude::*};
 
 use super::{
     FileTools,
+    grep::MAX_LINE_BYTES,
     media::{Media, read_image, read_pdf},
     memory::FileStamp,
     notebook::{is_notebook, read_notebook},
@@ -118,7 +119,7 @@ fn fill_page(
     let mut decoder = form.encoding.new_decoder_without_bom_handling();
     // In these encodings, a byte of a line end is nothing else: lines before the page are not decoded.
     if page.first > 1 && [UTF_8, WINDOWS_1252].contains(&form.encoding) {
-        let (position, ended) = position_of_line(file, page.first, cx)?.map_err(as_error)?;
+        let (position, ended) = position_of_line(file, path, page.first, cx)?.map_err(as_error)?;
         file.seek(SeekFrom::Start(position)).map_err(as_error)?;
         page.ended = ended;
     } else {
@@ -128,6 +129,7 @@ fn fill_page(
     hash.update(start.get(..form.mark_bytes).unwrap_or_default());
     let mut bytes = Vec::with_capacity(DETECTION_BYTES);
     let mut text = String::new();
+    let mut line_bytes = 0;
     loop {
         if cx.is_cancelled() {
             return Err(ToolError::cancelled());
@@ -146,6 +148,10 @@ fn fill_page(
         if page.has_more {
             return Ok(None);
         }
+        line_bytes = if text.contains('\n') { 0 } else { line_bytes + bytes.len() };
+        if line_bytes > MAX_LINE_BYTES {
+            return Err(long_line_error(path, page.ended + 1));
+        }
         if is_end {
             page.end_text();
             return Ok((page.first == 1).then(|| hash.finalize()));
@@ -156,6 +162,7 @@ fn fill_page(
 /// The position of a line, and the number of lines before it; the last line if there are fewer.
 fn position_of_line(
     file: &mut File,
+    path: &str,
     line: u64,
     cx: &ToolContext,
 ) -> Result<io::Result<(u64, u64)>, ToolError> {
@@ -185,7 +192,17 @@ fn position_of_line(
             last_line = (position + newline as u64 + 1, ended);
         }
         position += count as u64;
+        if position - last_line.0 > MAX_LINE_BYTES as u64 {
+            return Err(long_line_error(path, ended + 1));
+        }
     }
+}
+
+/// The error of a line whose end is not searched further: a file may have holes of any length, which cost no room on a disk.
+fn long_line_error(path: &str, line: u64) -> ToolError {
+    ToolError::failed(format!(
+        "line {line} of `{path}` has more than {MAX_LINE_BYTES} bytes, the limit; read lines before it, or use another program"
+    ))
 }
 
 pub(super) fn binary_error(path: &str) -> ToolError {

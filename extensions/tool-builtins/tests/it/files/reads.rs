@@ -57,3 +57,20 @@ async fn texts_in_other_encodings_are_read_and_binary_files_are_refused() {
     assert!(world.read("binary").await.unwrap_err().contains("binary file"));
     assert!(world.read(".").await.unwrap_err().contains("folder"));
 }
+
+// R09: a hole in a file costs no room on a disk.
+#[tokio::test]
+async fn a_line_without_an_end_is_not_read_to_the_end_of_its_file() {
+    let world = World::new();
+    world.write("long", format!("first\n{}", "a".repeat(17 << 20)));
+    for range in
+        [json!({ "offset": 2, "limit": 1 }), json!({ "offset": 1, "limit": 9 }), json!({ "offset": 3 })]
+    {
+        let mut arguments = range.clone();
+        arguments["path"] = json!("long");
+        let error = world.call("read_file", arguments).await.unwrap_err();
+        assert!(error.contains("line 2 of `long` has more than 16777216 bytes"), "{range}: {error}");
+    }
+    let before = world.call("read_file", json!({ "path": "long", "offset": 1, "limit": 1 })).await.unwrap();
+    assert!(before.contains("1\tfirst\n"), "{before}");
+}
