@@ -75,6 +75,9 @@ const READING_EXCEPTIONS: &[&str] = &[
     "git --ex*",
     "git -O*",
     "git --no-index",
+    // Paths in a file, which may lead anywhere.
+    "du --f*",
+    "wc --f*",
 ];
 
 /// Names of files with secrets.
@@ -308,7 +311,7 @@ pub(super) fn reading_exceptions() -> Vec<String> {
     for name in SECRET_FILES {
         // A path, also behind a revision or an option; and one that goes on.
         rules.extend(["", "*/", "*:", "*=", "-*"].map(|before| format!("* {before}{name}")));
-        rules.extend(["", "*/"].map(|before| format!("* {before}{name}/*")));
+        rules.extend(["", "*/", "*:", "*=", "-*"].map(|before| format!("* {before}{name}/*")));
     }
     for name in SECRET_FOLDERS {
         rules.push(format!("* *{name}*"));
