@@ -147,6 +147,9 @@ const ASKED_TOOLS: &[(&str, &[&str])] = &[
 /// Names of the shell.
 const SHELL_TOOLS: &[&str] = &["bash", "Bash"];
 
+/// Bytes of a path that is compared with those of secrets, as many as of one that a tool opens.
+const MAX_PATH_BYTES: usize = 4096;
+
 /// The reason by which a call that no added rule matches is recognized.
 const NO_ADDED_RULE: &str = "no added rule";
 
@@ -256,6 +259,9 @@ impl ConservativePolicy {
                 return verdict;
             }
         }
+        if let Some(verdict) = long_path_question(names, arguments) {
+            return verdict;
+        }
         let of_rules = with_example_names(arguments);
         let by_name = names.iter().map(|name| self.rules.judge(name, &of_rules));
         let restricted = by_name.into_iter().find(|verdict| *verdict != Permission::Allow);
@@ -277,6 +283,17 @@ impl PermissionPolicy for ConservativePolicy {
         let names = [request.tool(), request.definition.raw_name()];
         Ok(self.judge_names(&names, &request.arguments_value()?))
     }
+}
+
+/// The question about a path that is too long to be compared with those of secrets.
+fn long_path_question(names: &[&str], arguments: &Value) -> Option<Permission> {
+    let pointers = UNASKED_TOOLS.iter().filter(|(tool, _)| names.contains(tool)).flat_map(|(_, it)| *it);
+    let lengths = pointers.filter_map(|pointer| Some(arguments.pointer(pointer)?.as_str()?.len()));
+    let length = lengths.into_iter().find(|length| *length > MAX_PATH_BYTES)?;
+    let tool = names.first().copied().unwrap_or_default();
+    Some(Permission::ask(format!(
+        "`{tool}` has a path of {length} bytes, and only {MAX_PATH_BYTES} are compared with secrets"
+    )))
 }
 
 /// Returns the arguments with a name that each pattern of files admits in its place, such as `x.pem` for `*.pem`.

@@ -244,6 +244,20 @@ fn secrets_in_named_folders_and_by_patterns_of_files_are_asked_about() {
     }
 }
 
+// I02: a path of 2 MB takes a minute to compare.
+#[test]
+fn a_path_that_is_too_long_to_be_compared_with_secrets_is_asked_about() {
+    for (tool, argument) in
+        [("read_file", "path"), ("Read", "file_path"), ("grep", "glob"), ("search", "path")]
+    {
+        assert!(is_allowed(tool, &json!({ argument: "a/".repeat(2048) })), "{tool}");
+        let verdict = conservative().judge(tool, &json!({ argument: "a/".repeat(2049) }));
+        let reason = format!("`{tool}` has a path of 4098 bytes, and only 4096 are compared with secrets");
+        assert_eq!(verdict, Permission::ask(reason));
+    }
+    assert!(is_allowed("grep", &json!({ "pattern": "a".repeat(5000) })));
+}
+
 // I02
 #[test]
 fn git_and_programs_of_another_folder_are_asked_about() {
