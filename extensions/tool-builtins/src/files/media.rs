@@ -77,15 +77,17 @@ impl Media {
     /// The kind by the content, never by the name.
     pub(super) fn detect(start: &[u8]) -> Option<Self> {
         let mime = infer::get(start)?.mime_type();
-        // These begin with two or three letters, as a text may.
-        let is_text_like = match mime {
+        // Some begin with letters, as a text may: it would be hidden behind an image that no model can read.
+        let is_text = !start.contains(&0)
+            && std::str::from_utf8(start).map_or_else(|error| error.error_len().is_none(), |_| true);
+        let is_other = match mime {
             "image/gif" => !start.starts_with(b"GIF87a") && !start.starts_with(b"GIF89a"),
             "image/bmp" => start.get(6..10) != Some(&[0; 4]),
             _ => false,
         };
         match mime {
             "application/pdf" => Some(Self::Pdf),
-            _ if mime.starts_with("image/") && !is_text_like => Some(Self::Image(mime)),
+            _ if mime.starts_with("image/") && !is_text && !is_other => Some(Self::Image(mime)),
             _ => None,
         }
     }

@@ -24,7 +24,14 @@ async fn an_image_is_a_block_of_the_type_of_its_content() {
         assert_eq!(output.content().last(), Some(&Content::image(bytes, mime)), "{name}");
     }
     // A text that begins with the letters of an image, and a text with the name of one.
-    for (name, text) in [("f.bmp", "BMW\n"), ("g.gif", "GIF images\n"), ("h.png", "no image\n")] {
+    for (name, text) in [
+        ("f.bmp", "BMW\n"),
+        ("g.gif", "GIF images\n"),
+        ("h.png", "no image\n"),
+        ("i.js", "GIF89a = 1; run('ä')\n"),
+        ("j.txt", "RIFF####WEBPVP8 and more\n"),
+        ("k.txt", "8BPS is a word\n"),
+    ] {
         world.write(name, text);
         assert!(world.read(name).await.unwrap().contains(&format!("1\t{text}")), "{name}");
     }
