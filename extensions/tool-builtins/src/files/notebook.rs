@@ -220,8 +220,8 @@ impl NotebookView {
         let cell_type = Escape::LINE.at_most(MAX_NAME_CHARS).text(&cell.cell_type);
         let _ = writeln!(self.text, "[cell {number}, `{name}`, {cell_type}]");
         match bounded_value(cell.source) {
-            Some(source) => self.push_numbered(&joined_text(&source), MAX_PAGE_BYTES),
-            None => self.push_omission("source"),
+            Some(source) if is_text(&source) => self.push_numbered(&joined_text(&source), MAX_PAGE_BYTES),
+            _ => self.push_omission("source"),
         }
         let Some(outputs) = bounded_value(cell.outputs) else { return self.push_omission("outputs") };
         for output in outputs.as_array().into_iter().flatten() {
@@ -286,6 +286,14 @@ impl NotebookView {
             let _ = writeln!(self.text, "[image {} of the result]", self.images.len() + 1);
             self.images.push(Content::image(image, mime));
         }
+    }
+}
+
+/// Returns `true` for a text, a list of its lines, or none.
+fn is_text(value: &Value) -> bool {
+    match value {
+        Value::Array(lines) => lines.iter().all(Value::is_string),
+        value => value.is_string() || value.is_null(),
     }
 }
 

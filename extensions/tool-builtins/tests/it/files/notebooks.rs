@@ -134,10 +134,15 @@ async fn a_cell_with_very_many_values_is_named_and_not_read() {
     );
     assert!(text.contains("[the source of this cell left out"), "{text}");
     assert!(text.len() < 2_000, "{}", text.len());
-    let odd = r#"{"cells":[{"cell_type":"code","source":["a\n", 1e999],"outputs":[]}],"nbformat":4,"nbformat_minor":4}"#;
-    world.write("odd.ipynb", odd);
-    let text = world.read("odd.ipynb").await.unwrap();
-    assert!(text.contains("[the source of this cell left out"), "{text}");
+    // What is not shown is not replaced.
+    for source in [r#"["a\n", 1e999]"#, r#"["a\n", {"b": "hidden"}]"#, r#"{"b": "hidden"}"#] {
+        let cell = format!(r#"{{"cell_type":"code","source":{source},"outputs":[]}}"#);
+        world.write("odd.ipynb", format!(r#"{{"cells":[{cell}],"nbformat":4,"nbformat_minor":4}}"#));
+        let text = world.read("odd.ipynb").await.unwrap();
+        assert!(text.contains("[the source of this cell left out"), "{text}");
+        let error = world.write_file("odd.ipynb", "{}").await.unwrap_err();
+        assert!(error.contains("was not read in full"), "{error}");
+    }
 }
 
 /// A notebook of cells with ids, whose sources are their places.
