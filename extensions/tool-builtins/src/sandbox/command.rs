@@ -22,7 +22,7 @@ watcher=$!
 exec 3<&-"#;
 
 /// Starts the watcher in `bash` itself, and runs the text of the command there: a shell around it takes as long as `bash`. The watcher is
-/// nobody's job and child, so that nothing waits for it. In one line, so that errors name the lines of the text.
+/// no job and no child of it, so that nothing waits for it. In one line, so that errors name the lines of the text.
 const WATCHED_BASH_SCRIPT: &str = r#"exec 3<&0 </dev/null; ( { read -r _ <&3; kill -s KILL 0; } >/dev/null 2>&1 & ); exec 3<&-; command_text=$1; shift; eval "$command_text""#;
 
 /// Closes what the program left open for its children, as far as every shell can name it.

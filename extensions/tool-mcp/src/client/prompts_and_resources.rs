@@ -5,9 +5,9 @@ use std::sync::Arc;
 use rmcp::model::{
     ClientRequest, CompleteRequest, CompleteRequestParams, CompleteResult, GetPromptRequest,
     GetPromptRequestParams, GetPromptResult, LoggingLevel, Prompt, ReadResourceRequest,
-    ReadResourceRequestParams, ReadResourceResult, Resource, ResourceTemplate, Role, ServerResult, SetLevelRequest,
-    SetLevelRequestParams, SubscribeRequest, SubscribeRequestParams, SubscriptionFilter, UnsubscribeRequest,
-    UnsubscribeRequestParams,
+    ReadResourceRequestParams, ReadResourceResult, Resource, ResourceTemplate, Role, ServerResult,
+    SetLevelRequest, SetLevelRequestParams, SubscribeRequest, SubscribeRequestParams, SubscriptionFilter,
+    UnsubscribeRequest, UnsubscribeRequestParams,
 };
 use serde_json::{Map, Value};
 use tool_runtime::Content;
