@@ -105,7 +105,7 @@ pub(crate) fn refuse_secret_in_json(definition: &ToolDefinition, text: &str) -> 
 }
 
 /// Refuses flags that take JSON, whose values contain a secret.
-pub(crate) fn refuse_secret_in_flags(
+pub(crate) fn refuse_secret_in_json_flags(
     definition: &ToolDefinition,
     properties: &[Property],
     matches: &ArgMatches,

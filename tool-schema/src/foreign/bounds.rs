@@ -209,7 +209,7 @@ impl GraphSource<'_> {
                     None => node.maybe.extend(&self.named),
                 },
                 "allOf" | "anyOf" | "oneOf" | "not" | "if" | "then" | "else" => {
-                    node.here.extend(self.schemas_in_list(value));
+                    node.here.extend(self.indices_of_one_or_many(value));
                 }
                 "dependentSchemas" | "dependencies" => node.here.extend(self.schemas_in_map(value)),
                 "properties" => node.below.push(self.schemas_in_map(value)),
@@ -224,7 +224,7 @@ impl GraphSource<'_> {
                 | "additionalProperties"
                 | "unevaluatedProperties"
                 | "propertyNames" => {
-                    node.below.push(self.schemas_in_list(value));
+                    node.below.push(self.indices_of_one_or_many(value));
                 }
                 _ => {}
             }
@@ -237,7 +237,7 @@ impl GraphSource<'_> {
     }
 
     /// Returns a schema, or a list of schemas.
-    fn schemas_in_list(&self, value: &Value) -> Vec<usize> {
+    fn indices_of_one_or_many(&self, value: &Value) -> Vec<usize> {
         let list = value.as_array().map_or(std::slice::from_ref(value), Vec::as_slice);
         list.iter().filter_map(|it| self.index_of(it)).collect()
     }

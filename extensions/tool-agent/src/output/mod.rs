@@ -119,7 +119,7 @@ impl OutputType {
     fn new(name: &str, schema: Result<InputSchema, Arc<str>>, decode: Option<Decode>, wrapped: bool) -> Self {
         let value = schema.as_ref().map(|schema| schema.as_value().clone()).unwrap_or_default();
         Self(Arc::new(OutputSettings {
-            name: format_name(name).into(),
+            name: name_for_providers(name).into(),
             schema,
             value: Arc::new(value),
             decode,
@@ -218,7 +218,7 @@ fn decode_arguments<T: DeserializeOwned>(
 }
 
 /// Returns `name` with the characters that providers accept.
-fn format_name(name: &str) -> String {
+fn name_for_providers(name: &str) -> String {
     let accepted = |it: char| if it.is_ascii_alphanumeric() || it == '-' { it } else { '_' };
     let name: String = name.chars().take(64).map(accepted).collect();
     if name.is_empty() { "output".to_owned() } else { name }
@@ -245,9 +245,9 @@ mod tests {
         for (name, expected) in
             [("Point", "Point"), ("Option<a::B-c>", "Option_a__B-c_"), ("\u{e4}", "_"), ("", "output")]
         {
-            assert_eq!(format_name(name), expected);
+            assert_eq!(name_for_providers(name), expected);
         }
-        assert_eq!(format_name(&"x".repeat(65)), "x".repeat(64));
+        assert_eq!(name_for_providers(&"x".repeat(65)), "x".repeat(64));
         let output = OutputType::any();
         assert_eq!((output.max_repairs(), output.output_format().is_some()), (3, true));
         let output = output.with_repairs(1).by_tool(true);

@@ -36,7 +36,7 @@ use tool_runtime::{
 use super::{
     AgentStream, End, RunOptions, RunUsage, Runner,
     answers::{Answers, Input},
-    calls::run_batch,
+    calls::run_batch_with_steering,
     child_history::{ChildPlace, RunHistory},
     flow::boxed,
     open_batch::{OpenBatch, approval_request, interrupted_result},
@@ -279,7 +279,7 @@ pub(super) async fn continue_below(
     }
     let batch =
         executor.continue_calls(continued.iter().cloned()).await.map_err(|error| error.to_string())?;
-    let (outcomes, after) = boxed(|| run_batch(scope, batch)).await;
+    let (outcomes, after) = boxed(|| run_batch_with_steering(scope, batch)).await;
     for (call, outcome) in continued.iter().zip(outcomes) {
         if let Some(index) = open.index_of(call) {
             open.replace(index, outcome);

@@ -17,7 +17,7 @@ use super::{
     active_agent::restore_names,
     answers::Answer,
     batch_end::report_ignored_transfer,
-    calls::run_batch,
+    calls::run_batch_with_steering,
     control::{ControlChange, Transfer},
     conversation::RunConversation,
     flow::{Flow, Interruption, boxed},
@@ -238,7 +238,7 @@ async fn apply_decisions(
     }
     let batch = executor.resume(answers).await.map_err(|error| error.to_string())?;
     scope.parent.note_approved(indices.iter().filter_map(|index| open.outcomes[*index].address().cloned()));
-    let (outcomes, steering) = run_batch(scope, batch).await;
+    let (outcomes, steering) = run_batch_with_steering(scope, batch).await;
     for (index, outcome) in indices.into_iter().zip(outcomes) {
         open.replace(index, outcome);
     }

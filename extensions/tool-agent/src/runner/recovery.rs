@@ -10,7 +10,7 @@ use super::{
     active_run::ActiveRun,
     ask::prepare_step,
     batch_end::{continue_after_results, continue_open_batch, end_batch, release_tool_choice},
-    calls::run_batch,
+    calls::run_batch_with_steering,
     conversation::RunConversation,
     entry::OpenBatchBody,
     flow::{Flow, boxed, end_as_failed},
@@ -203,7 +203,7 @@ async fn continue_calls(run: &mut ActiveRun, executor: Executor, step: &Step, re
     let (outcomes, after) = match is_stopped || waiting.is_empty() {
         true => (Vec::new(), Vec::new()),
         false => {
-            let (mut outcomes, after) = run_batch(scope, scope.batch(&executor, &waiting)).await;
+            let (mut outcomes, after) = run_batch_with_steering(scope, scope.batch(&executor, &waiting)).await;
             restore_names(&waiting, &mut outcomes);
             (outcomes, after)
         }

@@ -10,7 +10,7 @@ use super::{
     active_run::ActiveRun,
     ask::ask,
     batch_end::{end_batch, release_tool_choice},
-    calls::run_batch,
+    calls::run_batch_with_steering,
     compact::{compact, compact_if_full},
     control::UsageMark,
     conversation::RunConversation,
@@ -238,7 +238,7 @@ async fn run_calls(
     conversation.usage = limits.usage;
     ignore_early_answers(scope).await;
     let batch = scope.batch(&executor, &calls);
-    let (mut outcomes, after) = boxed(|| run_batch(scope, batch)).await;
+    let (mut outcomes, after) = boxed(|| run_batch_with_steering(scope, batch)).await;
     restore_names(&calls, &mut outcomes);
     let open = conversation.session.open.insert(OpenBatch::new(executor, outcomes, after));
     boxed(|| settle_below(scope, open)).await;

@@ -17,6 +17,7 @@ use super::{
     fields::{FIELDS, Field, for_each_text},
     query::Query,
     ranking::Ranking,
+    read_texts::ReadTexts,
     words::for_each_word,
 };
 
@@ -76,9 +77,6 @@ pub struct ToolIndex {
     /// The sums of the lengths of each field.
     lengths: [u64; FIELDS],
 }
-
-/// The numbers of words as they are written; `None` for those that are left out.
-type WrittenWords = HashMap<Box<str>, Option<Id>>;
 
 /// A tool in the index.
 #[derive(Clone)]
@@ -141,29 +139,29 @@ impl ToolIndex {
 
     /// Adds a tool, or replaces the tool with its name. Returns `true` if one was replaced.
     pub fn insert(&mut self, definition: &ToolDefinition) -> bool {
-        let is_replaced = self.insert_with(&mut WrittenWords::new(), definition);
+        let is_replaced = self.insert_with(&mut ReadTexts::default(), definition);
         self.remove_unused_words();
         is_replaced
     }
 
-    /// Adds a tool, as [`insert`](Self::insert); `written` has words of tools that were added before.
-    fn insert_with(&mut self, written: &mut WrittenWords, definition: &ToolDefinition) -> bool {
+    /// Adds a tool, as [`insert`](Self::insert); `read` has what was read of tools that were added before.
+    fn insert_with(&mut self, read: &mut ReadTexts, definition: &ToolDefinition) -> bool {
         let is_replaced = self.remove_tool(definition.name().as_str());
         let tool = self.free.pop().unwrap_or_else(|| {
             self.tools.push(None);
             Id::try_from(self.tools.len() - 1).unwrap_or(Id::MAX)
         });
-        let (lengths, counts) = self.count_words(written, definition);
+        let lengths = self.count_words(read, definition);
         for (sum, length) in self.lengths.iter_mut().zip(lengths) {
             *sum += u64::from(length);
         }
-        for (word, counts) in &counts {
+        for (word, counts) in &read.counts {
             let postings = &mut self.postings[*word as usize];
             self.unused_words -= usize::from(postings.is_empty());
             let place = postings.partition_point(|posting| posting.tool < tool);
             postings.insert(place, Posting { tool, counts: *counts });
         }
-        let words = counts.into_iter().map(|(word, _)| word).collect();
+        let words = read.counts.iter().map(|(word, _)| *word).collect();
         self.by_name.insert(definition.name().clone(), tool);
         self.tools[tool as usize] = Some(IndexedTool { definition: definition.clone(), lengths, words });
         is_replaced
@@ -198,19 +196,19 @@ impl ToolIndex {
         if self.unused_words > MAX_UNUSED_WORDS.max(self.words.len() / 2) {
             let tools = std::mem::take(&mut self.tools);
             *self = Self::with_ranking(self.ranking.clone());
-            let mut written = WrittenWords::new();
+            let mut read = ReadTexts::default();
             for tool in tools.into_iter().flatten() {
-                self.insert_with(&mut written, &tool.definition);
+                self.insert_with(&mut read, &tool.definition);
             }
         }
     }
 
     /// Adds the tools of `definitions` that are not in the index, or that have changed. Returns the number of them.
     pub fn add_changed(&mut self, definitions: &[ToolDefinition]) -> usize {
-        let (mut changed, mut written) = (0, WrittenWords::new());
+        let (mut changed, mut read) = (0, ReadTexts::default());
         for definition in definitions {
             if self.get(definition.name().as_str()) != Some(definition) {
-                self.insert_with(&mut written, definition);
+                self.insert_with(&mut read, definition);
                 changed += 1;
             }
         }
@@ -296,35 +294,48 @@ impl ToolIndex {
         self.lengths.map(|sum| (sum as f32 / count as f32).max(1.0))
     }
 
-    /// Returns the lengths of the fields of `definition`, and how often each has each word.
-    fn count_words(
-        &mut self,
-        written: &mut WrittenWords,
-        definition: &ToolDefinition,
-    ) -> ([u32; FIELDS], Vec<(Id, [u8; FIELDS])>) {
+    /// Returns the lengths of the fields of `definition`; `read` has the counts of its words then.
+    fn count_words(&mut self, read: &mut ReadTexts, definition: &ToolDefinition) -> [u32; FIELDS] {
         let mut lengths = [0_u32; FIELDS];
-        let mut occurrences: Vec<(Id, u8)> = Vec::new();
         let has_fields = self.ranking.has_fields;
         let max_words = if has_fields { MAX_FIELD_WORDS } else { u32::MAX };
         for_each_text(definition, &mut |field, text| {
             let field = if has_fields { field } else { Field::Description } as usize;
-            if lengths[field] >= max_words {
-                return;
+            let room = (max_words - lengths[field]) as usize;
+            if room > 0 {
+                lengths[field] += self.add_occurrences(read, text, field as u8, room);
             }
-            for_each_word(text, |word| {
-                if let Some(id) = self.id_of_written(written, word) {
-                    lengths[field] += 1;
-                    occurrences.push((id, field as u8));
-                }
-                lengths[field] < max_words
-            });
         });
-        (lengths, counted(occurrences))
+        read.count_occurrences();
+        lengths
+    }
+
+    /// Adds the first words of a text, at most `room`, to the occurrences of a field. Returns the number of them.
+    fn add_occurrences(&mut self, read: &mut ReadTexts, text: &str, field: u8, room: usize) -> u32 {
+        if let Some(count) = read.add_kept_text(text, field, room) {
+            return count;
+        }
+        let is_kept = read.may_keep(text);
+        let words = self.words_of_text(read, text, if is_kept { usize::MAX } else { room });
+        if is_kept {
+            read.keep_words(text, &words);
+        }
+        read.add_words(&words, field, room)
+    }
+
+    /// Returns the numbers of the first words of a text, at most `max_words`.
+    fn words_of_text(&mut self, read: &mut ReadTexts, text: &str, max_words: usize) -> Vec<Id> {
+        let mut words = Vec::new();
+        for_each_word(text, |word| {
+            words.extend(self.id_of_written(read, word));
+            words.len() < max_words
+        });
+        words
     }
 
     /// Returns the number of a word as it is written; `None` if it is left out.
-    fn id_of_written(&mut self, written: &mut WrittenWords, word: &mut String) -> Option<Id> {
-        if let Some(id) = written.get(word.as_str()) {
+    fn id_of_written(&mut self, read: &mut ReadTexts, word: &mut String) -> Option<Id> {
+        if let Some(id) = read.words.get(word.as_str()) {
             return *id;
         }
         let as_written = word.as_str().into();
@@ -342,25 +353,9 @@ impl ToolIndex {
                 id
             }
         });
-        written.insert(as_written, id);
+        read.words.insert(as_written, id);
         id
     }
-}
-
-/// Returns how often each word occurs in each field.
-fn counted(mut occurrences: Vec<(Id, u8)>) -> Vec<(Id, [u8; FIELDS])> {
-    occurrences.sort_unstable();
-    let mut counts: Vec<(Id, [u8; FIELDS])> = Vec::new();
-    for (word, field) in occurrences {
-        if counts.last().is_none_or(|(last, _)| *last != word) {
-            counts.push((word, [0; FIELDS]));
-        }
-        if let Some((_, counts)) = counts.last_mut() {
-            let count = &mut counts[usize::from(field)];
-            *count = count.saturating_add(1);
-        }
-    }
-    counts
 }
 
 /// An index of all tools of a registry, also of deferred ones.

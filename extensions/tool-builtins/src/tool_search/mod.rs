@@ -23,6 +23,7 @@ mod http_embedder;
 mod index;
 mod query;
 mod ranking;
+mod read_texts;
 mod related;
 mod search_tools;
 mod stem;

@@ -122,7 +122,7 @@ fn read_and_run_call(
     if let Some(json) = json.as_ref().filter(|json| json.origin.is_none()) {
         secret::refuse_secret_in_json(definition, &json.text)?;
     }
-    secret::refuse_secret_in_flags(definition, &properties, options.after)?;
+    secret::refuse_secret_in_json_flags(definition, &properties, options.after)?;
     let read = |property: &Property, text: &str| match property.secret {
         true => secret::read_secret(terminal, property, text),
         false => read_value(property, text),
@@ -306,7 +306,7 @@ mod tests {
         let refused = |flag: &str, json: &str| {
             let matches =
                 grammar_of(&program, &definition).try_get_matches_from(["tool", flag, json]).unwrap();
-            secret::refuse_secret_in_flags(&definition, &properties, &matches).is_err()
+            secret::refuse_secret_in_json_flags(&definition, &properties, &matches).is_err()
         };
         for (name, value, is_refused) in [
             ("login", r#"{"user": "***", "pin": null}"#, false),

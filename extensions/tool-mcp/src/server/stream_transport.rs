@@ -78,7 +78,7 @@ where
     fn admit_message(&mut self, message: &ClientMessage) -> Result<bool, Box<RefusedMessage>> {
         match message {
             JsonRpcMessage::Request(request) => {
-                self.has_begun |= begins_session(&request.request);
+                self.has_begun |= opens_sdk_to_all_messages(&request.request);
                 if !self.open.insert(request.id.clone()) {
                     // The SDK would answer one of the two.
                     return Err(Box::new(RefusedMessage::with_id_in_use(request.id.clone())));
@@ -103,7 +103,7 @@ where
 }
 
 /// Returns `true` for a request after which the SDK receives messages of all kinds.
-fn begins_session(request: &ClientRequest) -> bool {
+fn opens_sdk_to_all_messages(request: &ClientRequest) -> bool {
     let is_complete = |request: &ClientRequest| {
         let meta = request.get_meta();
         let version = meta.protocol_version();

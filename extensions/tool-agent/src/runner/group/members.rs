@@ -278,7 +278,7 @@ impl GroupRun<'_> {
         let entries = match &writer {
             None => vec![record.progress.clone()],
             Some(writer) => {
-                self.read(writer, |writer| {
+                self.read_with_retries(writer, |writer| {
                     let view = Arc::clone(&record.view);
                     Box::pin(async move { read_member(&writer.access().store, writer.codec(), &view).await })
                 })
@@ -349,7 +349,7 @@ impl GroupRun<'_> {
     /// Reads the history of a member.
     async fn read_history(&self, writer: &Arc<SessionWriter>, view: &Arc<str>) -> Flow<StoredConversation> {
         let max_tokens = max_tokens(self.root);
-        self.read(writer, |writer| {
+        self.read_with_retries(writer, |writer| {
             let view = Arc::clone(view);
             Box::pin(async move {
                 let view = ConversationView::of_child(&view, false);
@@ -360,7 +360,7 @@ impl GroupRun<'_> {
     }
 
     /// Reads from the store until that succeeds, or its time is over.
-    async fn read<T>(
+    async fn read_with_retries<T>(
         &self,
         writer: &Arc<SessionWriter>,
         read: impl Fn(Arc<SessionWriter>) -> BoxFuture<'static, Result<T, tool_session::SessionError>>,

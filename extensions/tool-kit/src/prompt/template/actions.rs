@@ -23,7 +23,7 @@ pub(super) fn call_expression(function: &str, arguments: &[Argument]) -> Result<
     let expression = match (function, &*texts) {
         ("json" | "upper" | "lower" | "trim", [value]) => format!("(({value})|{function})"),
         ("default", [other, value]) => format!("(({value})|default({other}))"),
-        ("join", [_, _]) => join_expression(arguments),
+        ("join", [_, _]) => join_filter_expression(arguments),
         ("eq", [value, others @ ..]) if !others.is_empty() => {
             let others: Vec<_> = others.iter().map(|other| present(other)).collect();
             format!("({} in [{}])", present(value), others.join(", "))
@@ -66,7 +66,7 @@ fn present(value: &str) -> String {
 }
 
 /// The list is the first argument, as in `strings.Join`, or the second one if the first one is the separator.
-fn join_expression(arguments: &[Argument]) -> String {
+fn join_filter_expression(arguments: &[Argument]) -> String {
     let (list, separator) = match arguments {
         [separator, list] if separator.is_literal => (list, separator),
         [list, separator, ..] => (list, separator),

@@ -95,14 +95,14 @@ impl Client {
         use crate::client::oauth::MAX_ATTEMPTS;
 
         let Some(authorized) = &self.authorized else {
-            return send(auth_header).await.map_err(sanitized_failure);
+            return send(auth_header).await.map_err(failure_without_url);
         };
         let mut token = authorized.token_for(uri).await?;
         let mut attempts = 0;
         loop {
             let failure = match send(token.clone()).await {
                 Ok(sent) => return Ok(sent),
-                Err(failure) => sanitized_failure(failure),
+                Err(failure) => failure_without_url(failure),
             };
             let Some(challenge) = failure.auth_challenge().filter(|_| attempts < MAX_ATTEMPTS) else {
                 return Err(failure);
@@ -123,13 +123,13 @@ impl Client {
     where
         F: Future<Output = Result<T, HttpFailure>>,
     {
-        send(auth_header).await.map_err(sanitized_failure)
+        send(auth_header).await.map_err(failure_without_url)
     }
 }
 
 /// Removes the URL from an error, whose query may have credentials, and reads a refusal without a challenge as an empty
 /// challenge.
-fn sanitized_failure(error: HttpFailure) -> HttpFailure {
+fn failure_without_url(error: HttpFailure) -> HttpFailure {
     match error {
         StreamableHttpError::Client(error) if error.status() == Some(StatusCode::UNAUTHORIZED) => {
             StreamableHttpError::AuthRequired(AuthRequiredError::new(String::new()))
