@@ -100,7 +100,7 @@ impl SessionWrite {
         check_name("title", self.title.as_deref().unwrap_or_default())?;
         self.entries.iter().try_for_each(EntryContent::check)?;
         self.state.check()?;
-        let bytes: usize = self.entries.iter().map(|entry| entry.body.as_str().len()).sum();
+        let bytes = self.body_bytes();
         if bytes > MAX {
             let problem = format!(
                 "the entries of the write have {bytes} bytes; at most {MAX} bytes (64 MiB) are stored"
@@ -108,6 +108,11 @@ impl SessionWrite {
             return Err(SessionError::Invalid(problem));
         }
         Ok(())
+    }
+
+    /// Returns the number of bytes of all bodies.
+    pub(crate) fn body_bytes(&self) -> usize {
+        self.entries.iter().map(|entry| entry.body.as_str().len()).sum()
     }
 }
 

@@ -89,9 +89,9 @@ const MESSAGES: usize = 2 + 2 * ROUNDS;
 /// Makes one run, and counts its events.
 async fn run(runner: &Runner, context: RunContext) -> Outcome<()> {
     let mut events = runner.run_with(context, "Add up.");
-    let (mut messages, mut calls, mut answer) = (0, HashMap::new(), None);
+    let (mut messages, mut calls, mut last) = (0, HashMap::new(), None);
     while let Some(event) = events.next().await {
-        if answer.is_some() {
+        if last.is_some() {
             return Err("an event after the end".into());
         }
         match event.kind {
@@ -104,11 +104,12 @@ async fn run(runner: &Runner, context: RunContext) -> Outcome<()> {
                     _ => return Err("an unexpected event".into()),
                 }
             }
-            AgentEventKind::Ended { end } => answer = Some(end.text),
+            AgentEventKind::Ended { end } => last = Some(end),
             _ => {}
         }
     }
-    check(&answer.ok_or("no end")?)?;
+    let end = last.ok_or("no end")?;
+    check(&end.text).map_err(|error| format!("{error}: {end}"))?;
     if messages != MESSAGES || calls.len() != 3 * ROUNDS || calls.values().any(|each| *each != (1, 1)) {
         return Err(
             format!("{messages} messages, {} calls: an event was lost or doubled", calls.len()).into()

@@ -90,6 +90,8 @@ sqlx_connection!(PgConnection, PgRow, store_error, postgres_query, {
     const FORGET_TERMS: Option<&'static str> = None;
     // A sequence is not locked until the end of a transaction. A session is, so that its epochs ascend.
     const NEXT_EPOCH: &'static str = "SELECT nextval('epochs')";
+    // It takes 65,535 values.
+    const MAX_ROWS: usize = 1000;
     const SENDS_ALL_ROWS: bool = true;
 });
 

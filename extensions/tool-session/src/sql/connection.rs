@@ -20,6 +20,9 @@ pub(crate) trait SqlConnection: Send {
     /// The statement that returns the next epoch.
     const NEXT_EPOCH: &'static str;
 
+    /// The maximum number of rows of one statement.
+    const MAX_ROWS: usize;
+
     /// `true` if all rows of a result are sent, whether they are read or not.
     const SENDS_ALL_ROWS: bool;
 

@@ -11,6 +11,7 @@ mod notes;
 mod open_calls;
 mod read;
 mod rows;
+mod session_writes;
 mod statement;
 mod write;
 
@@ -19,21 +20,21 @@ pub(crate) use self::artifacts::{
     add_artifact, delete_artifacts, delete_upload, delete_versions, find_version, insert_upload,
     last_versions, unused_bodies, versions_of,
 };
+#[cfg(feature = "postgres")]
+pub(crate) use self::session_writes::apply_write;
 pub(crate) use self::{
     connection::{SqlConnection, SqlRow, bind_values, sqlx_connection},
     note_search::search_notes,
     notes::{NoteIndex, add_entry_notes, add_note, delete_note, delete_notes, last_noted_entry},
     open_calls::{consume_record, open_store_error, put_record, put_result, read_record, read_records},
     read::{read_page, read_sessions, read_snapshot, read_unfinished_runs},
+    session_writes::apply_writes,
     statement::{SqlValue, Statement},
     write::{
-        abandon_lease, acquire_lease, apply_write, delete_session, delete_user, fork_session,
-        import_sessions, prune_sessions, release_lease, renew_lease,
+        abandon_lease, acquire_lease, delete_session, delete_user, fork_session, import_sessions,
+        prune_sessions, release_lease, renew_lease,
     },
 };
-
-/// The maximum number of rows of one statement: SQLite takes 32,766 values, and Postgres 65,535.
-const MAX_STATEMENT_ROWS: usize = 1000;
 
 /// Returns a number as a database stores it.
 pub(crate) fn sql_integer(value: u64) -> i64 {

@@ -12,7 +12,7 @@ use tool_runtime::{
     open_calls::{OpenFilter, OpenRecord, OpenStoreError},
 };
 
-use super::{MAX_STATEMENT_ROWS, SqlConnection, SqlRow, Statement};
+use super::{SqlConnection, SqlRow, Statement};
 use crate::{SessionError, millis};
 
 /// The time for which consumed and expired records are kept: 30 days.
@@ -108,13 +108,10 @@ pub(super) async fn delete_records_of_sessions<C: SqlConnection>(
     app: &str,
     sessions: &[(String, String)],
 ) -> Result<(), SessionError> {
-    for sessions in sessions.chunks(MAX_STATEMENT_ROWS) {
+    for sessions in sessions.chunks(C::MAX_ROWS) {
         let delete = "DELETE FROM open_calls WHERE app_hash = ?1 AND (user_hash, session_hash) IN (VALUES ";
         let mut delete = Statement::new(delete).bind(name_hash(Some(app)));
-        for (index, (user, id)) in sessions.iter().enumerate() {
-            delete.push(if index == 0 { "" } else { ", " });
-            delete.push_row([hash_of(user).into(), hash_of(id).into()]);
-        }
+        delete.push_rows(sessions.iter().map(|(user, id)| [hash_of(user).into(), hash_of(id).into()]));
         delete.push(")");
         connection.execute(delete).await?;
     }

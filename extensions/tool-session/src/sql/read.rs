@@ -32,7 +32,7 @@ pub(crate) async fn read_sessions<C: SqlConnection>(
     }
     if let Some((time, key)) = &filter.after {
         query.push(" AND (updated_at, user_id, id) < ");
-        query.push_row([millis::of(*time).into(), key.user().into(), key.id().into()]);
+        query.push_rows([[millis::of(*time).into(), key.user().into(), key.id().into()]]);
     }
     query.push(" ORDER BY updated_at DESC, user_id DESC, id DESC LIMIT ");
     query.push_value(sql_limit(filter.page_sessions()));

@@ -1,6 +1,6 @@
 //! Rows and their values.
 
-use std::{sync::Arc, time::Duration};
+use std::{collections::HashMap, sync::Arc, time::Duration};
 
 use serde_json::{Map, Value};
 use tool_runtime::call::{CallAddress, CallId};
@@ -90,6 +90,10 @@ pub(super) fn state_of(text: &str) -> Result<Map<String, Value>, SessionError> {
     read_json("state", text)
 }
 
+pub(super) fn state_text(state: &Map<String, Value>) -> Result<String, SessionError> {
+    JsonText::of(state).map(|text| text.as_str().to_owned())
+}
+
 pub(super) fn read_json<T: serde::de::DeserializeOwned>(role: &str, text: &str) -> Result<T, SessionError> {
     serde_json::from_str(text)
         .map_err(|error| SessionError::Failed(format!("the stored {role} is not valid: {error}")))
@@ -100,7 +104,7 @@ pub(super) async fn find_session<C: SqlConnection>(
     connection: &mut C,
     key: &SessionKey,
 ) -> Result<Option<SessionRow>, SessionError> {
-    connection.fetch_optional(session_query(key), session_of).await
+    connection.fetch_optional(sessions_query(&[key]), session_of).await
 }
 
 /// Finds the row of a session, which no other transaction changes until this one ends.
@@ -108,18 +112,34 @@ pub(super) async fn lock_session<C: SqlConnection>(
     connection: &mut C,
     key: &SessionKey,
 ) -> Result<Option<SessionRow>, SessionError> {
-    let mut query = session_query(key);
+    let mut query = sessions_query(&[key]);
     query.push(C::ROW_LOCK);
     connection.fetch_optional(query, session_of).await
 }
 
-fn session_query(key: &SessionKey) -> Statement<'_> {
-    let query = concat!(
-        "SELECT ",
-        session_columns!(whole),
-        " FROM sessions WHERE app = ?1 AND user_id = ?2 AND id = ?3"
-    );
-    Statement::new(query).bind(key.app()).bind(key.user()).bind(key.id())
+/// Finds the rows of different sessions, by their keys, which no other transaction changes until this one ends.
+pub(super) async fn lock_sessions<C: SqlConnection>(
+    connection: &mut C,
+    keys: &[&SessionKey],
+) -> Result<HashMap<SessionKey, SessionRow>, SessionError> {
+    let mut rows = HashMap::with_capacity(keys.len());
+    for keys in keys.chunks(C::MAX_ROWS) {
+        let mut query = sessions_query(keys);
+        query.push(C::ROW_LOCK);
+        let found = connection.fetch_all(query, session_of).await?;
+        rows.extend(found.into_iter().map(|row| (row.session.key.clone(), row)));
+    }
+    Ok(rows)
+}
+
+/// Returns the query of sessions, each of which is found by the index of keys; a list of keys would be compared with all sessions.
+fn sessions_query<'a>(keys: &[&'a SessionKey]) -> Statement<'a> {
+    let mut query = Statement::new(concat!("SELECT ", session_columns!(whole), " FROM sessions WHERE "));
+    for (index, key) in keys.iter().enumerate() {
+        query.push(if index == 0 { "app = " } else { " OR app = " }).push_value(key.app());
+        query.push(" AND user_id = ").push_value(key.user()).push(" AND id = ").push_value(key.id());
+    }
+    query
 }
 
 /// Completes the state of a session by those of its user and its app.
@@ -128,7 +148,9 @@ pub(super) async fn load_state<C: SqlConnection>(
     key: &SessionKey,
     session: Map<String, Value>,
 ) -> Result<ScopedState, SessionError> {
-    let query = "SELECT scope, state FROM shared_state WHERE app = ?1 AND (scope, user_id) IN (VALUES ('app', ''), ('user', ?2))";
+    // A list of scopes and users would be compared with the state of each user.
+    let query = "SELECT scope, state FROM shared_state WHERE app = ?1 AND scope = 'app' AND user_id = '' \
+                 OR app = ?1 AND scope = 'user' AND user_id = ?2";
     let query = Statement::new(query).bind(key.app()).bind(key.user());
     let mut state = ScopedState { session, ..ScopedState::default() };
     for (scope, text) in connection.fetch_all(query, |row| Ok((row.text(0)?, row.text(1)?))).await? {

@@ -90,11 +90,18 @@ impl<'a> Statement<'a> {
         self
     }
 
-    /// Adds the parameters of one row, in parentheses.
-    pub(crate) fn push_row<const N: usize>(&mut self, values: [SqlValue<'a>; N]) -> &mut Self {
-        for (index, value) in values.into_iter().enumerate() {
-            self.push(if index == 0 { "(" } else { ", " }).push_value(value);
+    /// Adds the parameters of rows, each in parentheses.
+    pub(crate) fn push_rows<const N: usize>(
+        &mut self,
+        rows: impl IntoIterator<Item = [SqlValue<'a>; N]>,
+    ) -> &mut Self {
+        for (row_index, values) in rows.into_iter().enumerate() {
+            self.push(if row_index == 0 { "(" } else { ", (" });
+            for (index, value) in values.into_iter().enumerate() {
+                self.push(if index == 0 { "" } else { ", " }).push_value(value);
+            }
+            self.push(")");
         }
-        self.push(")")
+        self
     }
 }

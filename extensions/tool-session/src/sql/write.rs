@@ -6,22 +6,20 @@
 use std::time::SystemTime;
 
 use serde_json::{Map, Value};
-use tool_runtime::context::merge_patch;
 
 use super::{
-    MAX_STATEMENT_ROWS, SqlConnection, SqlRow, SqlValue, Statement,
+    SqlConnection, SqlRow, Statement,
     notes::delete_notes,
     open_calls::{delete_records_of_sessions, delete_records_of_user},
-    rows::{SessionRow, entry_columns, entry_of, load_state, lock_session, state_of},
-    sql_limit,
+    rows::{SessionRow, entry_columns, load_state, lock_session, state_text},
+    session_writes::insert_entries,
 };
 use crate::{
-    EntryContent, JsonText, Lease, LeaseGrant, LeaseRequest, Retention, ScopedState, Session, SessionError,
-    SessionExport, SessionKey, SessionOrigin, SessionSnapshot, SessionVersion, SessionWrite,
+    JsonText, Lease, LeaseGrant, LeaseRequest, Retention, Session, SessionError, SessionExport, SessionKey,
+    SessionOrigin, SessionSnapshot,
     lease::{StoredLease, continued_usage},
     millis,
     store::{already_exists, check_fork, not_found},
-    write::has_effect_of,
 };
 
 /// Grants a lease.
@@ -107,47 +105,6 @@ pub(crate) async fn abandon_lease<C: SqlConnection>(
     stored.check_epoch(lease)?;
     stored.expire(now);
     store_lease(connection, row.row_id, &stored).await
-}
-
-/// Applies a write.
-pub(crate) async fn apply_write<C: SqlConnection>(
-    connection: &mut C,
-    lease: &Lease,
-    write: &SessionWrite,
-    now: SystemTime,
-) -> Result<SessionVersion, SessionError> {
-    let (row, mut stored) = lock_lease(connection, lease).await?;
-    let SessionRow { row_id, mut session, mut state, .. } = row;
-    stored.check_epoch(lease)?;
-    if write.revision.checked_add(1) == Some(session.revision) && !write.entries.is_empty() {
-        let last = last_contents(connection, row_id, write.entries.len()).await?;
-        if has_effect_of(write, session.revision, &last) {
-            return Ok(SessionVersion { revision: session.revision, entries: session.entries });
-        }
-    }
-    stored.check_holder(lease)?;
-    if session.revision != write.revision {
-        let (expected, revision) = (write.revision, session.revision);
-        return Err(SessionError::RevisionChanged { expected, revision });
-    }
-    insert_entries(connection, row_id, session.entries, &write.entries).await?;
-    merge_patch(&mut state, &write.state.session);
-    stored.renew(now);
-    stored.is_released = write.ends_run;
-    if write.usage.is_some() {
-        stored.usage.clone_from(&write.usage);
-    }
-    session.revision += 1;
-    session.entries += u64::try_from(write.entries.len()).unwrap_or_default();
-    let update = "UPDATE sessions SET revision = ?2, entries = ?3, title = coalesce(?4, title), updated_at = ?5, state = ?6, \
-                  lease_expires_at = ?7, lease_released = ?8, lease_usage = ?9 WHERE row_id = ?1";
-    let update = Statement::new(update).bind(row_id).bind(session.revision).bind(session.entries);
-    let update = update.bind(write.title.as_deref()).bind(millis::of(now)).bind(state_text(&state)?);
-    let update = update.bind(millis::of(stored.expires_at)).bind(i64::from(stored.is_released));
-    connection.execute(update.bind(stored.usage.as_ref().map(JsonText::as_str))).await?;
-    // The rows that other sessions wait for are locked last.
-    change_shared_state(connection, &lease.key, &write.state).await?;
-    Ok(SessionVersion { revision: session.revision, entries: session.entries })
 }
 
 /// Makes a session with the first entries of another one.
@@ -242,7 +199,8 @@ pub(crate) async fn import_sessions<C: SqlConnection>(
     for SessionExport { session, state, entries } in exports {
         let row_id = insert_session(connection, session, state).await?;
         let row_id = row_id.ok_or_else(|| already_exists(&session.key))?;
-        insert_entries(connection, row_id, 0, entries.iter().map(|entry| &entry.content)).await?;
+        let rows = (1..).zip(entries).map(|(number, entry)| (row_id, number, &entry.content));
+        insert_entries(connection, rows).await?;
     }
     Ok(())
 }
@@ -286,90 +244,4 @@ async fn insert_session<C: SqlConnection>(
     let insert = insert.bind(origin.as_ref().map(|origin| &*origin.id));
     let insert = insert.bind(origin.as_ref().map(|origin| super::sql_integer(origin.entry)));
     connection.fetch_optional(insert.bind(state_text(state)?), |row| row.integer(0)).await
-}
-
-/// Adds entries behind the first `count` ones.
-async fn insert_entries<'a, C: SqlConnection>(
-    connection: &mut C,
-    row_id: i64,
-    count: u64,
-    contents: impl IntoIterator<Item = &'a EntryContent>,
-) -> Result<(), SessionError> {
-    let contents: Vec<_> = (count + 1..).zip(contents).collect();
-    for rows in contents.chunks(MAX_STATEMENT_ROWS) {
-        let mut insert =
-            Statement::new(concat!("INSERT INTO entries (session, ", entry_columns!(), ") VALUES "));
-        for (index, (number, content)) in rows.iter().enumerate() {
-            insert.push(if index == 0 { "" } else { ", " });
-            insert.push_row(entry_values(row_id, *number, content)?);
-        }
-        connection.execute(insert).await?;
-    }
-    Ok(())
-}
-
-/// Returns the values of the row of an entry.
-fn entry_values(
-    row_id: i64,
-    number: u64,
-    content: &EntryContent,
-) -> Result<[SqlValue<'_>; 11], SessionError> {
-    let outer_call = content.outer_call.as_ref().map(JsonText::of).transpose()?;
-    Ok([
-        row_id.into(),
-        number.into(),
-        millis::of(content.time).into(),
-        content.run.to_string().into(),
-        content.parent_run.as_ref().map(ToString::to_string).into(),
-        content.agent.as_deref().into(),
-        content.branch.as_deref().into(),
-        content.view.as_deref().into(),
-        outer_call.map(|text| text.as_str().to_owned()).into(),
-        (&*content.kind).into(),
-        content.body.as_str().into(),
-    ])
-}
-
-/// Reads the contents of the last `count` entries, in order.
-async fn last_contents<C: SqlConnection>(
-    connection: &mut C,
-    row_id: i64,
-    count: usize,
-) -> Result<Vec<EntryContent>, SessionError> {
-    let query = concat!(
-        "SELECT ",
-        entry_columns!(),
-        " FROM entries WHERE session = ?1 ORDER BY number DESC LIMIT ?2"
-    );
-    let query = Statement::new(query).bind(row_id).bind(sql_limit(count));
-    let mut contents = connection.fetch_all(query, |row| entry_of(row).map(|entry| entry.content)).await?;
-    contents.reverse();
-    Ok(contents)
-}
-
-async fn change_shared_state<C: SqlConnection>(
-    connection: &mut C,
-    key: &SessionKey,
-    changes: &ScopedState,
-) -> Result<(), SessionError> {
-    for (scope, user, changes) in [("user", key.user(), &changes.user), ("app", "", &changes.app)] {
-        if changes.is_empty() {
-            continue;
-        }
-        // Makes the row or locks it, and returns what it has.
-        let lock = "INSERT INTO shared_state (app, scope, user_id, state) VALUES (?1, ?2, ?3, '{}') \
-                    ON CONFLICT (app, scope, user_id) DO UPDATE SET app = excluded.app RETURNING state";
-        let lock = Statement::new(lock).bind(key.app()).bind(scope).bind(user);
-        let text = connection.fetch_optional(lock, |row| row.text(0)).await?;
-        let mut values = state_of(text.as_deref().unwrap_or("{}"))?;
-        merge_patch(&mut values, changes);
-        let update = "UPDATE shared_state SET state = ?4 WHERE app = ?1 AND scope = ?2 AND user_id = ?3";
-        let update = Statement::new(update).bind(key.app()).bind(scope).bind(user);
-        connection.execute(update.bind(state_text(&values)?)).await?;
-    }
-    Ok(())
-}
-
-fn state_text(state: &Map<String, Value>) -> Result<String, SessionError> {
-    JsonText::of(state).map(|text| text.as_str().to_owned())
 }

@@ -24,7 +24,7 @@ fn supported_version() -> i64 {
 }
 
 /// Brings the database to the present version.
-pub(super) async fn migrate(connection: &mut SqliteConnection) -> Result<(), SessionError> {
+pub(crate) async fn migrate(connection: &mut SqliteConnection) -> Result<(), SessionError> {
     if read_version(connection).await? == supported_version() {
         return Ok(());
     }

@@ -23,6 +23,8 @@ use sqlx::{
 };
 use tool_runtime::BoxFuture;
 
+#[cfg(test)]
+pub(crate) use self::migration::migrate;
 pub use self::options::{SqliteOptions, Synchronous};
 use self::{
     error::store_error,
@@ -104,7 +106,7 @@ impl SqliteStore {
         }
         options.make_file()?;
         let connection = connect_writer(&options).await?;
-        let writer = Writer::start(connection, DatabaseFile::open(&options.path)?);
+        let writer = Writer::start(connection, DatabaseFile::open(&options.path)?, clock.clone());
         Ok(Self(Arc::new(Inner { readers, writer: Some(writer), clock })))
     }
 
@@ -127,6 +129,18 @@ impl SqliteStore {
             + 'static,
     {
         self.writer()?.run(JobKind::Write, operation).await
+    }
+
+    /// Runs an operation of the writer that is refused, if at all, before it changes anything.
+    async fn lease_with<T, F>(&self, operation: F) -> Result<T, SessionError>
+    where
+        T: Send + 'static,
+        F: for<'c> Fn(&'c mut SqliteConnection) -> BoxFuture<'c, Result<T, SessionError>>
+            + Send
+            + Sync
+            + 'static,
+    {
+        self.writer()?.run(JobKind::Lease, operation).await
     }
 
     fn writer(&self) -> Result<&Writer, SessionError> {
@@ -153,7 +167,7 @@ async fn connect_writer(options: &SqliteOptions) -> Result<SqliteConnection, Ses
 }
 
 async fn try_connect_writer(options: &SqliteOptions) -> Result<SqliteConnection, SessionError> {
-    let mut connection = options.connection().connect().await.map_err(store_error)?;
+    let mut connection = options.writer_connection().connect().await.map_err(store_error)?;
     // Before the change of the mode, which would write to the database of another program.
     migration::migrate(&mut connection).await?;
     let mode: String = sqlx::query_scalar("PRAGMA journal_mode = WAL")
@@ -183,6 +197,8 @@ crate::sql::sqlx_connection!(SqliteConnection, SqliteRow, store_error, sqlite_qu
     const FORGET_TERMS: Option<&'static str> =
         Some("INSERT INTO note_index (note_index) VALUES ('optimize')");
     const NEXT_EPOCH: &'static str = "UPDATE epochs SET last = last + 1 RETURNING last";
+    // The driver keeps prepared statements by their texts, which are few then; and SQLite searches the names of all parameters for each one.
+    const MAX_ROWS: usize = 32;
     const SENDS_ALL_ROWS: bool = false;
 });
 
@@ -217,7 +233,7 @@ impl SessionStore for SqliteStore {
 
     async fn acquire(&self, key: &SessionKey, request: &LeaseRequest) -> Result<LeaseGrant, SessionError> {
         let (values, clock) = (Arc::new((key.clone(), request.clone())), self.0.clock.clone());
-        self.write_with(move |connection| {
+        self.lease_with(move |connection| {
             let (values, now) = (Arc::clone(&values), clock.now());
             Box::pin(async move { sql::acquire_lease(connection, &values.0, &values.1, now).await })
         })
@@ -226,7 +242,7 @@ impl SessionStore for SqliteStore {
 
     async fn renew(&self, lease: &Lease) -> Result<Lease, SessionError> {
         let (lease, clock) = (Arc::new(lease.clone()), self.0.clock.clone());
-        self.write_with(move |connection| {
+        self.lease_with(move |connection| {
             let (lease, now) = (Arc::clone(&lease), clock.now());
             Box::pin(async move { sql::renew_lease(connection, &lease, now).await })
         })
@@ -235,7 +251,7 @@ impl SessionStore for SqliteStore {
 
     async fn release(&self, lease: &Lease) -> Result<(), SessionError> {
         let lease = Arc::new(lease.clone());
-        self.write_with(move |connection| {
+        self.lease_with(move |connection| {
             let lease = Arc::clone(&lease);
             Box::pin(async move { sql::release_lease(connection, &lease).await })
         })
@@ -244,7 +260,7 @@ impl SessionStore for SqliteStore {
 
     async fn abandon(&self, lease: &Lease) -> Result<(), SessionError> {
         let (lease, clock) = (Arc::new(lease.clone()), self.0.clock.clone());
-        self.write_with(move |connection| {
+        self.lease_with(move |connection| {
             let (lease, now) = (Arc::clone(&lease), clock.now());
             Box::pin(async move { sql::abandon_lease(connection, &lease, now).await })
         })
@@ -252,12 +268,7 @@ impl SessionStore for SqliteStore {
     }
 
     async fn write(&self, lease: &Lease, write: &SessionWrite) -> Result<SessionVersion, SessionError> {
-        let (values, clock) = (Arc::new((lease.clone(), write.clone())), self.0.clock.clone());
-        self.write_with(move |connection| {
-            let (values, now) = (Arc::clone(&values), clock.now());
-            Box::pin(async move { sql::apply_write(connection, &values.0, &values.1, now).await })
-        })
-        .await
+        self.writer()?.write(lease.clone(), write.clone()).await
     }
 
     async fn fork(

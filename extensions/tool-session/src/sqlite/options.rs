@@ -10,6 +10,9 @@ use sqlx::sqlite::{SqliteConnectOptions, SqliteSynchronous};
 use super::SqliteStore;
 use crate::{Clock, SessionError};
 
+/// The maximum number of prepared statements of a connection: each number of rows is a text of its own for the writer.
+const MAX_CACHED_STATEMENTS: usize = 256;
+
 /// Settings of a [`SqliteStore`].
 ///
 /// # Examples
@@ -127,8 +130,16 @@ impl SqliteOptions {
             .read_only(self.is_read_only)
             .busy_timeout(self.busy_timeout)
             .synchronous(synchronous)
+            .statement_cache_capacity(MAX_CACHED_STATEMENTS)
             // What is deleted is overwritten.
             .pragma("secure_delete", "ON")
+    }
+
+    /// Returns the settings of the connection that writes.
+    pub(super) fn writer_connection(&self) -> SqliteConnectOptions {
+        // A transaction of many sessions changes more pages than the default of 2 MB holds: they would be written to the log, and read again,
+        // before its end. Pages that many transactions change are moved into the file once for each 16 MB of the log; the default is 4 MB.
+        self.connection().pragma("cache_size", "-8000").pragma("wal_autocheckpoint", "4000")
     }
 
     /// Makes the file for its user alone, and its folder if there is none; an existing file keeps its mode.

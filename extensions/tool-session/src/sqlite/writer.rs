@@ -1,10 +1,15 @@
 //! The one writer of a store: a task that commits the operations of many sessions together.
 //!
-//! Each operation runs in a savepoint, so that one that is refused leaves the others as they are. An error of the database ends the
-//! transaction; then each operation of it runs again, in a transaction of its own. After each commit, the writer checks that the file is
-//! still the one at its path. After one that deletes, it empties the log, which still has what was deleted.
+//! Writes of different sessions share their statements: a statement costs a change to the thread of the connection and back, behind all
+//! tasks of the runtime that are ready. An operation that may be refused halfway runs in a savepoint, so that it leaves the others as they
+//! are. An error of the database ends the transaction; then each operation of it runs again, in a transaction of its own. After each
+//! commit, the writer checks that the file is still the one at its path. After one that deletes, it empties the log, which still has what
+//! was deleted.
 
-use std::sync::{Arc, Mutex, PoisonError};
+use std::{
+    collections::HashSet,
+    sync::{Arc, Mutex, PoisonError},
+};
 
 use sqlx::{Connection, SqliteConnection};
 use tokio::{
@@ -17,12 +22,16 @@ use super::{
     error::{is_of_database, store_error},
     file::DatabaseFile,
 };
-use crate::SessionError;
+use crate::{Clock, Lease, SessionError, SessionVersion, SessionWrite, sql};
 
 /// The maximum number of operations of one transaction.
-const MAX_BATCH_OPERATIONS: usize = 128;
+///
+/// With many sessions, most pages that a transaction changes are also changed by the next one: fewer, larger transactions write less.
+const MAX_BATCH_OPERATIONS: usize = 512;
 /// The maximum number of operations that wait for the writer.
 const MAX_QUEUED_OPERATIONS: usize = 1024;
+/// The maximum number of bytes of the bodies of writes that share their statements, which are copied for them. One write may have more.
+const MAX_SHARED_BYTES: usize = 1 << 20;
 
 /// A handle to the writer.
 #[derive(Debug)]
@@ -36,29 +45,51 @@ type Answer = dyn FnOnce(Result<(), SessionError>) + Send + Sync;
 
 /// An operation that waits for its transaction.
 struct Job {
-    /// Runs the operation, perhaps for a second time after a rollback.
-    run: Box<Run>,
+    operation: Operation,
     /// Answers the caller after the commit.
     answer: Box<Answer>,
     kind: JobKind,
 }
 
+/// An operation, which may run for a second time after a rollback.
+enum Operation {
+    /// The write of a run.
+    Write(Arc<QueuedWrite>),
+    /// Any other one.
+    Other(Box<Run>),
+}
+
+struct QueuedWrite {
+    lease: Lease,
+    write: SessionWrite,
+    version: Output<SessionVersion>,
+}
+
+/// The output of an operation, until its transaction ends.
+type Output<T> = Arc<Mutex<Option<T>>>;
+
+fn set_output<T>(output: &Output<T>, value: T) {
+    *output.lock().unwrap_or_else(PoisonError::into_inner) = Some(value);
+}
+
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum JobKind {
     Write,
+    /// It is refused, if at all, before it changes anything, so that it needs no savepoint.
+    Lease,
     /// After its commit, the log is emptied, which still has what was deleted.
     Deletion,
 }
 
 impl Writer {
     /// Starts the task, which owns `connection`.
-    pub(super) fn start(connection: SqliteConnection, file: DatabaseFile) -> Self {
+    pub(super) fn start(connection: SqliteConnection, file: DatabaseFile, clock: Clock) -> Self {
         let (queue, jobs) = mpsc::channel(MAX_QUEUED_OPERATIONS);
         #[expect(
             clippy::disallowed_methods,
             reason = "it ends with `queue`, after the jobs in it; `close` joins it"
         )]
-        let task = tokio::spawn(run_jobs(connection, file, jobs));
+        let task = tokio::spawn(run_jobs(Database { connection, file, clock }, jobs));
         Self { queue: Mutex::new(Some(queue)), task: tokio::sync::Mutex::new(Some(task)) }
     }
 
@@ -72,26 +103,45 @@ impl Writer {
             + Sync
             + 'static,
     {
-        let queue = self.queue.lock().unwrap_or_else(PoisonError::into_inner).clone();
-        let queue = queue.ok_or(SessionError::Closed)?;
-        let (sender, receiver) = oneshot::channel();
-        let output = Arc::new(Mutex::new(None));
-        let last_output = Arc::clone(&output);
+        let output = Output::default();
+        let run_output = Arc::clone(&output);
         let run: Box<Run> = Box::new(move |connection| {
             let running = operation(connection);
-            let output = Arc::clone(&output);
+            let output = Arc::clone(&run_output);
             Box::pin(async move {
-                let value = running.await?;
-                *output.lock().unwrap_or_else(PoisonError::into_inner) = Some(value);
+                set_output(&output, running.await?);
                 Ok(())
             })
         });
+        self.submit(kind, Operation::Other(run), output).await
+    }
+
+    /// Applies a write as [`run`](Self::run) does, in statements that it shares with the writes of other sessions.
+    pub(super) async fn write(
+        &self,
+        lease: Lease,
+        write: SessionWrite,
+    ) -> Result<SessionVersion, SessionError> {
+        let version = Output::default();
+        let write = QueuedWrite { lease, write, version: Arc::clone(&version) };
+        self.submit(JobKind::Write, Operation::Write(write.into()), version).await
+    }
+
+    async fn submit<T: Send + 'static>(
+        &self,
+        kind: JobKind,
+        operation: Operation,
+        output: Output<T>,
+    ) -> Result<T, SessionError> {
+        let queue = self.queue.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        let queue = queue.ok_or(SessionError::Closed)?;
+        let (sender, receiver) = oneshot::channel();
         let answer: Box<Answer> = Box::new(move |committed| {
-            let value = last_output.lock().unwrap_or_else(PoisonError::into_inner).take();
+            let value = output.lock().unwrap_or_else(PoisonError::into_inner).take();
             // A caller that is gone needs no answer.
             drop(sender.send(committed.and_then(|()| value.ok_or(SessionError::Closed))));
         });
-        queue.send(Job { run, answer, kind }).await.map_err(|_| SessionError::Closed)?;
+        queue.send(Job { operation, answer, kind }).await.map_err(|_| SessionError::Closed)?;
         receiver.await.unwrap_or(Err(SessionError::Closed))
     }
 
@@ -105,30 +155,20 @@ impl Writer {
     }
 }
 
-async fn run_jobs(mut connection: SqliteConnection, file: DatabaseFile, mut jobs: mpsc::Receiver<Job>) {
-    let mut batch = Vec::new();
-    while jobs.recv_many(&mut batch, MAX_BATCH_OPERATIONS).await > 0 {
-        run_batch(&mut connection, &file, std::mem::take(&mut batch)).await;
-    }
-    if let Err(error) = connection.close().await {
-        tracing::warn!(%error, "the connection of a store of sessions was not closed");
-    }
+/// The database of a writer.
+struct Database {
+    connection: SqliteConnection,
+    file: DatabaseFile,
+    clock: Clock,
 }
 
-/// Runs and answers operations: together, or one by one if that fails.
-async fn run_batch(connection: &mut SqliteConnection, file: &DatabaseFile, jobs: Vec<Job>) {
-    match run_transaction(connection, file, &jobs).await {
-        Ok(results) => jobs.into_iter().zip(results).for_each(|(job, result)| (job.answer)(result)),
-        Err(Rollback { error, can_split }) if jobs.len() == 1 || !can_split => {
-            jobs.into_iter().for_each(|job| (job.answer)(Err(error.clone())));
-        }
-        Err(_) => {
-            for job in jobs {
-                let results = run_transaction(connection, file, std::slice::from_ref(&job)).await;
-                let result = results.map_err(|rollback| rollback.error);
-                (job.answer)(result.and_then(|results| results.into_iter().collect()));
-            }
-        }
+async fn run_jobs(mut database: Database, mut jobs: mpsc::Receiver<Job>) {
+    let mut batch = Vec::new();
+    while jobs.recv_many(&mut batch, MAX_BATCH_OPERATIONS).await > 0 {
+        database.run_batch(std::mem::take(&mut batch)).await;
+    }
+    if let Err(error) = database.connection.close().await {
+        tracing::warn!(%error, "the connection of a store of sessions was not closed");
     }
 }
 
@@ -139,69 +179,133 @@ struct Rollback {
     can_split: bool,
 }
 
-/// Runs operations in one transaction; returns the result of each.
-async fn run_transaction(
-    connection: &mut SqliteConnection,
-    file: &DatabaseFile,
-    jobs: &[Job],
-) -> Result<Vec<Result<(), SessionError>>, Rollback> {
-    let begin = execute_sql(connection, "BEGIN IMMEDIATE").await;
-    begin.map_err(|error| Rollback { error, can_split: false })?;
-    let results = match run_operations(connection, jobs).await {
-        Ok(results) => execute_sql(connection, "COMMIT").await.map(|()| results),
-        Err(error) => Err(error),
-    };
-    match results {
-        Ok(results) => match file.check() {
-            Ok(()) => {
-                if jobs.iter().any(|job| job.kind == JobKind::Deletion) {
-                    empty_log(connection).await;
-                }
-                Ok(results)
+impl Database {
+    /// Runs and answers operations: together, or one by one if that fails.
+    async fn run_batch(&mut self, jobs: Vec<Job>) {
+        match self.run_transaction(&jobs).await {
+            Ok(results) => jobs.into_iter().zip(results).for_each(|(job, result)| (job.answer)(result)),
+            Err(Rollback { error, can_split }) if jobs.len() == 1 || !can_split => {
+                jobs.into_iter().for_each(|job| (job.answer)(Err(error.clone())));
             }
-            // The writes went to a file that no other process finds, and would again.
-            Err(error) => Err(Rollback { error, can_split: false }),
-        },
-        Err(error) => {
-            // If it fails, the database has ended the transaction by itself.
-            drop(execute_sql(connection, "ROLLBACK").await);
-            Err(Rollback { error, can_split: true })
+            Err(_) => {
+                for job in jobs {
+                    let results = self.run_transaction(std::slice::from_ref(&job)).await;
+                    let result = results.map_err(|rollback| rollback.error);
+                    (job.answer)(result.and_then(|results| results.into_iter().collect()));
+                }
+            }
         }
+    }
+
+    /// Runs operations in one transaction; returns the result of each.
+    async fn run_transaction(&mut self, jobs: &[Job]) -> Result<Vec<Result<(), SessionError>>, Rollback> {
+        let begin = self.execute("BEGIN IMMEDIATE").await;
+        begin.map_err(|error| Rollback { error, can_split: false })?;
+        let results = match self.run_operations(jobs).await {
+            Ok(results) => self.execute("COMMIT").await.map(|()| results),
+            Err(error) => Err(error),
+        };
+        match results {
+            Ok(results) => match self.file.check() {
+                Ok(()) => {
+                    if jobs.iter().any(|job| job.kind == JobKind::Deletion) {
+                        self.empty_log().await;
+                    }
+                    Ok(results)
+                }
+                // The writes went to a file that no other process finds, and would again.
+                Err(error) => Err(Rollback { error, can_split: false }),
+            },
+            Err(error) => {
+                // If it fails, the database has ended the transaction by itself.
+                drop(self.execute("ROLLBACK").await);
+                Err(Rollback { error, can_split: true })
+            }
+        }
+    }
+
+    /// Moves the log into the file, and empties it. Waits for readers as a write waits; one that reads for longer prevents it.
+    async fn empty_log(&mut self) {
+        let emptied =
+            sqlx::query_scalar("PRAGMA wal_checkpoint(TRUNCATE)").fetch_one(&mut self.connection).await;
+        let reason = match emptied {
+            Ok(0_i64) => return,
+            Ok(_) => "another connection reads".to_owned(),
+            Err(error) => error.to_string(),
+        };
+        tracing::warn!(
+            reason,
+            "the log of a database keeps what was deleted until the next deletion, or until the last process closes it"
+        );
+    }
+
+    /// Runs operations in their order: writes together as far as they can share statements, each other one alone.
+    async fn run_operations(&mut self, jobs: &[Job]) -> Result<Vec<Result<(), SessionError>>, SessionError> {
+        let mut results = Vec::with_capacity(jobs.len());
+        while let Some(job) = jobs.get(results.len()) {
+            match &job.operation {
+                Operation::Write(_) => {
+                    let writes = shared_writes(&jobs[results.len()..]);
+                    results.extend(self.apply_writes(&writes).await?);
+                }
+                Operation::Other(run) if job.kind == JobKind::Lease => {
+                    results.push(split_failure(run(&mut self.connection).await)?);
+                }
+                Operation::Other(run) => results.push(self.run_in_savepoint(run).await?),
+            }
+        }
+        Ok(results)
+    }
+
+    async fn run_in_savepoint(&mut self, run: &Run) -> Result<Result<(), SessionError>, SessionError> {
+        self.execute("SAVEPOINT operation").await?;
+        let result = split_failure(run(&mut self.connection).await)?;
+        let end =
+            if result.is_ok() { "RELEASE operation" } else { "ROLLBACK TO operation; RELEASE operation" };
+        self.execute(end).await?;
+        Ok(result)
+    }
+
+    /// Applies writes of different sessions, without a savepoint: one that is refused changes nothing.
+    async fn apply_writes(
+        &mut self,
+        writes: &[&QueuedWrite],
+    ) -> Result<Vec<Result<(), SessionError>>, SessionError> {
+        let values: Vec<_> = writes.iter().map(|queued| (&queued.lease, &queued.write)).collect();
+        let results = sql::apply_writes(&mut self.connection, &values, self.clock.now()).await?;
+        let set_version = |(queued, result): (&&QueuedWrite, Result<_, _>)| {
+            result.map(|version| set_output(&queued.version, version))
+        };
+        Ok(writes.iter().zip(results).map(set_version).collect())
+    }
+
+    async fn execute(&mut self, sql: &'static str) -> Result<(), SessionError> {
+        sqlx::raw_sql(sql).execute(&mut self.connection).await.map(drop).map_err(store_error)
     }
 }
 
-/// Moves the log into the file, and empties it. Waits for readers as a write waits; one that reads for longer prevents it.
-async fn empty_log(connection: &mut SqliteConnection) {
-    let emptied = sqlx::query_scalar("PRAGMA wal_checkpoint(TRUNCATE)").fetch_one(connection).await;
-    let reason = match emptied {
-        Ok(0_i64) => return,
-        Ok(_) => "another connection reads".to_owned(),
-        Err(error) => error.to_string(),
-    };
-    tracing::warn!(
-        reason,
-        "the log of a database keeps what was deleted until the next deletion, or until the last process closes it"
-    );
+/// Returns the result of an operation, or the error after which its transaction must end.
+fn split_failure(result: Result<(), SessionError>) -> Result<Result<(), SessionError>, SessionError> {
+    match result {
+        Err(error) if is_of_database(&error) => Err(error),
+        result => Ok(result),
+    }
 }
 
-async fn run_operations(
-    connection: &mut SqliteConnection,
-    jobs: &[Job],
-) -> Result<Vec<Result<(), SessionError>>, SessionError> {
-    let mut results = Vec::with_capacity(jobs.len());
+/// Returns the writes at the begin of `jobs` that can share statements: each is of another session.
+fn shared_writes(jobs: &[Job]) -> Vec<&QueuedWrite> {
+    let (mut writes, mut keys, mut bytes) = (Vec::new(), HashSet::new(), 0);
     for job in jobs {
-        execute_sql(connection, "SAVEPOINT operation").await?;
-        let result = (job.run)(connection).await;
-        match &result {
-            Ok(()) => execute_sql(connection, "RELEASE operation").await?,
-            Err(error) if is_of_database(error) => return Err(error.clone()),
-            Err(_) => execute_sql(connection, "ROLLBACK TO operation; RELEASE operation").await?,
+        let Operation::Write(queued) = &job.operation else { break };
+        bytes += queued.write.body_bytes();
+        let is_full = bytes > MAX_SHARED_BYTES && !writes.is_empty();
+        if is_full || !keys.insert(&queued.lease.key) {
+            break;
         }
-        results.push(result);
+        writes.push(&**queued);
     }
-    Ok(results)
+    writes
 }
 
-async fn execute_sql(connection: &mut SqliteConnection, sql: &'static str) -> Result<(), SessionError> {
-    sqlx::raw_sql(sql).execute(connection).await.map(drop).map_err(store_error)
-}
+#[cfg(test)]
+mod tests;

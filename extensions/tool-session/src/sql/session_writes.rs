@@ -1,0 +1,256 @@
+//! The writes of runs: of one session, or of many in the same statements.
+
+use std::time::SystemTime;
+
+use tool_runtime::context::merge_patch;
+
+use super::{
+    SqlConnection, SqlRow, SqlValue, Statement,
+    rows::{SessionRow, entry_columns, entry_of, lock_sessions, state_of, state_text},
+    sql_limit,
+};
+use crate::{
+    EntryContent, JsonText, Lease, ScopedState, SessionError, SessionKey, SessionVersion, SessionWrite,
+    lease::StoredLease, millis, store::not_found, write::has_effect_of,
+};
+
+/// Applies a write.
+#[cfg(feature = "postgres")]
+pub(crate) async fn apply_write<C: SqlConnection>(
+    connection: &mut C,
+    lease: &Lease,
+    write: &SessionWrite,
+    now: SystemTime,
+) -> Result<SessionVersion, SessionError> {
+    let results = apply_writes(connection, &[(lease, write)], now).await?;
+    results.into_iter().next().unwrap_or_else(|| Err(not_found(&lease.key)))
+}
+
+/// Applies writes of different sessions; one that is refused leaves its session as it is, and the others apply.
+///
+/// # Errors
+///
+/// Returns an error of the database, after which the transaction must be rolled back.
+pub(crate) async fn apply_writes<C: SqlConnection>(
+    connection: &mut C,
+    writes: &[(&Lease, &SessionWrite)],
+    now: SystemTime,
+) -> Result<Vec<Result<SessionVersion, SessionError>>, SessionError> {
+    let keys: Vec<_> = writes.iter().map(|(lease, _)| &lease.key).collect();
+    let mut rows = lock_sessions(connection, &keys).await?;
+    let (mut results, mut changes) = (Vec::with_capacity(writes.len()), Vec::with_capacity(writes.len()));
+    for &(lease, write) in writes {
+        let Some(row) = rows.remove(&lease.key) else {
+            results.push(Err(not_found(&lease.key)));
+            continue;
+        };
+        if let Some(version) = repeated_version(connection, &row, lease, write).await? {
+            results.push(Ok(version));
+            continue;
+        }
+        results.push(changed_session(row, lease, write, now).map(|change| {
+            let version = change.version;
+            changes.push(change);
+            version
+        }));
+    }
+    insert_entries(connection, changes.iter().flat_map(ChangedSession::entries)).await?;
+    update_sessions(connection, &changes).await?;
+    // The rows that other sessions wait for are locked last.
+    for change in &changes {
+        change_shared_state(connection, change.key, &change.write.state).await?;
+    }
+    Ok(results)
+}
+
+/// Returns the version of a session that has the effect of `write` already, whose answer its run did not receive.
+async fn repeated_version<C: SqlConnection>(
+    connection: &mut C,
+    row: &SessionRow,
+    lease: &Lease,
+    write: &SessionWrite,
+) -> Result<Option<SessionVersion>, SessionError> {
+    let SessionRow { row_id, session, lease: stored, .. } = row;
+    let is_of_lease = stored.as_ref().is_some_and(|stored| stored.check_epoch(lease).is_ok());
+    let is_next = write.revision.checked_add(1) == Some(session.revision);
+    if !is_of_lease || !is_next || write.entries.is_empty() {
+        return Ok(None);
+    }
+    let last = last_contents(connection, *row_id, write.entries.len()).await?;
+    let version = SessionVersion { revision: session.revision, entries: session.entries };
+    Ok(has_effect_of(write, session.revision, &last).then_some(version))
+}
+
+/// A session as a write changes it.
+struct ChangedSession<'a> {
+    row_id: i64,
+    key: &'a SessionKey,
+    write: &'a SessionWrite,
+    version: SessionVersion,
+    /// The number of entries before the write.
+    previous_entries: u64,
+    changed_at: SystemTime,
+    state: String,
+    lease: StoredLease,
+}
+
+/// Checks a write, and returns the session as the write changes it.
+fn changed_session<'a>(
+    row: SessionRow,
+    lease: &'a Lease,
+    write: &'a SessionWrite,
+    now: SystemTime,
+) -> Result<ChangedSession<'a>, SessionError> {
+    let SessionRow { row_id, session, mut state, lease: stored } = row;
+    let mut stored = stored.ok_or_else(|| not_found(&lease.key))?;
+    stored.check_holder(lease)?;
+    if session.revision != write.revision {
+        let (expected, revision) = (write.revision, session.revision);
+        return Err(SessionError::RevisionChanged { expected, revision });
+    }
+    merge_patch(&mut state, &write.state.session);
+    stored.renew(now);
+    stored.is_released = write.ends_run;
+    if write.usage.is_some() {
+        stored.usage.clone_from(&write.usage);
+    }
+    let entries = session.entries + u64::try_from(write.entries.len()).unwrap_or_default();
+    Ok(ChangedSession {
+        row_id,
+        key: &lease.key,
+        write,
+        version: SessionVersion { revision: session.revision + 1, entries },
+        previous_entries: session.entries,
+        changed_at: now,
+        state: state_text(&state)?,
+        lease: stored,
+    })
+}
+
+impl ChangedSession<'_> {
+    /// Returns the new entries: the row of the session, their numbers and contents.
+    fn entries(&self) -> impl Iterator<Item = (i64, u64, &EntryContent)> {
+        let numbers = self.previous_entries + 1..;
+        numbers.zip(&self.write.entries).map(|(number, content)| (self.row_id, number, content))
+    }
+
+    /// Returns the values of the columns that the write changes, behind the row.
+    fn values(&self) -> [SqlValue<'_>; 9] {
+        [
+            self.row_id.into(),
+            self.version.revision.into(),
+            self.version.entries.into(),
+            self.write.title.as_deref().into(),
+            millis::of(self.changed_at).into(),
+            self.state.as_str().into(),
+            millis::of(self.lease.expires_at).into(),
+            i64::from(self.lease.is_released).into(),
+            self.lease.usage.as_ref().map(JsonText::as_str).into(),
+        ]
+    }
+}
+
+async fn update_sessions<C: SqlConnection>(
+    connection: &mut C,
+    changes: &[ChangedSession<'_>],
+) -> Result<(), SessionError> {
+    const UPDATE_ONE: &str = "UPDATE sessions SET revision = ?2, entries = ?3, title = coalesce(?4, title), updated_at = ?5, \
+                              state = ?6, lease_expires_at = ?7, lease_released = ?8, lease_usage = ?9 WHERE row_id = ?1";
+    const UPDATE_MANY: &str = "UPDATE sessions SET revision = changed.column2, entries = changed.column3, \
+                               title = coalesce(changed.column4, title), updated_at = changed.column5, \
+                               state = changed.column6, lease_expires_at = changed.column7, \
+                               lease_released = changed.column8, lease_usage = changed.column9 FROM (VALUES ";
+    for changes in changes.chunks(C::MAX_ROWS) {
+        let update = if let [change] = changes {
+            change.values().into_iter().fold(Statement::new(UPDATE_ONE), Statement::bind)
+        } else {
+            let mut update = Statement::new(UPDATE_MANY);
+            update.push_rows(changes.iter().map(ChangedSession::values));
+            update.push(") AS changed WHERE sessions.row_id = changed.column1");
+            update
+        };
+        connection.execute(update).await?;
+    }
+    Ok(())
+}
+
+/// Adds entries: the rows of their sessions, their numbers and contents.
+pub(super) async fn insert_entries<'a, C: SqlConnection>(
+    connection: &mut C,
+    entries: impl IntoIterator<Item = (i64, u64, &'a EntryContent)>,
+) -> Result<(), SessionError> {
+    let entries: Vec<_> = entries.into_iter().collect();
+    for entries in entries.chunks(C::MAX_ROWS) {
+        let mut insert =
+            Statement::new(concat!("INSERT INTO entries (session, ", entry_columns!(), ") VALUES "));
+        let rows = entries.iter().map(|(row_id, number, content)| entry_values(*row_id, *number, content));
+        insert.push_rows(rows.collect::<Result<Vec<_>, _>>()?);
+        connection.execute(insert).await?;
+    }
+    Ok(())
+}
+
+/// Returns the values of the row of an entry.
+fn entry_values(
+    row_id: i64,
+    number: u64,
+    content: &EntryContent,
+) -> Result<[SqlValue<'_>; 11], SessionError> {
+    let outer_call = content.outer_call.as_ref().map(JsonText::of).transpose()?;
+    Ok([
+        row_id.into(),
+        number.into(),
+        millis::of(content.time).into(),
+        content.run.to_string().into(),
+        content.parent_run.as_ref().map(ToString::to_string).into(),
+        content.agent.as_deref().into(),
+        content.branch.as_deref().into(),
+        content.view.as_deref().into(),
+        outer_call.map(|text| text.as_str().to_owned()).into(),
+        (&*content.kind).into(),
+        content.body.as_str().into(),
+    ])
+}
+
+/// Reads the contents of the last `count` entries, in order.
+async fn last_contents<C: SqlConnection>(
+    connection: &mut C,
+    row_id: i64,
+    count: usize,
+) -> Result<Vec<EntryContent>, SessionError> {
+    let query = concat!(
+        "SELECT ",
+        entry_columns!(),
+        " FROM entries WHERE session = ?1 ORDER BY number DESC LIMIT ?2"
+    );
+    let query = Statement::new(query).bind(row_id).bind(sql_limit(count));
+    let mut contents = connection.fetch_all(query, |row| entry_of(row).map(|entry| entry.content)).await?;
+    contents.reverse();
+    Ok(contents)
+}
+
+async fn change_shared_state<C: SqlConnection>(
+    connection: &mut C,
+    key: &SessionKey,
+    changes: &ScopedState,
+) -> Result<(), SessionError> {
+    for (scope, user, changes) in [("user", key.user(), &changes.user), ("app", "", &changes.app)] {
+        if changes.is_empty() {
+            continue;
+        }
+        // Makes the row or locks it, and returns what it has.
+        let lock = "INSERT INTO shared_state (app, scope, user_id, state) VALUES (?1, ?2, ?3, '{}') \
+                    ON CONFLICT (app, scope, user_id) DO UPDATE SET app = excluded.app RETURNING state";
+        let lock = Statement::new(lock).bind(key.app()).bind(scope).bind(user);
+        let text = connection.fetch_optional(lock, |row| row.text(0)).await?;
+        let mut values = state_of(text.as_deref().unwrap_or("{}"))?;
+        merge_patch(&mut values, changes);
+        let update = "UPDATE shared_state SET state = ?4 WHERE app = ?1 AND scope = ?2 AND user_id = ?3";
+        let update = Statement::new(update).bind(key.app()).bind(scope).bind(user);
+        connection.execute(update.bind(state_text(&values)?)).await?;
+    }
+    Ok(())
+}
+
+#[cfg(all(test, feature = "sqlite"))]
+mod tests;
