@@ -89,7 +89,7 @@ impl Writer {
             clippy::disallowed_methods,
             reason = "it ends with `queue`, after the jobs in it; `close` joins it"
         )]
-        let task = tokio::spawn(run_jobs(Database { connection, file, clock }, jobs));
+        let task = tokio::spawn(run_jobs(WriterConnection { connection, file, clock }, jobs));
         Self { queue: Mutex::new(Some(queue)), task: tokio::sync::Mutex::new(Some(task)) }
     }
 
@@ -155,19 +155,19 @@ impl Writer {
     }
 }
 
-/// The database of a writer.
-struct Database {
+/// The connection of a writer, and its file.
+struct WriterConnection {
     connection: SqliteConnection,
     file: DatabaseFile,
     clock: Clock,
 }
 
-async fn run_jobs(mut database: Database, mut jobs: mpsc::Receiver<Job>) {
+async fn run_jobs(mut connection: WriterConnection, mut jobs: mpsc::Receiver<Job>) {
     let mut batch = Vec::new();
     while jobs.recv_many(&mut batch, MAX_BATCH_OPERATIONS).await > 0 {
-        database.run_batch(std::mem::take(&mut batch)).await;
+        connection.run_batch(std::mem::take(&mut batch)).await;
     }
-    if let Err(error) = database.connection.close().await {
+    if let Err(error) = connection.connection.close().await {
         tracing::warn!(%error, "the connection of a store of sessions was not closed");
     }
 }
@@ -179,7 +179,7 @@ struct Rollback {
     can_split: bool,
 }
 
-impl Database {
+impl WriterConnection {
     /// Runs and answers operations: together, or one by one if that fails.
     async fn run_batch(&mut self, jobs: Vec<Job>) {
         match self.run_transaction(&jobs).await {
