@@ -83,6 +83,7 @@ impl Embeddings {
 trait ErasedEmbedder: Send + Sync {
     fn embed<'a>(&'a self, texts: &'a [String]) -> BoxFuture<'a, Result<Embeddings, ToolError>>;
 
+    #[cfg(feature = "agent")]
     fn model(&self) -> &str;
 }
 
@@ -91,6 +92,7 @@ impl<E: Embedder> ErasedEmbedder for E {
         Box::pin(Embedder::embed(self, texts))
     }
 
+    #[cfg(feature = "agent")]
     fn model(&self) -> &str {
         Embedder::model(self)
     }
@@ -112,6 +114,7 @@ impl ToolVectors {
     }
 
     /// Returns the name of the embedder's model.
+    #[cfg(feature = "agent")]
     pub(super) fn model(&self) -> &str {
         self.embedder.model()
     }
