@@ -19,7 +19,10 @@ use crate::{Message, QueueMode};
 
 /// Runs a batch, and emits its events. Returns its outcomes, and the messages that interrupted it, which follow its
 /// results.
-pub(super) async fn run_batch_with_steering(scope: &RunScope, batch: Batch) -> (Vec<CallOutcome>, Vec<Message>) {
+pub(super) async fn run_batch_with_steering(
+    scope: &RunScope,
+    batch: Batch,
+) -> (Vec<CallOutcome>, Vec<Message>) {
     let inbox = Arc::clone(&scope.inbox);
     let steering = Steering::new(move || std::future::ready(inbox.next_steering()));
     let mut stream = batch.with_run(Arc::clone(&scope.run)).steering(&steering).stream();

@@ -203,7 +203,8 @@ async fn continue_calls(run: &mut ActiveRun, executor: Executor, step: &Step, re
     let (outcomes, after) = match is_stopped || waiting.is_empty() {
         true => (Vec::new(), Vec::new()),
         false => {
-            let (mut outcomes, after) = run_batch_with_steering(scope, scope.batch(&executor, &waiting)).await;
+            let (mut outcomes, after) =
+                run_batch_with_steering(scope, scope.batch(&executor, &waiting)).await;
             restore_names(&waiting, &mut outcomes);
             (outcomes, after)
         }

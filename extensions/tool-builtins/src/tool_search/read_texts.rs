@@ -1,4 +1,4 @@
-//! What was read of tools that were added before: the definitions of one program repeat words, and whole texts.
+//! The words and texts of tools that were added before: the definitions of one program repeat them.
 
 use std::collections::HashMap;
 
@@ -19,7 +19,7 @@ pub(super) struct ReadTexts {
     texts: HashMap<Box<str>, Box<[Id]>>,
     /// Each occurrence of a word in the tool that is read, with its field.
     occurrences: Vec<(Id, u8)>,
-    /// How often each word occurs in each field.
+    /// The number of occurrences of each word in each field.
     pub(super) counts: Vec<(Id, [u8; FIELDS])>,
 }
 
