@@ -316,21 +316,21 @@ impl ToolIndex {
             return count;
         }
         let is_kept = read.may_keep(text);
-        let words = self.words_of_text(read, text, if is_kept { usize::MAX } else { room });
+        self.read_words(read, text, if is_kept { usize::MAX } else { room });
         if is_kept {
-            read.keep_words(text, &words);
+            read.keep_text(text);
         }
-        read.add_words(&words, field, room)
+        read.add_text_words(field, room)
     }
 
-    /// Returns the numbers of the first words of a text, at most `max_words`.
-    fn words_of_text(&mut self, read: &mut ReadTexts, text: &str, max_words: usize) -> Vec<Id> {
-        let mut words = Vec::new();
+    /// Reads the numbers of the first words of a text, at most `max_words`.
+    fn read_words(&mut self, read: &mut ReadTexts, text: &str, max_words: usize) {
+        read.text_words.clear();
         for_each_word(text, |word| {
-            words.extend(self.id_of_written(read, word));
-            words.len() < max_words
+            let id = self.id_of_written(read, word);
+            read.text_words.extend(id);
+            read.text_words.len() < max_words
         });
-        words
     }
 
     /// Returns the number of a word as it is written; `None` if it is left out.

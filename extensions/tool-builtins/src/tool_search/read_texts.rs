@@ -2,21 +2,25 @@
 
 use std::collections::HashMap;
 
+use foldhash::fast::RandomState;
+
 use super::{fields::FIELDS, index::Id};
 
 /// The maximum length of a text that is kept, in bytes.
 const MAX_KEPT_TEXT_BYTES: usize = 512;
 
 /// The maximum number of texts that are kept.
-const MAX_KEPT_TEXTS: usize = 8_192;
+const MAX_KEPT_TEXTS: usize = 16_384;
 
 /// The words and texts that were read while tools are added, and memory for the next one.
 #[derive(Default)]
 pub(super) struct ReadTexts {
     /// The numbers of words as they are written; `None` for those that are left out.
-    pub(super) words: HashMap<Box<str>, Option<Id>>,
+    pub(super) words: HashMap<Box<str>, Option<Id>, RandomState>,
     /// The numbers of the words of short texts.
-    texts: HashMap<Box<str>, Box<[Id]>>,
+    texts: HashMap<Box<str>, Box<[Id]>, RandomState>,
+    /// The numbers of the words of the text that is read.
+    pub(super) text_words: Vec<Id>,
     /// Each occurrence of a word in the tool that is read, with its field.
     occurrences: Vec<(Id, u8)>,
     /// The number of occurrences of each word in each field.
@@ -34,14 +38,14 @@ impl ReadTexts {
         self.texts.get(text).map(|words| add_first_words(&mut self.occurrences, words, field, room))
     }
 
-    /// Adds the first words, at most `room`, to the occurrences. Returns the number of them.
-    pub(super) fn add_words(&mut self, words: &[Id], field: u8, room: usize) -> u32 {
-        add_first_words(&mut self.occurrences, words, field, room)
+    /// Adds the first words of the text that is read, at most `room`, to the occurrences. Returns the number of them.
+    pub(super) fn add_text_words(&mut self, field: u8, room: usize) -> u32 {
+        add_first_words(&mut self.occurrences, &self.text_words, field, room)
     }
 
-    /// Keeps the numbers of the words of a text.
-    pub(super) fn keep_words(&mut self, text: &str, words: &[Id]) {
-        self.texts.insert(text.into(), words.into());
+    /// Keeps the numbers of the words of the text that is read.
+    pub(super) fn keep_text(&mut self, text: &str) {
+        self.texts.insert(text.into(), self.text_words.as_slice().into());
     }
 
     /// Counts the occurrences, and forgets them.

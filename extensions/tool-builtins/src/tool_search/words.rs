@@ -77,7 +77,7 @@ impl WordForm {
 
 /// Passes each word of `text` to `receive`, which may change it, until it returns `false`.
 pub(super) fn for_each_word(text: &str, mut receive: impl FnMut(&mut String) -> bool) {
-    let mut word = String::new();
+    let mut word = String::with_capacity(MAX_WORD_CHARS);
     let mut split = Splitter::default();
     for character in text.chars() {
         if !split.add(character, &mut word, &mut receive) {
