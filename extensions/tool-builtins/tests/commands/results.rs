@@ -73,6 +73,18 @@ async fn a_command_that_reaches_its_time_limit_is_killed_and_has_exit_code_124()
 }
 
 // R03
+#[tokio::test(start_paused = true)]
+async fn a_command_has_two_minutes_unless_its_call_says_otherwise() {
+    let world = World::new(Sandbox::Off);
+    let start = tokio::time::Instant::now();
+    let output = world.run("sleep 1000").await;
+    let seconds = start.elapsed().as_secs_f64();
+    assert_eq!(exit_code(&output), 124);
+    assert!((120.0..121.0).contains(&seconds), "{seconds}");
+    world.assert_nothing_is_left();
+}
+
+// R03
 #[tokio::test]
 async fn long_output_is_cut_in_the_middle_between_characters_and_kept_for_a_store() {
     let store = Arc::new(ResultStore::new(64 << 20));
