@@ -5,7 +5,10 @@ use std::fmt;
 use serde_json::Value;
 use tool_core::internals::ExactValue;
 
-use super::partial_calls::is_name;
+use super::{
+    location_path::{LocationPath, Step},
+    partial_calls::is_name,
+};
 
 /// A response, event or request that does not have the provider's format.
 ///
@@ -55,12 +58,12 @@ impl std::error::Error for DialectError {}
 #[derive(Debug, Clone)]
 pub(super) struct JsonLocation<'v> {
     value: Option<&'v ExactValue<'v>>,
-    pointer: String,
+    path: LocationPath<'v>,
 }
 
 impl<'v> JsonLocation<'v> {
     pub(super) fn root(value: &'v ExactValue<'v>) -> Self {
-        Self { value: Some(value), pointer: String::new() }
+        Self { value: Some(value), path: LocationPath::ROOT }
     }
 
     /// Returns the value; `None` for `null`.
@@ -80,26 +83,26 @@ impl<'v> JsonLocation<'v> {
             _ => &[],
         };
         members.iter().map(|(name, value)| {
-            (&**name, Self { value: Some(value), pointer: format!("{}/{name}", self.pointer) })
+            (&**name, Self { value: Some(value), path: self.path.with(Step::Name(name)) })
         })
     }
 
     /// Returns the same location with another value.
-    pub(super) fn with_value<'w>(&self, value: &'w ExactValue<'w>) -> JsonLocation<'w> {
-        JsonLocation { value: Some(value), pointer: self.pointer.clone() }
+    pub(super) fn with_value<'w>(&self, value: &'w ExactValue<'w>) -> JsonLocation<'w>
+    where
+        'v: 'w,
+    {
+        JsonLocation { value: Some(value), path: self.path.clone() }
     }
 
-    pub(super) fn field(&self, name: &str) -> Self {
-        let mut pointer = self.pointer.clone();
-        pointer.push('/');
-        pointer.push_str(name);
-        Self { value: self.value.and_then(|value| value.get(name)), pointer }
+    pub(super) fn field(&self, name: &'static str) -> Self {
+        Self { value: self.value.and_then(|value| value.get(name)), path: self.path.with(Step::Name(name)) }
     }
 
     /// The items of a list.
     pub(super) fn expect_items(&self) -> Result<Vec<Self>, DialectError> {
         let Some(ExactValue::List(items)) = self.value else { return Err(self.error("a list")) };
-        let item = |(at, value)| Self { value: Some(value), pointer: format!("{}/{at}", self.pointer) };
+        let item = |(at, value)| Self { value: Some(value), path: self.path.with(Step::Index(at)) };
         Ok(items.iter().enumerate().map(item).collect())
     }
 
@@ -162,7 +165,7 @@ impl<'v> JsonLocation<'v> {
     }
 
     pub(super) fn error_with(&self, expected: &str, got: impl Into<String>) -> DialectError {
-        DialectError { pointer: self.pointer.clone(), expected: expected.to_owned(), got: got.into() }
+        DialectError { pointer: self.path.to_string(), expected: expected.to_owned(), got: got.into() }
     }
 
     /// Creates the error for an error of the provider.

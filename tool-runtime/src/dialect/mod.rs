@@ -118,6 +118,7 @@ mod json;
 mod json_path;
 #[cfg(feature = "lint")]
 mod lint;
+mod location_path;
 mod names;
 mod partial_calls;
 mod provider;

@@ -55,7 +55,7 @@ pub(super) fn read_event(event: &JsonLocation<'_>, reading: &mut Reading) -> Res
 /// Returns the type of an event, or of one without a type by its members.
 pub(super) fn event_kind<'v>(event: &JsonLocation<'v>) -> Result<&'v str, DialectError> {
     let kind = event.field("type");
-    let has = |name: &str| event.field(name).value().is_some();
+    let has = |name: &'static str| event.field(name).value().is_some();
     match kind.as_text() {
         Some(kind) => Ok(kind),
         None if has("content_block") => Ok("content_block_start"),
@@ -84,7 +84,7 @@ pub(super) fn push_delta(
     index: &JsonLocation<'_>,
     reading: &mut Reading,
 ) -> Result<(), DialectError> {
-    let has = |name: &str| delta.field(name).as_text().is_some();
+    let has = |name: &'static str| delta.field(name).as_text().is_some();
     let kind = match delta.field("type").as_text() {
         None if has("partial_json") => "input_json_delta",
         None if has("thinking") => "thinking_delta",

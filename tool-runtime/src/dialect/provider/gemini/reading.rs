@@ -187,7 +187,7 @@ pub(super) fn push_arguments_part(
 ) -> Result<(), DialectError> {
     let path = part.field("jsonPath");
     let wrong = || path.error_with("a JSON path to a value that is not there yet", "another");
-    let given = |name: &str| Some(part.field(name)).filter(|it| it.value().is_some());
+    let given = |name: &'static str| Some(part.field(name)).filter(|it| it.value().is_some());
     if part.field("stringValue").optional_text()?.is_some() {
         match value_at_path(arguments, path.expect_text()?).ok_or_else(wrong)? {
             before @ (ExactValue::String(_) | ExactValue::Null) => {

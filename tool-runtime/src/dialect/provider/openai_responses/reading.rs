@@ -61,7 +61,7 @@ pub(super) fn with_inferred_type(item: &JsonLocation<'_>) -> Option<ExactValue<'
     if !matches!(value, ExactValue::Object(_)) || item.field("type").as_text().is_some() {
         return None;
     }
-    let has = |name: &str| item.field(name).value().is_some();
+    let has = |name: &'static str| item.field(name).value().is_some();
     let kind = match () {
         () if has("output") => return None,
         () if has("name") && has("arguments") => CALL,

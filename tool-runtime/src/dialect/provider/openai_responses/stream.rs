@@ -220,7 +220,7 @@ pub(super) fn call_of_event(
 /// Reads a text that was sent in parts and is repeated as a whole.
 pub(super) fn complete_arguments_text(
     event: &JsonLocation<'_>,
-    field: &str,
+    field: &'static str,
     partial_calls: &mut PartialCalls,
 ) -> Result<(), DialectError> {
     let text = event.field(field).expect_text()?;
