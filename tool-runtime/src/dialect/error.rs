@@ -203,7 +203,7 @@ mod tests {
         );
         let value = value.unwrap();
         let root = JsonLocation::root(&value);
-        let at = |name: &str| root.field(name);
+        let at = |name: &'static str| root.field(name);
         let text = |error: DialectError| error.to_string();
         assert_eq!(at("n").expect_number(), Ok(7));
         for (name, got) in [
