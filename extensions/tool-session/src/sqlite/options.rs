@@ -138,8 +138,8 @@ impl SqliteOptions {
     /// Returns the settings of the connection that writes.
     pub(super) fn writer_connection(&self) -> SqliteConnectOptions {
         // A transaction of many sessions changes more pages than the default of 2 MB holds: they would be written to the log, and read again,
-        // before its end. Pages that many transactions change are moved into the file once for each 16 MB of the log; the default is 4 MB.
-        self.connection().pragma("cache_size", "-8000").pragma("wal_autocheckpoint", "4000")
+        // before its end.
+        self.connection().pragma("cache_size", "-8000")
     }
 
     /// Makes the file for its user alone, and its folder if there is none; an existing file keeps its mode.

@@ -280,7 +280,8 @@ impl WriterConnection {
     }
 
     async fn execute(&mut self, sql: &'static str) -> Result<(), SessionError> {
-        sqlx::raw_sql(sql).execute(&mut self.connection).await.map(drop).map_err(store_error)
+        // Prepared once: a step has several of them.
+        sqlx::query(sql).execute(&mut self.connection).await.map(drop).map_err(store_error)
     }
 }
 
