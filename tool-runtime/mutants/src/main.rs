@@ -126,10 +126,7 @@ fn main() -> Result<ExitCode> {
 
     let (mut caught, mut equivalent, mut survived) = (0, 0, Vec::new());
     for (mutant, verdict) in chosen.values().zip(&verdicts) {
-        let is_accepted = accepted
-            .accepted
-            .iter()
-            .any(|it| it.accepts(mutant));
+        let is_accepted = accepted.accepted.iter().any(|it| it.accepts(mutant));
         match verdict {
             Verdict::Caught(_) => caught += 1,
             _ if is_accepted => equivalent += 1,

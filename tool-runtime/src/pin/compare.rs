@@ -11,51 +11,55 @@ pub(super) fn visit_differences(before: Option<&Value>, after: Option<&Value>, s
     visit_differences_at(&mut String::new(), before, after, see);
 }
 
-fn visit_differences_at(at: &mut String, before: Option<&Value>, after: Option<&Value>, see: See<'_>) {
+fn visit_differences_at(pointer: &mut String, before: Option<&Value>, after: Option<&Value>, see: See<'_>) {
     match (before, after) {
         (before, after) if before == after => {}
         (Some(Value::Object(before)), Some(Value::Object(after))) => {
-            visit_object_differences(at, before, after, see)
+            visit_object_differences(pointer, before, after, see)
         }
         (Some(Value::Array(before)), Some(Value::Array(after)))
             if !has_only_scalars(before) || !has_only_scalars(after) =>
         {
-            visit_list_differences(at, before, after, see);
+            visit_list_differences(pointer, before, after, see);
         }
-        _ => see(at, before, after),
+        _ => see(pointer, before, after),
     }
 }
 
 /// In the order of the old keys; new keys follow.
 fn visit_object_differences(
-    at: &mut String,
+    pointer: &mut String,
     before: &Map<String, Value>,
     after: &Map<String, Value>,
     see: See<'_>,
 ) {
     let new = after.keys().filter(|key| !before.contains_key(*key));
     for key in before.keys().chain(new) {
-        with_step(at, key, |at| visit_differences_at(at, before.get(key), after.get(key), see));
+        with_step(pointer, key, |pointer| {
+            visit_differences_at(pointer, before.get(key), after.get(key), see)
+        });
     }
 }
 
 /// Skips equal items at both ends, and compares the others in pairs.
-fn visit_list_differences(at: &mut String, before: &[Value], after: &[Value], see: See<'_>) {
+fn visit_list_differences(pointer: &mut String, before: &[Value], after: &[Value], see: See<'_>) {
     let first = before.iter().zip(after).take_while(|(one, other)| one == other).count();
     let (before, after) = (&before[first..], &after[first..]);
     let last = before.iter().rev().zip(after.iter().rev()).take_while(|(one, other)| one == other).count();
     let (before, after) = (&before[..before.len() - last], &after[..after.len() - last]);
     for index in 0..before.len().max(after.len()) {
         let step = (first + index).to_string();
-        with_step(at, &step, |at| visit_differences_at(at, before.get(index), after.get(index), see));
+        with_step(pointer, &step, |pointer| {
+            visit_differences_at(pointer, before.get(index), after.get(index), see)
+        });
     }
 }
 
-fn with_step(at: &mut String, step: &str, then: impl FnOnce(&mut String)) {
-    let length = at.len();
-    push_step(at, step);
-    then(at);
-    at.truncate(length);
+fn with_step(pointer: &mut String, step: &str, then: impl FnOnce(&mut String)) {
+    let length = pointer.len();
+    push_step(pointer, step);
+    then(pointer);
+    pointer.truncate(length);
 }
 
 /// Returns `true` for a list of texts or numbers, such as enum values: it is reported as a whole.

@@ -2,7 +2,7 @@
 
 use std::{fmt, sync::Arc};
 
-use tool_runtime::{BoxFuture, RunContext, ToolError, ToolSet};
+use tool_runtime::{BoxFuture, RunContext, ToolError, ToolSet, diagnostic::Diagnostic};
 
 use super::CatalogueChange;
 use crate::{prompt::Prompt, resource::ReadableResource};
@@ -53,7 +53,7 @@ pub trait Connector: Send + Sync + 'static {
     ///
     /// # Errors
     ///
-    /// Returns an error if they cannot be listed; the snapshot has it as a problem.
+    /// Returns an error if they cannot be listed; the snapshot has it as a diagnostic.
     fn prompts<'a>(
         &'a self,
         run: &'a Arc<RunContext>,
@@ -73,6 +73,11 @@ pub trait Connector: Send + Sync + 'static {
     ) -> BoxFuture<'a, Result<Vec<Arc<dyn ReadableResource>>, ToolError>> {
         let _ = run;
         Box::pin(std::future::ready(Ok(Vec::new())))
+    }
+
+    /// Returns the diagnostics of the last lists, such as items that were left out. Called for each snapshot, after both lists. Default: none.
+    fn diagnostics(&self) -> Vec<Diagnostic> {
+        Vec::new()
     }
 
     /// Called with a notifier each time the connector is added to a catalogue. Default: ignores it.

@@ -7,7 +7,7 @@ use std::{
 
 use tool_runtime::{
     ToolError, ToolSet,
-    guard::{catch, discard},
+    guard::{Panic, catch, discard},
     registry::RESERVED_SETS,
     toolset::ToolSetExt as _,
 };
@@ -138,9 +138,8 @@ impl Catalogue {
     /// name, and of kind `Conflict` if there is a connector or a toolset with its namespace. Nothing is changed then.
     pub fn connect(&self, connector: impl Connector) -> Result<(), ToolError> {
         let connector: Arc<dyn Connector> = Arc::new(connector);
-        let panicked = |panic: tool_runtime::guard::Panic| {
-            ToolError::failed(format!("the connector panicked: {}", panic.message()))
-        };
+        let panicked =
+            |panic: Panic| ToolError::failed(format!("the connector panicked: {}", panic.message()));
         let (namespace, set) =
             catch(|| (connector.namespace().to_owned(), connector.toolset())).map_err(panicked)?;
         check_name("connector", &namespace).map_err(ToolError::bad_parameter)?;
@@ -159,17 +158,20 @@ impl Catalogue {
                     "there is a connector `{namespace}`; disconnect it, or give this one another namespace"
                 )));
             }
-            let attached = Attached { namespace: Arc::clone(&namespace), connector: Arc::clone(&connector) };
-            state.connectors.push(attached);
-            let changes = [CatalogueChange::Prompts, CatalogueChange::Resources];
-            Ok(((), changes.map(|change| CatalogueEvent::new(Some(&namespace), change)).into()))
+            state.connectors.push(Attached {
+                namespace: Arc::clone(&namespace),
+                connector: Arc::clone(&connector),
+                has_tools: set.is_some(),
+            });
+            Ok(((), list_events(&namespace)))
         })?;
-        if let Some(set) = set {
-            // The name was checked.
-            self.tools().add_toolset(set).map_err(|error| ToolError::bad_parameter(error.to_string()))?;
-        }
+        let added = set.map_or(Ok(false), |set| self.tools().add_toolset(set));
         let notifier = self.notifier_of(&namespace, &connector);
-        catch(|| connector.attached(notifier)).map_err(panicked)
+        let attached = added
+            .map_err(|error| ToolError::bad_parameter(error.to_string()))
+            .and_then(|_| catch(|| connector.attached(notifier)).map_err(panicked));
+        // Nothing of a connector that fails stays.
+        attached.inspect_err(|_| drop(self.disconnect(&namespace)))
     }
 
     /// Removes the connector of a namespace with all its items. It is not closed.
@@ -184,12 +186,13 @@ impl Catalogue {
                 let shown = shown_key(namespace);
                 return Err(ToolError::not_found(format!("there is no connector `{shown}`")));
             };
-            state.connectors.remove(place);
-            let changes = [CatalogueChange::Prompts, CatalogueChange::Resources];
-            Ok(((), changes.map(|change| CatalogueEvent::new(Some(namespace), change)).into()))
-        })?;
-        self.tools().remove_toolset(namespace);
-        Ok(())
+            Ok((state.connectors.remove(place).has_tools, list_events(namespace)))
+        })
+        .map(|has_tools| {
+            if has_tools {
+                self.tools().remove_toolset(namespace);
+            }
+        })
     }
 
     /// Returns the notifier of a connector, which has no effect once the connector or the catalogue is gone.
@@ -230,6 +233,12 @@ impl Catalogue {
         }
         Ok(result)
     }
+}
+
+/// Returns the events of a connector that comes or goes; its toolset has those of its tools.
+fn list_events(namespace: &str) -> Vec<CatalogueEvent> {
+    let changes = [CatalogueChange::Prompts, CatalogueChange::Resources];
+    changes.map(|change| CatalogueEvent::new(Some(namespace), change)).into()
 }
 
 /// Returns the tools of a connector under names for models.

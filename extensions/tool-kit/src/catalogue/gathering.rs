@@ -1,20 +1,23 @@
 //! The items of all sources, in the order of look-up.
 
-use std::{collections::HashSet, sync::Arc};
+use std::{
+    collections::{HashMap, HashSet},
+    sync::Arc,
+};
 
 use futures_util::future::{join, join_all};
 use tool_runtime::{
-    RunContext, ToolError, ToolSet,
-    guard::{catch, catch_async},
+    RunContext, ToolError,
+    diagnostic::{Diagnostic, Severity},
+    guard::{Panic, catch, catch_async},
     policy::Escape,
     registry::Origin,
     toolbox::Snapshot,
 };
 
 use super::{
-    Attached, BUILTIN, CatalogueItem, CatalogueSnapshot, ItemObject, ListingProblem, State, key::item_key,
+    Attached, BUILTIN, CatalogueItem, CatalogueSnapshot, ItemKind, ItemObject, State, key::item_key,
 };
-use crate::{prompt::Prompt, resource::ReadableResource};
 
 /// The separator between the names of a toolset and its tool, for models.
 const TOOL_SEPARATOR: &str = "__";
@@ -23,21 +26,20 @@ const TOOL_SEPARATOR: &str = "__";
 const MAX_PROBLEM_CHARS: usize = 500;
 
 /// The items of one namespace, in the order of look-up.
-struct NamespaceItems {
+pub(super) struct NamespaceItems {
     namespace: Arc<str>,
     items: Vec<CatalogueItem>,
-    names: HashSet<(super::ItemKind, Arc<str>)>,
-    problems: Vec<ListingProblem>,
+    names: HashSet<(ItemKind, Arc<str>)>,
+    diagnostics: Vec<Diagnostic>,
 }
 
-/// Gathers the items of a catalogue, with the tools of a snapshot of its toolbox, whose sets are `sets`.
-pub(super) async fn gather_items(
-    state: &State,
-    tools: Snapshot,
-    sets: &[Arc<dyn ToolSet>],
-    run: &Arc<RunContext>,
-) -> CatalogueSnapshot {
-    let listed = join_all(state.connectors.iter().map(|attached| list_connector(attached, run))).await;
+/// Lists the prompts and resources of connectors, each in its namespace.
+pub(super) async fn list_connectors(connectors: &[Attached], run: &Arc<RunContext>) -> Vec<NamespaceItems> {
+    join_all(connectors.iter().map(|attached| list_connector(attached, run))).await
+}
+
+/// Gathers the items of a catalogue: those of the program, those that connectors listed, and the tools of a snapshot of its toolbox.
+pub(super) fn gather_items(state: &State, listed: Vec<NamespaceItems>, tools: Snapshot) -> CatalogueSnapshot {
     let mut builtin = NamespaceItems::new(BUILTIN.into());
     for (name, prompt) in &state.prompts {
         builtin.add(name, ItemObject::Prompt(Arc::clone(prompt)));
@@ -45,14 +47,9 @@ pub(super) async fn gather_items(
     for (uri, resource) in &state.resources {
         builtin.add(uri, ItemObject::Resource(Arc::clone(resource)));
     }
-    let mut all = vec![builtin];
-    all.extend(listed);
-    for set in sets {
-        let name = catch(|| set.name().to_owned()).unwrap_or_default();
-        if !name.is_empty() && !all.iter().any(|it| *it.namespace == *name) {
-            all.push(NamespaceItems::new(name.into()));
-        }
-    }
+    let mut all: Vec<_> = std::iter::once(builtin).chain(listed).collect();
+    let mut places: HashMap<Arc<str>, usize> =
+        all.iter().enumerate().map(|(place, it)| (Arc::clone(&it.namespace), place)).collect();
     for definition in tools.tools().all_definitions() {
         let name = definition.name();
         let namespace = match tools.origin(name) {
@@ -60,16 +57,20 @@ pub(super) async fn gather_items(
             Some(Origin::Framework) | None => continue,
             Some(_) => BUILTIN,
         };
-        let of_namespace = all.iter_mut().find(|it| *it.namespace == *namespace);
-        if let (Some(of_namespace), Some(tool)) = (of_namespace, tools.tools().get(name)) {
-            let raw = name.strip_prefix(namespace).and_then(|rest| rest.strip_prefix(TOOL_SEPARATOR));
-            let raw = raw.filter(|_| namespace != BUILTIN).unwrap_or(name);
-            of_namespace.add(raw, ItemObject::Tool(Arc::clone(tool)));
-        }
+        let Some(tool) = tools.tools().get(name) else { continue };
+        let place = places.get(namespace).copied().unwrap_or_else(|| {
+            let namespace: Arc<str> = namespace.into();
+            all.push(NamespaceItems::new(Arc::clone(&namespace)));
+            places.insert(namespace, all.len() - 1);
+            all.len() - 1
+        });
+        let raw = name.strip_prefix(namespace).and_then(|rest| rest.strip_prefix(TOOL_SEPARATOR));
+        let raw = raw.filter(|_| namespace != BUILTIN).unwrap_or(name);
+        all[place].add(raw, ItemObject::Tool(Arc::clone(tool)));
     }
-    let problems = all.iter_mut().flat_map(|it| std::mem::take(&mut it.problems)).collect();
-    let items = all.into_iter().flat_map(|it| it.items).collect();
-    CatalogueSnapshot::new(tools, items, problems)
+    let diagnostics = all.iter_mut().flat_map(|it| std::mem::take(&mut it.diagnostics)).collect();
+    let items: Vec<_> = all.into_iter().flat_map(|it| it.items).collect();
+    CatalogueSnapshot::new(tools, &items, diagnostics)
 }
 
 async fn list_connector(attached: &Attached, run: &Arc<RunContext>) -> NamespaceItems {
@@ -80,21 +81,22 @@ async fn list_connector(attached: &Attached, run: &Arc<RunContext>) -> Namespace
     for prompt in listed.listed_or_none("prompts", prompts) {
         match catch(|| prompt.definition().name().to_owned()) {
             Ok(name) => listed.add(&name, ItemObject::Prompt(prompt)),
-            Err(panic) => listed.add_problem(format!("a prompt panicked: {}", panic.message())),
+            Err(panic) => listed.report_unusable("prompt", &panic),
         }
     }
     for resource in listed.listed_or_none("resources", resources) {
         match catch(|| resource.uri().normalized().to_owned()) {
             Ok(uri) => listed.add(&uri, ItemObject::Resource(resource)),
-            Err(panic) => listed.add_problem(format!("a resource panicked: {}", panic.message())),
+            Err(panic) => listed.report_unusable("resource", &panic),
         }
     }
+    listed.diagnostics.extend(catch(|| connector.diagnostics()).unwrap_or_default());
     listed
 }
 
 impl NamespaceItems {
     fn new(namespace: Arc<str>) -> Self {
-        Self { namespace, items: Vec::new(), names: HashSet::new(), problems: Vec::new() }
+        Self { namespace, items: Vec::new(), names: HashSet::new(), diagnostics: Vec::new() }
     }
 
     /// Adds an item; of several of one kind and name, the first.
@@ -103,31 +105,34 @@ impl NamespaceItems {
         let key: Arc<str> = item_key(&self.namespace, name, is_uri).into();
         let name = if *key == *name { Arc::clone(&key) } else { name.into() };
         let item = CatalogueItem::new(Arc::clone(&self.namespace), key, Arc::clone(&name), object);
-        match self.names.insert((item.kind(), name)) {
-            true => self.items.push(item),
-            false => {
-                self.add_problem(format!("`{}` is listed more than once; the first one counts", item.name()))
-            }
+        if self.names.insert((item.kind(), name)) {
+            self.items.push(item);
+            return;
         }
+        let problem = format!("`{}` is listed more than once; the first one counts", item.name());
+        self.report(Severity::Warning, "duplicate_item", &problem);
     }
 
-    /// Returns what was listed, or nothing, with a problem.
-    fn listed_or_none<T>(
-        &mut self,
-        items: &str,
-        listed: Result<Result<Vec<T>, ToolError>, tool_runtime::guard::Panic>,
-    ) -> Vec<T> {
+    /// Returns what was listed, or nothing, with a diagnostic.
+    fn listed_or_none<T>(&mut self, items: &str, listed: Result<Result<Vec<T>, ToolError>, Panic>) -> Vec<T> {
         let problem = match listed {
             Ok(Ok(listed)) => return listed,
             Ok(Err(error)) => error.to_string(),
-            Err(panic) => format!("the connector panicked: {}", panic.message()),
+            Err(panic) => format!("it panicked: {}", panic.message()),
         };
-        self.add_problem(format!("its {items} cannot be listed: {problem}"));
+        let problem = format!("its {items} cannot be listed: {problem}");
+        self.report(Severity::Error, "unlisted_items", &problem);
         Vec::new()
     }
 
-    fn add_problem(&mut self, problem: String) {
-        let problem = Escape::LINE.at_most(MAX_PROBLEM_CHARS).text(&problem);
-        self.problems.push(ListingProblem { namespace: self.namespace.to_string(), problem });
+    fn report_unusable(&mut self, item: &str, panic: &Panic) {
+        let problem = format!("a {item} is left out, because it panicked: {}", panic.message());
+        self.report(Severity::Error, "unusable_item", &problem);
+    }
+
+    fn report(&mut self, severity: Severity, code: &'static str, problem: &str) {
+        let problem = Escape::LINE.at_most(MAX_PROBLEM_CHARS).text(problem);
+        let message = format!("the connector `{}`: {problem}", self.namespace);
+        self.diagnostics.push(Diagnostic::new(severity, code, message));
     }
 }

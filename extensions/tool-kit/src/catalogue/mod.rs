@@ -24,6 +24,7 @@ use std::{
     sync::{Arc, PoisonError, RwLock},
 };
 
+use futures_util::future::join;
 use tokio::sync::broadcast;
 use tool_runtime::{RunContext, Toolbox, registry::BuildError};
 
@@ -32,7 +33,7 @@ pub use self::{
     connector::{Connector, ConnectorNotifier},
     event::{CatalogueChange, CatalogueEvent, CatalogueListener},
     query::{ItemPage, ItemQuery},
-    snapshot::{CatalogueItem, CatalogueSnapshot, ItemKind, ItemObject, ListingProblem},
+    snapshot::{CatalogueItem, CatalogueSnapshot, ItemKind, ItemObject},
 };
 use crate::{prompt::Prompt, resource::ReadableResource};
 
@@ -111,6 +112,8 @@ struct State {
 struct Attached {
     namespace: Arc<str>,
     connector: Arc<dyn Connector>,
+    /// Its tools are the toolset of the namespace.
+    has_tools: bool,
 }
 
 impl Default for Catalogue {
@@ -141,17 +144,17 @@ impl Catalogue {
 
     /// Takes a snapshot of all items for `run`.
     ///
-    /// All connectors are listed concurrently, without a timeout: a connector limits its own time. One that fails or panics costs its own
-    /// items, with a [problem](CatalogueSnapshot::problems). Dropping the future cancels the listing.
+    /// All connectors and toolsets are listed concurrently, without a timeout: each limits its own time. One that fails or panics costs its
+    /// own items, with a [diagnostic](CatalogueSnapshot::diagnostics). Dropping the future cancels the listing.
     ///
     /// # Errors
     ///
     /// As [`Toolbox::snapshot`].
     pub async fn snapshot(&self, run: &Arc<RunContext>) -> Result<CatalogueSnapshot, BuildError> {
         let state = self.state();
-        let tools = self.inner.tools.snapshot(run).await?;
-        let sets = self.inner.tools.toolsets();
-        Ok(gathering::gather_items(&state, tools, &sets, run).await)
+        let (tools, listed) =
+            join(self.inner.tools.snapshot(run), gathering::list_connectors(&state.connectors, run)).await;
+        Ok(gathering::gather_items(&state, listed, tools?))
     }
 
     /// Creates a listener for later changes.

@@ -2,7 +2,7 @@
 
 use std::{collections::HashMap, fmt, sync::Arc};
 
-use tool_runtime::{Registry, Tool, ToolError, toolbox::Snapshot};
+use tool_runtime::{Registry, Tool, ToolError, diagnostic::Diagnostic, toolbox::Snapshot};
 
 use super::key::{canonical_key, shown_key};
 use crate::{prompt::Prompt, resource::ReadableResource};
@@ -21,7 +21,7 @@ struct Inner {
     by_key: HashMap<Arc<str>, Places>,
     /// The items by names and URIs without their namespaces: the first of each kind in the order of look-up.
     by_name: HashMap<Arc<str>, Places>,
-    problems: Vec<ListingProblem>,
+    diagnostics: Vec<Diagnostic>,
 }
 
 /// The places of the items of one key, by their kinds.
@@ -57,16 +57,6 @@ pub enum ItemObject {
     Prompt(Arc<dyn Prompt>),
     /// A resource.
     Resource(Arc<dyn ReadableResource>),
-}
-
-/// A problem of the list of a connector, whose other items are listed all the same.
-#[derive(Debug, Clone, PartialEq, Eq)]
-#[non_exhaustive]
-pub struct ListingProblem {
-    /// The namespace.
-    pub namespace: String,
-    /// The problem.
-    pub problem: String,
 }
 
 impl ItemKind {
@@ -142,26 +132,23 @@ impl CatalogueItem {
 
 impl CatalogueSnapshot {
     /// Creates a snapshot of items in the order of look-up: those of an earlier place count more than later ones of the same name.
-    pub(super) fn new(tools: Snapshot, mut items: Vec<CatalogueItem>, problems: Vec<ListingProblem>) -> Self {
-        let mut places: Vec<usize> = (0..items.len()).collect();
-        places.sort_by(|one, other| {
-            let of = |place: usize| (items[place].kind(), &items[place].key);
-            of(*one).cmp(&of(*other))
-        });
-        let mut sorted_places = vec![0; items.len()];
-        for (sorted, place) in places.iter().enumerate() {
-            sorted_places[*place] = sorted;
+    pub(super) fn new(tools: Snapshot, found: &[CatalogueItem], diagnostics: Vec<Diagnostic>) -> Self {
+        let mut listed: Vec<(usize, &CatalogueItem)> = found.iter().enumerate().collect();
+        listed.sort_by_key(|(_, item)| (item.kind(), &item.key));
+        let mut places = vec![0; found.len()];
+        for (place, (lookup, _)) in listed.iter().enumerate() {
+            places[*lookup] = place;
         }
         let (mut by_key, mut by_name) =
-            (HashMap::with_capacity(items.len()), HashMap::with_capacity(items.len()));
-        for (item, place) in items.iter().zip(&sorted_places) {
+            (HashMap::with_capacity(found.len()), HashMap::with_capacity(found.len()));
+        for (item, place) in found.iter().zip(places) {
             for (index, text) in [(&mut by_key, &item.key), (&mut by_name, &item.name)] {
                 let places: &mut Places = index.entry(Arc::clone(text)).or_default();
-                places[item.kind() as usize].get_or_insert(*place);
+                places[item.kind() as usize].get_or_insert(place);
             }
         }
-        items.sort_by(|one, other| (one.kind(), &one.key).cmp(&(other.kind(), &other.key)));
-        Self { inner: Arc::new(Inner { tools, items, by_key, by_name, problems }) }
+        let items = listed.into_iter().map(|(_, item)| item.clone()).collect();
+        Self { inner: Arc::new(Inner { tools, items, by_key, by_name, diagnostics }) }
     }
 
     /// Returns the tools, which call them, and are those of an [`Executor`](tool_runtime::Executor).
@@ -176,10 +163,19 @@ impl CatalogueSnapshot {
         &self.inner.tools
     }
 
-    /// Returns the problems of the lists of prompts and resources.
+    /// Returns the diagnostics of the lists of prompts and resources, with the namespace in each; those of tools are of the
+    /// [snapshot of the toolbox](Self::toolbox_snapshot).
+    ///
+    /// | code | severity | problem |
+    /// | --- | --- | --- |
+    /// | `unlisted_items` | error | a connector failed or panicked, and these items are missing |
+    /// | `unusable_item` | error | an item is left out |
+    /// | `duplicate_item` | warning | an item is listed more than once, and the first one counts |
+    ///
+    /// Those of a [connector](super::Connector::diagnostics) itself follow.
     #[must_use]
-    pub fn problems(&self) -> &[ListingProblem] {
-        &self.inner.problems
+    pub fn diagnostics(&self) -> &[Diagnostic] {
+        &self.inner.diagnostics
     }
 
     pub(super) fn items(&self) -> &[CatalogueItem] {

@@ -3,7 +3,7 @@
 use std::{
     fmt,
     sync::{
-        Arc, Mutex, PoisonError,
+        Arc, Mutex, MutexGuard, PoisonError,
         atomic::{AtomicU64, Ordering},
     },
 };
@@ -13,20 +13,23 @@ use tool_mcp::{
     rmcp::model,
 };
 use tool_runtime::{
-    BoxFuture, Content, RunContext, ToolError, ToolSet, output,
+    BoxFuture, Content, RunContext, ToolError, ToolSet,
+    diagnostic::{Diagnostic, Severity},
+    output,
     serde_json::{Map, Value, json},
 };
 
 use crate::{
     catalogue::{CatalogueChange, Connector, ConnectorNotifier},
-    prompt::{Prompt, PromptDefinition, PromptMessage, PromptRole, RenderedPrompt},
-    resource::{ReadableResource, ResourceUri},
+    prompt::{Prompt, PromptDefinition, PromptError, PromptMessage, PromptRole, RenderedPrompt},
+    resource::{ReadableResource, ResourceError, ResourceUri},
 };
 
 /// The tools, prompts and resources of an MCP server as a namespace of a [`Catalogue`](crate::catalogue::Catalogue).
 ///
 /// The namespace is the name of the server in its configuration. Lists are kept until the server announces a change of them, or another
-/// connection to it is made. A prompt without an identifier as its name and a resource without an absolute URI are left out.
+/// connection to it is made. A prompt without an identifier as its name and a resource without an absolute URI are left out, with the
+/// [diagnostic](Connector::diagnostics) `unusable_item`.
 ///
 /// # Examples
 ///
@@ -56,15 +59,23 @@ pub struct McpConnector {
 /// The lists of a server, as far as they are known.
 #[derive(Default)]
 struct ServerLists {
-    /// The number of changes of any list.
-    version: AtomicU64,
     prompts: KeptList<dyn Prompt>,
     resources: KeptList<dyn ReadableResource>,
     notifiers: Mutex<Vec<ConnectorNotifier>>,
 }
 
-/// A list, and the version at which it was made.
-struct KeptList<T: ?Sized>(Mutex<Option<(u64, Vec<Arc<T>>)>>);
+/// A list that is kept until it changes.
+struct KeptList<T: ?Sized> {
+    /// The number of changes.
+    version: AtomicU64,
+    kept: Mutex<Option<(u64, ListedItems<T>)>>,
+}
+
+/// The items that a server listed, and diagnostics of those that are left out.
+struct ListedItems<T: ?Sized> {
+    items: Vec<Arc<T>>,
+    diagnostics: Vec<Diagnostic>,
+}
 
 impl McpConnector {
     /// Connects to a server. Its [`on_change`](McpToolSetBuilder::on_change) is set by the connector.
@@ -95,22 +106,24 @@ impl McpConnector {
         self.set.server_info().await.map(|info| info.capabilities).map_err(ToolError::from)
     }
 
-    async fn list_prompts(&self) -> Result<Vec<Arc<dyn Prompt>>, ToolError> {
-        if self.capabilities().await?.prompts.is_none() {
-            return Ok(Vec::new());
-        }
-        let listed = self.set.list_prompts().await?.into_iter();
-        let prompts = listed.filter_map(|prompt| ServerPrompt::of_listed(prompt, &self.set));
-        Ok(prompts.map(|prompt| Arc::new(prompt) as Arc<dyn Prompt>).collect())
+    async fn list_prompts(&self) -> Result<ListedItems<dyn Prompt>, ToolError> {
+        let has_prompts = self.capabilities().await?.prompts.is_some();
+        let listed = if has_prompts { self.set.list_prompts().await? } else { Vec::new() };
+        Ok(ListedItems::of("prompt", listed, |prompt| {
+            ServerPrompt::of_listed(prompt, &self.set)
+                .map(|prompt| Arc::new(prompt) as Arc<dyn Prompt>)
+                .map_err(|error| error.to_string())
+        }))
     }
 
-    async fn list_resources(&self) -> Result<Vec<Arc<dyn ReadableResource>>, ToolError> {
-        if self.capabilities().await?.resources.is_none() {
-            return Ok(Vec::new());
-        }
-        let listed = self.set.list_resources().await?.into_iter();
-        let resources = listed.filter_map(|resource| ServerResource::of_listed(resource, &self.set));
-        Ok(resources.map(|resource| Arc::new(resource) as Arc<dyn ReadableResource>).collect())
+    async fn list_resources(&self) -> Result<ListedItems<dyn ReadableResource>, ToolError> {
+        let has_resources = self.capabilities().await?.resources.is_some();
+        let listed = if has_resources { self.set.list_resources().await? } else { Vec::new() };
+        Ok(ListedItems::of("resource", listed, |resource| {
+            ServerResource::of_listed(resource, &self.set)
+                .map(|resource| Arc::new(resource) as Arc<dyn ReadableResource>)
+                .map_err(|error| error.to_string())
+        }))
     }
 }
 
@@ -129,29 +142,70 @@ impl ServerLists {
             ServerChange::Resource { uri } => vec![CatalogueChange::Resource { uri }],
             _ => Vec::new(),
         };
-        self.version.fetch_add(1, Ordering::AcqRel);
         let notifiers = self.notifiers.lock().unwrap_or_else(PoisonError::into_inner).clone();
         for change in changes {
+            match change {
+                CatalogueChange::Prompts => self.prompts.expire(),
+                CatalogueChange::Resources => self.resources.expire(),
+                _ => {}
+            }
             notifiers.iter().for_each(|notifier| notifier.announce(change.clone()));
         }
     }
 }
 
 impl<T: ?Sized> KeptList<T> {
-    /// Returns the list of this version, if it is kept.
-    fn list_of_version(&self, version: u64) -> Option<Vec<Arc<T>>> {
-        let kept = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        kept.as_ref().filter(|(made_at, _)| *made_at == version).map(|(_, list)| list.clone())
+    /// Returns the items of the kept list, or else of `list`, which is kept unless it has changed meanwhile.
+    async fn items_or_list(
+        &self,
+        list: impl Future<Output = Result<ListedItems<T>, ToolError>>,
+    ) -> Result<Vec<Arc<T>>, ToolError> {
+        let version = self.version.load(Ordering::Acquire);
+        let kept = |kept: &Option<(u64, ListedItems<T>)>| {
+            kept.as_ref().filter(|(made_at, _)| *made_at == version).map(|(_, list)| list.items.clone())
+        };
+        if let Some(items) = kept(&self.lock_kept()) {
+            return Ok(items);
+        }
+        let list = list.await?;
+        let items = list.items.clone();
+        *self.lock_kept() = Some((version, list));
+        Ok(items)
     }
 
-    fn keep(&self, version: u64, list: &[Arc<T>]) {
-        *self.0.lock().unwrap_or_else(PoisonError::into_inner) = Some((version, list.to_vec()));
+    fn expire(&self) {
+        self.version.fetch_add(1, Ordering::AcqRel);
+    }
+
+    fn diagnostics(&self) -> Vec<Diagnostic> {
+        self.lock_kept().as_ref().map(|(_, list)| list.diagnostics.clone()).unwrap_or_default()
+    }
+
+    fn lock_kept(&self) -> MutexGuard<'_, Option<(u64, ListedItems<T>)>> {
+        self.kept.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
 impl<T: ?Sized> Default for KeptList<T> {
     fn default() -> Self {
-        Self(Mutex::new(None))
+        Self { version: AtomicU64::new(0), kept: Mutex::new(None) }
+    }
+}
+
+impl<T: ?Sized> ListedItems<T> {
+    /// Makes the items of a list of the protocol; one that cannot be made is left out.
+    fn of<L>(kind: &str, listed: Vec<L>, make: impl Fn(L) -> Result<Arc<T>, String>) -> Self {
+        let (mut items, mut diagnostics) = (Vec::with_capacity(listed.len()), Vec::new());
+        for item in listed {
+            match make(item) {
+                Ok(item) => items.push(item),
+                Err(problem) => {
+                    let message = format!("a {kind} of the server is left out: {problem}");
+                    diagnostics.push(Diagnostic::new(Severity::Error, "unusable_item", message));
+                }
+            }
+        }
+        Self { items, diagnostics }
     }
 }
 
@@ -168,30 +222,24 @@ impl Connector for McpConnector {
         &'a self,
         _: &'a Arc<RunContext>,
     ) -> BoxFuture<'a, Result<Vec<Arc<dyn Prompt>>, ToolError>> {
-        Box::pin(async move {
-            let version = self.lists.version.load(Ordering::Acquire);
-            if let Some(list) = self.lists.prompts.list_of_version(version) {
-                return Ok(list);
-            }
-            let list = self.list_prompts().await?;
-            self.lists.prompts.keep(version, &list);
-            Ok(list)
-        })
+        Box::pin(self.lists.prompts.items_or_list(self.list_prompts()))
     }
 
     fn resources<'a>(
         &'a self,
         _: &'a Arc<RunContext>,
     ) -> BoxFuture<'a, Result<Vec<Arc<dyn ReadableResource>>, ToolError>> {
-        Box::pin(async move {
-            let version = self.lists.version.load(Ordering::Acquire);
-            if let Some(list) = self.lists.resources.list_of_version(version) {
-                return Ok(list);
-            }
-            let list = self.list_resources().await?;
-            self.lists.resources.keep(version, &list);
-            Ok(list)
-        })
+        Box::pin(self.lists.resources.items_or_list(self.list_resources()))
+    }
+
+    fn diagnostics(&self) -> Vec<Diagnostic> {
+        let diagnostics =
+            self.lists.prompts.diagnostics().into_iter().chain(self.lists.resources.diagnostics());
+        let with_namespace = |mut diagnostic: Diagnostic| {
+            diagnostic.message = format!("the connector `{}`: {}", self.namespace(), diagnostic.message);
+            diagnostic
+        };
+        diagnostics.map(with_namespace).collect()
     }
 
     fn attached(&self, notifier: ConnectorNotifier) {
@@ -201,7 +249,10 @@ impl Connector for McpConnector {
 
 impl fmt::Debug for ServerLists {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("ServerLists").field("version", &self.version).finish_non_exhaustive()
+        f.debug_struct("ServerLists")
+            .field("prompt_changes", &self.prompts.version)
+            .field("resource_changes", &self.resources.version)
+            .finish_non_exhaustive()
     }
 }
 
@@ -212,8 +263,8 @@ struct ServerPrompt {
 }
 
 impl ServerPrompt {
-    fn of_listed(listed: model::Prompt, set: &McpToolSet) -> Option<Self> {
-        let mut definition = PromptDefinition::new(listed.name).ok()?;
+    fn of_listed(listed: model::Prompt, set: &McpToolSet) -> Result<Self, PromptError> {
+        let mut definition = PromptDefinition::new(listed.name)?;
         if let Some(title) = listed.title.filter(|title| !title.trim().is_empty()) {
             definition = definition.with_heading(&title);
         }
@@ -237,8 +288,8 @@ impl ServerPrompt {
         let input = json!({
             "type": "object", "properties": properties, "required": required, "additionalProperties": false,
         });
-        let definition = definition.with_input(input).ok()?;
-        Some(Self { definition, set: set.clone() })
+        let definition = definition.with_input(input)?;
+        Ok(Self { definition, set: set.clone() })
     }
 
     async fn request_messages(&self, input: &Value) -> Result<RenderedPrompt, ToolError> {
@@ -277,9 +328,9 @@ struct ServerResource {
 }
 
 impl ServerResource {
-    fn of_listed(listed: model::Resource, set: &McpToolSet) -> Option<Self> {
-        let uri = ResourceUri::parse(&listed.uri).ok()?;
-        Some(Self { uri, listed, set: set.clone() })
+    fn of_listed(listed: model::Resource, set: &McpToolSet) -> Result<Self, ResourceError> {
+        let uri = ResourceUri::parse(&listed.uri)?;
+        Ok(Self { uri, listed, set: set.clone() })
     }
 
     /// Returns the document of the URI, or else the first one.

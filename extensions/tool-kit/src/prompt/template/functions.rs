@@ -3,7 +3,7 @@
 use minijinja::{Environment, Error, ErrorKind, Output, State, Value, value::ValueKind};
 use serde::Serialize;
 
-use super::{MAX_OUTPUT_BYTES, bounded_text::BoundedText};
+use super::{MAX_OUTPUT_BYTES, TOO_LONG, bounded_text::BoundedText};
 
 /// The filter that makes the elements of a `range`: of a list itself, of an object its values by name, of a number those below it.
 pub(super) const VALUES: &str = "__values";
@@ -138,7 +138,7 @@ fn invalid_operation(message: String) -> Error {
 }
 
 fn too_long() -> Error {
-    invalid_operation(format!("the text exceeds {MAX_OUTPUT_BYTES} bytes; shorten what is repeated"))
+    invalid_operation(TOO_LONG.to_owned())
 }
 
 /// Returns the text of an error of the engine.

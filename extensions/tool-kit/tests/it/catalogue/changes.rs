@@ -119,6 +119,32 @@ fn namespaces_are_identifiers_and_free() {
     assert!(own_output.contains("submit_output"), "{own_output}"); // U31
 }
 
+struct FailsWhenAttached;
+
+impl Connector for FailsWhenAttached {
+    fn namespace(&self) -> &str {
+        "failing"
+    }
+    fn toolset(&self) -> Option<Arc<dyn tool_runtime::ToolSet>> {
+        Some(Arc::new(NamedTools::new("failing", [tool("search")])))
+    }
+    fn attached(&self, _: ConnectorNotifier) {
+        panic!("a mistake");
+    }
+}
+
+#[tokio::test]
+async fn nothing_of_a_connector_that_fails_stays_and_no_toolset_of_another_goes() {
+    let catalogue = Catalogue::new();
+    let error = catalogue.connect(FailsWhenAttached).unwrap_err().to_string();
+    assert!(error.contains("the connector panicked: a mistake"), "{error}");
+    assert!(keys(&catalogue).await.is_empty() && catalogue.tools().toolsets().is_empty());
+    catalogue.connect(Announcing::default()).unwrap();
+    catalogue.tools().add_toolset(NamedTools::new("announcing", [])).unwrap();
+    catalogue.disconnect("announcing").unwrap();
+    assert_eq!(catalogue.tools().toolsets().len(), 1);
+}
+
 #[derive(Clone, Default)]
 struct Announcing(Arc<OnceLock<ConnectorNotifier>>);
 

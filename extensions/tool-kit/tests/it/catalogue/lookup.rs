@@ -180,12 +180,18 @@ async fn a_connector_that_fails_costs_its_own_items_and_says_so() {
     catalogue.connect(Failing("twice", Failure::Twice)).unwrap();
     let items = snapshot(&catalogue).await;
     assert_eq!(keys(&catalogue).await.len(), 12 + 4); // U23
-    let problems: Vec<_> = items.problems().iter().map(|it| (&*it.namespace, &*it.problem)).collect();
-    let [(broken, error), (panics, panic), (twice, double)] = problems[..] else { panic!("{problems:?}") };
-    assert_eq!([broken, panics, twice], ["broken", "panics", "twice"]); // U23
-    assert!(error.starts_with("its prompts cannot be listed: ") && error.contains("away")); // U23
+    let diagnostics: Vec<_> = items.diagnostics().iter().map(|it| (it.code, &*it.message)).collect();
+    let [("unlisted_items", error), ("unlisted_items", panic), ("duplicate_item", double)] = diagnostics[..]
+    else {
+        panic!("{diagnostics:?}")
+    };
+    assert!(error.starts_with("the connector `broken`: its prompts cannot be listed: ")); // U23
+    assert!(error.contains("away"), "{error}"); // U23
     assert!(!error.contains('\u{1b}'));
-    assert!(panic.contains("the connector panicked: a mistake"), "{panic}"); // U23
-    assert!(double.contains("`a` is listed more than once"), "{double}");
+    assert!(panic.starts_with("the connector `panics`: ") && panic.contains("it panicked: a mistake")); // U23
+    assert!(
+        double.starts_with("the connector `twice`: ") && double.contains("`a` is listed more than once"),
+        "{double}"
+    );
     assert_eq!(items.lookup("text:rest").unwrap().key(), "text:rest#broken");
 }

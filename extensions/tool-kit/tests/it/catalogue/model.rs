@@ -1,6 +1,6 @@
 //! The catalogue against a plain model.
 
-use std::collections::BTreeMap;
+use std::collections::BTreeSet;
 
 use proptest::prelude::*;
 use tool_kit::catalogue::{Catalogue, CatalogueChange, ItemKind};
@@ -34,21 +34,21 @@ fn step() -> impl Strategy<Value = Step> {
 /// The keys of the items, by kind.
 #[derive(Default)]
 struct Model {
-    items: BTreeMap<(ItemKind, String), ()>,
+    items: BTreeSet<(ItemKind, String)>,
     connectors: Vec<String>,
 }
 
 impl Model {
     fn add(&mut self, kind: ItemKind, key: String) -> bool {
-        self.items.insert((kind, key), ()).is_none()
+        self.items.insert((kind, key))
     }
 
     fn remove(&mut self, kind: ItemKind, key: &str) -> bool {
-        self.items.remove(&(kind, key.to_owned())).is_some()
+        self.items.remove(&(kind, key.to_owned()))
     }
 
     fn keys(&self) -> Vec<String> {
-        let mut all: Vec<_> = self.items.keys().cloned().collect();
+        let mut all: Vec<_> = self.items.iter().cloned().collect();
         for namespace in &self.connectors {
             all.push((ItemKind::Tool, format!("{namespace}.search")));
             all.extend(["search", "greet"].map(|name| (ItemKind::Prompt, format!("{namespace}.{name}"))));

@@ -45,6 +45,13 @@ async fn the_items_of_a_server_are_those_of_its_namespace_and_follow_its_changes
     catalogue.connect(connector.clone()).unwrap();
     assert_eq!(keys(&catalogue).await, ["remote.add", "remote.explain", "text:notes#remote"]); // U22 O01
     let items = snapshot(&catalogue).await;
+    let left_out: Vec<_> = items.diagnostics().iter().map(|it| (it.code, &*it.message)).collect();
+    let [("unusable_item", prompt_problem), ("unusable_item", uri_problem)] = left_out[..] else {
+        panic!("{left_out:?}")
+    };
+    assert!(prompt_problem.starts_with("the connector `remote`: a prompt of the server is left out: "));
+    assert!(prompt_problem.contains("`not an identifier`, is no identifier"), "{prompt_problem}");
+    assert!(uri_problem.contains("has user information") && !uri_problem.contains("secret"), "{uri_problem}");
     let run = Arc::new(RunContext::new());
     let found = items.lookup("explain").unwrap().prompt().unwrap();
     assert_eq!(found.definition().description(), Some("Explains."));
@@ -89,10 +96,9 @@ async fn a_server_that_cannot_be_reached_costs_its_own_items() {
     catalogue.connect(McpConnector::lazy(nowhere)).unwrap();
     let items = snapshot(&catalogue).await;
     assert_eq!(keys(&catalogue).await, ["own"]); // U23
-    assert_eq!(items.problems().len(), 2, "{:?}", items.problems()); // U23
-    assert!(
-        items.problems().iter().all(|it| it.namespace == "gone" && it.problem.contains("cannot be listed"))
-    );
+    let diagnostics = items.diagnostics();
+    assert_eq!(diagnostics.len(), 2, "{diagnostics:?}"); // U23
+    assert!(diagnostics.iter().all(|it| it.message.starts_with("the connector `gone`: its "))); // U23
 }
 
 /// The server `everything` from npm, as a process; `None`, with a report, if it is not installed.
@@ -120,7 +126,7 @@ async fn items_of_a_program_and_of_a_real_server_are_one_list() {
     let connector = McpConnector::connect(McpToolSet::builder(config)).await.unwrap();
     catalogue.connect(connector.clone()).unwrap();
     let items = snapshot(&catalogue).await;
-    assert!(items.problems().is_empty(), "{:?}", items.problems());
+    assert!(items.diagnostics().is_empty(), "{:?}", items.diagnostics());
     let count = |namespace: &str, kind: ItemKind| {
         items.list(&ItemQuery::all().in_namespace(namespace).of_kind(kind)).count
     };
