@@ -47,10 +47,12 @@ enum InterruptEffect {
 }
 
 impl InterruptState {
-    fn interrupt(&self) -> InterruptEffect {
+    /// Handles Ctrl-C. `end_line` is called before a turn is cancelled: the events of the cancelled run are shown after it.
+    fn interrupt(&self, end_line: impl FnOnce()) -> InterruptEffect {
         let mut turn = self.lock();
         match std::mem::replace(&mut *turn, TurnState::Cancelled) {
             TurnState::Running(handle) => {
+                end_line();
                 handle.cancel();
                 InterruptEffect::CancelsTurn
             }
@@ -100,12 +102,17 @@ fn interrupt_signals() -> io::Result<Signals> {
 async fn handle_signals(state: Arc<InterruptState>, signals: io::Result<Signals>) {
     let Ok(mut signals) = signals else { return };
     while signals.recv().await.is_some() {
-        match state.interrupt() {
-            // The terminal shows `^C` without a line break.
-            InterruptEffect::CancelsTurn if io::stderr().is_terminal() => drop(writeln!(io::stderr())),
+        match state.interrupt(end_interrupted_line) {
             InterruptEffect::CancelsTurn | InterruptEffect::EndsPrompt => {}
             InterruptEffect::EndsProgram => std::process::exit(i32::from(Exit::Cancelled.code())),
         }
+    }
+}
+
+/// Ends the line of `^C`, which a terminal shows without a line break.
+fn end_interrupted_line() {
+    if io::stderr().is_terminal() {
+        drop(writeln!(io::stderr()));
     }
 }
 
@@ -137,21 +144,22 @@ mod tests {
         let runner = Runner::new(Agent::builder("a", ScriptedModel::new([])).build().unwrap());
         let run = runner.run("Hi.");
         let turn = interrupts.begin_turn(run.handle());
-        assert_eq!(interrupts.state.interrupt(), InterruptEffect::CancelsTurn);
+        let end_line = || assert!(!run.run().cancellation().is_cancelled());
+        assert_eq!(interrupts.state.interrupt(end_line), InterruptEffect::CancelsTurn);
         assert!(run.run().cancellation().is_cancelled());
-        assert_eq!(interrupts.state.interrupt(), InterruptEffect::EndsProgram);
+        assert_eq!(interrupts.state.interrupt(|| {}), InterruptEffect::EndsProgram);
         drop(turn);
-        assert_eq!(interrupts.state.interrupt(), InterruptEffect::EndsPrompt);
+        assert_eq!(interrupts.state.interrupt(|| {}), InterruptEffect::EndsPrompt);
         interrupts.wait_between_turns().await;
         let _next = interrupts.begin_turn(runner.run("Hi.").handle());
-        assert_eq!(interrupts.state.interrupt(), InterruptEffect::CancelsTurn);
+        assert_eq!(interrupts.state.interrupt(|| {}), InterruptEffect::CancelsTurn);
     }
 
     #[tokio::test]
     async fn an_interrupt_at_the_prompt_leaves_the_next_turn_alone() {
         let interrupts = Interrupts::listen();
         for _ in 0..2 {
-            assert_eq!(interrupts.state.interrupt(), InterruptEffect::EndsPrompt);
+            assert_eq!(interrupts.state.interrupt(|| {}), InterruptEffect::EndsPrompt);
         }
         let task = interrupts.task.abort_handle();
         drop(interrupts);
