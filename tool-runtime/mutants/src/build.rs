@@ -67,7 +67,7 @@ pub struct Program {
     pub folder: PathBuf,
 }
 
-fn cargo(tree: &Path, target: &Path, arguments: &[&str]) -> Result<Vec<Line>> {
+fn run_cargo(tree: &Path, target: &Path, arguments: &[&str]) -> Result<Vec<Line>> {
     let output = Command::new("cargo")
         .args(arguments)
         .args(["--message-format=json", "--quiet"])
@@ -80,14 +80,19 @@ fn cargo(tree: &Path, target: &Path, arguments: &[&str]) -> Result<Vec<Line>> {
 }
 
 /// Writes and checks the copy until it compiles; removes mutants that do not compile from `chosen`.
-pub fn viable(root: &Path, tree: &Path, target: &Path, chosen: &mut BTreeMap<usize, Mutant>) -> Result<()> {
+pub fn remove_uncompilable(
+    root: &Path,
+    tree: &Path,
+    target: &Path,
+    chosen: &mut BTreeMap<usize, Mutant>,
+) -> Result<()> {
     loop {
-        let ranges = tree::write(root, tree, chosen)?;
+        let ranges = tree::write_copy(root, tree, chosen)?;
         let mut wrong = Vec::new();
-        let lines = cargo(tree, target, &[&["check", "--keep-going"], SELECTION].concat())?;
+        let lines = run_cargo(tree, target, &[&["check", "--keep-going"], SELECTION].concat())?;
         for message in lines.into_iter().filter_map(|line| line.message) {
             if message.level == "error" && !message.spans.is_empty() {
-                wrong.push(culprit(&message, &ranges).ok_or_else(|| {
+                wrong.push(find_culprit(&message, &ranges).ok_or_else(|| {
                     format!("no mutant is the cause of this: {}", message.rendered.unwrap_or_default())
                 })?);
             }
@@ -102,7 +107,7 @@ pub fn viable(root: &Path, tree: &Path, target: &Path, chosen: &mut BTreeMap<usi
 
 /// Returns the smallest mutant around the place of an error, or else around a place that the error mentions, or else
 /// the next mutant after it: for an operator, the operand on its right.
-fn culprit(message: &Message, ranges: &Ranges) -> Option<usize> {
+fn find_culprit(message: &Message, ranges: &Ranges) -> Option<usize> {
     let smallest = |span: &&Span| {
         let all = ranges.get(&span.file_name)?.iter().filter(|(_, it)| it.contains(&span.byte_start));
         all.min_by_key(|(_, range)| range.len()).map(|(number, _)| *number)
@@ -116,10 +121,10 @@ fn culprit(message: &Message, ranges: &Ranges) -> Option<usize> {
     spans.iter().find_map(smallest).or_else(|| spans.iter().find_map(next))
 }
 
-/// The test programs of the copy.
-pub fn programs(tree: &Path, target: &Path) -> Result<Vec<Program>> {
+/// Builds the test programs of the copy.
+pub fn build_programs(tree: &Path, target: &Path) -> Result<Vec<Program>> {
     let mut programs = Vec::new();
-    for line in cargo(tree, target, &[&["test", "--no-run", "--lib", "--tests"], SELECTION].concat())? {
+    for line in run_cargo(tree, target, &[&["test", "--no-run", "--lib", "--tests"], SELECTION].concat())? {
         if let Some(Message { level, rendered: Some(text), .. }) = &line.message
             && level == "error"
         {

@@ -65,7 +65,7 @@ impl Edit {
 }
 
 /// Returns all mutants of `text`, the content of `file`.
-pub fn mutants(file: &str, text: &str) -> syn::Result<Vec<Mutant>> {
+pub fn find_mutants(file: &str, text: &str) -> syn::Result<Vec<Mutant>> {
     let parsed = syn::parse_file(text)?;
     let mut finder = Finder { file, text, names: Vec::new(), found: Vec::new() };
     finder.visit_file(&parsed);
@@ -81,38 +81,41 @@ struct Finder<'a> {
 }
 
 impl Finder<'_> {
-    fn of(&self, spanned: &impl Spanned) -> &str {
+    fn text_of(&self, spanned: &impl Spanned) -> &str {
         &self.text[spanned.span().byte_range()]
     }
 
-    fn add(&mut self, change: String, edit: Edit) {
+    fn add_mutant(&mut self, change: String, edit: Edit) {
         let line = 1 + self.text[..edit.range().start].matches('\n').count();
         let change = change.split_whitespace().collect::<Vec<_>>().join(" ");
         let (file, function) = (self.file.to_owned(), self.names.join("::"));
         self.found.push(Mutant { file, function, line, change, edit });
     }
 
-    fn around(&mut self, spanned: &impl Spanned, change: &str, before: &str, after: &str) {
-        let change = format!("`{}`: {change}", self.of(spanned));
-        self.add(change, Edit::Around(spanned.span().byte_range(), before.to_owned(), after.to_owned()));
+    fn add_around(&mut self, spanned: &impl Spanned, change: &str, before: &str, after: &str) {
+        let change = format!("`{}`: {change}", self.text_of(spanned));
+        self.add_mutant(
+            change,
+            Edit::Around(spanned.span().byte_range(), before.to_owned(), after.to_owned()),
+        );
     }
 
-    fn instead(&mut self, spanned: &impl Spanned, new: &str) {
-        let old = self.of(spanned);
+    fn add_replacement(&mut self, spanned: &impl Spanned, new: &str) {
+        let old = self.text_of(spanned);
         let edit = Edit::Instead(spanned.span().byte_range(), format!("(if @ {{ {new} }} else {{ {old} }})"));
-        self.add(format!("`{old}`: `{new}`"), edit);
+        self.add_mutant(format!("`{old}`: `{new}`"), edit);
     }
 
     /// Replaces a condition by `true` and by `false`.
-    fn condition(&mut self, cond: &Expr) {
+    fn add_condition_mutants(&mut self, cond: &Expr) {
         if has_let(cond) {
             return;
         }
-        self.around(cond, "true", "(@ || (", "))");
-        self.around(cond, "false", "(!@ && (", "))");
+        self.add_around(cond, "true", "(@ || (", "))");
+        self.add_around(cond, "false", "(!@ && (", "))");
     }
 
-    fn function(&mut self, signature: &Signature, block: &Block, visit: impl FnOnce(&mut Self)) {
+    fn visit_function(&mut self, signature: &Signature, block: &Block, visit: impl FnOnce(&mut Self)) {
         if signature.constness.is_some() {
             return;
         }
@@ -122,12 +125,12 @@ impl Finder<'_> {
             // A function that only returns this value is no mutant.
             let statements: Vec<_> = block.stmts.iter().filter(|it| !marks_as_unused(it)).collect();
             let body = match statements.as_slice() {
-                [Stmt::Expr(body, None)] => self.of(body).to_owned(),
+                [Stmt::Expr(body, None)] => self.text_of(body).to_owned(),
                 _ => String::new(),
             };
-            for value in results(signature).into_iter().filter(|value| *value != body) {
+            for value in constant_results(signature).into_iter().filter(|value| *value != body) {
                 let edit = Edit::Around(open..open, format!("if @ {{ return {value}; }}"), String::new());
-                self.add(format!("return `{value}`"), edit);
+                self.add_mutant(format!("return `{value}`"), edit);
             }
         }
         visit(self);
@@ -171,18 +174,18 @@ impl<'ast> Visit<'ast> for Finder<'_> {
     }
 
     fn visit_item_fn(&mut self, item: &'ast ItemFn) {
-        self.function(&item.sig, &item.block, |this| visit::visit_item_fn(this, item));
+        self.visit_function(&item.sig, &item.block, |this| visit::visit_item_fn(this, item));
     }
 
     fn visit_impl_item_fn(&mut self, item: &'ast ImplItemFn) {
         if !is_conditional(&item.attrs) {
-            self.function(&item.sig, &item.block, |this| visit::visit_impl_item_fn(this, item));
+            self.visit_function(&item.sig, &item.block, |this| visit::visit_impl_item_fn(this, item));
         }
     }
 
     fn visit_trait_item_fn(&mut self, item: &'ast TraitItemFn) {
         if let Some(block) = &item.default {
-            self.function(&item.sig, block, |this| visit::visit_trait_item_fn(this, item));
+            self.visit_function(&item.sig, block, |this| visit::visit_trait_item_fn(this, item));
         }
     }
 
@@ -216,19 +219,19 @@ impl<'ast> Visit<'ast> for Finder<'_> {
         if let Stmt::Expr(expr, Some(_)) = stmt
             && is_effect(expr)
         {
-            self.around(stmt, "removed", "if !@ { ", " }");
+            self.add_around(stmt, "removed", "if !@ { ", " }");
         }
         visit::visit_stmt(self, stmt);
     }
 
     fn visit_expr_if(&mut self, expr: &'ast ExprIf) {
-        self.condition(&expr.cond);
+        self.add_condition_mutants(&expr.cond);
         visit::visit_expr_if(self, expr);
     }
 
     fn visit_expr_while(&mut self, expr: &'ast ExprWhile) {
         if !has_let(&expr.cond) {
-            self.around(&*expr.cond, "false", "(!@ && (", "))");
+            self.add_around(&*expr.cond, "false", "(!@ && (", "))");
         }
         visit::visit_expr_while(self, expr);
     }
@@ -237,8 +240,8 @@ impl<'ast> Visit<'ast> for Finder<'_> {
         let rest = expr.arms.iter().position(|arm| matches!(arm.pat, Pat::Wild(_)));
         for (at, arm) in expr.arms.iter().enumerate() {
             match &arm.pat {
-                Pat::Guard(it) => self.condition(&it.guard),
-                _ if rest.is_some_and(|rest| at < rest) => self.without(arm),
+                Pat::Guard(it) => self.add_condition_mutants(&it.guard),
+                _ if rest.is_some_and(|rest| at < rest) => self.add_arm_removal(arm),
                 _ => {}
             }
         }
@@ -247,7 +250,7 @@ impl<'ast> Visit<'ast> for Finder<'_> {
 
     fn visit_expr_unary(&mut self, expr: &'ast ExprUnary) {
         if let UnOp::Not(_) = expr.op {
-            self.around(expr, "without `!`", "(@ ^ (", "))");
+            self.add_around(expr, "without `!`", "(@ ^ (", "))");
         }
         visit::visit_expr_unary(self, expr);
     }
@@ -255,7 +258,7 @@ impl<'ast> Visit<'ast> for Finder<'_> {
     fn visit_expr_binary(&mut self, expr: &'ast ExprBinary) {
         let new = match expr.op {
             BinOp::Eq(_) | BinOp::Ne(_) => {
-                self.around(expr, "negated", "(@ ^ (", "))");
+                self.add_around(expr, "negated", "(@ ^ (", "))");
                 return visit::visit_expr_binary(self, expr);
             }
             BinOp::And(_) | BinOp::Or(_) if has_let(&expr.left) || has_let(&expr.right) => &[][..],
@@ -281,8 +284,8 @@ impl<'ast> Visit<'ast> for Finder<'_> {
             _ => &[],
         };
         for new in new {
-            let new = format!("{} {new} {}", self.of(&expr.left), self.of(&expr.right));
-            self.instead(expr, &new);
+            let new = format!("{} {new} {}", self.text_of(&expr.left), self.text_of(&expr.right));
+            self.add_replacement(expr, &new);
         }
         visit::visit_expr_binary(self, expr);
     }
@@ -291,11 +294,11 @@ impl<'ast> Visit<'ast> for Finder<'_> {
         match &expr.lit {
             Lit::Bool(it) => {
                 let change = if it.value { "false" } else { "true" };
-                self.around(expr, change, "(@ ^ ", ")");
+                self.add_around(expr, change, "(@ ^ ", ")");
             }
             Lit::Int(it) => {
                 if let Ok(value) = it.base10_parse::<u128>() {
-                    self.instead(expr, &format!("{}{}", value.saturating_add(1), it.suffix()));
+                    self.add_replacement(expr, &format!("{}{}", value.saturating_add(1), it.suffix()));
                 }
             }
             _ => {}
@@ -305,10 +308,10 @@ impl<'ast> Visit<'ast> for Finder<'_> {
 
 impl Finder<'_> {
     /// Removes `arm` from a match, so that another arm applies.
-    fn without(&mut self, arm: &Arm) {
+    fn add_arm_removal(&mut self, arm: &Arm) {
         let end = arm.pat.span().byte_range().end;
-        let change = format!("match without `{}`", self.of(&arm.pat));
-        self.add(change, Edit::Around(end..end, " if !@".to_owned(), String::new()));
+        let change = format!("match without `{}`", self.text_of(&arm.pat));
+        self.add_mutant(change, Edit::Around(end..end, " if !@".to_owned(), String::new()));
     }
 }
 
@@ -357,7 +360,7 @@ fn name_of(ty: &Type) -> String {
 }
 
 /// Returns constant results for a function, by its signature.
-fn results(signature: &Signature) -> Vec<String> {
+fn constant_results(signature: &Signature) -> Vec<String> {
     let by_value = signature
         .inputs
         .iter()
@@ -365,17 +368,18 @@ fn results(signature: &Signature) -> Vec<String> {
     match &signature.output {
         ReturnType::Default => vec!["()".to_owned()],
         ReturnType::Type(_, ty) if by_value && name_of(ty) == "Self" => vec!["self".to_owned()],
-        ReturnType::Type(_, ty) => values(ty),
+        ReturnType::Type(_, ty) => plausible_values(ty),
     }
 }
 
 /// Returns plausible values of a type.
-fn values(ty: &Type) -> Vec<String> {
+fn plausible_values(ty: &Type) -> Vec<String> {
     let several = |all: &[&str]| all.iter().map(|it| (*it).to_owned()).collect::<Vec<_>>();
     match ty {
         Type::Tuple(it) if it.elems.is_empty() => several(&["()"]),
         Type::Tuple(it) => {
-            let firsts: Option<Vec<_>> = it.elems.iter().map(|it| values(it).into_iter().next()).collect();
+            let firsts: Option<Vec<_>> =
+                it.elems.iter().map(|it| plausible_values(it).into_iter().next()).collect();
             firsts.map(|firsts| format!("({})", firsts.join(", "))).into_iter().collect()
         }
         Type::Reference(it) if it.mutability.is_none() => match &*it.elem {
@@ -396,7 +400,7 @@ fn values(ty: &Type) -> Vec<String> {
                 _ => Vec::new(),
             };
             let each = |at: usize, wrap: &dyn Fn(String) -> String| -> Vec<String> {
-                inner.get(at).map_or(Vec::new(), |ty| values(ty).into_iter().map(wrap).collect())
+                inner.get(at).map_or(Vec::new(), |ty| plausible_values(ty).into_iter().map(wrap).collect())
             };
             match last.ident.to_string().as_str() {
                 "bool" => several(&["true", "false"]),

@@ -51,7 +51,7 @@ impl Accepted {
     }
 }
 
-fn options() -> Result<Options> {
+fn read_options() -> Result<Options> {
     let mut options = Options { seed: 1, sample: 340, jobs: 2, under: String::new() };
     let mut arguments = env::args().skip(1);
     while let Some(name) = arguments.next() {
@@ -68,7 +68,7 @@ fn options() -> Result<Options> {
 }
 
 /// Returns a sample of `all`: the mutants with the least hashes, so that changes elsewhere keep most of the sample.
-fn sample(all: Vec<Mutant>, options: &Options) -> BTreeMap<usize, Mutant> {
+fn choose_sample(all: Vec<Mutant>, options: &Options) -> BTreeMap<usize, Mutant> {
     let mut twins = HashMap::new();
     let mut all: Vec<_> = all
         .into_iter()
@@ -92,7 +92,7 @@ fn sample(all: Vec<Mutant>, options: &Options) -> BTreeMap<usize, Mutant> {
 }
 
 fn main() -> Result<ExitCode> {
-    let options = options()?;
+    let options = read_options()?;
     let here = Path::new(env!("CARGO_MANIFEST_DIR"));
     let root = here.join("../..").canonicalize()?;
     let target = env::var_os("CARGO_TARGET_DIR").map_or_else(|| root.join("target"), PathBuf::from);
@@ -110,11 +110,11 @@ fn main() -> Result<ExitCode> {
             println!("accepted, but there is no such mutant: {} in {}: {}", it.file, it.function, it.change);
         }
     }
-    let mut chosen = sample(all, &options);
+    let mut chosen = choose_sample(all, &options);
     let sampled = chosen.len();
-    build::viable(&root, &tree, &target, &mut chosen)?;
-    let programs = build::programs(&tree, &target)?;
-    let tests = run::tests(&programs, &scratch, options.jobs)?;
+    build::remove_uncompilable(&root, &tree, &target, &mut chosen)?;
+    let programs = build::build_programs(&tree, &target)?;
+    let tests = run::run_each_test(&programs, &scratch, options.jobs)?;
     println!("{} tests", tests.len());
     for test in tests.iter().filter(|test| test.fails) {
         println!("left out, because it fails without a mutant: {}", test.name);
@@ -122,7 +122,7 @@ fn main() -> Result<ExitCode> {
     let names = chosen.iter().map(|(number, mutant)| format!("{number} {mutant}\n"));
     fs::write(scratch.join("mutants.txt"), names.collect::<String>())?;
     let numbers: Vec<_> = chosen.keys().copied().collect();
-    let verdicts = run::verdicts(&programs, &tests, &numbers, options.jobs);
+    let verdicts = run::judge_mutants(&programs, &tests, &numbers, options.jobs);
 
     let (mut caught, mut equivalent, mut survived) = (0, 0, Vec::new());
     for (mutant, verdict) in chosen.values().zip(&verdicts) {

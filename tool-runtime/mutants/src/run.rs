@@ -37,7 +37,7 @@ pub enum Verdict {
 }
 
 /// Runs `work` for each of `items`, `jobs` at a time.
-fn at_once<T: Sync, R: Send>(jobs: usize, items: &[T], work: impl Fn(&T) -> R + Sync) -> Vec<R> {
+fn run_in_threads<T: Sync, R: Send>(jobs: usize, items: &[T], work: impl Fn(&T) -> R + Sync) -> Vec<R> {
     let next = AtomicUsize::new(0);
     let results = Mutex::new(Vec::new());
     thread::scope(|scope| {
@@ -58,7 +58,7 @@ fn at_once<T: Sync, R: Send>(jobs: usize, items: &[T], work: impl Fn(&T) -> R + 
     results.into_iter().map(|(_, result)| result).collect()
 }
 
-fn command(program: &Program) -> Command {
+fn program_command(program: &Program) -> Command {
     let mut command = Command::new(&program.path);
     command
         .current_dir(&program.folder)
@@ -72,10 +72,10 @@ fn command(program: &Program) -> Command {
 }
 
 /// Runs each test of `programs` once.
-pub fn tests(programs: &[Program], scratch: &Path, jobs: usize) -> Result<Vec<Test>> {
+pub fn run_each_test(programs: &[Program], scratch: &Path, jobs: usize) -> Result<Vec<Test>> {
     let mut names = Vec::new();
     for (at, program) in programs.iter().enumerate() {
-        let output = command(program).args(["--list", "--format", "terse"]).output()?;
+        let output = program_command(program).args(["--list", "--format", "terse"]).output()?;
         let text = String::from_utf8(output.stdout)?;
         names.extend(text.lines().filter_map(|line| Some((at, line.strip_suffix(": test")?.to_owned()))));
     }
@@ -83,7 +83,7 @@ pub fn tests(programs: &[Program], scratch: &Path, jobs: usize) -> Result<Vec<Te
         let file = scratch.join(format!("{program}-{}", name.replace("::", "-")));
         let _ = fs::remove_file(&file);
         let began = Instant::now();
-        let status = command(&programs[*program])
+        let status = program_command(&programs[*program])
             .args(["--exact", name, "--test-threads=1"])
             .env("MUTANTS_REACHED", &file)
             .stdout(Stdio::null())
@@ -95,11 +95,11 @@ pub fn tests(programs: &[Program], scratch: &Path, jobs: usize) -> Result<Vec<Te
         let reached = reached.lines().filter_map(|line| line.parse().ok()).collect();
         Ok(Test { program: *program, name: name.clone(), time, reached, fails: !status.success() })
     };
-    Ok(at_once(jobs, &names, run).into_iter().collect::<Result<_, _>>()?)
+    Ok(run_in_threads(jobs, &names, run).into_iter().collect::<Result<_, _>>()?)
 }
 
 /// Returns the result for each of `mutants`.
-pub fn verdicts(programs: &[Program], tests: &[Test], mutants: &[usize], jobs: usize) -> Vec<Verdict> {
+pub fn judge_mutants(programs: &[Program], tests: &[Test], mutants: &[usize], jobs: usize) -> Vec<Verdict> {
     let done = AtomicUsize::new(0);
     let judge = |mutant: &usize| {
         let mut reaching: Vec<_> =
@@ -109,10 +109,10 @@ pub fn verdicts(programs: &[Program], tests: &[Test], mutants: &[usize], jobs: u
         let verdict = if reaching.is_empty() {
             Verdict::Unreached
         } else {
-            let caught = groups(&reaching).into_iter().find_map(|group| {
+            let caught = split_into_groups(&reaching).into_iter().find_map(|group| {
                 (0..programs.len()).find_map(|at| {
                     let tests: Vec<_> = group.iter().filter(|it| it.program == at).copied().collect();
-                    if tests.is_empty() { None } else { failing(&programs[at], tests, *mutant) }
+                    if tests.is_empty() { None } else { find_failing_test(&programs[at], tests, *mutant) }
                 })
             });
             caught.map_or(Verdict::Survived, Verdict::Caught)
@@ -126,11 +126,11 @@ pub fn verdicts(programs: &[Program], tests: &[Test], mutants: &[usize], jobs: u
         }
         verdict
     };
-    at_once(jobs, mutants, judge)
+    run_in_threads(jobs, mutants, judge)
 }
 
 /// Splits tests into groups, small ones first: most mutants are caught by any test that reaches them.
-fn groups<'a, 'b>(mut tests: &'a [&'b Test]) -> Vec<&'a [&'b Test]> {
+fn split_into_groups<'a, 'b>(mut tests: &'a [&'b Test]) -> Vec<&'a [&'b Test]> {
     let mut groups = Vec::new();
     for size in [3, 20, usize::MAX] {
         let (group, rest) = tests.split_at(size.min(tests.len()));
@@ -141,10 +141,10 @@ fn groups<'a, 'b>(mut tests: &'a [&'b Test]) -> Vec<&'a [&'b Test]> {
 }
 
 /// Returns the first of `tests` that fails or times out with the mutant switched on.
-fn failing(program: &Program, mut tests: Vec<&Test>, mutant: usize) -> Option<String> {
+fn find_failing_test(program: &Program, mut tests: Vec<&Test>, mutant: usize) -> Option<String> {
     // In the order in which they run.
     tests.sort_by_key(|test| &test.name);
-    let mut child = command(program)
+    let mut child = program_command(program)
         .arg("--exact")
         .args(tests.iter().map(|test| &test.name))
         .arg("--test-threads=1")

@@ -11,7 +11,7 @@ use std::{
 
 use crate::{
     Result,
-    find::{Edit, Mutant, mutants},
+    find::{Edit, Mutant, find_mutants},
 };
 
 /// The folders that are mutated.
@@ -53,7 +53,7 @@ fn switch_path(file: &str) -> &'static str {
 }
 
 /// Returns the files of the repository, including uncommitted changes.
-fn files(root: &Path) -> Result<Vec<String>> {
+fn list_files(root: &Path) -> Result<Vec<String>> {
     let output = Command::new("git")
         .args(["ls-files", "-z", "--cached", "--others", "--exclude-standard"])
         .current_dir(root)
@@ -66,7 +66,7 @@ fn files(root: &Path) -> Result<Vec<String>> {
 /// Returns all mutants of the repository in files whose path begins with `under`.
 pub fn all_mutants(root: &Path, under: &str) -> Result<Vec<Mutant>> {
     let mut all = Vec::new();
-    for file in files(root)? {
+    for file in list_files(root)? {
         let path = Path::new(&file);
         let is_test = path.iter().any(|it| it == "tests" || it == "tests.rs") || file.ends_with("_tests.rs");
         if path.extension().is_some_and(|it| it == "rs")
@@ -74,7 +74,7 @@ pub fn all_mutants(root: &Path, under: &str) -> Result<Vec<Mutant>> {
             && file.starts_with(under)
             && !is_test
         {
-            all.extend(mutants(&file, &fs::read_to_string(root.join(&file))?)?);
+            all.extend(find_mutants(&file, &fs::read_to_string(root.join(&file))?)?);
         }
     }
     Ok(all)
@@ -85,9 +85,9 @@ pub type Ranges = BTreeMap<String, Vec<(usize, Range<usize>)>>;
 
 /// Makes `tree` a copy of the repository with the mutants `chosen`, by their numbers. Unchanged files are not
 /// written, so that they are not rebuilt.
-pub fn write(root: &Path, tree: &Path, chosen: &BTreeMap<usize, Mutant>) -> Result<Ranges> {
+pub fn write_copy(root: &Path, tree: &Path, chosen: &BTreeMap<usize, Mutant>) -> Result<Ranges> {
     let mut all = Ranges::new();
-    for file in files(root)? {
+    for file in list_files(root)? {
         let mut text = fs::read(root.join(&file))?;
         let mut edits: Vec<_> =
             chosen.iter().filter(|(_, it)| it.file == file).map(|(number, it)| (*number, it)).collect();
@@ -96,7 +96,7 @@ pub fn write(root: &Path, tree: &Path, chosen: &BTreeMap<usize, Mutant>) -> Resu
                 let range = it.edit.range();
                 (range.start, Reverse(range.end), *number)
             });
-            let (new, ranges) = edited(&String::from_utf8(text)?, &edits, switch_path(&file));
+            let (new, ranges) = apply_edits(&String::from_utf8(text)?, &edits, switch_path(&file));
             text = new.into_bytes();
             all.insert(file.clone(), ranges);
         }
@@ -132,7 +132,7 @@ fn remove_others(root: &Path, tree: &Path, folder: &Path) -> Result<()> {
 
 /// Applies `edits` to `text` and returns their new places. Edits are sorted by their starts, outer edits
 /// first.
-fn edited(text: &str, edits: &[(usize, &Mutant)], switch: &str) -> (String, Vec<(usize, Range<usize>)>) {
+fn apply_edits(text: &str, edits: &[(usize, &Mutant)], switch: &str) -> (String, Vec<(usize, Range<usize>)>) {
     // The edits that start and end at a place; among those that end there, inner edits first.
     let mut starts: BTreeMap<usize, Vec<(usize, String)>> = BTreeMap::new();
     let mut ends: BTreeMap<usize, Vec<(usize, String)>> = BTreeMap::new();
