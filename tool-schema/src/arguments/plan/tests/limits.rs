@@ -1,7 +1,5 @@
 //! Neither depth nor repetition exhausts the stack or the time.
 
-use std::time::{Duration, Instant};
-
 use serde_json::{Value, json};
 
 use crate::{Arguments, Violations};
@@ -118,11 +116,10 @@ fn unevaluated_properties_at_every_level_take_no_exponential_time() {
 }
 
 #[test]
-fn unique_items_of_a_long_list_are_found_quickly() {
-    let started = Instant::now();
-    let items: Vec<_> = (0..100_000).map(|at| json!(at)).collect();
+fn items_of_a_long_list_are_not_compared_in_pairs() {
+    // The pairs take an hour, so that this does not end.
+    let items: Vec<_> = (0..300_000).map(|at| json!(at)).collect();
     check(json!({"uniqueItems": true}), [json!(items)], []);
-    assert!(started.elapsed() < Duration::from_secs(20));
 }
 
 #[test]
