@@ -92,7 +92,7 @@ impl Toolbox {
     /// Returns all mistakes in them.
     pub fn check_deferred(&self) -> Result<(), BuildError> {
         let state = self.state();
-        let mistakes = state.tools.iter().filter_map(|direct| direct.entry.compiled().err());
+        let mistakes = state.tools.values().filter_map(|direct| direct.entry.compiled().err());
         let diagnostics: Vec<_> = mistakes.flatten().cloned().collect();
         if diagnostics.is_empty() { Ok(()) } else { Err(BuildError { diagnostics }) }
     }

@@ -1,8 +1,9 @@
 //! A mutable collection of tools and toolsets, and snapshots of it for runs.
 //!
 //! A [`Toolbox`] is changed at any time; each run takes a [`Snapshot`], one consistent state that later changes
-//! do not affect. A change copies the state, so that no lock is held while toolsets are listed. A toolbox does
-//! not own its toolsets: the code that created one closes it.
+//! do not affect. A change copies the part that a snapshot in the making still reads, so that no lock is held
+//! while toolsets are listed; otherwise, one of many tools is added or removed without a look at the others. A
+//! toolbox does not own its toolsets: the code that created one closes it.
 //!
 //! | type | purpose |
 //! | --- | --- |
@@ -30,7 +31,7 @@ use std::{
 };
 
 use tokio::sync::{broadcast, watch};
-use tool_core::{RunContext, SharedRequestHook};
+use tool_core::{RunContext, SharedRequestHook, ToolName};
 
 use self::{attached::Attached, deferral::ToolboxDeferral};
 pub use self::{
@@ -89,7 +90,8 @@ struct Inner {
 
 #[derive(Clone)]
 struct State {
-    tools: Vec<Direct>,
+    /// Shared with the snapshots that are being made.
+    tools: Arc<DirectTools>,
     toolsets: Vec<Arc<Attached>>,
     visibility: Visibility,
     strict_listing: bool,
@@ -98,16 +100,13 @@ struct State {
     deferral: ToolboxDeferral,
 }
 
+/// The tools that belong to no toolset, by name.
+type DirectTools = BTreeMap<ToolName, Direct>;
+
 #[derive(Clone)]
 struct Direct {
     entry: Arc<Entry>,
     framework: bool,
-}
-
-impl Direct {
-    fn is_named(&self, name: &str) -> bool {
-        self.entry.definition().name() == name
-    }
 }
 
 impl Default for Toolbox {
@@ -128,14 +127,15 @@ impl Toolbox {
     /// others as direct tools. Its [deferred](Registry::with_deferred) tools stay deferred.
     #[must_use]
     pub fn from_registry(tools: &Registry) -> Self {
-        let mut direct = Vec::new();
+        let mut direct = DirectTools::new();
         let mut by_set: BTreeMap<String, Vec<Arc<Entry>>> = BTreeMap::new();
         for entry in tools.entries() {
             match &entry.definition().metadata().toolset {
                 Some(set) => by_set.entry(set.to_string()).or_default().push(Arc::clone(entry)),
                 None => {
-                    let framework = *entry.definition().name() == *OUTPUT_TOOL;
-                    direct.push(Direct { entry: Arc::clone(entry), framework });
+                    let name = entry.definition().name();
+                    let framework = *name == *OUTPUT_TOOL;
+                    direct.insert(name.clone(), Direct { entry: Arc::clone(entry), framework });
                 }
             }
         }
@@ -144,7 +144,7 @@ impl Toolbox {
             Arc::new(Attached::compiled(Arc::new(set), entries))
         });
         let state = State {
-            tools: direct,
+            tools: Arc::new(direct),
             toolsets: toolsets.collect(),
             visibility: Visibility::all(),
             strict_listing: false,
@@ -229,7 +229,7 @@ impl Toolbox {
 impl fmt::Debug for Toolbox {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let state = self.state();
-        let tools: Vec<_> = state.tools.iter().map(|it| it.entry.definition().name()).collect();
+        let tools: Vec<_> = state.tools.keys().collect();
         let toolsets: Vec<_> = state.toolsets.iter().map(|it| &it.name).collect();
         f.debug_struct("Toolbox").field("tools", &tools).field("toolsets", &toolsets).finish()
     }

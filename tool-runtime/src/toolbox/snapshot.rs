@@ -73,7 +73,7 @@ pub(super) async fn snapshot(
         diagnostics: Vec::new(),
         request_hooks: state.request_hooks.clone(),
     };
-    for direct in &state.tools {
+    for direct in state.tools.values() {
         let origin = if direct.framework { Origin::Framework } else { Origin::Direct };
         gathering.add_if_visible_and_valid(&direct.entry, &origin);
     }

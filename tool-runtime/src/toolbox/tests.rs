@@ -1,4 +1,4 @@
-//! Reuse of compiled tools.
+//! Reuse of compiled tools, and copies of the state.
 
 #![allow(clippy::unwrap_used, reason = "a test may")]
 
@@ -54,4 +54,22 @@ fn a_toolbox_of_a_registry_reuses_its_compiled_tools() {
     let tool = ExternalTool::new(declared("tool").definition().clone().with_metadata(metadata));
     let registry = Registry::builder().add(tool).build().unwrap();
     assert_eq!(new_of(&entries(&Toolbox::from_registry(&registry), "one"), registry.entries()), 0);
+}
+
+#[test]
+fn a_change_copies_the_tools_only_while_a_snapshot_reads_them() {
+    let toolbox = Toolbox::new();
+    toolbox.set_tools(tools()).unwrap();
+    let address = |toolbox: &Toolbox| Arc::as_ptr(&toolbox.state().tools);
+    let before = address(&toolbox);
+    toolbox.add(declared("new")).unwrap();
+    toolbox.replace(declared("new")).unwrap();
+    assert!(toolbox.add(declared("new")).is_err() && toolbox.remove("new"));
+    toolbox.strict_names(false);
+    assert_eq!(address(&toolbox), before);
+    // As a snapshot holds it while toolsets are listed.
+    let read = toolbox.state();
+    toolbox.add(declared("new")).unwrap();
+    assert!(read.tools.len() == 500 && toolbox.state().tools.len() == 501);
+    assert_ne!(address(&toolbox), before);
 }

@@ -45,16 +45,17 @@ impl Catalogue {
         if named.is_empty() {
             return Ok(());
         }
-        self.change(|state| {
-            for (name, prompt) in &named {
-                if state.prompts.contains_key(name) {
-                    return Err(ToolError::conflict(format!(
-                        "there is a prompt `{name}`; remove it, or give this one another name"
-                    )));
-                }
-                state.prompts.insert(Arc::clone(name), Arc::clone(prompt));
+        let mut names = HashSet::new();
+        self.change_items(|state| {
+            if let Some((name, _)) =
+                named.iter().find(|(name, _)| !names.insert(name) || state.prompts.contains_key(name))
+            {
+                return Err(ToolError::conflict(format!(
+                    "there is a prompt `{name}`; remove it, or give this one another name"
+                )));
             }
-            Ok(((), vec![CatalogueEvent::new(None, CatalogueChange::Prompts)]))
+            Arc::make_mut(&mut state.prompts).extend(named.iter().cloned());
+            Ok(((), vec![CatalogueEvent::new(None, CatalogueChange::Prompts)], ()))
         })
     }
 
@@ -86,14 +87,14 @@ impl Catalogue {
             }
             addressed.push((uri, resource.uri().to_string(), resource));
         }
-        self.change(|state| {
-            let (mut events, mut is_new, mut replaced) = (Vec::new(), false, 0);
+        self.change_items(|state| {
+            let (mut events, mut is_new, mut replaced) = (Vec::new(), false, Vec::new());
+            let resources = Arc::make_mut(&mut state.resources);
             for (key, uri, resource) in addressed {
-                // The one before is still in the state that is replaced.
-                match state.resources.insert(key, resource).is_some() {
-                    false => is_new = true,
-                    true => {
-                        replaced += 1;
+                match resources.insert(key, resource) {
+                    None => is_new = true,
+                    Some(resource) => {
+                        replaced.push(resource);
                         events.push(CatalogueEvent::new(None, CatalogueChange::Resource { uri }));
                     }
                 }
@@ -101,7 +102,7 @@ impl Catalogue {
             if is_new {
                 events.insert(0, CatalogueEvent::new(None, CatalogueChange::Resources));
             }
-            Ok((replaced, events))
+            Ok((replaced.len(), events, replaced))
         })
     }
 
@@ -115,18 +116,23 @@ impl Catalogue {
         if self.tools().remove(&name) {
             return Ok(ItemKind::Tool);
         }
-        self.change(|state| {
-            let (kind, change) = if state.prompts.remove(&*name).is_some() {
-                (ItemKind::Prompt, CatalogueChange::Prompts)
-            } else if state.resources.remove(&*name).is_some() {
-                (ItemKind::Resource, CatalogueChange::Resources)
-            } else {
-                let shown = shown_key(key);
-                return Err(ToolError::not_found(format!(
-                    "the program has no item `{shown}`; list those that it has"
-                )));
+        self.change_items(|state| {
+            let prompt = Arc::make_mut(&mut state.prompts).remove(&*name);
+            let resource = match prompt {
+                Some(_) => None,
+                None => Arc::make_mut(&mut state.resources).remove(&*name),
             };
-            Ok((kind, vec![CatalogueEvent::new(None, change)]))
+            let (kind, change) = match (&prompt, &resource) {
+                (Some(_), _) => (ItemKind::Prompt, CatalogueChange::Prompts),
+                (None, Some(_)) => (ItemKind::Resource, CatalogueChange::Resources),
+                (None, None) => {
+                    let shown = shown_key(key);
+                    return Err(ToolError::not_found(format!(
+                        "the program has no item `{shown}`; list those that it has"
+                    )));
+                }
+            };
+            Ok((kind, vec![CatalogueEvent::new(None, change)], (prompt, resource)))
         })
     }
 
@@ -209,6 +215,25 @@ impl Catalogue {
                 inner.events.send(CatalogueEvent::new(Some(&namespace), change)).ok();
             }
         })
+    }
+
+    /// Changes prompts and resources of the program in place, or a copy of those that a snapshot reads, and announces the events. The closure
+    /// changes nothing if it fails; what it removed is dropped after the lock is released.
+    fn change_items<R, D>(
+        &self,
+        change: impl FnOnce(&mut State) -> Result<(R, Vec<CatalogueEvent>, D), ToolError>,
+    ) -> Result<R, ToolError> {
+        let Inner { state, events, .. } = &*self.inner;
+        let changed = {
+            let mut state = state.write().unwrap_or_else(PoisonError::into_inner);
+            change(Arc::make_mut(&mut state))
+        };
+        let (result, announced, removed) = changed?;
+        discard(removed);
+        for event in announced {
+            events.send(event).ok();
+        }
+        Ok(result)
     }
 
     /// Changes a copy of the state, and announces the events; without an effect if `change` fails.

@@ -41,10 +41,10 @@ pub(super) async fn list_connectors(connectors: &[Attached], run: &Arc<RunContex
 /// Gathers the items of a catalogue: those of the program, those that connectors listed, and the tools of a snapshot of its toolbox.
 pub(super) fn gather_items(state: &State, listed: Vec<NamespaceItems>, tools: Snapshot) -> CatalogueSnapshot {
     let mut builtin = NamespaceItems::new(BUILTIN.into());
-    for (name, prompt) in &state.prompts {
+    for (name, prompt) in &*state.prompts {
         builtin.add(name, ItemObject::Prompt(Arc::clone(prompt)));
     }
-    for (uri, resource) in &state.resources {
+    for (uri, resource) in &*state.resources {
         builtin.add(uri, ItemObject::Resource(Arc::clone(resource)));
     }
     let mut all: Vec<_> = std::iter::once(builtin).chain(listed).collect();

@@ -96,13 +96,13 @@ struct Inner {
     events: broadcast::Sender<CatalogueEvent>,
 }
 
-/// The items beside the tools. A change replaces it.
+/// The items beside the tools. Both maps are shared with the snapshots that are being made.
 #[derive(Clone, Default)]
 struct State {
     /// By name.
-    prompts: BTreeMap<Arc<str>, Arc<dyn Prompt>>,
+    prompts: Arc<BTreeMap<Arc<str>, Arc<dyn Prompt>>>,
     /// By the one spelling of equal URIs.
-    resources: BTreeMap<Arc<str>, Arc<dyn ReadableResource>>,
+    resources: Arc<BTreeMap<Arc<str>, Arc<dyn ReadableResource>>>,
     /// In the order of their registration.
     connectors: Vec<Attached>,
 }
