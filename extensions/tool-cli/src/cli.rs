@@ -12,8 +12,8 @@ use std::{
 use tool_runtime::{executor::ExecutorBuilder, policy::Escape, registry::RegistryBuilder};
 
 use crate::{
-    Command, Exit, Failure, Program, Provides, closures::ProgramClosures, commands::built_in_commands,
-    sanitize::escaped_and_indented, stderr::write_stderr, terminal::Terminal,
+    Command, Exit, Extension, Failure, Program, Provides, closures::ProgramClosures,
+    commands::built_in_commands, sanitize::escaped_and_indented, stderr::write_stderr, terminal::Terminal,
 };
 
 /// A builder for the command line of a program with tools. [`main`](fn@crate::main) runs one with default settings.
@@ -51,6 +51,7 @@ pub struct Cli {
     about: Option<String>,
     closures: ProgramClosures,
     commands: Vec<Box<dyn Command>>,
+    extensions: Vec<Box<dyn Extension>>,
 }
 
 impl Cli {
@@ -124,6 +125,13 @@ impl Cli {
         self
     }
 
+    /// Adds the commands and the items of an extension.
+    pub fn extension(mut self, extension: impl Extension + 'static) -> Self {
+        self.commands.extend(extension.commands());
+        self.extensions.push(Box::new(extension));
+        self
+    }
+
     /// Runs the command line of the process, and returns its exit code.
     ///
     /// Replaces the panic hook of the process, since the message of a panic may contain text of a model: control characters
@@ -146,7 +154,7 @@ impl Cli {
         let name = arguments.first().and_then(|path| Path::new(path).file_name());
         let name = name.map_or_else(|| "tools".into(), |name| name.to_string_lossy());
         let name = name.strip_suffix(".exe").unwrap_or(&name).to_owned();
-        let Self { about, closures, commands: own } = self;
+        let Self { about, closures, commands: own, extensions } = self;
         let mut commands = built_in_commands();
         for command in own {
             let name = command.grammar().get_name().to_owned();
@@ -154,6 +162,7 @@ impl Cli {
             commands.push(command);
         }
         let program = Program::new(name, about, Terminal::new(), closures, commands, built_in_commands);
+        let program = program.with_extensions(extensions);
         program.run_command(arguments).unwrap_or_else(|Failure { exit, message }| {
             program.terminal().report_error(&message);
             exit

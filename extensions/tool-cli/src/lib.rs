@@ -28,7 +28,7 @@
 //!
 //! | command | does |
 //! | --- | --- |
-//! | `list` (`ls`) | lists the tools |
+//! | `list` (`ls`) | lists the tools; `--all` lists items of all kinds with their origin |
 //! | `show NAME` (`s`) | shows one tool; `--dialect` writes its definition in a dialect |
 //! | `call NAME ..` (`c`) | calls one tool, with flags, with `--json`, or with JSON after the name; `-` reads the standard input, `@file` a file |
 //! | `run FILE` (`r`) | runs the calls of a response, whole or streamed, and writes their results for the provider; detects the dialect if only one fits |
@@ -38,7 +38,7 @@
 //! | `completions` | writes a completion script for bash, zsh or fish |
 //!
 //! [`main_with`] and [`Cli::provide_with`] provide the values that tools need; only commands that call tools use them.
-//! [`Cli::executor`] sets the guards of calls. [`Command`] adds a command.
+//! [`Cli::executor`] sets the guards of calls. [`Command`] adds a command, and [`Extension`] several, with items of other kinds.
 //!
 //! # Flags of tools and options of the program
 //!
@@ -125,6 +125,7 @@ mod approvals;
 mod cli;
 mod closures;
 mod command;
+mod extension;
 mod failure;
 mod program;
 
@@ -157,6 +158,7 @@ pub use self::{
     closures::Provides,
     command::Command,
     commands::grammars,
+    extension::{Extension, Item},
     failure::{Exit, Failure},
     program::Program,
 };

@@ -9,12 +9,12 @@ use std::{
 use clap::{ArgMatches, error::ErrorKind};
 use tokio::runtime::Runtime;
 use tool_runtime::{
-    Executor, Registry,
+    Executor, Registry, ToolDefinition,
     registry::{BuildError, RegistryBuilder},
 };
 
 use crate::{
-    Command, Exit, Failure,
+    Command, Exit, Extension, Failure, Item,
     closures::ProgramClosures,
     grammar::program_grammar,
     input,
@@ -31,6 +31,7 @@ pub struct Program {
     terminal: Terminal,
     closures: RefCell<ProgramClosures>,
     commands: Vec<Box<dyn Command>>,
+    extensions: Vec<Box<dyn Extension>>,
     /// Creates the built-in commands, for [`run_on`](Self::run_on).
     built_in: fn() -> Vec<Box<dyn Command>>,
     described: OnceCell<Registry>,
@@ -58,12 +59,18 @@ impl Program {
             terminal,
             closures: RefCell::new(closures),
             commands,
+            extensions: Vec::new(),
             built_in,
             described: OnceCell::new(),
             callable: OnceCell::new(),
             executor: OnceCell::new(),
             runtime: OnceCell::new(),
         }
+    }
+
+    pub(crate) fn with_extensions(mut self, extensions: Vec<Box<dyn Extension>>) -> Self {
+        self.extensions = extensions;
+        self
     }
 
     /// Returns the name of the program, as in its help.
@@ -82,12 +89,26 @@ impl Program {
             Some(tools) => Ok(tools),
             None => {
                 let tools = self.builder().build_without_values().map_err(unusable_tools_failure)?;
-                if tools.is_empty() {
+                // An extension may have all that the program offers.
+                if tools.is_empty() && self.extensions.is_empty() {
                     self.terminal.report_note(WITHOUT_TOOLS);
                 }
                 Ok(self.described.get_or_init(|| tools))
             }
         }
+    }
+
+    /// Lists the items of all kinds: the tools of the program, then the items of its [extensions](crate::Extension).
+    ///
+    /// # Errors
+    ///
+    /// As [`tools`](Self::tools), and if the items of an extension cannot be listed.
+    pub fn items(&self) -> Result<Vec<Item>, Failure> {
+        let mut items = self.tools()?.definitions().iter().map(tool_item).collect::<Result<Vec<_>, _>>()?;
+        for extension in &self.extensions {
+            items.extend(extension.items(self)?);
+        }
+        Ok(items)
     }
 
     /// Returns the tools with the values that they need. The first call creates the values.
@@ -345,6 +366,18 @@ impl Drop for Program {
             runtime.shutdown_background();
         }
     }
+}
+
+/// Returns a tool of the program as an item. Its origin is its toolset, or else the program.
+fn tool_item(definition: &ToolDefinition) -> Result<Item, Failure> {
+    let origin = definition.metadata().toolset.as_deref().unwrap_or("builtin");
+    let name = definition.name().as_str();
+    let mut item = Item::new("tool", name, origin).with_description(definition.description());
+    item.title = Some(definition.title().to_owned()).filter(|title| title != name);
+    let definition = serde_json::to_value(definition).map_err(|error| {
+        Failure::new(Exit::Failed, format!("the tool `{name}` cannot be written as JSON: {error}"))
+    })?;
+    Ok(item.with_definition(definition))
 }
 
 fn unusable_tools_failure(error: BuildError) -> Failure {

@@ -7,9 +7,15 @@
 //!
 //! A [`Catalogue`](catalogue::Catalogue) lists them beside the tools of the program and the items of [connectors](catalogue::Connector), and
 //! finds them by name, namespace and URI. With the feature `mcp`, the module `mcp` offers prompts and resources to the clients of an MCP server,
-//! and connects to other servers. Needs Rust 1.89, as the YAML library does.
+//! and connects to other servers. The feature `cli` adds commands to `tool-cli`. Needs Rust 1.89, as the YAML library does.
 
 pub mod catalogue;
+#[cfg(feature = "cli")]
+pub mod cli;
+/// The examples of the guide.
+#[cfg(all(doctest, feature = "cli"))]
+#[doc = include_str!("../../../tool-runtime/src/docs/guide/toolkit.md")]
+pub mod guide {}
 #[cfg(feature = "mcp")]
 pub mod mcp;
 mod names;

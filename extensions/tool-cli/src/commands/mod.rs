@@ -120,7 +120,7 @@ fn hint_words(definition: &ToolDefinition) -> Vec<&'static str> {
 }
 
 /// The first paragraph of a description, as one line.
-fn first_paragraph(definition: &ToolDefinition) -> String {
-    let first = definition.description().trim().split("\n\n").next().unwrap_or_default();
+fn first_paragraph(description: &str) -> String {
+    let first = description.trim().split("\n\n").next().unwrap_or_default();
     first.split_whitespace().collect::<Vec<_>>().join(" ")
 }

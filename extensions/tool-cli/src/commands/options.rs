@@ -48,7 +48,7 @@ pub(crate) fn grammar_of(program: &Program, definition: &ToolDefinition) -> clap
     let unwritable = properties.iter().filter(|it| !it.has_flag).map(|it| format!("{:?}", it.path.join(".")));
     let unwritable: Vec<_> = unwritable.collect();
     let grammar = clap::Command::new(name)
-        .about(escaped_line(&first_paragraph(definition)))
+        .about(escaped_line(&first_paragraph(definition.description())))
         .long_about(Escape::LINES.text(definition.description().trim()))
         .override_usage(usage_line(program, definition, &properties))
         .term_width(program.terminal().width())

@@ -178,7 +178,8 @@ impl CatalogueSnapshot {
         &self.inner.diagnostics
     }
 
-    pub(super) fn items(&self) -> &[CatalogueItem] {
+    /// Returns all items: tools, then prompts, then resources, each by key.
+    pub(crate) fn items(&self) -> &[CatalogueItem] {
         &self.inner.items
     }
 

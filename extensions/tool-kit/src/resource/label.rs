@@ -55,4 +55,8 @@ impl<R: ReadableResource> ReadableResource for LabelledResource<R> {
             Ok(content)
         })
     }
+
+    fn subscribe(&self) -> BoxFuture<'_, Result<(), ToolError>> {
+        self.resource.subscribe()
+    }
 }

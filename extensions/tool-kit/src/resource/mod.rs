@@ -61,6 +61,16 @@ pub trait ReadableResource: Send + Sync + 'static {
     /// Returns an error if it cannot be read.
     fn read<'a>(&'a self, run: &'a Arc<RunContext>) -> BoxFuture<'a, Result<output::Resource, ToolError>>;
 
+    /// Asks the origin to announce changes of the content: the [events](crate::catalogue::Catalogue::subscribe) of the catalogue have them then, for
+    /// as long as the connection to the origin holds. Default: there is nothing to ask.
+    ///
+    /// # Errors
+    ///
+    /// Returns an error if the origin announces no changes of it.
+    fn subscribe(&self) -> BoxFuture<'_, Result<(), ToolError>> {
+        Box::pin(std::future::ready(Ok(())))
+    }
+
     /// Returns the resource under another URI. All else stays.
     ///
     /// # Errors
@@ -101,6 +111,10 @@ impl<R: ReadableResource + ?Sized> ReadableResource for Arc<R> {
 
     fn read<'a>(&'a self, run: &'a Arc<RunContext>) -> BoxFuture<'a, Result<output::Resource, ToolError>> {
         (**self).read(run)
+    }
+
+    fn subscribe(&self) -> BoxFuture<'_, Result<(), ToolError>> {
+        (**self).subscribe()
     }
 }
 

@@ -1,15 +1,13 @@
-use std::time::Duration;
-
 use rmcp::model::{CallToolResult, ContentBlock, ResourceContents, Tool};
 use serde::Serialize;
 use serde_json::{Map, Value};
 use tool_cli::{
     Command, Exit, Failure, Program,
-    clap::{self, Arg, ArgAction, ArgMatches, value_parser},
+    clap::{self, Arg, ArgAction, ArgMatches},
 };
 use tool_runtime::{policy::Escape, schema::InputSchema};
 
-use super::target;
+use super::target::{server_arguments, server_config};
 use crate::client::{ClientError, ClientErrorKind, McpToolSet};
 
 /// The command `mcp`, which lists and calls the tools of an MCP server.
@@ -34,14 +32,6 @@ mcp list --header \"Authorization: Bearer $TOKEN\" https://example.com/mcp";
 
 impl Command for Mcp {
     fn grammar(&self) -> clap::Command {
-        let server = || {
-            let help = "A command line in quotes (\"./server --stdio\"), a URL (http://..), or a name in the configuration";
-            Arg::new("server").value_name("SERVER").required(true).help(help)
-        };
-        let config = || {
-            let help = "A file with `mcpServers` [default: .mcp.json, if it exists]";
-            Arg::new("config").long("config").value_name("FILE").help(help)
-        };
         let tool = Arg::new("tool").value_name("TOOL").required(true).help("The name of the tool");
         let arguments = Arg::new("arguments")
             .value_name("ARGUMENTS")
@@ -49,35 +39,17 @@ impl Command for Mcp {
             .hide_default_value(true)
             .help("A JSON object, such as '{\"a\": 2}'; `-` reads the standard input, `@file` a file [default: {}]");
         let json = |help: &'static str| Arg::new("json").long("json").action(ArgAction::SetTrue).help(help);
-        let timeout = || {
-            Arg::new("timeout")
-                .long("timeout")
-                .value_name("SECONDS")
-                .value_parser(value_parser!(u64).range(1..))
-                .help("The time for an answer [default: 30]")
-        };
-        let header =
-            || {
-                Arg::new("header").long("header").value_name("NAME: VALUE").action(ArgAction::Append).help(
-                    "An HTTP header of each request, such as 'Authorization: Bearer ..'; may be repeated",
-                )
-            };
-        let list = clap::Command::new("list").visible_alias("ls").about("List the tools of a server").args([
-            json("Write the definitions as received"),
-            config(),
-            header(),
-            timeout(),
-            server(),
-        ]);
-        let call = clap::Command::new("call").visible_alias("c").about("Call a tool of a server").args([
-            json("Write the result as received"),
-            config(),
-            header(),
-            timeout(),
-            server(),
-            tool,
-            arguments,
-        ]);
+        let list = clap::Command::new("list")
+            .visible_alias("ls")
+            .about("List the tools of a server")
+            .arg(json("Write the definitions as received"))
+            .args(server_arguments());
+        let call = clap::Command::new("call")
+            .visible_alias("c")
+            .about("Call a tool of a server")
+            .arg(json("Write the result as received"))
+            .args(server_arguments())
+            .args([tool, arguments]);
         clap::Command::new("mcp")
             .about("List and call the tools of an MCP server")
             .after_help(EXAMPLES)
@@ -101,14 +73,7 @@ fn text_argument<'m>(matches: &'m ArgMatches, name: &str) -> &'m str {
 }
 
 fn lazy_toolset(matches: &ArgMatches) -> Result<McpToolSet, Failure> {
-    let file = matches.get_one::<String>("config").map(String::as_str);
-    let config = target::resolve_server(text_argument(matches, "server"), file)?;
-    let headers = matches.get_many::<String>("header").into_iter().flatten();
-    let mut config = target::with_headers(config, headers)?;
-    if let Some(seconds) = matches.get_one::<u64>("timeout") {
-        config = config.timeout(Duration::from_secs(*seconds));
-    }
-    Ok(McpToolSet::lazy(config))
+    server_config(matches).map(McpToolSet::lazy)
 }
 
 fn list_tools(program: &Program, matches: &ArgMatches) -> Result<Exit, Failure> {

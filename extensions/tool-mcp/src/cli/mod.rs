@@ -25,7 +25,7 @@
 //! `SERVER` is a command line, a URL, or a name in the `mcpServers` of `--config FILE`. Without `--config`, `./.mcp.json` is
 //! read if it exists; a word that is no name in it is a command. A server that a command line starts has the environment of
 //! this program; one of a file has what [`Process`](crate::client::Process) describes. Text of
-//! servers is escaped, as [`tool_cli`] describes.
+//! servers is escaped, as [`tool_cli`] describes. [`server_arguments`] and [`server_config`] are these arguments for other commands.
 //!
 //! # Guards
 //!
@@ -37,4 +37,8 @@ mod mcp;
 mod serve;
 mod target;
 
-pub use self::{mcp::Mcp, serve::Serve};
+pub use self::{
+    mcp::Mcp,
+    serve::Serve,
+    target::{server_arguments, server_config},
+};

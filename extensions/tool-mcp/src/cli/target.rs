@@ -1,16 +1,53 @@
 //! The server of a command line.
 
-use std::path::Path;
+use std::{path::Path, time::Duration};
 
-use tool_cli::{Exit, Failure};
+use tool_cli::{
+    Exit, Failure,
+    clap::{Arg, ArgAction, ArgMatches, value_parser},
+};
 
 use crate::client::{Endpoint, McpServers, Process, ServerConfig, Transport, error_chain, shown_url};
 
 /// The file that is read without `--config`, if there is one.
 const DEFAULT_FILE: &str = ".mcp.json";
 
+/// Returns the arguments of a command that connects to a server: `SERVER`, `--config`, `--header`, `--timeout`. [`server_config`] reads them.
+#[must_use]
+pub fn server_arguments() -> [Arg; 4] {
+    let server =
+        "A command line in quotes (\"./server --stdio\"), a URL (http://..), or a name in the configuration";
+    let config = "A file with `mcpServers` [default: .mcp.json, if it exists]";
+    let header = "An HTTP header of each request, such as 'Authorization: Bearer ..'; may be repeated";
+    [
+        Arg::new("config").long("config").value_name("FILE").help(config),
+        Arg::new("header").long("header").value_name("NAME: VALUE").action(ArgAction::Append).help(header),
+        Arg::new("timeout")
+            .long("timeout")
+            .value_name("SECONDS")
+            .value_parser(value_parser!(u64).range(1..))
+            .help("The time for an answer [default: 30]"),
+        Arg::new("server").value_name("SERVER").required(true).help(server),
+    ]
+}
+
+/// Returns the server that a command line names by [`server_arguments`].
+///
+/// # Errors
+///
+/// If there is no such server, or an argument is invalid. The exit code is 2.
+pub fn server_config(matches: &ArgMatches) -> Result<ServerConfig, Failure> {
+    let text = |name: &str| matches.get_one::<String>(name).map(String::as_str);
+    let config = resolve_server(text("server").unwrap_or_default(), text("config"))?;
+    let config = with_headers(config, matches.get_many::<String>("header").into_iter().flatten())?;
+    Ok(match matches.get_one::<u64>("timeout") {
+        Some(seconds) => config.timeout(Duration::from_secs(*seconds)),
+        None => config,
+    })
+}
+
 /// Returns the server `target`: a URL, a name in the file `config_file`, or a command line with its arguments.
-pub(super) fn resolve_server(target: &str, config_file: Option<&str>) -> Result<ServerConfig, Failure> {
+fn resolve_server(target: &str, config_file: Option<&str>) -> Result<ServerConfig, Failure> {
     let is_word = !target.contains(char::is_whitespace);
     if target.contains("://") && is_word {
         // Named without the parts that may be secret: messages contain the name.
@@ -44,7 +81,7 @@ pub(super) fn resolve_server(target: &str, config_file: Option<&str>) -> Result<
 }
 
 /// Adds headers as the command line has them: `Name: value`. No message contains a value.
-pub(super) fn with_headers<'a>(
+fn with_headers<'a>(
     mut config: ServerConfig,
     headers: impl Iterator<Item = &'a String>,
 ) -> Result<ServerConfig, Failure> {

@@ -2,6 +2,7 @@
 
 use std::fs;
 
+use serde_json::Value;
 use tool_runtime::{ToolDefinition, ToolName, pin::Pins, prelude::json, schema::InputSchema};
 
 use super::{Line, file, folder, hold, hold_lines};
@@ -18,6 +19,18 @@ fn a_list_has_names_titles_and_hints() {
     );
     let alias = Line::new(&["ls", "--json"]).transcript();
     assert_eq!(alias.split_once('\n').unwrap().1, json.split_once('\n').unwrap().1);
+}
+
+// U20 U22
+#[test]
+fn items_of_all_kinds_are_listed_with_their_origin() {
+    hold_lines("list_all", &[Line::new(&["list", "--all"]), Line::new(&["empty", "list", "--all"])]);
+    let json = Line::new(&["list", "--all", "--json"]).transcript();
+    let items: Vec<Value> = serde_json::from_str(json.split_once('\n').unwrap().1).unwrap();
+    let recipe = items.iter().find(|item| item["kind"] == "recipe").unwrap();
+    assert_eq!((&recipe["key"], &recipe["origin"]), (&json!("cake"), &json!("grandmother")));
+    let tool = items.iter().find(|item| item["key"] == "hints").unwrap();
+    assert_eq!((&tool["title"], &tool["definition"]["name"]), (&json!("Hints of a tool"), &json!("hints")));
 }
 
 // Z19

@@ -8,7 +8,7 @@ use std::{
     time::Duration,
 };
 
-use tool_cli::{Cli, Command, Exit, Failure, Program, clap};
+use tool_cli::{Cli, Command, Exit, Extension, Failure, Item, Program, clap};
 use tool_runtime::{
     Content, ErrorKind, ToolDefinition,
     builder::ExternalTool,
@@ -36,6 +36,21 @@ pub(super) fn cli() -> Cli {
         .command(Other("empty"))
         .command(Other("few"))
         .command(Words)
+        .extension(Recipes)
+}
+
+/// Items of another kind than tools, of another place.
+struct Recipes;
+
+impl Extension for Recipes {
+    fn commands(&self) -> Vec<Box<dyn Command>> {
+        Vec::new()
+    }
+
+    fn items(&self, _: &Program) -> Result<Vec<Item>, Failure> {
+        let cake = Item::new("recipe", "cake", "grandmother").with_title("Apple \u{1b}[31mcake");
+        Ok(vec![cake.with_description("A cake of apples.\n\nBake it for an hour.")])
+    }
 }
 
 /// `empty list`, `empty show` and so on are commands of a registry without tools, `few list` of one with two tools.

@@ -1,0 +1,100 @@
+//! The page of one prompt.
+
+use tool_cli::{Exit, Failure};
+use tool_runtime::{policy::Escape, serde_json::Value};
+
+use super::request::{CatalogueRequest, line_text};
+use crate::{
+    catalogue::CatalogueItem,
+    prompt::{PromptDefinition, PromptThinking},
+};
+
+/// The maximum number of characters of a description.
+const MAX_DESCRIPTION_CHARS: usize = 8_000;
+
+/// The maximum number of values of an `enum` in a line.
+const MAX_VALUES: usize = 20;
+
+/// Writes the page of a prompt.
+pub(super) fn prompt_page(
+    request: &CatalogueRequest<'_>,
+    item: &CatalogueItem,
+    prompt: &PromptDefinition,
+) -> Result<Exit, Failure> {
+    let mut page = line_text(request.shown_key(item));
+    if let Some(title) = prompt.title() {
+        page.push_str(&format!(" ({})", line_text(title)));
+    }
+    page.push('\n');
+    if let Some(description) = prompt.description() {
+        let description = Escape::LINES.at_most(MAX_DESCRIPTION_CHARS).text(description.trim());
+        page.push_str(&format!("\n{description}\n"));
+    }
+    page.push('\n');
+    for (name, value) in facts_of(request, item, prompt) {
+        page.push_str(&format!("{name}: {}\n", line_text(&value)));
+    }
+    request.program.print(&page)?;
+    let arguments = prompt.arguments();
+    if arguments.is_empty() {
+        return Ok(Exit::Done);
+    }
+    request.program.print("\n")?;
+    let rows = arguments.into_iter().map(|argument| {
+        let schema = prompt.input().and_then(|input| input.get("properties")?.get(&argument.name));
+        let kind = schema.map(input_kind).unwrap_or_default();
+        let takes = if argument.required { format!("{kind}, required") } else { kind };
+        [argument.name, takes, argument.description.unwrap_or_default()]
+    });
+    request.program.print_table(["Argument", "Takes", "Description"], rows)?;
+    Ok(Exit::Done)
+}
+
+/// Returns the settings of a prompt with their labels.
+fn facts_of(
+    request: &CatalogueRequest<'_>,
+    item: &CatalogueItem,
+    prompt: &PromptDefinition,
+) -> Vec<(&'static str, String)> {
+    let thinking = prompt.thinking().map(|thinking| match thinking {
+        PromptThinking::Off => "off",
+        PromptThinking::On => "on",
+        PromptThinking::Low => "low",
+        PromptThinking::Medium => "medium",
+        PromptThinking::High => "high",
+    });
+    let budget = prompt.thinking_budget().map(|tokens| format!("at most {tokens} tokens"));
+    let thinking: Vec<_> = thinking.map(str::to_owned).into_iter().chain(budget).collect();
+    let origin = Some(item.namespace().to_owned()).filter(|_| !request.is_of_one_server());
+    let input = prompt.input().map_or_else(|| "any JSON".to_owned(), input_kind);
+    let all = [
+        ("Origin", origin),
+        ("Model", prompt.model().map(str::to_owned)),
+        ("Provider", prompt.provider().map(str::to_owned)),
+        ("Tools", prompt.tools().map(|tools| tools.join(", "))),
+        ("Thinking", Some(thinking.join(", ")).filter(|text| !text.is_empty())),
+        ("Input", Some(input)),
+        ("Output", prompt.output().map(input_kind)),
+    ];
+    all.into_iter().filter_map(|(name, value)| value.map(|value| (name, value))).collect()
+}
+
+/// Returns the values that a schema accepts, in words.
+pub(super) fn input_kind(schema: &Value) -> String {
+    if let Some(values) = schema.get("enum").and_then(Value::as_array) {
+        let mut words: Vec<_> = values.iter().take(MAX_VALUES).map(value_word).collect();
+        if values.len() > MAX_VALUES {
+            words.push(format!("{} more", values.len() - MAX_VALUES));
+        }
+        return words.join(" | ");
+    }
+    match schema.get("type") {
+        Some(Value::String(kind)) => kind.clone(),
+        Some(Value::Array(kinds)) => kinds.iter().map(value_word).collect::<Vec<_>>().join(" or "),
+        _ => "any JSON".to_owned(),
+    }
+}
+
+fn value_word(value: &Value) -> String {
+    value.as_str().map_or_else(|| value.to_string(), str::to_owned)
+}

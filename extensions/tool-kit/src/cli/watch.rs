@@ -1,0 +1,116 @@
+//! `resources watch`.
+
+use tool_cli::{Exit, Failure, clap::ArgMatches};
+use tool_runtime::{
+    guard::catch_async,
+    serde_json::{Value, json},
+};
+
+use super::{
+    request::{CatalogueRequest, is_builtin, line_text, tool_failure},
+    resources::find_resource,
+};
+use crate::catalogue::{CatalogueChange, CatalogueEvent, CatalogueListener};
+
+/// A resource whose changes are written.
+struct WatchedResource {
+    namespace: Option<String>,
+    /// Its URI as its origin announces it.
+    uri: String,
+}
+
+/// Writes a line for each change, until Ctrl-C or the requested number of changes.
+pub(super) fn watch_resources(request: &CatalogueRequest<'_>, matches: &ArgMatches) -> Result<Exit, Failure> {
+    // Before the snapshot, so that no change is missed.
+    let listener = request.catalogue.subscribe();
+    let uris: Vec<&String> = matches.get_many("uri").into_iter().flatten().collect();
+    let watched = subscribe_to_resources(request, &uris)?;
+    let limit = matches.get_one::<u64>("count").copied().unwrap_or(u64::MAX);
+    let shown = match &*uris {
+        [] => "the list of resources".to_owned(),
+        [one] => format!("`{one}` and the list of resources"),
+        many => format!("{} resources and the list of them", many.len()),
+    };
+    request.program.note(&format!("watching {shown}; Ctrl-C ends it"));
+    let is_json = matches.get_flag("json");
+    request.program.block_on(async {
+        tokio::select! {
+            written = write_changes(request, listener, &watched, is_json, limit) => written,
+            Ok(()) = tokio::signal::ctrl_c() => Ok(Exit::Done),
+        }
+    })?
+}
+
+/// Finds resources, and asks their origins to announce their changes.
+fn subscribe_to_resources(
+    request: &CatalogueRequest<'_>,
+    uris: &[&String],
+) -> Result<Vec<WatchedResource>, Failure> {
+    let snapshot = request.snapshot()?;
+    let mut watched = Vec::with_capacity(uris.len());
+    for uri in uris {
+        let item = find_resource(request, &snapshot, uri)?;
+        let Some(resource) = item.resource() else { continue };
+        let subscribed = request.program.block_on(catch_async(|| resource.subscribe()))?;
+        subscribed
+            .map_err(|panic| {
+                Failure::quoting(Exit::Failed, format!("the resource panicked: {}", panic.message()))
+            })?
+            .map_err(|error| tool_failure(&error))?;
+        let namespace = Some(item.namespace().to_owned()).filter(|_| !is_builtin(item));
+        watched.push(WatchedResource { namespace, uri: resource.uri().to_string() });
+    }
+    Ok(watched)
+}
+
+async fn write_changes(
+    request: &CatalogueRequest<'_>,
+    mut listener: CatalogueListener,
+    watched: &[WatchedResource],
+    is_json: bool,
+    limit: u64,
+) -> Result<Exit, Failure> {
+    let mut written = 0;
+    while written < limit {
+        match listener.next().await {
+            Some(Ok(event)) if is_watched(&event, watched) => {
+                match is_json {
+                    true => request.program.print_json(&format!("{}\n", json_of_event(&event)))?,
+                    false => request.program.print(&text_of_event(&event))?,
+                }
+                written += 1;
+            }
+            Some(Ok(_)) => {}
+            Some(Err(lagged)) => request.program.note(&lagged.to_string()),
+            None => break,
+        }
+    }
+    Ok(Exit::Done)
+}
+
+fn is_watched(event: &CatalogueEvent, watched: &[WatchedResource]) -> bool {
+    match &event.change {
+        CatalogueChange::Resources => true,
+        CatalogueChange::Resource { uri } => {
+            watched.iter().any(|it| it.namespace == event.namespace && it.uri == *uri)
+        }
+        _ => false,
+    }
+}
+
+fn text_of_event(event: &CatalogueEvent) -> String {
+    let origin = event.namespace.iter().map(|namespace| format!(" of `{}`", line_text(namespace)));
+    let origin = origin.collect::<String>();
+    match &event.change {
+        CatalogueChange::Resource { uri } => format!("changed: {}{origin}\n", line_text(uri)),
+        _ => format!("the list of resources{origin} changed\n"),
+    }
+}
+
+fn json_of_event(event: &CatalogueEvent) -> Value {
+    let origin = event.namespace.as_deref().unwrap_or(crate::catalogue::BUILTIN);
+    match &event.change {
+        CatalogueChange::Resource { uri } => json!({ "change": "content", "origin": origin, "uri": uri }),
+        _ => json!({ "change": "list", "origin": origin }),
+    }
+}
