@@ -85,7 +85,7 @@ impl EntryContent {
     #[must_use]
     pub fn new(run: impl Into<CallId>, kind: impl Into<Arc<str>>, body: JsonText) -> Self {
         Self {
-            time: millis::rounded(SystemTime::now()),
+            time: millis::truncated(SystemTime::now()),
             run: run.into(),
             parent_run: None,
             agent: None,
@@ -110,7 +110,7 @@ impl EntryContent {
     /// Sets the time, which is truncated to milliseconds. Default: the time of [`new`](Self::new).
     #[must_use]
     pub fn with_time(mut self, time: SystemTime) -> Self {
-        self.time = millis::rounded(time);
+        self.time = millis::truncated(time);
         self
     }
 
@@ -150,7 +150,7 @@ impl EntryContent {
     }
 
     /// Checks the names.
-    pub(crate) fn check(&self) -> Result<(), SessionError> {
+    pub(crate) fn check_names(&self) -> Result<(), SessionError> {
         check_name("run", &self.run.to_string())?;
         if let Some(run) = &self.parent_run {
             check_name("parent run", &run.to_string())?;

@@ -34,7 +34,7 @@ impl JsonText {
     /// Returns an error if `text` is not valid JSON, and if it has more than [16 MiB](Self::MAX_BYTES).
     pub fn new(text: impl Into<Arc<str>>) -> Result<Self, SessionError> {
         let text = text.into();
-        check_length(text.len())?;
+        check_json_length(text.len())?;
         serde_json::from_str::<&RawValue>(&text)
             .map_err(|error| SessionError::Invalid(format!("the text is not valid JSON: {error}")))?;
         Ok(Self(text))
@@ -48,13 +48,13 @@ impl JsonText {
     pub fn of(value: &impl Serialize) -> Result<Self, SessionError> {
         let text = serde_json::to_string(value)
             .map_err(|error| SessionError::Invalid(format!("the value is not JSON: {error}")))?;
-        check_length(text.len())?;
+        check_json_length(text.len())?;
         Ok(Self(text.into()))
     }
 
     /// Wraps a text that a store checked before it stored it.
     #[cfg(any(feature = "sqlite", feature = "postgres"))]
-    pub(crate) fn stored(text: impl Into<Arc<str>>) -> Self {
+    pub(crate) fn from_stored(text: impl Into<Arc<str>>) -> Self {
         Self(text.into())
     }
 
@@ -79,7 +79,7 @@ impl JsonText {
 }
 
 /// Checks the number of bytes of a text.
-pub(crate) fn check_length(bytes: usize) -> Result<(), SessionError> {
+pub(crate) fn check_json_length(bytes: usize) -> Result<(), SessionError> {
     const MAX: usize = JsonText::MAX_BYTES;
     if bytes <= MAX {
         return Ok(());

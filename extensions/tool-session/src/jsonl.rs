@@ -15,7 +15,7 @@ use std::collections::HashSet;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-use crate::{Entry, JsonText, Session, SessionError, SessionKey, state::check_depth};
+use crate::{Entry, JsonText, Session, SessionError, SessionKey, state::check_value_depths};
 
 /// A session with all of its entries and its own state, as it is exported. The state of its user and its app is not part of it.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -28,8 +28,8 @@ pub struct SessionExport {
     pub entries: Vec<Entry>,
 }
 
-const FORMAT: &str = "tool-session";
-const VERSION: u32 = 1;
+const FORMAT_NAME: &str = "tool-session";
+const FORMAT_VERSION: u32 = 1;
 /// The largest integer that every reader of JSON reads exactly.
 const MAX_REVISION: u64 = 1 << 53;
 
@@ -58,7 +58,7 @@ struct SessionLine {
 
 impl SessionExport {
     /// Checks that the entries are numbered without gaps, as the session counts them, and that all names are valid.
-    pub(crate) fn check(&self) -> Result<(), SessionError> {
+    pub(crate) fn check_contents(&self) -> Result<(), SessionError> {
         let key = &self.session.key;
         let numbers = self.entries.iter().map(|entry| entry.number);
         if !numbers.eq(1..=self.session.entries) {
@@ -69,8 +69,8 @@ impl SessionExport {
         if self.session.revision > MAX_REVISION {
             return Err(SessionError::Invalid(format!("the revision of the {key} is larger than 2^53")));
         }
-        check_depth(&self.state)?;
-        self.entries.iter().try_for_each(|entry| entry.content.check())?;
+        check_value_depths(&self.state)?;
+        self.entries.iter().try_for_each(|entry| entry.content.check_names())?;
         if let Some(origin) = &self.session.origin {
             crate::key::check_name("origin", &origin.id)?;
         }
@@ -81,7 +81,7 @@ impl SessionExport {
 
 /// Checks exports, and that each has a key of its own.
 pub(crate) fn check_exports(exports: &[SessionExport]) -> Result<(), SessionError> {
-    exports.iter().try_for_each(SessionExport::check)?;
+    exports.iter().try_for_each(SessionExport::check_contents)?;
     let mut keys: HashSet<&SessionKey> = HashSet::new();
     match exports.iter().find(|export| !keys.insert(&export.session.key)) {
         None => Ok(()),
@@ -118,11 +118,11 @@ pub(crate) fn check_exports(exports: &[SessionExport]) -> Result<(), SessionErro
 /// ```
 pub fn to_jsonl(exports: &[SessionExport]) -> Result<String, SessionError> {
     let mut writer = JsonlWriter::default();
-    let mut text = writer.header()?;
+    let mut text = writer.header_line()?;
     for export in exports {
-        text.push_str(&writer.session(export)?);
+        text.push_str(&writer.format_and_count_session(export)?);
     }
-    text.push_str(&writer.end()?);
+    text.push_str(&writer.end_line()?);
     Ok(text)
 }
 
@@ -135,19 +135,22 @@ pub(crate) struct JsonlWriter {
 
 impl JsonlWriter {
     /// Returns the first line.
-    pub(crate) fn header(&self) -> Result<String, SessionError> {
+    pub(crate) fn header_line(&self) -> Result<String, SessionError> {
         let mut text = String::new();
-        add_line(&mut text, &Header { format: FORMAT.to_owned(), v: VERSION })?;
+        push_json_line(&mut text, &Header { format: FORMAT_NAME.to_owned(), v: FORMAT_VERSION })?;
         Ok(text)
     }
 
     /// Returns the lines of a session, and counts them.
-    pub(crate) fn session(&mut self, export: &SessionExport) -> Result<String, SessionError> {
+    pub(crate) fn format_and_count_session(
+        &mut self,
+        export: &SessionExport,
+    ) -> Result<String, SessionError> {
         let mut text = String::new();
         let state = JsonText::of(&export.state)?;
-        add_line(&mut text, &Line::Session(SessionLine { session: export.session.clone(), state }))?;
+        push_json_line(&mut text, &Line::Session(SessionLine { session: export.session.clone(), state }))?;
         for entry in &export.entries {
-            add_line(&mut text, &Line::Entry(entry.clone()))?;
+            push_json_line(&mut text, &Line::Entry(entry.clone()))?;
         }
         self.sessions += 1;
         self.entries += export.entries.len();
@@ -155,9 +158,9 @@ impl JsonlWriter {
     }
 
     /// Returns the last line.
-    pub(crate) fn end(&self) -> Result<String, SessionError> {
+    pub(crate) fn end_line(&self) -> Result<String, SessionError> {
         let mut text = String::new();
-        add_line(&mut text, &Line::End { sessions: self.sessions, entries: self.entries })?;
+        push_json_line(&mut text, &Line::End { sessions: self.sessions, entries: self.entries })?;
         Ok(text)
     }
 
@@ -168,7 +171,7 @@ impl JsonlWriter {
     }
 }
 
-fn add_line(text: &mut String, line: &impl Serialize) -> Result<(), SessionError> {
+fn push_json_line(text: &mut String, line: &impl Serialize) -> Result<(), SessionError> {
     let line = serde_json::to_string(line)
         .map_err(|error| SessionError::Invalid(format!("the session is not JSON: {error}")))?;
     text.push_str(&line);
@@ -184,7 +187,7 @@ fn add_line(text: &mut String, line: &impl Serialize) -> Result<(), SessionError
 /// further lines behind its end.
 pub fn from_jsonl(text: &str) -> Result<Vec<SessionExport>, SessionError> {
     let mut lines = text.lines().enumerate().map(|(index, line)| (index + 1, line));
-    check_header(lines.next().map(|(_, line)| line).unwrap_or_default())?;
+    check_header_line(lines.next().map(|(_, line)| line).unwrap_or_default())?;
     let mut exports: Vec<SessionExport> = Vec::new();
     for (number, line) in lines.by_ref() {
         let invalid =
@@ -218,16 +221,17 @@ pub fn from_jsonl(text: &str) -> Result<Vec<SessionExport>, SessionError> {
     ))
 }
 
-fn check_header(line: &str) -> Result<(), SessionError> {
-    let header = serde_json::from_str::<Header>(line).ok().filter(|header| header.format == FORMAT);
+fn check_header_line(line: &str) -> Result<(), SessionError> {
+    let header = serde_json::from_str::<Header>(line).ok().filter(|header| header.format == FORMAT_NAME);
     match header {
-        Some(Header { v: VERSION, .. }) => Ok(()),
+        Some(Header { v: FORMAT_VERSION, .. }) => Ok(()),
         Some(Header { v, .. }) => Err(SessionError::Invalid(format!(
-            "the export has version {v}, and this program reads version {VERSION}; update the program"
+            "the export has version {v}, and this program reads version {FORMAT_VERSION}; update the program"
         ))),
         None => {
-            let problem =
-                format!("the first line is not the one of an export: {{\"format\":\"{FORMAT}\",\"v\":1}}");
+            let problem = format!(
+                "the first line is not the one of an export: {{\"format\":\"{FORMAT_NAME}\",\"v\":1}}"
+            );
             Err(SessionError::Invalid(problem))
         }
     }

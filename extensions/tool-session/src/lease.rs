@@ -63,7 +63,7 @@ impl LeaseRequest {
         self
     }
 
-    pub(crate) fn check(&self) -> Result<(), SessionError> {
+    pub(crate) fn check_names(&self) -> Result<(), SessionError> {
         check_name("run", &self.run.to_string())?;
         check_name("holder of the lease", &self.holder)
     }
@@ -148,7 +148,7 @@ impl StoredLease {
     }
 
     /// Checks that `request` may take over.
-    pub(crate) fn check_request(
+    pub(crate) fn check_takeover(
         &self,
         request: &LeaseRequest,
         revision: u64,
@@ -164,7 +164,7 @@ impl StoredLease {
     }
 
     /// Checks that `lease` is this lease, and that its run has not ended.
-    pub(crate) fn check_holder(&self, lease: &Lease) -> Result<(), SessionError> {
+    pub(crate) fn check_epoch_and_unreleased(&self, lease: &Lease) -> Result<(), SessionError> {
         self.check_epoch(lease)?;
         if self.is_released {
             let problem = format!("the run {:?} has ended; acquire the lease again", self.run.to_string());
@@ -183,31 +183,37 @@ impl StoredLease {
     }
 
     /// Defers the expiry.
-    pub(crate) fn renew(&mut self, now: SystemTime) {
+    pub(crate) fn defer_expiry(&mut self, now: SystemTime) {
         self.expires_at = expiry_time(now, self.duration);
     }
 
     /// Lets the lease expire: its run did not end, and does not go on.
-    pub(crate) fn expire(&mut self, now: SystemTime) {
+    pub(crate) fn expire_now(&mut self, now: SystemTime) {
         self.expires_at = self.expires_at.min(expiry_time(now, Duration::ZERO));
     }
 
     /// Returns the lease for its run.
-    pub(crate) fn lease(&self, key: &SessionKey) -> Lease {
+    pub(crate) fn to_lease(&self, key: &SessionKey) -> Lease {
         let (run, epoch, expires_at) = (self.run.clone(), self.epoch, self.expires_at);
         Lease { key: key.clone(), run, epoch, expires_at }
     }
 
     /// Returns the grant of this lease, which replaces `previous`.
-    pub(crate) fn grant(&self, snapshot: SessionSnapshot, previous: Option<&Self>) -> LeaseGrant {
+    pub(crate) fn to_grant(&self, snapshot: SessionSnapshot, previous: Option<&Self>) -> LeaseGrant {
         let interrupted = previous.filter(|it| !it.is_released).map(|it| it.run.clone());
         let SessionSnapshot { session, state } = snapshot;
-        LeaseGrant { lease: self.lease(&session.key), usage: self.usage.clone(), session, state, interrupted }
+        LeaseGrant {
+            lease: self.to_lease(&session.key),
+            usage: self.usage.clone(),
+            session,
+            state,
+            interrupted,
+        }
     }
 }
 
 /// Returns the usage that an interrupted run stored, or `run` under its last lease. It stays until `run` stores its own.
-pub(crate) fn continued_usage(previous: Option<&StoredLease>, run: &CallId) -> Option<JsonText> {
+pub(crate) fn usage_to_continue(previous: Option<&StoredLease>, run: &CallId) -> Option<JsonText> {
     let continued = previous.filter(|previous| previous.run == *run || !previous.is_released);
     continued.and_then(|previous| previous.usage.clone())
 }
@@ -216,7 +222,7 @@ pub(crate) fn continued_usage(previous: Option<&StoredLease>, run: &CallId) -> O
 fn expiry_time(now: SystemTime, duration: Duration) -> SystemTime {
     /// A hundred years.
     const MAX_DURATION: Duration = Duration::from_secs(100 * 365 * 86_400);
-    crate::millis::rounded(now.checked_add(duration.min(MAX_DURATION)).unwrap_or(now))
+    crate::millis::truncated(now.checked_add(duration.min(MAX_DURATION)).unwrap_or(now))
 }
 
 #[cfg(test)]

@@ -167,14 +167,14 @@ impl EntryQuery {
     }
 
     /// Checks the names.
-    pub(crate) fn check(&self) -> Result<(), SessionError> {
+    pub(crate) fn check_names(&self) -> Result<(), SessionError> {
         check_name("run", &self.run.as_ref().map(ToString::to_string).unwrap_or_default())?;
         let names = [("kind", &self.kind), ("branch", &self.branch), ("view key", &self.view)];
         names.into_iter().try_for_each(|(role, name)| check_name(role, name.as_deref().unwrap_or_default()))
     }
 
     /// Returns the maximum number of entries of a page.
-    pub(crate) fn page_entries(&self) -> usize {
+    pub(crate) fn max_page_entries(&self) -> usize {
         self.max_entries.clamp(1, Self::MAX_ENTRIES)
     }
 }
@@ -210,11 +210,11 @@ pub(crate) struct PageBuilder {
 impl PageBuilder {
     pub(crate) fn new(query: &EntryQuery) -> Self {
         let page = EntryPage { entries: Vec::new(), has_more: false };
-        Self { page, bytes: 0, max_entries: query.page_entries(), max_bytes: query.max_bytes }
+        Self { page, bytes: 0, max_entries: query.max_page_entries(), max_bytes: query.max_bytes }
     }
 
     /// Adds an entry that the query admits, in its order; breaks if it does not fit.
-    pub(crate) fn add(&mut self, entry: Entry) -> ControlFlow<()> {
+    pub(crate) fn add_unless_full(&mut self, entry: Entry) -> ControlFlow<()> {
         self.bytes = self.bytes.saturating_add(entry.content.body.as_str().len());
         let entries = self.page.entries.len();
         if entries > 0 && (entries >= self.max_entries || self.bytes > self.max_bytes) {
@@ -285,13 +285,13 @@ impl SessionFilter {
     }
 
     /// Checks the names.
-    pub(crate) fn check(&self) -> Result<(), SessionError> {
+    pub(crate) fn check_names(&self) -> Result<(), SessionError> {
         check_name("app", &self.app)?;
         check_name("user", self.user.as_deref().unwrap_or_default())
     }
 
     /// Returns the maximum number of sessions of a page.
-    pub(crate) fn page_sessions(&self) -> usize {
+    pub(crate) fn max_page_sessions(&self) -> usize {
         self.max_sessions.clamp(1, Self::MAX_SESSIONS)
     }
 }

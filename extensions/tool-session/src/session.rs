@@ -45,7 +45,7 @@ impl Session {
     /// Creates a session without entries, of revision 0. A store sets the other fields.
     #[must_use]
     pub fn new(key: SessionKey, created_at: SystemTime) -> Self {
-        let created_at = millis::rounded(created_at);
+        let created_at = millis::truncated(created_at);
         Self { key, revision: 0, entries: 0, title: None, created_at, updated_at: created_at, origin: None }
     }
 }

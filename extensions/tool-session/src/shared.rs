@@ -34,10 +34,10 @@ use crate::{
 /// ```
 #[derive(Clone)]
 pub struct SharedSessionStore {
-    inner: Arc<Shared>,
+    inner: Arc<GuardedStore>,
 }
 
-struct Shared {
+struct GuardedStore {
     store: Guarded<Box<dyn ErasedSessionStore>>,
     outlives_process: bool,
 }
@@ -48,7 +48,7 @@ impl SharedSessionStore {
     pub fn new(store: impl SessionStore + 'static) -> Self {
         // A store that panics here is treated as one that outlives the process, which is the stricter case.
         let outlives_process = catch(|| store.outlives_process()).unwrap_or(true);
-        Self { inner: Arc::new(Shared { store: Guarded::new(Box::new(store)), outlives_process }) }
+        Self { inner: Arc::new(GuardedStore { store: Guarded::new(Box::new(store)), outlives_process }) }
     }
 
     /// Returns `true` if sessions persist after the process ends.
@@ -63,7 +63,7 @@ impl SharedSessionStore {
     ///
     /// As [`SessionStore::load`].
     pub async fn load(&self, key: &SessionKey) -> Result<Option<SessionSnapshot>, SessionError> {
-        self.run(|store| store.load(key)).await
+        self.run_guarded(|store| store.load(key)).await
     }
 
     /// Returns the sessions that `filter` admits, the last changed first. See [`SessionStore::list`].
@@ -72,8 +72,8 @@ impl SharedSessionStore {
     ///
     /// As [`SessionStore::list`]; and [`Invalid`](SessionError::Invalid) for a name that no session can have.
     pub async fn list(&self, filter: &SessionFilter) -> Result<Vec<Session>, SessionError> {
-        filter.check()?;
-        self.run(|store| store.list(filter)).await
+        filter.check_names()?;
+        self.run_guarded(|store| store.list(filter)).await
     }
 
     /// Returns a page of the entries of a session. See [`SessionStore::entries`].
@@ -82,8 +82,8 @@ impl SharedSessionStore {
     ///
     /// As [`SessionStore::entries`]; and [`Invalid`](SessionError::Invalid) for a name that no session can have.
     pub async fn entries(&self, key: &SessionKey, query: &EntryQuery) -> Result<EntryPage, SessionError> {
-        query.check()?;
-        self.run(|store| store.entries(key, query)).await
+        query.check_names()?;
+        self.run_guarded(|store| store.entries(key, query)).await
     }
 
     /// Takes the lease of a session, which is made if there is none. See [`SessionStore::acquire`].
@@ -96,8 +96,8 @@ impl SharedSessionStore {
         key: &SessionKey,
         request: &LeaseRequest,
     ) -> Result<LeaseGrant, SessionError> {
-        request.check()?;
-        self.run(|store| store.acquire(key, request)).await
+        request.check_names()?;
+        self.run_guarded(|store| store.acquire(key, request)).await
     }
 
     /// Defers the expiry of a lease. See [`SessionStore::renew`].
@@ -106,7 +106,7 @@ impl SharedSessionStore {
     ///
     /// As [`SessionStore::renew`].
     pub async fn renew(&self, lease: &Lease) -> Result<Lease, SessionError> {
-        self.run(|store| store.renew(lease)).await
+        self.run_guarded(|store| store.renew(lease)).await
     }
 
     /// Releases a lease: its run has ended. See [`SessionStore::release`].
@@ -115,7 +115,7 @@ impl SharedSessionStore {
     ///
     /// As [`SessionStore::release`].
     pub async fn release(&self, lease: &Lease) -> Result<(), SessionError> {
-        self.run(|store| store.release(lease)).await
+        self.run_guarded(|store| store.release(lease)).await
     }
 
     /// Lets a lease expire without an end of its run. See [`SessionStore::abandon`].
@@ -124,7 +124,7 @@ impl SharedSessionStore {
     ///
     /// As [`SessionStore::abandon`].
     pub async fn abandon(&self, lease: &Lease) -> Result<(), SessionError> {
-        self.run(|store| store.abandon(lease)).await
+        self.run_guarded(|store| store.abandon(lease)).await
     }
 
     /// Applies a write in one transaction. See [`SessionStore::write`].
@@ -133,8 +133,8 @@ impl SharedSessionStore {
     ///
     /// As [`SessionStore::write`]; and [`Invalid`](SessionError::Invalid) for a name or size beyond a limit.
     pub async fn write(&self, lease: &Lease, write: &SessionWrite) -> Result<SessionVersion, SessionError> {
-        write.check()?;
-        self.run(|store| store.write(lease, write)).await
+        write.check_names_and_limits()?;
+        self.run_guarded(|store| store.write(lease, write)).await
     }
 
     /// Makes a session with the id `fork`, of the same user, with the entries of `key` up to the number `last_entry`. See
@@ -164,7 +164,7 @@ impl SharedSessionStore {
     /// ```
     pub async fn fork(&self, key: &SessionKey, last_entry: u64, fork: &str) -> Result<Session, SessionError> {
         let fork = key.with_id(fork)?;
-        self.run(|store| store.fork(key, last_entry, &fork)).await
+        self.run_guarded(|store| store.fork(key, last_entry, &fork)).await
     }
 
     /// Deletes a session; returns `false` if there is none. See [`SessionStore::delete`].
@@ -173,7 +173,7 @@ impl SharedSessionStore {
     ///
     /// As [`SessionStore::delete`].
     pub async fn delete(&self, key: &SessionKey) -> Result<bool, SessionError> {
-        self.run(|store| store.delete(key)).await
+        self.run_guarded(|store| store.delete(key)).await
     }
 
     /// Deletes all data of a user of an app; returns the number of sessions. See [`SessionStore::delete_user`].
@@ -184,7 +184,7 @@ impl SharedSessionStore {
     pub async fn delete_user(&self, app: &str, user: &str) -> Result<u64, SessionError> {
         check_name("app", app)?;
         check_name("user", user)?;
-        self.run(|store| store.delete_user(app, user)).await
+        self.run_guarded(|store| store.delete_user(app, user)).await
     }
 
     /// Deletes the sessions that `retention` does not keep; returns their number. See [`SessionStore::prune`].
@@ -194,7 +194,7 @@ impl SharedSessionStore {
     /// As [`SessionStore::prune`]; and [`Invalid`](SessionError::Invalid) for a name that no session can have.
     pub async fn prune(&self, retention: &Retention) -> Result<u64, SessionError> {
         check_name("app", &retention.app)?;
-        self.run(|store| store.prune(retention)).await
+        self.run_guarded(|store| store.prune(retention)).await
     }
 
     /// Returns the runs of `app` whose leases have expired without an end. See [`SessionStore::unfinished`].
@@ -204,7 +204,7 @@ impl SharedSessionStore {
     /// As [`SessionStore::unfinished`]; and [`Invalid`](SessionError::Invalid) for a name that no session can have.
     pub async fn unfinished(&self, app: &str) -> Result<Vec<UnfinishedRun>, SessionError> {
         check_name("app", app)?;
-        self.run(|store| store.unfinished(app)).await
+        self.run_guarded(|store| store.unfinished(app)).await
     }
 
     /// Reads a session whole, for [`jsonl::to_jsonl`](crate::jsonl::to_jsonl): its entries at the moment of the first read. The state of its user
@@ -214,8 +214,8 @@ impl SharedSessionStore {
     ///
     /// Returns [`NotFound`](SessionError::NotFound) if there is no session, or if it was deleted meanwhile.
     pub async fn export(&self, key: &SessionKey) -> Result<SessionExport, SessionError> {
-        let not_found = || crate::store::not_found(key);
-        let SessionSnapshot { session, state } = self.load(key).await?.ok_or_else(not_found)?;
+        let not_found_error = || crate::store::not_found_error(key);
+        let SessionSnapshot { session, state } = self.load(key).await?.ok_or_else(not_found_error)?;
         let mut entries = Vec::new();
         let end = session.entries.saturating_add(1);
         let mut query = Some(EntryQuery::forward().before(end).limit(EntryQuery::MAX_ENTRIES));
@@ -226,7 +226,7 @@ impl SharedSessionStore {
         }
         let export = SessionExport { session, state: state.session, entries };
         // A session that was deleted, or deleted and made again, between two pages has other entries.
-        if export.check().is_err() { Err(not_found()) } else { Ok(export) }
+        if export.check_contents().is_err() { Err(not_found_error()) } else { Ok(export) }
     }
 
     /// Adds exported sessions, all or none. See [`SessionStore::import`].
@@ -236,11 +236,11 @@ impl SharedSessionStore {
     /// As [`SessionStore::import`]; and [`Invalid`](SessionError::Invalid) if an export is not consistent, or if two have one key.
     pub async fn import(&self, exports: &[SessionExport]) -> Result<(), SessionError> {
         crate::jsonl::check_exports(exports)?;
-        self.run(|store| store.import(exports)).await
+        self.run_guarded(|store| store.import(exports)).await
     }
 
     /// Runs an operation of the store inside the panic barrier.
-    async fn run<'a, T, F>(
+    async fn run_guarded<'a, T, F>(
         &'a self,
         operation: impl FnOnce(&'a dyn ErasedSessionStore) -> F,
     ) -> Result<T, SessionError>

@@ -76,20 +76,20 @@ impl ScopedState {
 
 impl ScopedState {
     /// Checks the depth of all values.
-    pub(crate) fn check(&self) -> Result<(), SessionError> {
-        [&self.session, &self.user, &self.app].into_iter().try_for_each(check_depth)
+    pub(crate) fn check_depths(&self) -> Result<(), SessionError> {
+        [&self.session, &self.user, &self.app].into_iter().try_for_each(check_value_depths)
     }
 }
 
 /// Checks that a scope can be stored, as one text.
-pub(crate) fn check_size(values: &Map<String, Value>) -> Result<(), SessionError> {
+pub(crate) fn check_stored_size(values: &Map<String, Value>) -> Result<(), SessionError> {
     JsonText::of(values).map(drop)
 }
 
 /// Checks the depth of all values.
-pub(crate) fn check_depth(values: &Map<String, Value>) -> Result<(), SessionError> {
+pub(crate) fn check_value_depths(values: &Map<String, Value>) -> Result<(), SessionError> {
     const MAX: usize = ScopedState::MAX_DEPTH;
-    match values.iter().find(|(_, value)| is_deeper(value, MAX)) {
+    match values.iter().find(|(_, value)| is_deeper_than(value, MAX)) {
         None => Ok(()),
         Some(_) => {
             Err(SessionError::Invalid(format!("a value of the state is nested more than {MAX} levels deep")))
@@ -98,11 +98,11 @@ pub(crate) fn check_depth(values: &Map<String, Value>) -> Result<(), SessionErro
 }
 
 /// Returns `true` if `value` has more than `max_depth` levels of objects and lists.
-fn is_deeper(value: &Value, max_depth: usize) -> bool {
+fn is_deeper_than(value: &Value, max_depth: usize) -> bool {
     match value {
         Value::Array(_) | Value::Object(_) if max_depth == 0 => true,
-        Value::Array(items) => items.iter().any(|item| is_deeper(item, max_depth - 1)),
-        Value::Object(members) => members.values().any(|member| is_deeper(member, max_depth - 1)),
+        Value::Array(items) => items.iter().any(|item| is_deeper_than(item, max_depth - 1)),
+        Value::Object(members) => members.values().any(|member| is_deeper_than(member, max_depth - 1)),
         _ => false,
     }
 }
@@ -129,13 +129,13 @@ mod tests {
             (nested(ScopedState::MAX_DEPTH + 1, json!(1)), false),
         ] {
             let values = Map::from_iter([("a".to_owned(), json!(1)), ("b".to_owned(), value)]);
-            assert_eq!(check_depth(&values).is_ok(), is_kept);
+            assert_eq!(check_value_depths(&values).is_ok(), is_kept);
             for scoped in [
                 ScopedState { session: values.clone(), ..ScopedState::default() },
                 ScopedState { user: values.clone(), ..ScopedState::default() },
                 ScopedState { app: values, ..ScopedState::default() },
             ] {
-                assert_eq!(scoped.check().is_ok(), is_kept);
+                assert_eq!(scoped.check_depths().is_ok(), is_kept);
             }
         }
     }

@@ -154,17 +154,17 @@ pub trait SessionStore: Send + Sync {
 }
 
 /// Returns the error of a request for a revision of a session that does not exist.
-pub(crate) fn not_found(key: &SessionKey) -> SessionError {
+pub(crate) fn not_found_error(key: &SessionKey) -> SessionError {
     SessionError::NotFound(Box::new(key.clone()))
 }
 
 /// Returns the error of a session that must not exist.
-pub(crate) fn already_exists(key: &SessionKey) -> SessionError {
+pub(crate) fn already_exists_error(key: &SessionKey) -> SessionError {
     SessionError::Exists(Box::new(key.clone()))
 }
 
 /// Checks that a session of `entries` entries can be forked at `last_entry`.
-pub(crate) fn check_fork(entries: u64, last_entry: u64) -> Result<(), SessionError> {
+pub(crate) fn check_fork_position(entries: u64, last_entry: u64) -> Result<(), SessionError> {
     if last_entry <= entries {
         return Ok(());
     }

@@ -95,11 +95,11 @@ impl SessionWrite {
     }
 
     /// Checks names and limits.
-    pub(crate) fn check(&self) -> Result<(), SessionError> {
+    pub(crate) fn check_names_and_limits(&self) -> Result<(), SessionError> {
         const MAX: usize = SessionWrite::MAX_BYTES;
         check_name("title", self.title.as_deref().unwrap_or_default())?;
-        self.entries.iter().try_for_each(EntryContent::check)?;
-        self.state.check()?;
+        self.entries.iter().try_for_each(EntryContent::check_names)?;
+        self.state.check_depths()?;
         let bytes = self.body_bytes();
         if bytes > MAX {
             let problem = format!(
@@ -126,7 +126,7 @@ pub struct SessionVersion {
 }
 
 /// Returns `true` if a session of `revision` with `last_entries` is the effect of `write`, whose answer its run did not receive.
-pub(crate) fn has_effect_of<'a>(
+pub(crate) fn is_already_applied<'a>(
     write: &SessionWrite,
     revision: u64,
     last_entries: impl IntoIterator<Item = &'a EntryContent>,

@@ -15,14 +15,14 @@ const PART_BYTES: usize = 5 << 20;
 
 /// The objects below `uploads` and `bodies`.
 #[derive(Debug, Clone)]
-pub(super) struct Bodies {
+pub(super) struct BodyStore {
     store: Arc<dyn ObjectStore>,
     /// The folder of the objects, if they are files.
     folder: Option<Arc<std::path::Path>>,
 }
 
 /// A body that was written for an upload.
-pub(super) struct UploadedBody {
+pub(super) struct StoredBody {
     pub(super) bytes: u64,
     /// The SHA-256, in hexadecimal digits.
     pub(super) hash: String,
@@ -30,7 +30,7 @@ pub(super) struct UploadedBody {
     pub(super) name: String,
 }
 
-impl Bodies {
+impl BodyStore {
     pub(super) fn new(store: Arc<dyn ObjectStore>) -> Self {
         Self { store, folder: None }
     }
@@ -40,18 +40,18 @@ impl Bodies {
     }
 
     /// Writes a body, chunk by chunk; fails if it has more than `max_bytes`.
-    pub(super) async fn write(
+    pub(super) async fn upload_body(
         &self,
-        upload: &str,
+        upload_id: &str,
         mut chunks: BoxStream<'_, Result<Bytes, SessionError>>,
         max_bytes: u64,
-    ) -> Result<UploadedBody, SessionError> {
-        let path = upload_path(upload);
+    ) -> Result<StoredBody, SessionError> {
+        let path = upload_path(upload_id);
         let mut writer = BufWriter::with_capacity(Arc::clone(&self.store), path.clone(), PART_BYTES);
         let mut digest = BodyDigest::default();
         while let Some(chunk) = chunks.next().await {
-            let written = match chunk.and_then(|chunk| digest.add(chunk, max_bytes)) {
-                Ok(chunk) => writer.put(chunk).await.map_err(object_error),
+            let written = match chunk.and_then(|chunk| digest.add_chunk_within(chunk, max_bytes)) {
+                Ok(chunk) => writer.put(chunk).await.map_err(body_store_error),
                 Err(error) => Err(error),
             };
             if let Err(error) = written {
@@ -60,29 +60,29 @@ impl Bodies {
                 return Err(error);
             }
         }
-        writer.shutdown().await.map_err(unavailable_bodies)?;
-        let (bytes, hash) = digest.finish();
-        let name = format!("{hash}-{upload}");
-        self.store.rename(&path, &body_path(&name)).await.map_err(object_error)?;
-        Ok(UploadedBody { bytes, hash, name })
+        writer.shutdown().await.map_err(unavailable_bodies_error)?;
+        let (bytes, hash) = digest.into_size_and_hash();
+        let name = format!("{hash}-{upload_id}");
+        self.store.rename(&path, &body_path(&name)).await.map_err(body_store_error)?;
+        Ok(StoredBody { bytes, hash, name })
     }
 
     /// Opens a body.
-    pub(super) async fn read(
+    pub(super) async fn open_body(
         &self,
         name: &str,
     ) -> Result<BoxStream<'static, Result<Bytes, SessionError>>, SessionError> {
-        let object = self.store.get(&body_path(name)).await.map_err(object_error)?;
-        Ok(object.into_stream().map_err(object_error).boxed())
+        let object = self.store.get(&body_path(name)).await.map_err(body_store_error)?;
+        Ok(object.into_stream().map_err(body_store_error).boxed())
     }
 
-    /// Replaces the body `name`, which may be missing or damaged, by the body `with` of the same content.
-    pub(super) async fn replace(&self, name: &str, with: &str) -> Result<(), SessionError> {
-        self.store.rename(&body_path(with), &body_path(name)).await.map_err(object_error)
+    /// Replaces the body `name`, which may be missing or damaged, by the body `replacement` of the same content.
+    pub(super) async fn replace_body(&self, name: &str, replacement: &str) -> Result<(), SessionError> {
+        self.store.rename(&body_path(replacement), &body_path(name)).await.map_err(body_store_error)
     }
 
     /// Returns the uploads whose unfinished files are in the folder, with the files. A list of the store leaves such files out.
-    pub(super) fn unfinished_files(&self) -> Vec<(String, std::path::PathBuf)> {
+    pub(super) fn unfinished_upload_files(&self) -> Vec<(String, std::path::PathBuf)> {
         let Some(folder) = &self.folder else { return Vec::new() };
         let Ok(entries) = std::fs::read_dir(folder.join(UPLOADS)) else { return Vec::new() };
         let files = entries.filter_map(|entry| {
@@ -94,22 +94,22 @@ impl Bodies {
     }
 
     /// Removes a body; a missing one is removed already.
-    pub(super) async fn remove(&self, name: &str) -> Result<(), SessionError> {
+    pub(super) async fn remove_if_exists(&self, name: &str) -> Result<(), SessionError> {
         let path = if name.contains('-') { body_path(name) } else { upload_path(name) };
         match self.store.delete(&path).await {
             Ok(()) | Err(object_store::Error::NotFound { .. }) => Ok(()),
-            Err(error) => Err(object_error(error)),
+            Err(error) => Err(body_store_error(error)),
         }
     }
 
     /// Returns the names of all bodies, in groups.
-    pub(super) fn list(&self) -> BoxStream<'static, Result<Vec<String>, SessionError>> {
+    pub(super) fn list_names(&self) -> BoxStream<'static, Result<Vec<String>, SessionError>> {
         /// The number of names of one question to the store.
         const GROUP_NAMES: usize = 500;
         let folders = [Path::from(UPLOADS), Path::from(BODIES)];
         let lists = folders.map(|folder| self.store.list(Some(&folder)));
         let [uploads, bodies] = lists;
-        let names = uploads.chain(bodies).map_err(object_error);
+        let names = uploads.chain(bodies).map_err(body_store_error);
         let names = names.map_ok(|object| object.location.filename().unwrap_or_default().to_owned());
         names.try_chunks(GROUP_NAMES).map_err(|error| error.1).boxed()
     }
@@ -119,27 +119,27 @@ pub(super) const UPLOADS: &str = "uploads";
 pub(super) const BODIES: &str = "bodies";
 
 /// Returns the path of a body before its hash is known.
-fn upload_path(upload: &str) -> Path {
-    Path::from_iter([UPLOADS, upload])
+fn upload_path(upload_id: &str) -> Path {
+    Path::from_iter([UPLOADS, upload_id])
 }
 
 fn body_path(name: &str) -> Path {
     Path::from_iter([BODIES, name.get(..2).unwrap_or_default(), name])
 }
 
-fn object_error(error: object_store::Error) -> SessionError {
+fn body_store_error(error: object_store::Error) -> SessionError {
     match error {
         object_store::Error::NotFound { .. } => {
             SessionError::Failed("the body of the artifact is missing; save it again".to_owned())
         }
         object_store::Error::Generic { .. } | object_store::Error::JoinError { .. } => {
-            unavailable_bodies(error)
+            unavailable_bodies_error(error)
         }
         _ => SessionError::Failed(format!("the bodies of artifacts failed: {error}")),
     }
 }
 
-fn unavailable_bodies(error: impl fmt::Display) -> SessionError {
+fn unavailable_bodies_error(error: impl fmt::Display) -> SessionError {
     SessionError::Unavailable(format!("the bodies of artifacts failed: {error}"))
 }
 
@@ -152,7 +152,7 @@ pub(super) struct BodyDigest {
 
 impl BodyDigest {
     /// Adds a chunk, and returns it; fails beyond `max_bytes`.
-    pub(super) fn add(&mut self, chunk: Bytes, max_bytes: u64) -> Result<Bytes, SessionError> {
+    pub(super) fn add_chunk_within(&mut self, chunk: Bytes, max_bytes: u64) -> Result<Bytes, SessionError> {
         self.bytes = self.bytes.saturating_add(u64::try_from(chunk.len()).unwrap_or(u64::MAX));
         if self.bytes > max_bytes {
             return Err(SessionError::Invalid(format!(
@@ -164,7 +164,7 @@ impl BodyDigest {
     }
 
     /// Returns the number of bytes, and the hash in hexadecimal digits.
-    pub(super) fn finish(self) -> (u64, String) {
+    pub(super) fn into_size_and_hash(self) -> (u64, String) {
         let digits = self.hash.finalize().iter().map(|byte| format!("{byte:02x}")).collect();
         (self.bytes, digits)
     }

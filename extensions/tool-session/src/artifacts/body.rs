@@ -37,11 +37,15 @@ impl ArtifactBody {
             let Some((mut digest, artifact)) = state else { return Ok(None) };
             match chunks.next().await {
                 Some(chunk) => {
-                    let chunk = digest.add(chunk?, artifact.bytes).map_err(|_| changed_body(&artifact))?;
+                    let chunk = digest
+                        .add_chunk_within(chunk?, artifact.bytes)
+                        .map_err(|_| changed_body_error(&artifact))?;
                     Ok(Some((chunk, (chunks, Some((digest, artifact))))))
                 }
-                None if digest.finish() == (artifact.bytes, artifact.hash.to_string()) => Ok(None),
-                None => Err(changed_body(&artifact)),
+                None if digest.into_size_and_hash() == (artifact.bytes, artifact.hash.to_string()) => {
+                    Ok(None)
+                }
+                None => Err(changed_body_error(&artifact)),
             }
         })
     }
@@ -60,7 +64,7 @@ impl ArtifactBody {
     }
 }
 
-fn changed_body(artifact: &Artifact) -> SessionError {
+fn changed_body_error(artifact: &Artifact) -> SessionError {
     let Artifact { name, version, .. } = artifact;
     SessionError::Failed(format!(
         "the body of version {version} of the artifact {name:?} was changed; save it again"

@@ -66,7 +66,7 @@ impl SessionArtifacts {
         body: impl Into<Bytes>,
     ) -> Result<Artifact, SessionError> {
         let chunks = stream::iter([Ok(body.into())]);
-        self.artifacts.save_chunks(self.owner(name)?, name, media_type, chunks).await
+        self.artifacts.save_chunks(self.owner_of_name(name)?, name, media_type, chunks).await
     }
 
     /// Saves a new version of `name` from a stream, which is read as fast as it is stored: the body is never held whole. If the stream
@@ -88,7 +88,7 @@ impl SessionArtifacts {
         let chunks = body.map(|chunk| {
             chunk.map_err(|error| SessionError::Failed(format!("the body of the artifact failed: {error}")))
         });
-        self.artifacts.save_chunks(self.owner(name)?, name, media_type, chunks).await
+        self.artifacts.save_chunks(self.owner_of_name(name)?, name, media_type, chunks).await
     }
 
     /// The maximum number of artifacts or versions of one list.
@@ -140,7 +140,7 @@ impl SessionArtifacts {
     ///
     /// Returns an error if the store could not be read.
     pub async fn versions_after(&self, name: &str, version: u64) -> Result<Vec<Artifact>, SessionError> {
-        self.artifacts.versions(self.owner(name)?, name, version).await
+        self.artifacts.versions(self.owner_of_name(name)?, name, version).await
     }
 
     /// Returns a version of `name`, or the last one, without its body; `None` if there is none.
@@ -149,7 +149,7 @@ impl SessionArtifacts {
     ///
     /// Returns an error if the store could not be read.
     pub async fn find(&self, name: &str, version: Option<u64>) -> Result<Option<Artifact>, SessionError> {
-        let stored = self.artifacts.find(self.owner(name)?, name, version).await?;
+        let stored = self.artifacts.find(self.owner_of_name(name)?, name, version).await?;
         Ok(stored.map(|stored| stored.artifact))
     }
 
@@ -159,8 +159,8 @@ impl SessionArtifacts {
     ///
     /// Returns an error if the store could not be read, or if the body is missing.
     pub async fn load(&self, name: &str, version: Option<u64>) -> Result<Option<ArtifactBody>, SessionError> {
-        match self.artifacts.find(self.owner(name)?, name, version).await? {
-            Some(stored) => self.artifacts.open(stored).await.map(Some),
+        match self.artifacts.find(self.owner_of_name(name)?, name, version).await? {
+            Some(stored) => self.artifacts.open_body(stored).await.map(Some),
             None => Ok(None),
         }
     }
@@ -171,11 +171,11 @@ impl SessionArtifacts {
     ///
     /// Returns an error if nothing was deleted.
     pub async fn delete(&self, name: &str) -> Result<bool, SessionError> {
-        self.artifacts.delete(self.owner(name)?, name).await
+        self.artifacts.delete(self.owner_of_name(name)?, name).await
     }
 
     /// Returns the owner of a name.
-    fn owner(&self, name: &str) -> Result<&ArtifactOwner, SessionError> {
+    fn owner_of_name(&self, name: &str) -> Result<&ArtifactOwner, SessionError> {
         if name.starts_with(Artifact::USER_PREFIX) {
             return Ok(&self.user);
         }

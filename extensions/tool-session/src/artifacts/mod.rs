@@ -11,7 +11,7 @@ mod shared;
 mod store;
 mod value;
 
-pub(crate) use self::store::{upload_expired, upload_of};
+pub(crate) use self::store::{upload_expired_error, upload_id_of_body};
 pub use self::{
     body::ArtifactBody,
     handle::SessionArtifacts,

@@ -13,7 +13,7 @@ use tool_runtime::{
 
 use super::{
     Artifact, ArtifactBody, ArtifactContent, ArtifactOwner, Artifacts, SessionArtifacts, StoredArtifact,
-    bodies::{BODIES, Bodies, UPLOADS},
+    bodies::{BODIES, BodyStore, UPLOADS},
     value::check_artifact_name,
 };
 use crate::{SessionError, SessionKey, UserKey, key::check_name};
@@ -46,7 +46,7 @@ const UPLOAD_LIFETIME: Duration = Duration::from_secs(24 * 3600);
 #[derive(Clone)]
 pub struct SharedArtifacts {
     rows: Arc<Guarded<Box<dyn ErasedArtifacts>>>,
-    bodies: Bodies,
+    bodies: BodyStore,
     max_bytes: u64,
     max_load_bytes: u64,
 }
@@ -61,10 +61,10 @@ impl SharedArtifacts {
     /// and `bodies`. No other artifacts may have their bodies there: a [sweep](Self::sweep) would remove them.
     #[must_use]
     pub fn new(rows: impl Artifacts + 'static, bodies: impl ObjectStore) -> Self {
-        Self::with_bodies(rows, Bodies::new(Arc::new(bodies)))
+        Self::with_bodies(rows, BodyStore::new(Arc::new(bodies)))
     }
 
-    fn with_bodies(rows: impl Artifacts + 'static, bodies: Bodies) -> Self {
+    fn with_bodies(rows: impl Artifacts + 'static, bodies: BodyStore) -> Self {
         Self {
             rows: Arc::new(Guarded::new(Box::new(rows))),
             bodies,
@@ -93,7 +93,7 @@ impl SharedArtifacts {
             builder.create(folder).map_err(|error| failed(&error))?;
         }
         let bodies = LocalFileSystem::new_with_prefix(folder).map_err(|error| failed(&error))?;
-        Ok(Self::with_bodies(rows, Bodies::in_folder(Arc::new(bodies.with_fsync(true)), folder)))
+        Ok(Self::with_bodies(rows, BodyStore::in_folder(Arc::new(bodies.with_fsync(true)), folder)))
     }
 
     /// Sets the maximum number of bytes of a body. Default: [64 MiB](Self::MAX_BYTES).
@@ -146,8 +146,8 @@ impl SharedArtifacts {
     ///
     /// Returns an error if nothing was deleted. A body that cannot be removed is left to a [sweep](Self::sweep), with a warning.
     pub async fn delete_user(&self, user: &UserKey) -> Result<u64, SessionError> {
-        let deleted = self.run(|rows| rows.delete_artifacts(user)).await?;
-        self.remove_unused(&deleted).await;
+        let deleted = self.run_guarded(|rows| rows.delete_artifacts(user)).await?;
+        self.remove_unused_bodies(&deleted).await;
         Ok(u64::try_from(deleted.len()).unwrap_or(u64::MAX))
     }
 
@@ -180,19 +180,19 @@ impl SharedArtifacts {
 
     async fn sweep_bodies(&self) -> Result<u64, SessionError> {
         // Removes the uploads whose lifetime has ended, also if there is no body.
-        self.run(|rows| rows.unused_bodies(&[])).await?;
+        self.run_guarded(|rows| rows.unused_bodies(&[])).await?;
         // Bodies are listed before their rows are read: the upload of each was registered before.
-        let (mut groups, mut count, mut failure) = (self.bodies.list(), 0, None);
+        let (mut groups, mut count, mut failure) = (self.bodies.list_names(), 0, None);
         while let Some(names) = groups.try_next().await? {
-            for name in self.run(|rows| rows.unused_bodies(&names)).await? {
-                match self.bodies.remove(&name).await {
+            for name in self.run_guarded(|rows| rows.unused_bodies(&names)).await? {
+                match self.bodies.remove_if_exists(&name).await {
                     Ok(()) => count += 1,
                     Err(error) => failure = failure.or(Some(error)),
                 }
             }
         }
-        for (upload, file) in self.bodies.unfinished_files() {
-            if !self.run(|rows| rows.unused_bodies(std::slice::from_ref(&upload))).await?.is_empty() {
+        for (upload, file) in self.bodies.unfinished_upload_files() {
+            if !self.run_guarded(|rows| rows.unused_bodies(std::slice::from_ref(&upload))).await?.is_empty() {
                 match std::fs::remove_file(&file) {
                     Ok(()) => count += 1,
                     Err(error) if error.kind() == io::ErrorKind::NotFound => {}
@@ -214,8 +214,8 @@ impl SharedArtifacts {
         check_artifact_name(name)?;
         check_name("media type of the artifact", media_type)?;
         let upload = CallId::generate().to_string();
-        self.run(|rows| rows.begin_upload(&upload, UPLOAD_LIFETIME)).await?;
-        let written = catch_async(|| self.bodies.write(&upload, chunks.boxed(), self.max_bytes)).await;
+        self.run_guarded(|rows| rows.begin_upload(&upload, UPLOAD_LIFETIME)).await?;
+        let written = catch_async(|| self.bodies.upload_body(&upload, chunks.boxed(), self.max_bytes)).await;
         let written = written
             .unwrap_or_else(|panic| Err(SessionError::Failed(format!("the bodies of artifacts {panic}"))));
         let body = match written {
@@ -232,13 +232,14 @@ impl SharedArtifacts {
             hash: body.hash.into(),
             body: body.name.into(),
         };
-        match self.run(|rows| rows.add_artifact(owner, &upload, &content)).await {
+        match self.run_guarded(|rows| rows.add_artifact(owner, &upload, &content)).await {
             Ok(stored) => {
                 if stored.body != content.body {
                     // The stored body may be missing or damaged; this one has the same content.
-                    let replaced = catch_async(|| self.bodies.replace(&stored.body, &content.body)).await;
+                    let replaced =
+                        catch_async(|| self.bodies.replace_body(&stored.body, &content.body)).await;
                     if !matches!(replaced, Ok(Ok(()))) {
-                        self.remove_body(&content.body).await;
+                        self.remove_body_or_warn(&content.body).await;
                     }
                 }
                 Ok(stored.artifact)
@@ -258,7 +259,7 @@ impl SharedArtifacts {
         after: &str,
         limit: usize,
     ) -> Result<Vec<Artifact>, SessionError> {
-        Ok(artifacts_of(self.run(|rows| rows.list_artifacts(owner, after, limit)).await?))
+        Ok(artifacts_of(self.run_guarded(|rows| rows.list_artifacts(owner, after, limit)).await?))
     }
 
     pub(super) async fn versions(
@@ -269,7 +270,7 @@ impl SharedArtifacts {
     ) -> Result<Vec<Artifact>, SessionError> {
         check_artifact_name(name)?;
         let limit = SessionArtifacts::MAX_LISTED;
-        Ok(artifacts_of(self.run(|rows| rows.artifact_versions(owner, name, after, limit)).await?))
+        Ok(artifacts_of(self.run_guarded(|rows| rows.artifact_versions(owner, name, after, limit)).await?))
     }
 
     pub(super) async fn find(
@@ -279,11 +280,11 @@ impl SharedArtifacts {
         version: Option<u64>,
     ) -> Result<Option<StoredArtifact>, SessionError> {
         check_artifact_name(name)?;
-        self.run(|rows| rows.find_artifact(owner, name, version)).await
+        self.run_guarded(|rows| rows.find_artifact(owner, name, version)).await
     }
 
-    pub(super) async fn open(&self, stored: StoredArtifact) -> Result<ArtifactBody, SessionError> {
-        let chunks = catch_async(|| self.bodies.read(&stored.body)).await;
+    pub(super) async fn open_body(&self, stored: StoredArtifact) -> Result<ArtifactBody, SessionError> {
+        let chunks = catch_async(|| self.bodies.open_body(&stored.body)).await;
         let chunks = chunks
             .unwrap_or_else(|panic| Err(SessionError::Failed(format!("the bodies of artifacts {panic}"))))?;
         Ok(ArtifactBody::new(stored.artifact, chunks))
@@ -291,44 +292,46 @@ impl SharedArtifacts {
 
     pub(super) async fn delete(&self, owner: &ArtifactOwner, name: &str) -> Result<bool, SessionError> {
         check_artifact_name(name)?;
-        let deleted = self.run(|rows| rows.delete_artifact(owner, name)).await?;
-        self.remove_unused(&deleted).await;
+        let deleted = self.run_guarded(|rows| rows.delete_artifact(owner, name)).await?;
+        self.remove_unused_bodies(&deleted).await;
         Ok(!deleted.is_empty())
     }
 
     /// Removes the bodies of deleted versions that no other version has.
-    async fn remove_unused(&self, deleted: &[StoredArtifact]) {
+    async fn remove_unused_bodies(&self, deleted: &[StoredArtifact]) {
         let mut bodies: Vec<_> = deleted.iter().map(|stored| stored.body.to_string()).collect();
         bodies.sort_unstable();
         bodies.dedup();
-        match self.run(|rows| rows.unused_bodies(&bodies)).await {
+        match self.run_guarded(|rows| rows.unused_bodies(&bodies)).await {
             Ok(unused) => {
                 for body in unused {
-                    self.remove_body(&body).await;
+                    self.remove_body_or_warn(&body).await;
                 }
             }
-            Err(error) => warn_left_body(&error),
+            Err(error) => warn_of_left_body(&error),
         }
     }
 
     /// Removes what an upload without a row has written.
-    async fn abandon_upload(&self, upload: &str, body: &str) {
-        self.remove_body(body).await;
-        if let Err(error) = self.run(|rows| rows.end_upload(upload)).await {
-            warn_left_body(&error);
+    async fn abandon_upload(&self, upload_id: &str, body_name: &str) {
+        self.remove_body_or_warn(body_name).await;
+        if let Err(error) = self.run_guarded(|rows| rows.end_upload(upload_id)).await {
+            warn_of_left_body(&error);
         }
     }
 
-    async fn remove_body(&self, body: &str) {
-        match catch_async(|| self.bodies.remove(body)).await {
+    async fn remove_body_or_warn(&self, name: &str) {
+        match catch_async(|| self.bodies.remove_if_exists(name)).await {
             Ok(Ok(())) => {}
-            Ok(Err(error)) => warn_left_body(&error),
-            Err(panic) => warn_left_body(&SessionError::Failed(format!("the bodies of artifacts {panic}"))),
+            Ok(Err(error)) => warn_of_left_body(&error),
+            Err(panic) => {
+                warn_of_left_body(&SessionError::Failed(format!("the bodies of artifacts {panic}")))
+            }
         }
     }
 
     /// Runs an operation of the rows inside the panic barrier.
-    async fn run<'a, T, F>(
+    async fn run_guarded<'a, T, F>(
         &'a self,
         operation: impl FnOnce(&'a dyn ErasedArtifacts) -> F,
     ) -> Result<T, SessionError>
@@ -345,7 +348,7 @@ fn artifacts_of(stored: Vec<StoredArtifact>) -> Vec<Artifact> {
     stored.into_iter().map(|stored| stored.artifact).collect()
 }
 
-fn warn_left_body(error: &SessionError) {
+fn warn_of_left_body(error: &SessionError) {
     tracing::warn!(%error, "a body of an artifact without a row is left; see `SharedArtifacts::sweep`");
 }
 

@@ -113,11 +113,11 @@ pub trait Artifacts: Send + Sync {
 }
 
 /// Returns the upload of a body.
-pub(crate) fn upload_of(body: &str) -> &str {
+pub(crate) fn upload_id_of_body(body: &str) -> &str {
     body.split_once('-').map_or(body, |(_, upload)| upload)
 }
 
 /// Returns the error of an upload that took too long, or whose rows were removed.
-pub(crate) fn upload_expired() -> SessionError {
+pub(crate) fn upload_expired_error() -> SessionError {
     SessionError::Invalid("the upload of the artifact took too long; save it again".to_owned())
 }

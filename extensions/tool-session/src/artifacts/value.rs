@@ -105,7 +105,7 @@ impl StoredArtifact {
     pub(crate) fn new(content: &ArtifactContent, version: u64, now: SystemTime, body: Arc<str>) -> Self {
         let ArtifactContent { name, media_type, bytes, hash, .. } = content.clone();
         Self {
-            artifact: Artifact { name, version, media_type, bytes, hash, time: millis::rounded(now) },
+            artifact: Artifact { name, version, media_type, bytes, hash, time: millis::truncated(now) },
             body,
         }
     }

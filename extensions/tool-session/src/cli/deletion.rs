@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use tool_cli::{Exit, Failure};
 
-use super::request::{SessionRequest, count_text, line_text, operation_failure};
+use super::request::{SessionRequest, counted_noun, escaped_line, operation_failure};
 use crate::{Retention, SessionKey, SharedSessionStore};
 
 /// The maximum number of names in a question.
@@ -12,16 +12,16 @@ const MAX_NAMES: usize = 10;
 
 /// Deletes sessions, or all data of a user.
 pub(super) fn delete_sessions(request: &SessionRequest<'_>) -> Result<Exit, Failure> {
-    let keys = request.keys()?;
-    if keys.is_empty() && !request.flag("all") {
+    let keys = request.session_keys()?;
+    if keys.is_empty() && !request.has_flag("all") {
         return Err(Failure::usage("the names of the sessions are missing; give names, or `--all`"));
     }
     if keys.is_empty() {
         return delete_user(request);
     }
-    let store = request.open_existing()?;
-    request.run_on(store, async |store| request.check_exist(store, &keys).await)?;
-    confirm(request, &format!("delete {}?", names_text(&keys)))?;
+    let store = request.open_existing_store()?;
+    request.run_and_close(store, async |store| request.check_sessions_exist(store, &keys).await)?;
+    require_confirmation(request, &format!("delete {}?", sessions_text(&keys)))?;
     let delete = async |store: &SharedSessionStore| {
         let mut deleted = 0;
         for key in &keys {
@@ -29,27 +29,30 @@ pub(super) fn delete_sessions(request: &SessionRequest<'_>) -> Result<Exit, Fail
         }
         Ok(deleted)
     };
-    let deleted = request.run_on(request.open_existing()?, delete)?;
-    print_deleted(request, deleted)
+    let deleted = request.run_and_close(request.open_existing_store()?, delete)?;
+    print_deleted_count(request, deleted)
 }
 
 /// Deletes all data of a user.
 fn delete_user(request: &SessionRequest<'_>) -> Result<Exit, Failure> {
-    let user = request.text("user").unwrap_or_default();
+    let user = request.option_text("user").unwrap_or_default();
     let of_user = match user {
         "" => "sessions without a user".to_owned(),
-        user => format!("the user `{}`", line_text(user)),
+        user => format!("the user `{}`", escaped_line(user)),
     };
-    let app = line_text(&request.app);
-    if !request.location.exists() {
-        request.open_existing()?;
+    let app = escaped_line(&request.app);
+    if !request.location.may_exist() {
+        request.open_existing_store()?;
     }
-    confirm(request, &format!("delete all data of {of_user} in the app `{app}`: sessions, state, notes?"))?;
+    require_confirmation(
+        request,
+        &format!("delete all data of {of_user} in the app `{app}`: sessions, state, notes?"),
+    )?;
     let delete = async |store: &SharedSessionStore| {
         store.delete_user(&request.app, user).await.map_err(|error| operation_failure(&error))
     };
-    let deleted = request.run_on(request.open_existing()?, delete)?;
-    print_deleted(request, deleted)
+    let deleted = request.run_and_close(request.open_existing_store()?, delete)?;
+    print_deleted_count(request, deleted)
 }
 
 /// Deletes sessions by age and number.
@@ -62,7 +65,7 @@ pub(super) fn prune_sessions(request: &SessionRequest<'_>) -> Result<Exit, Failu
         retention = retention.max_age(age);
         // The text of the command line.
         let age = request.matches.get_raw("older-than").into_iter().flatten().next().unwrap_or_default();
-        rules.push(format!("that were not changed for {}", line_text(&age.to_string_lossy())));
+        rules.push(format!("that were not changed for {}", escaped_line(&age.to_string_lossy())));
     }
     if let Some(keep) = keep {
         retention = retention.max_sessions(keep);
@@ -71,27 +74,27 @@ pub(super) fn prune_sessions(request: &SessionRequest<'_>) -> Result<Exit, Failu
     if rules.is_empty() {
         return Err(Failure::usage("give `--older-than AGE`, such as `90d`, or `--keep NUMBER`, or both"));
     }
-    if !request.location.exists() {
-        request.open_existing()?;
+    if !request.location.may_exist() {
+        request.open_existing_store()?;
     }
-    let app = line_text(&request.app);
+    let app = escaped_line(&request.app);
     let question = format!("delete all sessions of the app `{app}` {}?", rules.join(", and all "));
-    confirm(request, &question)?;
+    require_confirmation(request, &question)?;
     let prune = async |store: &SharedSessionStore| {
         store.prune(&retention).await.map_err(|error| operation_failure(&error))
     };
-    let deleted = request.run_on(request.open_existing()?, prune)?;
-    print_deleted(request, deleted)
+    let deleted = request.run_and_close(request.open_existing_store()?, prune)?;
+    print_deleted_count(request, deleted)
 }
 
-fn print_deleted(request: &SessionRequest<'_>, deleted: u64) -> Result<Exit, Failure> {
-    request.program.print(&format!("{} deleted\n", count_text(deleted, "session", "sessions")))?;
+fn print_deleted_count(request: &SessionRequest<'_>, deleted: u64) -> Result<Exit, Failure> {
+    request.program.print(&format!("{} deleted\n", counted_noun(deleted, "session", "sessions")))?;
     Ok(Exit::Done)
 }
 
-fn names_text(keys: &[SessionKey]) -> String {
+fn sessions_text(keys: &[SessionKey]) -> String {
     let mut names: Vec<_> =
-        keys.iter().take(MAX_NAMES).map(|key| format!("`{}`", line_text(key.id()))).collect();
+        keys.iter().take(MAX_NAMES).map(|key| format!("`{}`", escaped_line(key.id()))).collect();
     if keys.len() > MAX_NAMES {
         names.push(format!("and {} more", keys.len() - MAX_NAMES));
     }
@@ -104,8 +107,8 @@ fn names_text(keys: &[SessionKey]) -> String {
 /// # Errors
 ///
 /// If it is not confirmed.
-fn confirm(request: &SessionRequest<'_>, question: &str) -> Result<(), Failure> {
-    if request.flag("yes") {
+fn require_confirmation(request: &SessionRequest<'_>, question: &str) -> Result<(), Failure> {
+    if request.has_flag("yes") {
         return Ok(());
     }
     match request.program.confirm(question)? {

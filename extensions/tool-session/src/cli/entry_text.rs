@@ -14,12 +14,12 @@ const MAX_ENTRY_LINES: usize = 20;
 pub(super) fn entry_title(content: &EntryContent, body: &Value) -> String {
     let role = body.pointer("/message/role").and_then(Value::as_str);
     let title = role.filter(|_| &*content.kind == EntryContent::MESSAGE).unwrap_or(&content.kind);
-    super::request::line_text(title)
+    super::request::escaped_line(title)
 }
 
 /// Returns the text of an entry: escaped, shortened, and indented, so that no line of it looks like a line of the page.
 pub(super) fn entry_text(content: &EntryContent, body: &Value) -> String {
-    let text = readable_body(body).unwrap_or_else(|| content.body.as_str().to_owned());
+    let text = agent_body_text(body).unwrap_or_else(|| content.body.as_str().to_owned());
     let text = Escape::LINES.at_most(MAX_ENTRY_CHARS).text(text.trim_end());
     let count = text.lines().count();
     let mut page: String = text.lines().take(MAX_ENTRY_LINES).map(|line| format!("    {line}\n")).collect();
@@ -30,7 +30,7 @@ pub(super) fn entry_text(content: &EntryContent, body: &Value) -> String {
 }
 
 /// Returns the text of a body in a form that `tool-agent` writes; `None` for any other body.
-fn readable_body(body: &Value) -> Option<String> {
+fn agent_body_text(body: &Value) -> Option<String> {
     if body.get("sealed").is_some_and(Value::is_string) {
         return Some("[encrypted under the key of the program]".to_owned());
     }
@@ -42,11 +42,11 @@ fn readable_body(body: &Value) -> Option<String> {
         return Some(format!("[{} messages]", messages.len()));
     }
     let parts = body.pointer("/message/parts")?.as_array()?;
-    let parts = parts.iter().map(part_text).collect::<Option<Vec<_>>>()?;
+    let parts = parts.iter().map(message_part_text).collect::<Option<Vec<_>>>()?;
     Some(parts.join("\n"))
 }
 
-fn part_text(part: &Value) -> Option<String> {
+fn message_part_text(part: &Value) -> Option<String> {
     let (kind, value) = part.as_object()?.iter().next()?;
     match kind.as_str() {
         "text" => value.as_str().map(str::to_owned),
@@ -56,18 +56,18 @@ fn part_text(part: &Value) -> Option<String> {
             Some(format!("call {} {arguments}", value.get("name")?.as_str()?))
         }
         "result" => {
-            let content = value.get("content")?.as_array()?.iter().map(content_text);
+            let content = value.get("content")?.as_array()?.iter().map(content_block_text);
             let failed = if value.get("isError") == Some(&Value::Bool(true)) { " failed" } else { "" };
             let content = content.collect::<Vec<_>>().join("\n");
             Some(format!("{}{failed}: {content}", value.get("name")?.as_str()?))
         }
-        "content" => Some(content_text(value)),
+        "content" => Some(content_block_text(value)),
         _ => None,
     }
 }
 
 /// Returns the text of a block of content, or its type.
-fn content_text(content: &Value) -> String {
+fn content_block_text(content: &Value) -> String {
     match content.get("text").and_then(Value::as_str) {
         Some(text) => text.to_owned(),
         None => format!("[{}]", content.get("type").and_then(Value::as_str).unwrap_or("file")),

@@ -10,19 +10,19 @@ use crate::{Session, SessionFilter, SharedSessionStore};
 
 /// Lists the sessions of an app or of a user.
 pub(super) fn list_sessions(request: &SessionRequest<'_>) -> Result<Exit, Failure> {
-    let limit = request.matches.get_one::<u64>("limit").copied().unwrap_or(DEFAULT_SESSIONS);
+    let limit = request.matches.get_one::<u64>("limit").copied().unwrap_or(DEFAULT_MAX_SESSIONS);
     let limit = usize::try_from(limit).unwrap_or(usize::MAX);
-    let mut sessions = match request.location.exists() || !request.location.is_default() {
+    let mut sessions = match request.location.may_exist() || !request.location.is_default() {
         false => Vec::new(),
         true => {
-            let store = request.open_existing()?;
+            let store = request.open_existing_store()?;
             let wanted = limit.saturating_add(1);
-            request.run_on(store, async |store| read_sessions(request, store, wanted).await)?
+            request.run_and_close(store, async |store| read_sessions(request, store, wanted).await)?
         }
     };
     let has_more = sessions.len() > limit;
     sessions.truncate(limit);
-    if request.is_json() {
+    if request.has_json_output() {
         let json = serde_json::to_string_pretty(&sessions).map_err(|error| json_failure(&error))?;
         request.program.print_json(&(json + "\n"))?;
     } else if sessions.is_empty() {
@@ -37,7 +37,7 @@ pub(super) fn list_sessions(request: &SessionRequest<'_>) -> Result<Exit, Failur
 }
 
 /// The default maximum number of sessions in a list.
-pub(super) const DEFAULT_SESSIONS: u64 = 100;
+pub(super) const DEFAULT_MAX_SESSIONS: u64 = 100;
 
 /// Reads at most `max_sessions` sessions of the user that the command line names, or of all users; the last changed first.
 pub(super) async fn read_sessions(
@@ -46,7 +46,7 @@ pub(super) async fn read_sessions(
     max_sessions: usize,
 ) -> Result<Vec<Session>, Failure> {
     let mut filter = SessionFilter::new(request.app.clone());
-    if let Some(user) = request.text("user") {
+    if let Some(user) = request.option_text("user") {
         filter = filter.of_user(user);
     }
     let mut sessions: Vec<Session> = Vec::new();

@@ -20,21 +20,21 @@ pub(super) struct SessionRequest<'p> {
 }
 
 impl SessionRequest<'_> {
-    pub(super) fn text(&self, option: &str) -> Option<&str> {
+    pub(super) fn option_text(&self, option: &str) -> Option<&str> {
         self.matches.try_get_one::<String>(option).ok().flatten().map(String::as_str)
     }
 
-    pub(super) fn flag(&self, option: &str) -> bool {
-        self.matches.try_get_one::<bool>(option).ok().flatten().is_some_and(|is_set| *is_set)
+    pub(super) fn has_flag(&self, flag: &str) -> bool {
+        self.matches.try_get_one::<bool>(flag).ok().flatten().is_some_and(|is_set| *is_set)
     }
 
-    pub(super) fn is_json(&self) -> bool {
-        self.text("output") == Some("json")
+    pub(super) fn has_json_output(&self) -> bool {
+        self.option_text("output") == Some("json")
     }
 
     /// Returns the keys of the sessions that the command line names.
-    pub(super) fn keys(&self) -> Result<Vec<SessionKey>, Failure> {
-        let user = self.text("user").unwrap_or_default();
+    pub(super) fn session_keys(&self) -> Result<Vec<SessionKey>, Failure> {
+        let user = self.option_text("user").unwrap_or_default();
         let names = self.matches.get_many::<String>("name").into_iter().flatten();
         let key = |name: &String| SessionKey::new(Arc::clone(&self.app), user, name.as_str());
         names.map(key).collect::<Result<_, _>>().map_err(|error| operation_failure(&error))
@@ -45,8 +45,8 @@ impl SessionRequest<'_> {
     /// # Errors
     ///
     /// If it does not, or cannot be opened.
-    pub(super) fn open_existing(&self) -> Result<StoreConnection, Failure> {
-        if self.location.exists() {
+    pub(super) fn open_existing_store(&self) -> Result<StoreConnection, Failure> {
+        if self.location.may_exist() {
             return self.location.open(self.program);
         }
         Err(Failure::quoting(
@@ -59,7 +59,7 @@ impl SessionRequest<'_> {
     }
 
     /// Runs `operation` on a store, and closes it.
-    pub(super) fn run_on<T>(
+    pub(super) fn run_and_close<T>(
         &self,
         store: StoreConnection,
         operation: impl AsyncFnOnce(&SharedSessionStore) -> Result<T, Failure>,
@@ -72,29 +72,29 @@ impl SessionRequest<'_> {
     }
 
     /// Checks that all sessions exist, before anything is written or deleted.
-    pub(super) async fn check_exist(
+    pub(super) async fn check_sessions_exist(
         &self,
         store: &SharedSessionStore,
         keys: &[SessionKey],
     ) -> Result<(), Failure> {
         for key in keys {
             let snapshot = store.load(key).await.map_err(|error| operation_failure(&error))?;
-            snapshot.ok_or_else(|| self.unknown_session(key))?;
+            snapshot.ok_or_else(|| self.unknown_session_failure(key))?;
         }
         Ok(())
     }
 
     /// Returns the failure for a session that does not exist.
-    pub(super) fn unknown_session(&self, key: &SessionKey) -> Failure {
+    pub(super) fn unknown_session_failure(&self, key: &SessionKey) -> Failure {
         let user = match key.user() {
             "" => String::new(),
-            user => format!(" of the user `{}`", line_text(user)),
+            user => format!(" of the user `{}`", escaped_line(user)),
         };
         let name = self.program.name();
         let message = format!(
             "there is no session `{}`{user} in the app `{}`; `{name} sessions list` lists all sessions",
-            line_text(key.id()),
-            line_text(key.app())
+            escaped_line(key.id()),
+            escaped_line(key.app())
         );
         Failure::quoting(Exit::Usage, message)
     }
@@ -110,11 +110,11 @@ pub(super) fn operation_failure(error: &SessionError) -> Failure {
 }
 
 /// Escapes and shortens a name or a value.
-pub(super) fn line_text(text: &str) -> String {
+pub(super) fn escaped_line(text: &str) -> String {
     Escape::LINE.at_most(MAX_LINE_CHARS).text(text)
 }
 
 /// Formats a number with its noun: `1 session`, `2 sessions`.
-pub(super) fn count_text(count: u64, one: &str, many: &str) -> String {
-    format!("{count} {}", if count == 1 { one } else { many })
+pub(super) fn counted_noun(count: u64, singular: &str, plural: &str) -> String {
+    format!("{count} {}", if count == 1 { singular } else { plural })
 }

@@ -10,9 +10,9 @@ use tool_cli::{
 use super::{
     StoreLocation,
     deletion::{delete_sessions, prune_sessions},
-    list::{DEFAULT_SESSIONS, list_sessions},
+    list::{DEFAULT_MAX_SESSIONS, list_sessions},
     request::SessionRequest,
-    show::{DEFAULT_ENTRIES, show_session},
+    show::{DEFAULT_MAX_ENTRIES, show_session},
     time::parse_age,
     transfer::{export_sessions, import_sessions},
 };
@@ -77,7 +77,7 @@ impl Command for Sessions {
             .arg_required_else_help(true)
             .arg(StoreLocation::option(name).global(true).display_order(GLOBAL_ORDER))
             .arg(
-                option("app", "APP", format!("The app of the sessions [default: {app}]"))
+                value_option("app", "APP", format!("The app of the sessions [default: {app}]"))
                     .global(true)
                     .display_order(GLOBAL_ORDER),
             )
@@ -110,31 +110,37 @@ impl Command for Sessions {
     }
 }
 
-fn option(id: &'static str, value: &'static str, help: impl Into<String>) -> Arg {
-    Arg::new(id).long(id).value_name(value).help(help.into())
+fn value_option(name: &'static str, value_name: &'static str, help: impl Into<String>) -> Arg {
+    Arg::new(name).long(name).value_name(value_name).help(help.into())
 }
 
-fn flag(id: &'static str, help: &'static str) -> Arg {
-    Arg::new(id).long(id).action(ArgAction::SetTrue).help(help)
+fn flag_option(name: &'static str, help: &'static str) -> Arg {
+    Arg::new(name).long(name).action(ArgAction::SetTrue).help(help)
 }
 
 fn output_option() -> Arg {
-    option("output", "FORM", "The form of the output").value_parser(["text", "json"]).default_value("text")
+    value_option("output", "FORM", "The form of the output")
+        .value_parser(["text", "json"])
+        .default_value("text")
 }
 
 fn yes_flag() -> Arg {
-    flag("yes", "Delete without a question")
+    flag_option("yes", "Delete without a question")
 }
 
-fn names(help: &'static str) -> Arg {
+fn names_argument(help: &'static str) -> Arg {
     Arg::new("name").value_name("NAME").num_args(0..).help(help)
 }
 
 fn list_grammar() -> clap::Command {
     clap::Command::new("list").visible_alias("ls").about("List the sessions, the last changed first").args([
-        option("user", "USER", "Only sessions of this user [default: all users]"),
-        option("limit", "NUMBER", format!("The maximum number of sessions [default: {DEFAULT_SESSIONS}]"))
-            .value_parser(value_parser!(u64).range(1..)),
+        value_option("user", "USER", "Only sessions of this user [default: all users]"),
+        value_option(
+            "limit",
+            "NUMBER",
+            format!("The maximum number of sessions [default: {DEFAULT_MAX_SESSIONS}]"),
+        )
+        .value_parser(value_parser!(u64).range(1..)),
         output_option(),
     ])
 }
@@ -142,20 +148,28 @@ fn list_grammar() -> clap::Command {
 fn show_grammar() -> clap::Command {
     clap::Command::new("show").about("Show a session and its last entries").args([
         Arg::new("name").value_name("NAME").required(true).help("The session"),
-        option("user", "USER", "The user of the session [default: none]"),
-        option("limit", "NUMBER", format!("The maximum number of entries [default: {DEFAULT_ENTRIES}]"))
-            .value_parser(value_parser!(u64).range(1..)),
-        option("before", "NUMBER", "Only entries before this one").value_parser(value_parser!(u64)),
+        value_option("user", "USER", "The user of the session [default: none]"),
+        value_option(
+            "limit",
+            "NUMBER",
+            format!("The maximum number of entries [default: {DEFAULT_MAX_ENTRIES}]"),
+        )
+        .value_parser(value_parser!(u64).range(1..)),
+        value_option("before", "NUMBER", "Only entries before this one").value_parser(value_parser!(u64)),
         output_option(),
     ])
 }
 
 fn export_grammar() -> clap::Command {
     clap::Command::new("export").about("Write sessions as JSONL").args([
-        names("The sessions").conflicts_with("all"),
-        option("user", "USER", "The user of the sessions [default: none; with --all, all users]"),
-        flag("all", "All sessions"),
-        option("file", "FILE", "Write a new file, which its owner alone can read [default: standard output]"),
+        names_argument("The sessions").conflicts_with("all"),
+        value_option("user", "USER", "The user of the sessions [default: none; with --all, all users]"),
+        flag_option("all", "All sessions"),
+        value_option(
+            "file",
+            "FILE",
+            "Write a new file, which its owner alone can read [default: standard output]",
+        ),
     ])
 }
 
@@ -167,22 +181,22 @@ fn import_grammar() -> clap::Command {
 
 fn delete_grammar() -> clap::Command {
     clap::Command::new("delete").about("Delete sessions").args([
-        names("The sessions").conflicts_with("all"),
-        option("user", "USER", "The user of the sessions [default: none]"),
-        flag("all", "All data of the user: sessions, state and notes"),
+        names_argument("The sessions").conflicts_with("all"),
+        value_option("user", "USER", "The user of the sessions [default: none]"),
+        flag_option("all", "All data of the user: sessions, state and notes"),
         yes_flag(),
     ])
 }
 
 fn prune_grammar() -> clap::Command {
     clap::Command::new("prune").about("Delete sessions by age and number").args([
-        option(
+        value_option(
             "older-than",
             "AGE",
             "Delete sessions that were not changed for this time, such as 90d, 2w or 12h",
         )
         .value_parser(parse_age),
-        option("keep", "NUMBER", "Keep this number of sessions of each user, the last changed")
+        value_option("keep", "NUMBER", "Keep this number of sessions of each user, the last changed")
             .value_parser(value_parser!(u32)),
         yes_flag(),
     ])

@@ -53,13 +53,13 @@ enum StoreAddress {
     Postgres(Box<PostgresOptions>),
 }
 
-const FORMS: &str = "`sqlite:PATH` or `postgres://user@host/database`";
+const URL_FORMS: &str = "`sqlite:PATH` or `postgres://user@host/database`";
 
 impl StoreLocation {
     /// Returns the option `--store`, whose help names the default of the program `name`.
     #[must_use]
     pub fn option(name: &str) -> Arg {
-        let default = match default_file(name) {
+        let default = match default_database_file(name) {
             Ok(path) => format!(" [default: sqlite:{}]", path.display()),
             Err(_) => String::new(),
         };
@@ -79,13 +79,17 @@ impl StoreLocation {
     pub fn new(program: &Program, url: Option<&str>) -> Result<Self, Failure> {
         match url {
             None => {
-                let path = default_file(program.name())?;
-                Ok(Self { key_file: key_file_of(&path), address: StoreAddress::File(path), is_default: true })
+                let path = default_database_file(program.name())?;
+                Ok(Self {
+                    key_file: key_file_beside(&path),
+                    address: StoreAddress::File(path),
+                    is_default: true,
+                })
             }
             Some(source) if source.starts_with("env:") || source.starts_with('@') => {
                 Self::from_url(program, &program.read_secret("store", source)?)
             }
-            Some(url) if has_password(url) => Err(Failure::usage(
+            Some(url) if url_has_password(url) => Err(Failure::usage(
                 "`--store` contains a password, which other programs of the machine can read on the command line; give the URL by \
                  `--store env:NAME`, or the password by PGPASSFILE",
             )),
@@ -104,7 +108,7 @@ impl StoreLocation {
                 Failure::quoting(Exit::Usage, format!("`--store`: the path `{path}` is not valid: {error}"))
             })?;
             return Ok(Self {
-                key_file: key_file_of(&path),
+                key_file: key_file_beside(&path),
                 address: StoreAddress::File(path),
                 is_default: false,
             });
@@ -113,15 +117,15 @@ impl StoreLocation {
             return Self::of_postgres(program, url);
         }
         // What has no form may be a URL with a password.
-        let text = if has_password(url) { String::new() } else { format!(", got `{url}`") };
-        Err(Failure::quoting(Exit::Usage, format!("`--store`: expected {FORMS}{text}")))
+        let text = if url_has_password(url) { String::new() } else { format!(", got `{url}`") };
+        Err(Failure::quoting(Exit::Usage, format!("`--store`: expected {URL_FORMS}{text}")))
     }
 
     #[cfg(feature = "postgres")]
     fn of_postgres(program: &Program, url: &str) -> Result<Self, Failure> {
         let options = PostgresOptions::new(url)
             .map_err(|error| Failure::quoting(Exit::Usage, format!("`--store`: {error}")))?;
-        let key_file = key_file_of(&default_file(program.name())?.with_file_name("postgres"));
+        let key_file = key_file_beside(&default_database_file(program.name())?.with_file_name("postgres"));
         Ok(Self { address: StoreAddress::Postgres(Box::new(options)), key_file, is_default: false })
     }
 
@@ -141,7 +145,7 @@ impl StoreLocation {
     }
 
     /// Returns `false` if the store is a file that does not exist.
-    pub(super) fn exists(&self) -> bool {
+    pub(super) fn may_exist(&self) -> bool {
         match &self.address {
             StoreAddress::File(path) => path.exists(),
             #[cfg(feature = "postgres")]
@@ -235,25 +239,25 @@ impl fmt::Debug for StoreConnection {
     }
 }
 
-/// Returns the path of the default file of the program `name`.
-fn default_file(name: &str) -> Result<PathBuf, Failure> {
+/// Returns the path of the default file of the program `program_name`.
+fn default_database_file(program_name: &str) -> Result<PathBuf, Failure> {
     let folders = etcetera::choose_base_strategy().map_err(|error| {
         Failure::quoting(
             Exit::Usage,
             format!("the data folder of the user is unknown: {error}; name a store by `--store sqlite:PATH`"),
         )
     })?;
-    Ok(folders.data_dir().join(name).join("sessions.sqlite"))
+    Ok(folders.data_dir().join(program_name).join("sessions.sqlite"))
 }
 
-fn key_file_of(database: &Path) -> PathBuf {
+fn key_file_beside(database: &Path) -> PathBuf {
     let mut name = database.file_name().unwrap_or_default().to_owned();
     name.push(".key");
     database.with_file_name(name)
 }
 
 /// Returns `true` if a URL has a password, as `user:password@` or as a parameter.
-fn has_password(url: &str) -> bool {
+fn url_has_password(url: &str) -> bool {
     let Some((scheme, rest)) = url.split_once("://") else { return false };
     if scheme == "sqlite" {
         return false;
@@ -266,7 +270,7 @@ fn has_password(url: &str) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::has_password;
+    use super::url_has_password;
 
     #[test]
     fn a_password_is_recognized_wherever_it_stands() {
@@ -278,12 +282,12 @@ mod tests {
             "postgres://app@db/agents?sslmode=require&Password=secret",
             "mysql://app:secret@db/agents",
         ] {
-            assert!(has_password(url), "{url}");
+            assert!(url_has_password(url), "{url}");
         }
         for url in
             ["postgres://app@db:5432/agents", "postgres:///agents", "sqlite:a:b@c", "sqlite://a:b@c", "a:b@c"]
         {
-            assert!(!has_password(url), "{url}");
+            assert!(!url_has_password(url), "{url}");
         }
     }
 }

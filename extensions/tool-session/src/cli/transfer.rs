@@ -11,7 +11,7 @@ use tool_cli::{Exit, Failure, Program};
 
 use super::{
     list::read_sessions,
-    request::{SessionRequest, count_text, line_text, operation_failure},
+    request::{SessionRequest, counted_noun, escaped_line, operation_failure},
 };
 use crate::{
     SessionError, SessionKey, SharedSessionStore,
@@ -23,47 +23,49 @@ const MAX_IMPORT_BYTES: u64 = 1 << 30;
 
 /// Writes sessions as JSONL, one after another.
 pub(super) fn export_sessions(request: &SessionRequest<'_>) -> Result<Exit, Failure> {
-    let keys = request.keys()?;
-    if keys.is_empty() && !request.flag("all") {
+    let keys = request.session_keys()?;
+    if keys.is_empty() && !request.has_flag("all") {
         return Err(Failure::usage("the names of the sessions are missing; give names, or `--all`"));
     }
-    let store = request.open_existing()?;
+    let store = request.open_existing_store()?;
     let mut output = ExportOutput::new(request)?;
-    let written =
-        request.run_on(store, async |store| write_sessions(request, store, &keys, &mut output).await);
-    output.finish(written)
+    let written = request
+        .run_and_close(store, async |store| export_to_output(request, store, &keys, &mut output).await);
+    output.finish_or_remove(written)
 }
 
-async fn write_sessions(
+async fn export_to_output(
     request: &SessionRequest<'_>,
     store: &SharedSessionStore,
     keys: &[SessionKey],
     output: &mut ExportOutput<'_>,
 ) -> Result<String, Failure> {
-    request.check_exist(store, keys).await?;
+    request.check_sessions_exist(store, keys).await?;
     let of_all: Vec<SessionKey> = match keys {
         [] => read_sessions(request, store, usize::MAX).await?.into_iter().map(|it| it.key).collect(),
         _ => Vec::new(),
     };
     let mut writer = JsonlWriter::default();
-    output.write(&writer.header().map_err(|error| operation_failure(&error))?)?;
+    output.write_lines(&writer.header_line().map_err(|error| operation_failure(&error))?)?;
     for key in keys.iter().chain(&of_all) {
         let export = match store.export(key).await {
             Ok(export) => export,
             // Deleted since it was listed.
             Err(SessionError::NotFound(_)) if keys.is_empty() => continue,
-            Err(SessionError::NotFound(_)) => return Err(request.unknown_session(key)),
+            Err(SessionError::NotFound(_)) => return Err(request.unknown_session_failure(key)),
             Err(error) => return Err(operation_failure(&error)),
         };
-        output.write(&writer.session(&export).map_err(|error| operation_failure(&error))?)?;
+        output.write_lines(
+            &writer.format_and_count_session(&export).map_err(|error| operation_failure(&error))?,
+        )?;
     }
-    output.write(&writer.end().map_err(|error| operation_failure(&error))?)?;
+    output.write_lines(&writer.end_line().map_err(|error| operation_failure(&error))?)?;
     let (sessions, entries) = writer.counts();
-    Ok(counts_text(sessions, entries))
+    Ok(session_and_entry_counts(sessions, entries))
 }
 
-fn counts_text(sessions: usize, entries: usize) -> String {
-    let count = |number: usize, one, many| count_text(number.try_into().unwrap_or(u64::MAX), one, many);
+fn session_and_entry_counts(sessions: usize, entries: usize) -> String {
+    let count = |number: usize, one, many| counted_noun(number.try_into().unwrap_or(u64::MAX), one, many);
     format!("{} with {}", count(sessions, "session", "sessions"), count(entries, "entry", "entries"))
 }
 
@@ -76,13 +78,13 @@ struct ExportOutput<'p> {
 impl<'p> ExportOutput<'p> {
     fn new(request: &'p SessionRequest<'_>) -> Result<Self, Failure> {
         let program = request.program;
-        let Some(path) = request.text("file") else { return Ok(Self { program, file: None }) };
+        let Some(path) = request.option_text("file") else { return Ok(Self { program, file: None }) };
         let mut options = OpenOptions::new();
         options.write(true).create_new(true);
         #[cfg(unix)]
         std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
         let file = options.open(path).map_err(|error| {
-            let path = line_text(path);
+            let path = escaped_line(path);
             Failure::new(
                 Exit::Usage,
                 match error.kind() {
@@ -96,7 +98,7 @@ impl<'p> ExportOutput<'p> {
         Ok(Self { program, file: Some((file, path)) })
     }
 
-    fn write(&mut self, lines: &str) -> Result<(), Failure> {
+    fn write_lines(&mut self, lines: &str) -> Result<(), Failure> {
         match &mut self.file {
             None => self.program.print_json(lines),
             Some((file, path)) => {
@@ -106,14 +108,14 @@ impl<'p> ExportOutput<'p> {
     }
 
     /// Completes the file, or removes it if not all sessions were written.
-    fn finish(self, written: Result<String, Failure>) -> Result<Exit, Failure> {
+    fn finish_or_remove(self, written: Result<String, Failure>) -> Result<Exit, Failure> {
         let Some((file, path)) = self.file else { return written.map(|_| Exit::Done) };
         let written = written.and_then(|counts| match file.sync_all() {
             Ok(()) => Ok(counts),
             Err(error) => Err(write_failure(path, &error)),
         });
         match written {
-            Ok(counts) => self.program.print(&format!("{counts} written to {}\n", line_text(path)))?,
+            Ok(counts) => self.program.print(&format!("{counts} written to {}\n", escaped_line(path)))?,
             Err(failure) => {
                 // The failure says more than one of the removal.
                 drop(std::fs::remove_file(path));
@@ -125,16 +127,19 @@ impl<'p> ExportOutput<'p> {
 }
 
 fn write_failure(path: &str, error: &io::Error) -> Failure {
-    Failure::new(Exit::Failed, format!("the file `{}` cannot be written: {error}", line_text(path)))
+    Failure::new(Exit::Failed, format!("the file `{}` cannot be written: {error}", escaped_line(path)))
 }
 
 /// Adds the sessions of a file, all or none.
 pub(super) fn import_sessions(request: &SessionRequest<'_>) -> Result<Exit, Failure> {
-    let source = request.text("file").unwrap_or_default();
-    let text = read_import(source)?;
+    let source = request.option_text("file").unwrap_or_default();
+    let text = read_import_text(source)?;
     let exports = from_jsonl(&text).map_err(|error| {
-        let source =
-            if source == "-" { "the standard input".to_owned() } else { format!("`{}`", line_text(source)) };
+        let source = if source == "-" {
+            "the standard input".to_owned()
+        } else {
+            format!("`{}`", escaped_line(source))
+        };
         Failure::quoting(Exit::Usage, format!("{source} cannot be imported: {error}"))
     })?;
     drop(text);
@@ -144,9 +149,9 @@ pub(super) fn import_sessions(request: &SessionRequest<'_>) -> Result<Exit, Fail
     let imported = async |store: &SharedSessionStore| {
         store.import(&exports).await.map_err(|error| operation_failure(&error))
     };
-    request.run_on(store, imported)?;
-    request.program.print(&format!("{} imported\n", counts_text(exports.len(), entries)))?;
-    let others: Vec<_> = apps.into_iter().filter(|app| **app != *request.app).map(line_text).collect();
+    request.run_and_close(store, imported)?;
+    request.program.print(&format!("{} imported\n", session_and_entry_counts(exports.len(), entries)))?;
+    let others: Vec<_> = apps.into_iter().filter(|app| **app != *request.app).map(escaped_line).collect();
     if let Some((first, others)) = others.split_first() {
         let more =
             if others.is_empty() { String::new() } else { format!(" and {} other apps", others.len()) };
@@ -157,11 +162,11 @@ pub(super) fn import_sessions(request: &SessionRequest<'_>) -> Result<Exit, Fail
     Ok(Exit::Done)
 }
 
-fn read_import(source: &str) -> Result<String, Failure> {
-    let path = line_text(source);
+fn read_import_text(path_or_dash: &str) -> Result<String, Failure> {
+    let path = escaped_line(path_or_dash);
     let unreadable = |error: io::Error| {
         let source =
-            if source == "-" { "the standard input".to_owned() } else { format!("the file `{path}`") };
+            if path_or_dash == "-" { "the standard input".to_owned() } else { format!("the file `{path}`") };
         let problem = match error.kind() {
             io::ErrorKind::InvalidData => "it is not UTF-8".to_owned(),
             _ => error.to_string(),
@@ -169,7 +174,7 @@ fn read_import(source: &str) -> Result<String, Failure> {
         Failure::new(Exit::Usage, format!("{source} cannot be read: {problem}"))
     };
     let mut text = String::new();
-    let read = match source {
+    let read = match path_or_dash {
         "-" => io::stdin().lock().take(MAX_IMPORT_BYTES + 1).read_to_string(&mut text),
         path => File::open(Path::new(path))
             .and_then(|file| file.take(MAX_IMPORT_BYTES + 1).read_to_string(&mut text)),

@@ -10,8 +10,8 @@ use std::{
 use crate::{
     ArtifactContent, ArtifactOwner, Artifacts, InMemoryStore, SessionError, SessionKey, StoredArtifact,
     UserKey,
-    artifacts::{upload_expired, upload_of},
-    store::not_found,
+    artifacts::{upload_expired_error, upload_id_of_body},
+    store::not_found_error,
 };
 
 /// All artifacts, and the uploads at work.
@@ -25,17 +25,22 @@ pub(super) struct ArtifactRows {
 
 impl ArtifactRows {
     /// Removes the artifacts of sessions that do not exist.
-    pub(super) fn retain_sessions(&mut self, mut exists: impl FnMut(&SessionKey) -> bool) {
+    pub(super) fn remove_of_missing_sessions(&mut self, mut exists: impl FnMut(&SessionKey) -> bool) {
         self.owners.retain(|owner, _| owner.session_key().is_none_or(|key| exists(&key)));
     }
 
     /// Removes the artifacts of a user and of the user's sessions.
-    pub(super) fn remove_user(&mut self, user: &UserKey) -> Vec<StoredArtifact> {
+    pub(super) fn remove_of_user(&mut self, user: &UserKey) -> Vec<StoredArtifact> {
         let removed = self.owners.extract_if(|owner, _| owner.user_key() == user);
         removed.flat_map(|(_, names)| names.into_values().flatten()).collect()
     }
 
-    fn add(&mut self, owner: &ArtifactOwner, content: &ArtifactContent, now: SystemTime) -> StoredArtifact {
+    fn add_version_sharing_body(
+        &mut self,
+        owner: &ArtifactOwner,
+        content: &ArtifactContent,
+        now: SystemTime,
+    ) -> StoredArtifact {
         let of_user = self.owners.iter().filter(|(other, _)| other.user_key() == owner.user_key());
         let mut versions = of_user.flat_map(|(_, names)| names.values().flatten());
         let same = versions.find(|stored| stored.artifact.hash == content.hash);
@@ -48,7 +53,7 @@ impl ArtifactRows {
         stored
     }
 
-    fn versions(&self, owner: &ArtifactOwner, name: &str) -> &[StoredArtifact] {
+    fn versions_or_empty(&self, owner: &ArtifactOwner, name: &str) -> &[StoredArtifact] {
         self.owners
             .get(owner)
             .and_then(|names| names.get(name))
@@ -79,11 +84,11 @@ impl Artifacts for InMemoryStore {
         let now = self.clock.now();
         let mut sessions = self.lock_sessions();
         if let Some(key) = owner.session_key().filter(|key| !sessions.contains(key)) {
-            return Err(not_found(&key));
+            return Err(not_found_error(&key));
         }
         match sessions.artifacts.uploads.remove(upload) {
-            Some(_) => Ok(sessions.artifacts.add(owner, content, now)),
-            None => Err(upload_expired()),
+            Some(_) => Ok(sessions.artifacts.add_version_sharing_body(owner, content, now)),
+            None => Err(upload_expired_error()),
         }
     }
 
@@ -110,7 +115,7 @@ impl Artifacts for InMemoryStore {
         limit: usize,
     ) -> Result<Vec<StoredArtifact>, SessionError> {
         let sessions = self.lock_sessions();
-        let versions = sessions.artifacts.versions(owner, name).iter();
+        let versions = sessions.artifacts.versions_or_empty(owner, name).iter();
         Ok(versions.filter(|stored| stored.artifact.version > after).take(limit).cloned().collect())
     }
 
@@ -121,7 +126,7 @@ impl Artifacts for InMemoryStore {
         version: Option<u64>,
     ) -> Result<Option<StoredArtifact>, SessionError> {
         let sessions = self.lock_sessions();
-        let versions = sessions.artifacts.versions(owner, name);
+        let versions = sessions.artifacts.versions_or_empty(owner, name);
         let found = match version {
             Some(version) => versions.iter().find(|stored| stored.artifact.version == version),
             None => versions.last(),
@@ -140,7 +145,7 @@ impl Artifacts for InMemoryStore {
     }
 
     async fn delete_artifacts(&self, user: &UserKey) -> Result<Vec<StoredArtifact>, SessionError> {
-        Ok(self.lock_sessions().artifacts.remove_user(user))
+        Ok(self.lock_sessions().artifacts.remove_of_user(user))
     }
 
     async fn unused_bodies(&self, bodies: &[String]) -> Result<Vec<String>, SessionError> {
@@ -150,7 +155,8 @@ impl Artifacts for InMemoryStore {
         uploads.retain(|_, expires_at| now < *expires_at);
         let versions = owners.values().flat_map(|names| names.values().flatten());
         let used: HashSet<_> = versions.map(|stored| &*stored.body).collect();
-        let is_unused = |body: &&String| !used.contains(&***body) && !uploads.contains_key(upload_of(body));
+        let is_unused =
+            |body: &&String| !used.contains(&***body) && !uploads.contains_key(upload_id_of_body(body));
         Ok(bodies.iter().filter(is_unused).cloned().collect())
     }
 }

@@ -8,10 +8,10 @@ use std::{
 use crate::{
     EntryNotes, InMemoryStore, Memory, Note, NoteContent, NoteMatch, SessionError, SessionKey, UserKey,
     memory::{
-        rank::{Candidates, MAX_CANDIDATES, NoteCounts, QueryTerm, best_matches, order_terms},
+        rank::{Candidates, MAX_CANDIDATES, NoteCounts, QueryTerm, best_matches, retain_found_rarest_first},
         tokens::{for_each_token, query_tokens},
     },
-    store::not_found,
+    store::not_found_error,
 };
 
 /// All notes, in the order of their numbers.
@@ -19,7 +19,7 @@ use crate::{
 pub(super) struct Notes {
     notes: BTreeMap<u64, StoredNote>,
     users: HashMap<UserKey, UserNotes>,
-    sessions: HashMap<SessionKey, NotedSession>,
+    sessions: HashMap<SessionKey, SessionNotes>,
     last_number: u64,
 }
 
@@ -41,14 +41,14 @@ struct UserNotes {
 
 /// The notes that come from one session.
 #[derive(Debug, Default)]
-struct NotedSession {
+struct SessionNotes {
     numbers: BTreeSet<u64>,
     last_entry: u64,
 }
 
 impl Notes {
     /// Adds a note, and removes the oldest one beyond `max_notes`.
-    fn add(&mut self, user: &UserKey, content: &NoteContent, max_notes: usize) -> Note {
+    fn add_note_within_limit(&mut self, user: &UserKey, content: &NoteContent, max_notes: usize) -> Note {
         self.last_number += 1;
         let number = self.last_number;
         let user_notes = self.users.entry(user.clone()).or_default();
@@ -62,22 +62,22 @@ impl Notes {
         });
         user_notes.numbers.insert(number);
         user_notes.tokens += tokens;
-        if let Some(key) = session_of(user, content) {
+        if let Some(key) = session_of_note(user, content) {
             self.sessions.entry(key).or_default().numbers.insert(number);
         }
         self.notes.insert(number, StoredNote { user: user.clone(), content: content.clone(), tokens });
         if self.notes.len() > max_notes
             && let Some(oldest) = self.notes.keys().next().copied()
         {
-            self.remove(oldest);
+            self.remove_note(oldest);
             tracing::warn!(max_notes, "the oldest note is removed; see `InMemoryStore::with_max_notes`");
         }
         Note { number, content: content.clone() }
     }
 
-    fn remove(&mut self, number: u64) {
+    fn remove_note(&mut self, number: u64) {
         let Some(stored) = self.notes.remove(&number) else { return };
-        if let Some(key) = session_of(&stored.user, &stored.content)
+        if let Some(key) = session_of_note(&stored.user, &stored.content)
             && let Some(session) = self.sessions.get_mut(&key)
         {
             session.numbers.remove(&number);
@@ -99,41 +99,41 @@ impl Notes {
     }
 
     /// Removes the notes of sessions that do not exist.
-    pub(super) fn retain_sessions(&mut self, mut exists: impl FnMut(&SessionKey) -> bool) {
+    pub(super) fn remove_of_missing_sessions(&mut self, mut exists: impl FnMut(&SessionKey) -> bool) {
         let gone: Vec<_> = self.sessions.keys().filter(|key| !exists(key)).cloned().collect();
         for key in gone {
             let session = self.sessions.remove(&key).unwrap_or_default();
-            session.numbers.into_iter().for_each(|number| self.remove(number));
+            session.numbers.into_iter().for_each(|number| self.remove_note(number));
         }
     }
 
     /// Removes all notes of a user; returns their number.
-    pub(super) fn remove_user(&mut self, user: &UserKey) -> u64 {
+    pub(super) fn remove_of_user(&mut self, user: &UserKey) -> u64 {
         let numbers = self.users.get(user).map(|user_notes| user_notes.numbers.clone()).unwrap_or_default();
-        numbers.iter().for_each(|number| self.remove(*number));
+        numbers.iter().for_each(|number| self.remove_note(*number));
         u64::try_from(numbers.len()).unwrap_or(u64::MAX)
     }
 
-    fn search(&self, user: &UserKey, query: &str, limit: usize) -> Vec<NoteMatch> {
+    fn search_notes(&self, user: &UserKey, query: &str, limit: usize) -> Vec<NoteMatch> {
         let Some(user_notes) = self.users.get(user) else { return Vec::new() };
         let numbers_with = |token: &str| user_notes.terms.get(token);
         let mut terms: Vec<_> = query_tokens(query)
             .into_iter()
-            .map(|token| QueryTerm { notes: numbers_with(&token).map_or(0, count), token })
+            .map(|token| QueryTerm { notes: numbers_with(&token).map_or(0, set_size), token })
             .collect();
-        order_terms(&mut terms);
+        retain_found_rarest_first(&mut terms);
         let mut candidates = Candidates::default();
         for term in &terms {
             let newest = numbers_with(&term.token).into_iter().flatten().rev().take(MAX_CANDIDATES);
-            candidates.extend(newest.copied());
+            candidates.add_until_full(newest.copied());
         }
         let text_bytes = |number| {
             let bytes = self.notes.get(&number)?.content.text.len();
             Some((number, u64::try_from(bytes).unwrap_or(u64::MAX)))
         };
         let sizes = candidates.numbers().filter_map(text_bytes).collect();
-        candidates.limit_bytes(&sizes);
-        let counts = NoteCounts { notes: count(&user_notes.numbers), tokens: user_notes.tokens };
+        candidates.truncate_to_byte_limit(&sizes);
+        let counts = NoteCounts { notes: set_size(&user_notes.numbers), tokens: user_notes.tokens };
         let texts = candidates.numbers().filter_map(|number| {
             let stored = self.notes.get(&number)?;
             Some((number, Arc::clone(&stored.content.text)))
@@ -147,12 +147,12 @@ impl Notes {
     }
 }
 
-fn count(numbers: &BTreeSet<u64>) -> u64 {
+fn set_size(numbers: &BTreeSet<u64>) -> u64 {
     u64::try_from(numbers.len()).unwrap_or(u64::MAX)
 }
 
 /// Returns the session that a note comes from; the id was checked before.
-fn session_of(user: &UserKey, content: &NoteContent) -> Option<SessionKey> {
+fn session_of_note(user: &UserKey, content: &NoteContent) -> Option<SessionKey> {
     user.session_key(Arc::clone(content.session.as_ref()?)).ok()
 }
 
@@ -162,11 +162,11 @@ impl Memory for InMemoryStore {
         if let Some(id) = &note.session {
             let key = user.session_key(Arc::clone(id))?;
             if !sessions.contains(&key) {
-                return Err(not_found(&key));
+                return Err(not_found_error(&key));
             }
         }
         let max_notes = sessions.max_notes;
-        Ok(sessions.notes.add(user, note, max_notes))
+        Ok(sessions.notes.add_note_within_limit(user, note, max_notes))
     }
 
     async fn last_noted_entry(&self, key: &SessionKey) -> Result<u64, SessionError> {
@@ -176,7 +176,7 @@ impl Memory for InMemoryStore {
     async fn add_entry_notes(&self, key: &SessionKey, notes: &EntryNotes) -> Result<bool, SessionError> {
         let mut sessions = self.lock_sessions();
         if sessions.created_at(key) != Some(notes.session_created_at) {
-            return Err(not_found(key));
+            return Err(not_found_error(key));
         }
         let max_notes = sessions.max_notes;
         let session = sessions.notes.sessions.entry(key.clone()).or_default();
@@ -186,7 +186,7 @@ impl Memory for InMemoryStore {
         session.last_entry = notes.last_entry;
         let user = key.user_key();
         for note in &notes.notes {
-            sessions.notes.add(&user, note, max_notes);
+            sessions.notes.add_note_within_limit(&user, note, max_notes);
         }
         Ok(true)
     }
@@ -197,19 +197,19 @@ impl Memory for InMemoryStore {
         query: &str,
         limit: usize,
     ) -> Result<Vec<NoteMatch>, SessionError> {
-        Ok(self.lock_sessions().notes.search(user, query, limit))
+        Ok(self.lock_sessions().notes.search_notes(user, query, limit))
     }
 
     async fn delete_note(&self, user: &UserKey, number: u64) -> Result<bool, SessionError> {
         let mut sessions = self.lock_sessions();
         let is_of_user = sessions.notes.notes.get(&number).is_some_and(|stored| stored.user == *user);
         if is_of_user {
-            sessions.notes.remove(number);
+            sessions.notes.remove_note(number);
         }
         Ok(is_of_user)
     }
 
     async fn delete_notes(&self, user: &UserKey) -> Result<u64, SessionError> {
-        Ok(self.lock_sessions().notes.remove_user(user))
+        Ok(self.lock_sessions().notes.remove_of_user(user))
     }
 }

@@ -8,7 +8,7 @@ use std::io;
 use serde_json::{Map, Value};
 use tool_runtime::context::merge_patch;
 
-use crate::{SessionError, json_text::check_length};
+use crate::{SessionError, json_text::check_json_length};
 
 /// The values of one scope.
 #[derive(Debug, Clone, Default)]
@@ -30,7 +30,7 @@ struct PatchEffect {
 impl Scope {
     /// Creates a scope of values that are stored elsewhere.
     pub(super) fn new(values: Map<String, Value>) -> Self {
-        let member_bytes = values.iter().map(|(name, value)| member_bytes(name, text_bytes(value))).sum();
+        let member_bytes = values.iter().map(|(name, value)| member_bytes(name, json_bytes(value))).sum();
         Self { values, member_bytes }
     }
 
@@ -39,18 +39,18 @@ impl Scope {
     }
 
     /// Checks that the text of the scope can be stored after `changes`; returns its bytes without the braces.
-    pub(super) fn bytes_after(&self, changes: &Map<String, Value>) -> Result<usize, SessionError> {
+    pub(super) fn checked_bytes_after(&self, changes: &Map<String, Value>) -> Result<usize, SessionError> {
         let effect = patch_effect(&self.values, changes);
         // The bytes that are removed are among those of the scope.
         let bytes = self.member_bytes.saturating_add(effect.added_bytes).saturating_sub(effect.removed_bytes);
-        check_length(object_bytes(bytes))?;
+        check_json_length(object_bytes(bytes))?;
         Ok(bytes)
     }
 
-    /// Applies `changes`, after which the scope has `bytes`.
-    pub(super) fn apply(&mut self, changes: &Map<String, Value>, bytes: usize) {
+    /// Applies `changes`, after which the members have `member_bytes`.
+    pub(super) fn apply_patch(&mut self, changes: &Map<String, Value>, member_bytes: usize) {
         merge_patch(&mut self.values, changes);
-        self.member_bytes = bytes;
+        self.member_bytes = member_bytes;
     }
 }
 
@@ -61,7 +61,7 @@ fn patch_effect(target: &Map<String, Value>, patch: &Map<String, Value>) -> Patc
         match (target.get(name), change) {
             (None, Value::Null) => {}
             (Some(value), Value::Null) => {
-                effect.removed_bytes += member_bytes(name, text_bytes(value));
+                effect.removed_bytes += member_bytes(name, json_bytes(value));
                 effect.removed_members += 1;
             }
             (Some(Value::Object(value)), Value::Object(change)) => {
@@ -77,11 +77,11 @@ fn patch_effect(target: &Map<String, Value>, patch: &Map<String, Value>) -> Patc
                 }
             }
             (Some(value), change) => {
-                effect.removed_bytes += text_bytes(value);
-                effect.added_bytes += patched_bytes(change);
+                effect.removed_bytes += json_bytes(value);
+                effect.added_bytes += bytes_without_nulls(change);
             }
             (None, change) => {
-                effect.added_bytes += member_bytes(name, patched_bytes(change));
+                effect.added_bytes += member_bytes(name, bytes_without_nulls(change));
                 effect.added_members += 1;
             }
         }
@@ -91,7 +91,7 @@ fn patch_effect(target: &Map<String, Value>, patch: &Map<String, Value>) -> Patc
 
 /// Returns the bytes of a member with its colon and its comma.
 fn member_bytes(name: &str, value_bytes: usize) -> usize {
-    text_bytes(name) + value_bytes + 2
+    json_bytes(name) + value_bytes + 2
 }
 
 /// Returns the bytes of an object whose members have `member_bytes`, each with its comma.
@@ -100,14 +100,14 @@ fn object_bytes(member_bytes: usize) -> usize {
 }
 
 /// Returns the bytes of a value that a patch sets: members that are `null` denote absent ones. Lists are unchanged.
-fn patched_bytes(change: &Value) -> usize {
-    let Value::Object(members) = change else { return text_bytes(change) };
+fn bytes_without_nulls(change: &Value) -> usize {
+    let Value::Object(members) = change else { return json_bytes(change) };
     let members = members.iter().filter(|(_, value)| !value.is_null());
-    object_bytes(members.map(|(name, value)| member_bytes(name, patched_bytes(value))).sum())
+    object_bytes(members.map(|(name, value)| member_bytes(name, bytes_without_nulls(value))).sum())
 }
 
 /// Returns the bytes of the text of a value, which is not made.
-fn text_bytes(value: &(impl serde::Serialize + ?Sized)) -> usize {
+fn json_bytes(value: &(impl serde::Serialize + ?Sized)) -> usize {
     let mut counter = ByteCounter(0);
     // Neither a value of JSON nor a count can fail.
     drop(serde_json::to_writer(&mut counter, value));

@@ -10,12 +10,12 @@ use crate::{
     Entry, EntryOrder, EntryPage, EntryQuery, InMemoryStore, Lease, LeaseGrant, LeaseRequest, Retention,
     ScopedState, Session, SessionError, SessionExport, SessionFilter, SessionKey, SessionOrigin,
     SessionSnapshot, SessionVersion, SessionWrite, UnfinishedRun, UserKey,
-    lease::{StoredLease, continued_usage},
+    lease::{StoredLease, usage_to_continue},
     millis,
     query::PageBuilder,
-    state::check_size,
-    store::{already_exists, check_fork, not_found},
-    write::has_effect_of,
+    state::check_stored_size,
+    store::{already_exists_error, check_fork_position, not_found_error},
+    write::is_already_applied,
 };
 
 /// All sessions, and the state of users and apps.
@@ -70,7 +70,7 @@ impl StoredSession {
     }
 
     /// Returns `true` if a run may be alive.
-    fn is_in_use(&self, now: SystemTime) -> bool {
+    fn has_active_lease(&self, now: SystemTime) -> bool {
         self.lease.as_ref().is_some_and(|lease| lease.is_active(now))
     }
 }
@@ -79,7 +79,7 @@ impl Sessions {
     pub(super) fn snapshot_of(&self, key: &SessionKey) -> Option<SessionSnapshot> {
         let stored = self.sessions.get(key)?;
         let values = |scope: Option<&Scope>| scope.map(Scope::values).cloned().unwrap_or_default();
-        let (user, app) = (values(self.users.get(&user_of(key))), values(self.apps.get(key.app())));
+        let (user, app) = (values(self.users.get(&app_and_user(key))), values(self.apps.get(key.app())));
         let state = ScopedState { session: stored.state.values().clone(), user, app };
         Some(SessionSnapshot { session: stored.session.clone(), state })
     }
@@ -89,20 +89,22 @@ impl Sessions {
         let mut sessions: Vec<_> = sessions
             .filter(|it| it.key.app() == &*filter.app)
             .filter(|it| filter.user.as_deref().is_none_or(|user| it.key.user() == user))
-            .filter(|it| filter.after.as_ref().is_none_or(|(time, key)| list_rank(it) < (*time, key)))
+            .filter(|it| filter.after.as_ref().is_none_or(|(time, key)| recency_rank(it) < (*time, key)))
             .collect();
-        sessions.sort_unstable_by(|one, other| list_rank(other).cmp(&list_rank(one)));
-        sessions.truncate(filter.page_sessions());
+        sessions.sort_unstable_by(|one, other| recency_rank(other).cmp(&recency_rank(one)));
+        sessions.truncate(filter.max_page_sessions());
         sessions.into_iter().cloned().collect()
     }
 
     pub(super) fn entry_page(&self, key: &SessionKey, query: &EntryQuery) -> EntryPage {
         let entries = self.sessions.get(key).map(|stored| &*stored.entries).unwrap_or_default();
-        let end =
-            query.before.map_or(entries.len(), |before| index(before.saturating_sub(1)).min(entries.len()));
-        let entries = entries.get(index(query.after)..end).unwrap_or_default();
+        let end = query
+            .before
+            .map_or(entries.len(), |before| saturating_usize(before.saturating_sub(1)).min(entries.len()));
+        let entries = entries.get(saturating_usize(query.after)..end).unwrap_or_default();
         let mut page = PageBuilder::new(query);
-        let mut add = |entry: &Entry| !query.admits(entry) || page.add(entry.clone()).is_continue();
+        let mut add =
+            |entry: &Entry| !query.admits(entry) || page.add_unless_full(entry.clone()).is_continue();
         match query.order {
             EntryOrder::Forward => entries.iter().all(&mut add),
             EntryOrder::Backward => entries.iter().rev().all(&mut add),
@@ -117,41 +119,41 @@ impl Sessions {
         now: SystemTime,
     ) -> Result<LeaseGrant, SessionError> {
         match self.sessions.get(key) {
-            Some(stored) => check_acquire(stored, request, now)?,
-            None if request.revision.is_some() => return Err(not_found(key)),
+            Some(stored) => check_lease_request(stored, request, now)?,
+            None if request.revision.is_some() => return Err(not_found_error(key)),
             None => {
-                self.make_room(1, now)?;
+                self.remove_idle_sessions_for(1, now)?;
                 self.sessions.insert(key.clone(), StoredSession::new(Session::new(key.clone(), now)));
-                self.remove_unused_users();
+                self.remove_unused_users_if_many();
             }
         }
         self.last_epoch += 1;
-        let snapshot = self.snapshot_of(key).ok_or_else(|| not_found(key))?;
-        let stored = self.sessions.get_mut(key).ok_or_else(|| not_found(key))?;
+        let snapshot = self.snapshot_of(key).ok_or_else(|| not_found_error(key))?;
+        let stored = self.sessions.get_mut(key).ok_or_else(|| not_found_error(key))?;
         let previous = stored.lease.take();
-        let usage = continued_usage(previous.as_ref(), &request.run);
+        let usage = usage_to_continue(previous.as_ref(), &request.run);
         let lease = stored.lease.insert(StoredLease::of_request(request, self.last_epoch, now, usage));
-        Ok(lease.grant(snapshot, previous.as_ref()))
+        Ok(lease.to_grant(snapshot, previous.as_ref()))
     }
 
     pub(super) fn renew_lease(&mut self, lease: &Lease, now: SystemTime) -> Result<Lease, SessionError> {
-        let stored = self.stored_lease(lease)?;
-        stored.check_holder(lease)?;
-        stored.renew(now);
-        Ok(stored.lease(&lease.key))
+        let stored = self.stored_lease_mut(lease)?;
+        stored.check_epoch_and_unreleased(lease)?;
+        stored.defer_expiry(now);
+        Ok(stored.to_lease(&lease.key))
     }
 
     pub(super) fn release_lease(&mut self, lease: &Lease) -> Result<(), SessionError> {
-        let stored = self.stored_lease(lease)?;
+        let stored = self.stored_lease_mut(lease)?;
         stored.check_epoch(lease)?;
         stored.is_released = true;
         Ok(())
     }
 
     pub(super) fn abandon_lease(&mut self, lease: &Lease, now: SystemTime) -> Result<(), SessionError> {
-        let stored = self.stored_lease(lease)?;
+        let stored = self.stored_lease_mut(lease)?;
         stored.check_epoch(lease)?;
-        stored.expire(now);
+        stored.expire_now(now);
         Ok(())
     }
 
@@ -161,32 +163,32 @@ impl Sessions {
         write: &SessionWrite,
         now: SystemTime,
     ) -> Result<SessionVersion, SessionError> {
-        let Some(stored) = self.sessions.get_mut(&lease.key) else { return Err(not_found(&lease.key)) };
-        let Some(stored_lease) = &mut stored.lease else { return Err(not_found(&lease.key)) };
+        let Some(stored) = self.sessions.get_mut(&lease.key) else { return Err(not_found_error(&lease.key)) };
+        let Some(stored_lease) = &mut stored.lease else { return Err(not_found_error(&lease.key)) };
         stored_lease.check_epoch(lease)?;
         let StoredSession { session, entries, .. } = stored;
         let version =
             |session: &Session| SessionVersion { revision: session.revision, entries: session.entries };
         let count = write.entries.len();
         let last_entries = || entries.get(entries.len().saturating_sub(count)..).unwrap_or_default();
-        if has_effect_of(write, session.revision, last_entries().iter().map(|entry| &entry.content)) {
+        if is_already_applied(write, session.revision, last_entries().iter().map(|entry| &entry.content)) {
             return Ok(version(session));
         }
-        stored_lease.check_holder(lease)?;
+        stored_lease.check_epoch_and_unreleased(lease)?;
         if session.revision != write.revision {
             let (expected, revision) = (write.revision, session.revision);
             return Err(SessionError::RevisionChanged { expected, revision });
         }
         let ScopedState { session: of_session, user: of_user, app: of_app } = &write.state;
-        let bytes_after = |scope: Option<&Scope>, changes| match scope {
-            Some(scope) => scope.bytes_after(changes),
-            None => Scope::default().bytes_after(changes),
+        let checked_bytes_after = |scope: Option<&Scope>, changes| match scope {
+            Some(scope) => scope.checked_bytes_after(changes),
+            None => Scope::default().checked_bytes_after(changes),
         };
-        let session_bytes = stored.state.bytes_after(of_session)?;
-        let user_bytes = bytes_after(self.users.get(&user_of(&lease.key)), of_user)?;
-        let app_bytes = bytes_after(self.apps.get(lease.key.app()), of_app)?;
+        let session_bytes = stored.state.checked_bytes_after(of_session)?;
+        let user_bytes = checked_bytes_after(self.users.get(&app_and_user(&lease.key)), of_user)?;
+        let app_bytes = checked_bytes_after(self.apps.get(lease.key.app()), of_app)?;
         // Nothing fails from here on.
-        stored_lease.renew(now);
+        stored_lease.defer_expiry(now);
         stored_lease.is_released = write.ends_run;
         if write.usage.is_some() {
             stored_lease.usage.clone_from(&write.usage);
@@ -199,14 +201,14 @@ impl Sessions {
             entries.push(Entry { number: session.entries, content: content.clone() });
         }
         session.revision += 1;
-        session.updated_at = millis::rounded(now);
+        session.updated_at = millis::truncated(now);
         let version = version(session);
-        stored.state.apply(of_session, session_bytes);
+        stored.state.apply_patch(of_session, session_bytes);
         if !of_user.is_empty() {
-            self.users.entry(user_of(&lease.key)).or_default().apply(of_user, user_bytes);
+            self.users.entry(app_and_user(&lease.key)).or_default().apply_patch(of_user, user_bytes);
         }
         if !of_app.is_empty() {
-            self.apps.entry(lease.key.app().to_owned()).or_default().apply(of_app, app_bytes);
+            self.apps.entry(lease.key.app().to_owned()).or_default().apply_patch(of_app, app_bytes);
         }
         Ok(version)
     }
@@ -218,17 +220,17 @@ impl Sessions {
         fork: &SessionKey,
         now: SystemTime,
     ) -> Result<Session, SessionError> {
-        let original = self.sessions.get(key).ok_or_else(|| not_found(key))?;
+        let original = self.sessions.get(key).ok_or_else(|| not_found_error(key))?;
         if self.sessions.contains_key(fork) {
-            return Err(already_exists(fork));
+            return Err(already_exists_error(fork));
         }
-        check_fork(original.session.entries, last_entry)?;
-        let entries = original.entries.get(..index(last_entry)).unwrap_or_default().to_vec();
+        check_fork_position(original.session.entries, last_entry)?;
+        let entries = original.entries.get(..saturating_usize(last_entry)).unwrap_or_default().to_vec();
         let mut session = Session::new(fork.clone(), now);
         session.title.clone_from(&original.session.title);
         session.origin = Some(SessionOrigin { id: key.id().into(), entry: last_entry });
         (session.revision, session.entries) = (1, last_entry);
-        self.make_room(1, now)?;
+        self.remove_idle_sessions_for(1, now)?;
         self.sessions.insert(fork.clone(), StoredSession { entries, ..StoredSession::new(session.clone()) });
         Ok(session)
     }
@@ -244,15 +246,15 @@ impl Sessions {
 
     pub(super) fn delete_session(&mut self, key: &SessionKey) -> bool {
         let is_deleted = self.sessions.remove(key).is_some();
-        self.delete_data_of_sessions();
+        self.delete_data_of_missing_sessions();
         is_deleted
     }
 
     /// Deletes what came from sessions that do not exist any more.
-    fn delete_data_of_sessions(&mut self) {
-        self.notes.retain_sessions(|key| self.sessions.contains_key(key));
+    fn delete_data_of_missing_sessions(&mut self) {
+        self.notes.remove_of_missing_sessions(|key| self.sessions.contains_key(key));
         #[cfg(feature = "artifacts")]
-        self.artifacts.retain_sessions(|key| self.sessions.contains_key(key));
+        self.artifacts.remove_of_missing_sessions(|key| self.sessions.contains_key(key));
     }
 
     pub(super) fn delete_user(&mut self, app: &str, user: &str) -> u64 {
@@ -260,12 +262,12 @@ impl Sessions {
         self.sessions.retain(|key, _| (key.app(), key.user()) != (app, user));
         self.users.remove(&(app.to_owned(), user.to_owned()));
         if let Ok(user) = UserKey::new(app, user) {
-            self.notes.remove_user(&user);
+            self.notes.remove_of_user(&user);
             #[cfg(feature = "artifacts")]
-            self.artifacts.remove_user(&user);
+            self.artifacts.remove_of_user(&user);
         }
-        self.delete_data_of_sessions();
-        as_count(sessions - self.sessions.len())
+        self.delete_data_of_missing_sessions();
+        saturating_u64(sessions - self.sessions.len())
     }
 
     pub(super) fn prune_sessions(&mut self, retention: &Retention, now: SystemTime) -> u64 {
@@ -273,19 +275,19 @@ impl Sessions {
         for stored in self.sessions.values().filter(|it| it.session.key.app() == &*retention.app) {
             users.entry(stored.session.key.user().to_owned()).or_default().push(&stored.session);
         }
-        let oldest = retention.max_age.and_then(|age| now.checked_sub(age)).map(millis::rounded);
+        let oldest = retention.max_age.and_then(|age| now.checked_sub(age)).map(millis::truncated);
         let max_sessions = retention.max_sessions.map_or(usize::MAX, |max| max as usize);
         let mut expired = HashSet::new();
         for sessions in users.values_mut() {
-            sessions.sort_unstable_by(|one, other| list_rank(other).cmp(&list_rank(one)));
+            sessions.sort_unstable_by(|one, other| recency_rank(other).cmp(&recency_rank(one)));
             let surplus = sessions.iter().skip(max_sessions);
             let old = sessions.iter().filter(|it| oldest.is_some_and(|oldest| it.updated_at < oldest));
             expired.extend(surplus.chain(old).map(|session| session.key.clone()));
         }
         let sessions = self.sessions.len();
-        self.sessions.retain(|key, stored| !expired.contains(key) || stored.is_in_use(now));
-        self.delete_data_of_sessions();
-        as_count(sessions - self.sessions.len())
+        self.sessions.retain(|key, stored| !expired.contains(key) || stored.has_active_lease(now));
+        self.delete_data_of_missing_sessions();
+        saturating_u64(sessions - self.sessions.len())
     }
 
     pub(super) fn unfinished_runs(&self, app: &str, now: SystemTime) -> Vec<UnfinishedRun> {
@@ -306,10 +308,10 @@ impl Sessions {
         now: SystemTime,
     ) -> Result<(), SessionError> {
         if let Some(export) = exports.iter().find(|it| self.sessions.contains_key(&it.session.key)) {
-            return Err(already_exists(&export.session.key));
+            return Err(already_exists_error(&export.session.key));
         }
-        exports.iter().try_for_each(|export| check_size(&export.state))?;
-        self.make_room(exports.len(), now)?;
+        exports.iter().try_for_each(|export| check_stored_size(&export.state))?;
+        self.remove_idle_sessions_for(exports.len(), now)?;
         for SessionExport { session, state, entries } in exports.iter().cloned() {
             let stored = StoredSession { state: Scope::new(state), entries, ..StoredSession::new(session) };
             self.sessions.insert(stored.session.key.clone(), stored);
@@ -317,19 +319,19 @@ impl Sessions {
         Ok(())
     }
 
-    fn stored_lease(&mut self, lease: &Lease) -> Result<&mut StoredLease, SessionError> {
+    fn stored_lease_mut(&mut self, lease: &Lease) -> Result<&mut StoredLease, SessionError> {
         let stored = self.sessions.get_mut(&lease.key).and_then(|stored| stored.lease.as_mut());
-        stored.ok_or_else(|| not_found(&lease.key))
+        stored.ok_or_else(|| not_found_error(&lease.key))
     }
 
     /// Removes the state of users without a session, if there are too many users: each new session looks at few of them.
-    fn remove_unused_users(&mut self) {
+    fn remove_unused_users_if_many(&mut self) {
         let max_users = self.max_sessions.min(InMemoryStore::MAX_SESSIONS);
         if self.users.len() < self.users_to_check.max(max_users) {
             return;
         }
         let before = self.users.len();
-        let users: HashSet<_> = self.sessions.keys().map(user_of).collect();
+        let users: HashSet<_> = self.sessions.keys().map(app_and_user).collect();
         self.users.retain(|user, _| users.contains(user));
         self.users_to_check = self.users.len().saturating_mul(2);
         let removed = before - self.users.len();
@@ -339,12 +341,12 @@ impl Sessions {
     }
 
     /// Removes the sessions that were not changed for the longest time and that no run uses, until there is room for `new_sessions`.
-    fn make_room(&mut self, new_sessions: usize, now: SystemTime) -> Result<(), SessionError> {
+    fn remove_idle_sessions_for(&mut self, new_sessions: usize, now: SystemTime) -> Result<(), SessionError> {
         let excess = (self.sessions.len() + new_sessions).saturating_sub(self.max_sessions);
         if excess == 0 {
             return Ok(());
         }
-        let idle = self.sessions.values().filter(|stored| !stored.is_in_use(now));
+        let idle = self.sessions.values().filter(|stored| !stored.has_active_lease(now));
         let mut idle: Vec<_> =
             idle.map(|stored| (stored.session.updated_at, stored.session.key.clone())).collect();
         if idle.len() < excess {
@@ -354,7 +356,7 @@ impl Sessions {
         for (_, key) in idle.iter().take(excess) {
             self.sessions.remove(key);
         }
-        self.delete_data_of_sessions();
+        self.delete_data_of_missing_sessions();
         tracing::warn!(
             sessions = excess,
             "sessions that were not changed for the longest time are removed; see `InMemoryStore::with_max_sessions`"
@@ -363,14 +365,14 @@ impl Sessions {
     }
 }
 
-fn check_acquire(
+fn check_lease_request(
     stored: &StoredSession,
     request: &LeaseRequest,
     now: SystemTime,
 ) -> Result<(), SessionError> {
     let revision = stored.session.revision;
     match (&stored.lease, request.revision) {
-        (Some(lease), _) => lease.check_request(request, revision, now),
+        (Some(lease), _) => lease.check_takeover(request, revision, now),
         (None, Some(expected)) if expected != revision => {
             Err(SessionError::RevisionChanged { expected, revision })
         }
@@ -378,19 +380,19 @@ fn check_acquire(
     }
 }
 
-fn user_of(key: &SessionKey) -> (String, String) {
+fn app_and_user(key: &SessionKey) -> (String, String) {
     (key.app().to_owned(), key.user().to_owned())
 }
 
 /// Returns the position of a session in lists, the largest first.
-fn list_rank(session: &Session) -> (SystemTime, &SessionKey) {
+fn recency_rank(session: &Session) -> (SystemTime, &SessionKey) {
     (session.updated_at, &session.key)
 }
 
-fn index(number: u64) -> usize {
+fn saturating_usize(number: u64) -> usize {
     usize::try_from(number).unwrap_or(usize::MAX)
 }
 
-fn as_count(sessions: usize) -> u64 {
+fn saturating_u64(sessions: usize) -> u64 {
     u64::try_from(sessions).unwrap_or(u64::MAX)
 }

@@ -32,7 +32,7 @@ fn a_request_waits_for_another_holder_and_an_unchanged_revision() {
     let check = |lease: &StoredLease, holder: &str, expected: Option<u64>, now: u64| {
         let mut request = LeaseRequest::new("two", holder);
         request.revision = expected;
-        match lease.check_request(&request, 5, at(now)) {
+        match lease.check_takeover(&request, 5, at(now)) {
             Ok(()) => "granted",
             Err(SessionError::Busy { run, expires_at }) if run == "one".into() && expires_at == at(3_000) => {
                 "busy"
@@ -58,16 +58,18 @@ fn a_request_waits_for_another_holder_and_an_unchanged_revision() {
 #[test]
 fn a_holder_has_the_last_epoch_and_a_run_that_goes_on() {
     let key = SessionKey::new("app", "user", "s").unwrap();
-    let lease = stored().lease(&key);
+    let lease = stored().to_lease(&key);
     assert_eq!((&lease.key, &lease.run, lease.epoch, lease.expires_at), (&key, &"one".into(), 7, at(3_000)));
     let older = Lease { epoch: 6, ..lease.clone() };
-    assert_eq!(stored().check_holder(&lease), Ok(()));
+    assert_eq!(stored().check_epoch_and_unreleased(&lease), Ok(()));
     assert_eq!(released().check_epoch(&lease), Ok(()));
-    let ended = released().check_holder(&lease).unwrap_err().to_string();
+    let ended = released().check_epoch_and_unreleased(&lease).unwrap_err().to_string();
     assert!(ended.contains(r#"the run "one" has ended; acquire the lease again"#), "{ended}");
-    for error in
-        [stored().check_holder(&older), stored().check_epoch(&older), released().check_holder(&older)]
-    {
+    for error in [
+        stored().check_epoch_and_unreleased(&older),
+        stored().check_epoch(&older),
+        released().check_epoch_and_unreleased(&older),
+    ] {
         assert_eq!(error, Err(SessionError::Superseded { run: "one".into() }));
     }
 }
@@ -75,10 +77,10 @@ fn a_holder_has_the_last_epoch_and_a_run_that_goes_on() {
 #[test]
 fn a_lease_ends_after_its_duration_in_whole_milliseconds() {
     let mut lease = stored();
-    lease.renew(at(5_000) + Duration::from_micros(400));
+    lease.defer_expiry(at(5_000) + Duration::from_micros(400));
     assert_eq!(lease.expires_at, at(7_000));
     lease.duration = Duration::from_micros(1_600);
-    lease.renew(at(5_000));
+    lease.defer_expiry(at(5_000));
     assert_eq!(lease.expires_at, at(5_001));
     // A clock cannot add every duration.
     let century = Duration::from_secs(100 * 365 * 86_400);
@@ -104,12 +106,13 @@ fn a_grant_names_the_run_that_was_interrupted() {
         (Some(other.clone()), Some("two".into())),
         (Some(ended), None),
     ] {
-        let grant = stored().grant(snapshot(), previous.as_ref());
+        let grant = stored().to_grant(snapshot(), previous.as_ref());
         assert_eq!(grant.interrupted, interrupted);
         assert_eq!((grant.lease.epoch, grant.usage.as_ref().map(JsonText::as_str)), (7, Some("1")));
     }
     // The usage of a run goes on with that run, or with one that continues it.
-    let usage = |previous: Option<&StoredLease>, run: &str| continued_usage(previous, &run.into()).is_some();
+    let usage =
+        |previous: Option<&StoredLease>, run: &str| usage_to_continue(previous, &run.into()).is_some();
     assert!(usage(Some(&stored()), "one") && usage(Some(&released()), "one"));
     assert!(usage(Some(&stored()), "two") && !usage(Some(&released()), "two") && !usage(None, "one"));
     assert!(!usage(Some(&StoredLease { usage: None, ..stored() }), "one"));

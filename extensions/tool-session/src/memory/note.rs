@@ -51,7 +51,7 @@ impl NoteContent {
     /// Creates the content of a note, at the present time.
     #[must_use]
     pub fn new(text: impl Into<Arc<str>>) -> Self {
-        let time = millis::rounded(SystemTime::now());
+        let time = millis::truncated(SystemTime::now());
         Self { text: text.into(), author: None, session: None, time }
     }
 
@@ -72,12 +72,12 @@ impl NoteContent {
     /// Sets the time, which is truncated to milliseconds. Default: the time at which the content was made.
     #[must_use]
     pub fn with_time(mut self, time: SystemTime) -> Self {
-        self.time = millis::rounded(time);
+        self.time = millis::truncated(time);
         self
     }
 
     /// Checks the limits.
-    pub(crate) fn check(&self) -> Result<(), SessionError> {
+    pub(crate) fn check_limits(&self) -> Result<(), SessionError> {
         const MAX: usize = NoteContent::MAX_TEXT_BYTES;
         check_name("author of the note", self.author.as_deref().unwrap_or_default())?;
         check_name("session id", self.session.as_deref().unwrap_or_default())?;
@@ -97,7 +97,7 @@ impl NoteContent {
     }
 
     /// Splits a text of any length into notes within the limits; none if it is blank. A NUL, which no store takes, becomes U+FFFD.
-    pub(crate) fn parts(self) -> Vec<Self> {
+    pub(crate) fn split_to_limit(self) -> Vec<Self> {
         let text: Arc<str> = match self.text.contains('\0') {
             true => self.text.replace('\0', "\u{fffd}").into(),
             false => Arc::clone(&self.text),
@@ -107,7 +107,7 @@ impl NoteContent {
         }
         let (mut rest, mut parts) = (&*text, Vec::new());
         while !rest.trim().is_empty() {
-            let (part, remaining) = rest.split_at(part_end(rest));
+            let (part, remaining) = rest.split_at(first_part_end(rest));
             rest = remaining;
             if !part.trim().is_empty() {
                 parts.push(Self { text: part.into(), ..self.clone() });
@@ -118,7 +118,7 @@ impl NoteContent {
 }
 
 /// Returns the end of the first part of `text`: behind the last white space within the limit, or at the limit.
-fn part_end(text: &str) -> usize {
+fn first_part_end(text: &str) -> usize {
     if text.len() <= NoteContent::MAX_TEXT_BYTES {
         return text.len();
     }

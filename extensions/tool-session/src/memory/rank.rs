@@ -39,7 +39,7 @@ pub(crate) struct QueryTerm {
 }
 
 /// Removes terms without notes, and orders the others: the rarest first.
-pub(crate) fn order_terms(terms: &mut Vec<QueryTerm>) {
+pub(crate) fn retain_found_rarest_first(terms: &mut Vec<QueryTerm>) {
     terms.retain(|term| term.notes > 0);
     terms.sort_unstable_by(|one, other| (one.notes, &one.token).cmp(&(other.notes, &other.token)));
 }
@@ -53,7 +53,7 @@ pub(crate) struct Candidates {
 
 impl Candidates {
     /// Adds notes with one term, the newest first.
-    pub(crate) fn extend(&mut self, numbers: impl IntoIterator<Item = u64>) {
+    pub(crate) fn add_until_full(&mut self, numbers: impl IntoIterator<Item = u64>) {
         for number in numbers {
             if self.is_full() {
                 return;
@@ -74,7 +74,7 @@ impl Candidates {
 
     /// Leaves out the candidates that were found last, so that the texts of the others have at most [`MAX_CANDIDATE_BYTES`]; notes without
     /// a size do not exist any more.
-    pub(crate) fn limit_bytes(&mut self, sizes: &HashMap<u64, u64>) {
+    pub(crate) fn truncate_to_byte_limit(&mut self, sizes: &HashMap<u64, u64>) {
         let mut bytes = 0_u64;
         let size = |number| sizes.get(number).copied().unwrap_or_default();
         let fits = self.numbers.iter().take_while(|number| {
@@ -99,8 +99,9 @@ pub(crate) fn best_matches<T: AsRef<str>>(
 ) -> Vec<(u64, f64)> {
     let scorer = Scorer::new(counts, terms);
     let mut frequencies = vec![0_u32; terms.len()];
-    let scores =
-        candidates.into_iter().map(|(number, text)| (number, scorer.score(text.as_ref(), &mut frequencies)));
+    let scores = candidates
+        .into_iter()
+        .map(|(number, text)| (number, scorer.score_text(text.as_ref(), &mut frequencies)));
     let mut scores: Vec<_> = scores.collect();
     scores.sort_unstable_by(|one, other| other.1.total_cmp(&one.1).then(other.0.cmp(&one.0)));
     scores.truncate(limit.min(MAX_MATCHES));
@@ -117,30 +118,32 @@ struct Scorer<'a> {
 
 impl<'a> Scorer<'a> {
     fn new(counts: NoteCounts, terms: &'a [QueryTerm]) -> Self {
-        let notes = real(counts.notes);
+        let notes = count_as_f64(counts.notes);
         let weight = |term: &QueryTerm| {
-            let with_term = real(term.notes.min(counts.notes));
+            let with_term = count_as_f64(term.notes.min(counts.notes));
             (1.0 + (notes - with_term + 0.5) / (with_term + 0.5)).ln()
         };
         Self {
             positions: terms.iter().enumerate().map(|(index, term)| (&*term.token, index)).collect(),
             weights: terms.iter().map(weight).collect(),
-            average_tokens: (real(counts.tokens) / notes.max(1.0)).max(1.0),
+            average_tokens: (count_as_f64(counts.tokens) / notes.max(1.0)).max(1.0),
         }
     }
 
-    /// Returns the score of a text; `frequencies` is a buffer with one number for each term.
-    fn score(&self, text: &str, frequencies: &mut [u32]) -> f64 {
-        frequencies.fill(0);
+    /// Returns the score of a text; `frequency_buffer` is a buffer with one number for each term.
+    fn score_text(&self, text: &str, frequency_buffer: &mut [u32]) -> f64 {
+        frequency_buffer.fill(0);
         let mut tokens = 0_u64;
         for_each_token(text, |token| {
             tokens += 1;
-            if let Some(frequency) = self.positions.get(token).and_then(|index| frequencies.get_mut(*index)) {
+            if let Some(frequency) =
+                self.positions.get(token).and_then(|index| frequency_buffer.get_mut(*index))
+            {
                 *frequency = frequency.saturating_add(1);
             }
         });
-        let length = 1.0 - LENGTH_WEIGHT + LENGTH_WEIGHT * real(tokens) / self.average_tokens;
-        let scores = self.weights.iter().zip(frequencies).map(|(weight, frequency)| {
+        let length = 1.0 - LENGTH_WEIGHT + LENGTH_WEIGHT * count_as_f64(tokens) / self.average_tokens;
+        let scores = self.weights.iter().zip(frequency_buffer).map(|(weight, frequency)| {
             let frequency = f64::from(*frequency);
             weight * frequency * (SATURATION + 1.0) / (frequency + SATURATION * length)
         });
@@ -149,7 +152,7 @@ impl<'a> Scorer<'a> {
 }
 
 /// Returns a count as a number with a fraction: counts are far below 2^53, from where on it would be rounded.
-fn real(count: u64) -> f64 {
+fn count_as_f64(count: u64) -> f64 {
     count as f64
 }
 

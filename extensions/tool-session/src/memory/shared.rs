@@ -10,7 +10,7 @@ use tool_runtime::{
 use super::{Memory, SessionMemory};
 use crate::{
     Entry, EntryNotes, EntryPage, EntryQuery, Note, NoteContent, NoteMatch, SessionError, SessionKey,
-    SharedSessionStore, UserKey, memory::rank::MAX_MATCHES, store::not_found,
+    SharedSessionStore, UserKey, memory::rank::MAX_MATCHES, store::not_found_error,
 };
 
 /// A handle to a [`Memory`] of any type; clones share the memory. It checks names and limits before a memory receives them, and a panic
@@ -78,8 +78,8 @@ impl SharedMemory {
     ///
     /// As [`Memory::add_note`]; and [`Invalid`](SessionError::Invalid) for an empty text, and a name or size beyond a limit.
     pub async fn add(&self, user: &UserKey, note: &NoteContent) -> Result<Note, SessionError> {
-        note.check()?;
-        self.run(|memory| memory.add_note(user, note)).await
+        note.check_limits()?;
+        self.run_guarded(|memory| memory.add_note(user, note)).await
     }
 
     /// Adds the texts of the entries of a session that the memory does not have yet, by pages; returns the number of notes. `text_of` returns the
@@ -140,7 +140,7 @@ impl SharedMemory {
         last: u64,
         text_of: impl Fn(&Entry) -> Option<NoteContent>,
     ) -> Result<u64, SessionError> {
-        let session = sessions.load(key).await?.ok_or_else(|| not_found(key))?.session;
+        let session = sessions.load(key).await?.ok_or_else(|| not_found_error(key))?.session;
         let (mut count, mut previous) = (0, None);
         loop {
             let after = self.last_noted_entry(key).await?;
@@ -156,12 +156,12 @@ impl SharedMemory {
             };
             let page = sessions.entries(key, &query).await?;
             let Some(last) = page.entries.last() else { return Ok(count) };
-            let notes = page_notes(key, &page, &text_of)?;
-            let (notes_of_page, last_entry) = (u64::try_from(notes.len()).unwrap_or_default(), last.number);
+            let notes = notes_of_page(key, &page, &text_of)?;
+            let (note_count, last_entry) = (u64::try_from(notes.len()).unwrap_or_default(), last.number);
             let notes = EntryNotes { session_created_at: session.created_at, after, last_entry, notes };
             // If another process was faster, the next page begins behind its notes.
-            if self.run(|memory| memory.add_entry_notes(key, &notes)).await? {
-                count += notes_of_page;
+            if self.run_guarded(|memory| memory.add_entry_notes(key, &notes)).await? {
+                count += note_count;
             }
         }
     }
@@ -172,7 +172,7 @@ impl SharedMemory {
     ///
     /// As [`Memory::last_noted_entry`].
     pub async fn last_noted_entry(&self, key: &SessionKey) -> Result<u64, SessionError> {
-        self.run(|memory| memory.last_noted_entry(key)).await
+        self.run_guarded(|memory| memory.last_noted_entry(key)).await
     }
 
     /// Returns at most `limit` notes of `user` with words of `query`, the best match first. The query is text without a syntax; its first
@@ -192,7 +192,7 @@ impl SharedMemory {
         if limit == 0 {
             return Ok(Vec::new());
         }
-        self.run(|memory| memory.search_notes(user, query, limit)).await
+        self.run_guarded(|memory| memory.search_notes(user, query, limit)).await
     }
 
     /// Deletes a note of `user`; returns `false` if the user has no note of this number.
@@ -201,7 +201,7 @@ impl SharedMemory {
     ///
     /// As [`Memory::delete_note`].
     pub async fn delete(&self, user: &UserKey, number: u64) -> Result<bool, SessionError> {
-        self.run(|memory| memory.delete_note(user, number)).await
+        self.run_guarded(|memory| memory.delete_note(user, number)).await
     }
 
     /// Deletes all notes of `user`, whose sessions are kept; returns their number.
@@ -210,11 +210,11 @@ impl SharedMemory {
     ///
     /// As [`Memory::delete_notes`].
     pub async fn delete_user(&self, user: &UserKey) -> Result<u64, SessionError> {
-        self.run(|memory| memory.delete_notes(user)).await
+        self.run_guarded(|memory| memory.delete_notes(user)).await
     }
 
     /// Runs an operation of the memory inside the panic barrier.
-    async fn run<'a, T, F>(
+    async fn run_guarded<'a, T, F>(
         &'a self,
         operation: impl FnOnce(&'a dyn ErasedMemory) -> F,
     ) -> Result<T, SessionError>
@@ -228,7 +228,7 @@ impl SharedMemory {
 }
 
 /// Returns the notes of a page of entries.
-fn page_notes(
+fn notes_of_page(
     key: &SessionKey,
     page: &EntryPage,
     text_of: impl Fn(&Entry) -> Option<NoteContent>,
@@ -239,8 +239,8 @@ fn page_notes(
             SessionError::Failed(format!("the function for the text of an entry {panic}"))
         })?;
         if let Some(note) = note {
-            for part in note.of_session(key.id()).with_time(entry.content.time).parts() {
-                part.check()?;
+            for part in note.of_session(key.id()).with_time(entry.content.time).split_to_limit() {
+                part.check_limits()?;
                 notes.push(part);
             }
         }

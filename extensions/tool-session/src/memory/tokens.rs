@@ -16,17 +16,17 @@ const MAX_TOKEN_CHARS: usize = 64;
 /// The maximum number of different tokens of a query; later ones are not searched for.
 pub(crate) const MAX_QUERY_TOKENS: usize = 64;
 
-/// Calls `add` for each token of a note, in order.
-pub(crate) fn for_each_token(text: &str, mut add: impl FnMut(&str)) {
+/// Calls `visit` for each token of a note, in order.
+pub(crate) fn for_each_token(text: &str, mut visit: impl FnMut(&str)) {
     if text.is_ascii() {
-        return for_each_ascii_word(text, add);
+        return for_each_folded_ascii_word(text, visit);
     }
-    for run in Runs::new(text.nfkc()) {
+    for run in TextRuns::new(text.nfkc()) {
         match run {
-            Run::Word(word) => add(&word),
-            Run::Characters(characters) => {
-                characters.iter().for_each(|character| add(character));
-                character_pairs(&characters).for_each(|pair| add(&pair));
+            TextRun::Word(word) => visit(&word),
+            TextRun::Characters(characters) => {
+                characters.iter().for_each(|character| visit(character));
+                character_pairs(&characters).for_each(|pair| visit(&pair));
             }
         }
     }
@@ -36,11 +36,11 @@ pub(crate) fn for_each_token(text: &str, mut add: impl FnMut(&str)) {
 pub(crate) fn query_tokens(query: &str) -> Vec<String> {
     let mut tokens: Vec<String> = Vec::new();
     // The iterator reads no more of a long query than it needs.
-    for run in Runs::new(query.nfkc()) {
+    for run in TextRuns::new(query.nfkc()) {
         let run_tokens = match run {
-            Run::Word(word) => vec![word],
-            Run::Characters(characters) if characters.len() == 1 => characters,
-            Run::Characters(characters) => character_pairs(&characters).collect(),
+            TextRun::Word(word) => vec![word],
+            TextRun::Characters(characters) if characters.len() == 1 => characters,
+            TextRun::Characters(characters) => character_pairs(&characters).collect(),
         };
         for token in run_tokens {
             if !tokens.contains(&token) {
@@ -58,30 +58,30 @@ fn character_pairs(characters: &[String]) -> impl Iterator<Item = String> + '_ {
     characters.windows(2).map(|pair| pair.concat())
 }
 
-/// Calls `add` for each word of a text in ASCII, which needs no tables of Unicode.
-fn for_each_ascii_word(text: &str, mut add: impl FnMut(&str)) {
+/// Calls `visit` for each word of a text in ASCII, which needs no tables of Unicode.
+fn for_each_folded_ascii_word(text: &str, mut visit: impl FnMut(&str)) {
     let mut folded = String::with_capacity(MAX_TOKEN_CHARS);
     for word in text.split(|c: char| !c.is_ascii_alphanumeric()).filter(|word| !word.is_empty()) {
         folded.clear();
         folded.push_str(word.get(..MAX_TOKEN_CHARS).unwrap_or(word));
         folded.make_ascii_lowercase();
-        add(&folded);
+        visit(&folded);
     }
 }
 
 /// A part of a text that nothing separates.
-enum Run {
+enum TextRun {
     Word(String),
     /// Consecutive characters of scripts without spaces, each with its marks, at most [`MAX_RUN_CHARACTERS`].
     Characters(Vec<String>),
 }
 
-/// The maximum number of characters of a [`Run::Characters`]; a longer one becomes several, which share a character.
+/// The maximum number of characters of a [`TextRun::Characters`]; a longer one becomes several, which share a character.
 const MAX_RUN_CHARACTERS: usize = 1024;
 
 /// The kind of a character.
 #[derive(PartialEq, Clone, Copy)]
-enum Kind {
+enum CharKind {
     Word,
     /// Of a script without spaces.
     Character,
@@ -91,80 +91,80 @@ enum Kind {
 }
 
 /// Splits normalized characters into runs.
-struct Runs<I: Iterator<Item = char>> {
+struct TextRuns<I: Iterator<Item = char>> {
     chars: Peekable<I>,
     /// The last character of the run before, if the run was too long.
     overlap: Option<String>,
 }
 
-impl<I: Iterator<Item = char>> Runs<I> {
+impl<I: Iterator<Item = char>> TextRuns<I> {
     fn new(chars: I) -> Self {
         Self { chars: chars.peekable(), overlap: None }
     }
 
     /// Reads the rest of a word.
-    fn read_word(&mut self) -> Run {
+    fn read_word(&mut self) -> TextRun {
         let (mut word, mut count) = (String::new(), 0);
         while let Some(&c) = self.chars.peek() {
-            match kind_of(c) {
-                Kind::Word | Kind::Mark => push_folded(&mut word, &mut count, c),
-                Kind::Invisible => {}
-                Kind::Character | Kind::Separator => break,
+            match char_kind(c) {
+                CharKind::Word | CharKind::Mark => push_folded_within_limit(&mut word, &mut count, c),
+                CharKind::Invisible => {}
+                CharKind::Character | CharKind::Separator => break,
             }
             self.chars.next();
         }
-        Run::Word(word)
+        TextRun::Word(word)
     }
 
     /// Reads the rest of consecutive characters.
-    fn read_characters(&mut self, mut characters: Vec<String>) -> Run {
+    fn read_characters_after(&mut self, mut characters: Vec<String>) -> TextRun {
         let mut count = 0;
         while let Some(&c) = self.chars.peek() {
-            match kind_of(c) {
-                Kind::Character if characters.len() == MAX_RUN_CHARACTERS => {
+            match char_kind(c) {
+                CharKind::Character if characters.len() == MAX_RUN_CHARACTERS => {
                     self.overlap = characters.last().cloned();
                     break;
                 }
-                Kind::Character => {
+                CharKind::Character => {
                     let mut character = String::new();
                     count = 0;
-                    push_folded(&mut character, &mut count, c);
+                    push_folded_within_limit(&mut character, &mut count, c);
                     characters.push(character);
                 }
-                Kind::Mark => {
+                CharKind::Mark => {
                     if let Some(last) = characters.last_mut() {
-                        push_folded(last, &mut count, c);
+                        push_folded_within_limit(last, &mut count, c);
                     }
                 }
-                Kind::Invisible => {}
-                Kind::Word | Kind::Separator => break,
+                CharKind::Invisible => {}
+                CharKind::Word | CharKind::Separator => break,
             }
             self.chars.next();
         }
-        Run::Characters(characters)
+        TextRun::Characters(characters)
     }
 }
 
-impl<I: Iterator<Item = char>> Iterator for Runs<I> {
-    type Item = Run;
+impl<I: Iterator<Item = char>> Iterator for TextRuns<I> {
+    type Item = TextRun;
 
-    fn next(&mut self) -> Option<Run> {
+    fn next(&mut self) -> Option<TextRun> {
         if let Some(character) = self.overlap.take() {
-            return Some(self.read_characters(vec![character]));
+            return Some(self.read_characters_after(vec![character]));
         }
         loop {
-            match kind_of(*self.chars.peek()?) {
-                Kind::Word => return Some(self.read_word()),
-                Kind::Character => return Some(self.read_characters(Vec::new())),
+            match char_kind(*self.chars.peek()?) {
+                CharKind::Word => return Some(self.read_word()),
+                CharKind::Character => return Some(self.read_characters_after(Vec::new())),
                 // A mark without a letter belongs to no word.
-                Kind::Mark | Kind::Invisible | Kind::Separator => drop(self.chars.next()),
+                CharKind::Mark | CharKind::Invisible | CharKind::Separator => drop(self.chars.next()),
             }
         }
     }
 }
 
 /// Adds the folded form of `c`, unless the token is full.
-fn push_folded(token: &mut String, count: &mut usize, c: char) {
+fn push_folded_within_limit(token: &mut String, count: &mut usize, c: char) {
     for folded in c.to_uppercase().flat_map(char::to_lowercase) {
         // A folded form may have a part that is no letter, such as a spacing accent.
         if *count < MAX_TOKEN_CHARS && (folded.is_alphanumeric() || is_combining_mark(folded)) {
@@ -174,10 +174,10 @@ fn push_folded(token: &mut String, count: &mut usize, c: char) {
     }
 }
 
-fn kind_of(c: char) -> Kind {
+fn char_kind(c: char) -> CharKind {
     match c {
-        'a'..='z' | 'A'..='Z' | '0'..='9' => Kind::Word,
-        '\0'..='\x7f' => Kind::Separator,
+        'a'..='z' | 'A'..='Z' | '0'..='9' => CharKind::Word,
+        '\0'..='\x7f' => CharKind::Separator,
         // Joiners, marks of direction, soft hyphen, selectors of variants: they change the look of a word only.
         '\u{ad}'
         | '\u{61c}'
@@ -187,11 +187,11 @@ fn kind_of(c: char) -> Kind {
         | '\u{2060}'..='\u{2069}'
         | '\u{fe00}'..='\u{fe0f}'
         | '\u{feff}'
-        | '\u{e0100}'..='\u{e01ef}' => Kind::Invisible,
-        _ if is_combining_mark(c) => Kind::Mark,
-        _ if !c.is_alphanumeric() => Kind::Separator,
-        _ if is_of_script_without_spaces(c) => Kind::Character,
-        _ => Kind::Word,
+        | '\u{e0100}'..='\u{e01ef}' => CharKind::Invisible,
+        _ if is_combining_mark(c) => CharKind::Mark,
+        _ if !c.is_alphanumeric() => CharKind::Separator,
+        _ if is_of_script_without_spaces(c) => CharKind::Character,
+        _ => CharKind::Word,
     }
 }
 
@@ -210,7 +210,7 @@ mod tests {
     use proptest::prelude::*;
     use unicode_normalization::{UnicodeNormalization, char::is_combining_mark};
 
-    use super::{MAX_QUERY_TOKENS, MAX_TOKEN_CHARS, Run, Runs, for_each_token, query_tokens};
+    use super::{MAX_QUERY_TOKENS, MAX_TOKEN_CHARS, TextRun, TextRuns, for_each_token, query_tokens};
 
     fn tokens(text: &str) -> Vec<String> {
         let mut tokens = Vec::new();
@@ -264,9 +264,9 @@ mod tests {
 
         #[test]
         fn ascii_texts_have_the_same_words_by_both_ways(text in "[ -~]{0,80}|[a-z]{60,70}") {
-            let words = Runs::new(text.chars()).map(|run| match run {
-                Run::Word(word) => word,
-                Run::Characters(characters) => characters.concat(),
+            let words = TextRuns::new(text.chars()).map(|run| match run {
+                TextRun::Word(word) => word,
+                TextRun::Characters(characters) => characters.concat(),
             });
             prop_assert_eq!(words.collect::<Vec<_>>(), tokens(&text));
         }

@@ -9,11 +9,15 @@ impl Artifacts for PostgresStore {
     async fn begin_upload(&self, upload: &str, lifetime: Duration) -> Result<(), SessionError> {
         let now = self.0.clock.now();
         let expires_at = now.checked_add(lifetime).unwrap_or(now);
-        self.transact(async |connection| sql::insert_upload(connection, upload, expires_at).await).await
+        self.run_write_transaction(async |connection| {
+            sql::insert_upload(connection, upload, expires_at).await
+        })
+        .await
     }
 
     async fn end_upload(&self, upload: &str) -> Result<(), SessionError> {
-        self.transact(async |connection| sql::delete_upload(connection, upload).await.map(drop)).await
+        self.run_write_transaction(async |connection| sql::delete_upload(connection, upload).await.map(drop))
+            .await
     }
 
     async fn add_artifact(
@@ -23,8 +27,10 @@ impl Artifacts for PostgresStore {
         content: &ArtifactContent,
     ) -> Result<StoredArtifact, SessionError> {
         let now = self.0.clock.now();
-        self.transact(async |connection| sql::add_artifact(connection, owner, upload, content, now).await)
-            .await
+        self.run_write_transaction(async |connection| {
+            sql::add_artifact(connection, owner, upload, content, now).await
+        })
+        .await
     }
 
     async fn list_artifacts(
@@ -33,7 +39,10 @@ impl Artifacts for PostgresStore {
         after: &str,
         limit: usize,
     ) -> Result<Vec<StoredArtifact>, SessionError> {
-        self.read(async |connection| sql::last_versions(connection, owner, after, limit).await).await
+        self.run_read_transaction(async |connection| {
+            sql::last_versions(connection, owner, after, limit).await
+        })
+        .await
     }
 
     async fn artifact_versions(
@@ -43,7 +52,10 @@ impl Artifacts for PostgresStore {
         after: u64,
         limit: usize,
     ) -> Result<Vec<StoredArtifact>, SessionError> {
-        self.read(async |connection| sql::versions_of(connection, owner, name, after, limit).await).await
+        self.run_read_transaction(async |connection| {
+            sql::versions_of(connection, owner, name, after, limit).await
+        })
+        .await
     }
 
     async fn find_artifact(
@@ -52,7 +64,10 @@ impl Artifacts for PostgresStore {
         name: &str,
         version: Option<u64>,
     ) -> Result<Option<StoredArtifact>, SessionError> {
-        self.read(async |connection| sql::find_version(connection, owner, name, version).await).await
+        self.run_read_transaction(async |connection| {
+            sql::find_version(connection, owner, name, version).await
+        })
+        .await
     }
 
     async fn delete_artifact(
@@ -60,15 +75,19 @@ impl Artifacts for PostgresStore {
         owner: &ArtifactOwner,
         name: &str,
     ) -> Result<Vec<StoredArtifact>, SessionError> {
-        self.transact(async |connection| sql::delete_versions(connection, owner, name).await).await
+        self.run_write_transaction(async |connection| sql::delete_versions(connection, owner, name).await)
+            .await
     }
 
     async fn delete_artifacts(&self, user: &UserKey) -> Result<Vec<StoredArtifact>, SessionError> {
-        self.transact(async |connection| sql::delete_artifacts(connection, user).await).await
+        self.run_write_transaction(async |connection| sql::delete_artifacts(connection, user).await).await
     }
 
     async fn unused_bodies(&self, bodies: &[String]) -> Result<Vec<String>, SessionError> {
         let now = self.0.clock.now();
-        self.transact(async |connection| sql::unused_bodies(connection, bodies, now).await).await
+        self.run_write_transaction(async |connection| {
+            sql::remove_expired_uploads_and_list_unused_bodies(connection, bodies, now).await
+        })
+        .await
     }
 }

@@ -16,13 +16,13 @@ use crate::{SessionError, sql::sqlx_connection};
 
 /// The statements that begin transactions.
 #[derive(Debug, Clone)]
-pub(super) struct Transactions {
+pub(super) struct BeginStatements {
     read: SqlStr,
     write: SqlStr,
     pub(super) migration: SqlStr,
 }
 
-impl Transactions {
+impl BeginStatements {
     /// Creates the statements for a schema, whose name is valid, and for the time of one operation.
     pub(super) fn new(schema: &str, timeout: Duration) -> Self {
         /// The largest time that the server takes, in milliseconds.
@@ -45,7 +45,7 @@ impl Transactions {
     }
 
     /// Runs `operation` in a transaction that sees one moment.
-    pub(super) async fn read<T>(
+    pub(super) async fn run_read_transaction<T>(
         &self,
         connection: &mut PgConnection,
         operation: impl AsyncFnOnce(&mut PgConnection) -> Result<T, SessionError>,
@@ -54,7 +54,7 @@ impl Transactions {
     }
 
     /// Runs `operation` in a transaction that writes.
-    pub(super) async fn write<T>(
+    pub(super) async fn run_write_transaction<T>(
         &self,
         connection: &mut PgConnection,
         operation: impl AsyncFnOnce(&mut PgConnection) -> Result<T, SessionError>,

@@ -23,7 +23,7 @@ pub(super) fn store_error(error: sqlx::Error) -> SessionError {
             }
             "40P01" => SessionError::Unavailable(DEADLOCK.to_owned()),
             "53100" => SessionError::Failed(format!("{text}; free space, or delete sessions")),
-            code if is_transient(code) => SessionError::Unavailable(text),
+            code if is_transient_code(code) => SessionError::Unavailable(text),
             _ => SessionError::Failed(text),
         },
         sqlx::Error::PoolTimedOut | sqlx::Error::Io(_) | sqlx::Error::WorkerCrashed => {
@@ -35,7 +35,7 @@ pub(super) fn store_error(error: sqlx::Error) -> SessionError {
 }
 
 /// Returns `true` for the codes (SQLSTATE) of failures that may pass.
-fn is_transient(code: &str) -> bool {
+fn is_transient_code(code: &str) -> bool {
     /// A transaction that was stopped while it was idle, a serialization failure, too many connections, a lock that was not free in time, a
     /// query that was stopped.
     const CODES: [&str; 5] = ["25P03", "40001", "53300", "55P03", "57014"];

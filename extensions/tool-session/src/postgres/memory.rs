@@ -25,15 +25,16 @@ impl NoteIndex for PgConnection {
 
 impl Memory for PostgresStore {
     async fn add_note(&self, user: &UserKey, note: &NoteContent) -> Result<Note, SessionError> {
-        self.transact(async |connection| sql::add_note(connection, user, note).await).await
+        self.run_write_transaction(async |connection| sql::add_note(connection, user, note).await).await
     }
 
     async fn last_noted_entry(&self, key: &SessionKey) -> Result<u64, SessionError> {
-        self.read(async |connection| sql::last_noted_entry(connection, key).await).await
+        self.run_read_transaction(async |connection| sql::last_noted_entry(connection, key).await).await
     }
 
     async fn add_entry_notes(&self, key: &SessionKey, notes: &EntryNotes) -> Result<bool, SessionError> {
-        self.transact(async |connection| sql::add_entry_notes(connection, key, notes).await).await
+        self.run_write_transaction(async |connection| sql::add_entry_notes(connection, key, notes).await)
+            .await
     }
 
     async fn search_notes(
@@ -42,14 +43,18 @@ impl Memory for PostgresStore {
         query: &str,
         limit: usize,
     ) -> Result<Vec<NoteMatch>, SessionError> {
-        self.read(async |connection| sql::search_notes(connection, user, query, limit).await).await
+        self.run_read_transaction(async |connection| sql::search_notes(connection, user, query, limit).await)
+            .await
     }
 
     async fn delete_note(&self, user: &UserKey, number: u64) -> Result<bool, SessionError> {
-        self.transact(async |connection| sql::delete_note(connection, user, number).await).await
+        self.run_write_transaction(async |connection| sql::delete_note(connection, user, number).await).await
     }
 
     async fn delete_notes(&self, user: &UserKey) -> Result<u64, SessionError> {
-        self.transact(async |connection| sql::delete_notes(connection, user.app(), user.user()).await).await
+        self.run_write_transaction(async |connection| {
+            sql::delete_notes(connection, user.app(), user.user()).await
+        })
+        .await
     }
 }

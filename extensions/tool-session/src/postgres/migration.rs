@@ -5,7 +5,7 @@
 
 use sqlx::{AssertSqlSafe, Connection, PgConnection};
 
-use super::{connection::Transactions, error::store_error};
+use super::{connection::BeginStatements, error::store_error};
 use crate::SessionError;
 
 /// The steps, by the version that they make. The numbers are those of the SQLite store.
@@ -19,7 +19,7 @@ const MIGRATIONS: [(i64, &str); 3] = [
 const MIN_SERVER_VERSION: u32 = 140_000;
 
 /// Returns the version that this crate makes.
-fn supported_version() -> i64 {
+fn newest_version() -> i64 {
     MIGRATIONS.last().map_or(0, |(version, _)| *version)
 }
 
@@ -27,20 +27,23 @@ fn supported_version() -> i64 {
 pub(super) async fn migrate(
     connection: &mut PgConnection,
     schema: &str,
-    transactions: &Transactions,
+    begin_statements: &BeginStatements,
 ) -> Result<(), SessionError> {
-    check_server(connection).await?;
-    if transactions.read(connection, async |connection| read_version(connection, schema).await).await?
-        == supported_version()
+    check_server_and_encoding(connection).await?;
+    if begin_statements
+        .run_read_transaction(connection, async |connection| read_supported_version(connection, schema).await)
+        .await?
+        == newest_version()
     {
         return Ok(());
     }
-    let mut transaction = connection.begin_with(transactions.migration.clone()).await.map_err(store_error)?;
-    apply_steps(&mut transaction, schema).await?;
+    let mut transaction =
+        connection.begin_with(begin_statements.migration.clone()).await.map_err(store_error)?;
+    apply_missing_migrations(&mut transaction, schema).await?;
     transaction.commit().await.map_err(store_error)
 }
 
-async fn check_server(connection: &mut PgConnection) -> Result<(), SessionError> {
+async fn check_server_and_encoding(connection: &mut PgConnection) -> Result<(), SessionError> {
     let version = connection.server_version_num();
     if version.is_some_and(|version| version < MIN_SERVER_VERSION) {
         let problem = "the server is older than Postgres 14; update the server".to_owned();
@@ -57,9 +60,9 @@ async fn check_server(connection: &mut PgConnection) -> Result<(), SessionError>
     Ok(())
 }
 
-async fn apply_steps(connection: &mut PgConnection, schema: &str) -> Result<(), SessionError> {
+async fn apply_missing_migrations(connection: &mut PgConnection, schema: &str) -> Result<(), SessionError> {
     // Read again, after the lock: another process may have migrated meanwhile.
-    let version = read_version(connection, schema).await?;
+    let version = read_supported_version(connection, schema).await?;
     if !schema_exists(connection, schema).await? {
         // A validated name.
         let create = AssertSqlSafe(format!("CREATE SCHEMA {schema}"));
@@ -69,7 +72,7 @@ async fn apply_steps(connection: &mut PgConnection, schema: &str) -> Result<(), 
         sqlx::raw_sql(step).execute(&mut *connection).await.map_err(store_error)?;
     }
     let update = sqlx::query("UPDATE store_version SET version = $1").persistent(false);
-    update.bind(supported_version()).execute(connection).await.map(drop).map_err(store_error)
+    update.bind(newest_version()).execute(connection).await.map(drop).map_err(store_error)
 }
 
 async fn schema_exists(connection: &mut PgConnection, schema: &str) -> Result<bool, SessionError> {
@@ -80,7 +83,7 @@ async fn schema_exists(connection: &mut PgConnection, schema: &str) -> Result<bo
 }
 
 /// Returns the version of the schema: 0 if it has no tables of this crate.
-async fn read_version(connection: &mut PgConnection, schema: &str) -> Result<i64, SessionError> {
+async fn read_supported_version(connection: &mut PgConnection, schema: &str) -> Result<i64, SessionError> {
     let query = "SELECT count(*) FROM pg_catalog.pg_class AS c \
                  JOIN pg_catalog.pg_namespace AS n ON n.oid = c.relnamespace \
                  WHERE n.nspname = $1 AND c.relname = 'store_version'";
@@ -91,9 +94,9 @@ async fn read_version(connection: &mut PgConnection, schema: &str) -> Result<i64
     }
     let query = sqlx::query_scalar("SELECT version FROM store_version").persistent(false);
     let version: i64 = query.fetch_one(connection).await.map_err(store_error)?;
-    if version > supported_version() {
+    if version > newest_version() {
         let version_of = |number| u32::try_from(number).unwrap_or(u32::MAX);
-        let (found, supported) = (version_of(version), version_of(supported_version()));
+        let (found, supported) = (version_of(version), version_of(newest_version()));
         return Err(SessionError::NewerVersion { found, supported });
     }
     Ok(version)

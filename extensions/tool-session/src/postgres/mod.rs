@@ -17,7 +17,7 @@ use sqlx::{PgConnection, PgPool, postgres::PgPoolOptions};
 
 pub use self::options::PostgresOptions;
 use self::{
-    connection::Transactions,
+    connection::BeginStatements,
     error::{is_deadlock, store_error},
 };
 use crate::{
@@ -56,7 +56,7 @@ pub struct PostgresStore(Arc<Inner>);
 
 struct Inner {
     pool: PgPool,
-    transactions: Transactions,
+    begin_statements: BeginStatements,
     operation_timeout: Duration,
     clock: Clock,
 }
@@ -77,10 +77,14 @@ impl PostgresStore {
         let PostgresOptions { connection, schema, max_connections, operation_timeout, clock } = options;
         let pool = PgPoolOptions::new().max_connections(max_connections).acquire_timeout(operation_timeout);
         let pool = pool.connect_lazy_with(connection);
-        let transactions = Transactions::new(&schema, operation_timeout);
-        let store = Self(Arc::new(Inner { pool, transactions, operation_timeout, clock }));
-        let transactions = &store.0.transactions;
-        store.run(async |connection| migration::migrate(connection, &schema, transactions).await).await?;
+        let begin_statements = BeginStatements::new(&schema, operation_timeout);
+        let store = Self(Arc::new(Inner { pool, begin_statements, operation_timeout, clock }));
+        let begin_statements = &store.0.begin_statements;
+        store
+            .run_with_timeout(async |connection| {
+                migration::migrate(connection, &schema, begin_statements).await
+            })
+            .await?;
         Ok(store)
     }
 
@@ -90,7 +94,7 @@ impl PostgresStore {
     }
 
     /// Runs `operation` within the time of one operation. A connection that is late is not used again.
-    async fn run<T>(
+    async fn run_with_timeout<T>(
         &self,
         operation: impl AsyncFnOnce(&mut PgConnection) -> Result<T, SessionError>,
     ) -> Result<T, SessionError> {
@@ -106,18 +110,24 @@ impl PostgresStore {
         }
     }
 
-    async fn read<T>(
+    async fn run_read_transaction<T>(
         &self,
         operation: impl AsyncFnOnce(&mut PgConnection) -> Result<T, SessionError>,
     ) -> Result<T, SessionError> {
-        self.run(async |connection| self.0.transactions.read(connection, operation).await).await
+        self.run_with_timeout(async |connection| {
+            self.0.begin_statements.run_read_transaction(connection, operation).await
+        })
+        .await
     }
 
-    async fn transact<T>(
+    async fn run_write_transaction<T>(
         &self,
         operation: impl AsyncFnOnce(&mut PgConnection) -> Result<T, SessionError>,
     ) -> Result<T, SessionError> {
-        self.run(async |connection| self.0.transactions.write(connection, operation).await).await
+        self.run_with_timeout(async |connection| {
+            self.0.begin_statements.run_write_transaction(connection, operation).await
+        })
+        .await
     }
 }
 
@@ -127,7 +137,7 @@ struct DeadlockRetries(u32);
 
 impl DeadlockRetries {
     /// Returns `true` if the server rolled the transaction back for another one, and it is run again.
-    fn repeats<T>(&mut self, result: &Result<T, SessionError>) -> bool {
+    fn should_repeat_after<T>(&mut self, result: &Result<T, SessionError>) -> bool {
         const MAX_ATTEMPTS: u32 = 5;
         self.0 += 1;
         self.0 < MAX_ATTEMPTS && result.as_ref().is_err_and(is_deadlock)
@@ -141,7 +151,7 @@ macro_rules! repeat_after_deadlock {
         let mut retries = DeadlockRetries::default();
         loop {
             let result = $transaction.await;
-            if !retries.repeats(&result) {
+            if !retries.should_repeat_after(&result) {
                 break result;
             }
         }
@@ -156,42 +166,44 @@ impl fmt::Debug for PostgresStore {
 
 impl SessionStore for PostgresStore {
     async fn load(&self, key: &SessionKey) -> Result<Option<SessionSnapshot>, SessionError> {
-        self.read(async |connection| sql::read_snapshot(connection, key).await).await
+        self.run_read_transaction(async |connection| sql::read_snapshot(connection, key).await).await
     }
 
     async fn list(&self, filter: &SessionFilter) -> Result<Vec<Session>, SessionError> {
-        self.read(async |connection| sql::read_sessions(connection, filter).await).await
+        self.run_read_transaction(async |connection| sql::read_session_page(connection, filter).await).await
     }
 
     async fn entries(&self, key: &SessionKey, query: &EntryQuery) -> Result<EntryPage, SessionError> {
-        self.read(async |connection| sql::read_page(connection, key, query).await).await
+        self.run_read_transaction(async |connection| sql::read_entry_page(connection, key, query).await).await
     }
 
     async fn acquire(&self, key: &SessionKey, request: &LeaseRequest) -> Result<LeaseGrant, SessionError> {
         let now = self.0.clock.now();
-        repeat_after_deadlock!(
-            self.transact(async |connection| sql::acquire_lease(connection, key, request, now).await)
-        )
+        repeat_after_deadlock!(self.run_write_transaction(async |connection| {
+            sql::acquire_lease(connection, key, request, now).await
+        }))
     }
 
     async fn renew(&self, lease: &Lease) -> Result<Lease, SessionError> {
         let now = self.0.clock.now();
-        self.transact(async |connection| sql::renew_lease(connection, lease, now).await).await
+        self.run_write_transaction(async |connection| sql::renew_lease(connection, lease, now).await).await
     }
 
     async fn release(&self, lease: &Lease) -> Result<(), SessionError> {
-        self.transact(async |connection| sql::release_lease(connection, lease).await).await
+        self.run_write_transaction(async |connection| sql::release_lease(connection, lease).await).await
     }
 
     async fn abandon(&self, lease: &Lease) -> Result<(), SessionError> {
         let now = self.0.clock.now();
-        self.transact(async |connection| sql::abandon_lease(connection, lease, now).await).await
+        self.run_write_transaction(async |connection| sql::abandon_lease(connection, lease, now).await).await
     }
 
     async fn write(&self, lease: &Lease, write: &SessionWrite) -> Result<SessionVersion, SessionError> {
         let now = self.0.clock.now();
         repeat_after_deadlock!(
-            self.transact(async |connection| sql::apply_write(connection, lease, write, now).await)
+            self.run_write_transaction(
+                async |connection| sql::apply_write(connection, lease, write, now).await
+            )
         )
     }
 
@@ -202,34 +214,41 @@ impl SessionStore for PostgresStore {
         fork: &SessionKey,
     ) -> Result<Session, SessionError> {
         let now = self.0.clock.now();
-        self.transact(async |connection| sql::fork_session(connection, key, last_entry, fork, now).await)
-            .await
+        self.run_write_transaction(async |connection| {
+            sql::fork_session(connection, key, last_entry, fork, now).await
+        })
+        .await
     }
 
     async fn delete(&self, key: &SessionKey) -> Result<bool, SessionError> {
-        repeat_after_deadlock!(self.transact(async |connection| sql::delete_session(connection, key).await))
+        repeat_after_deadlock!(
+            self.run_write_transaction(async |connection| sql::delete_session(connection, key).await)
+        )
     }
 
     async fn delete_user(&self, app: &str, user: &str) -> Result<u64, SessionError> {
         repeat_after_deadlock!(
-            self.transact(async |connection| sql::delete_user(connection, app, user).await)
+            self.run_write_transaction(async |connection| sql::delete_user(connection, app, user).await)
         )
     }
 
     async fn prune(&self, retention: &Retention) -> Result<u64, SessionError> {
         let now = self.0.clock.now();
         repeat_after_deadlock!(
-            self.transact(async |connection| sql::prune_sessions(connection, retention, now).await)
+            self.run_write_transaction(
+                async |connection| sql::prune_sessions(connection, retention, now).await
+            )
         )
     }
 
     async fn unfinished(&self, app: &str) -> Result<Vec<UnfinishedRun>, SessionError> {
-        let now = millis::of(self.0.clock.now());
-        self.read(async |connection| sql::read_unfinished_runs(connection, app, now).await).await
+        let now = millis::from_time(self.0.clock.now());
+        self.run_read_transaction(async |connection| sql::read_unfinished_runs(connection, app, now).await)
+            .await
     }
 
     async fn import(&self, exports: &[SessionExport]) -> Result<(), SessionError> {
-        self.transact(async |connection| sql::import_sessions(connection, exports).await).await
+        self.run_write_transaction(async |connection| sql::import_sessions(connection, exports).await).await
     }
 }
 

@@ -11,24 +11,31 @@ use crate::sql::{self, open_store_error};
 impl OpenCallStore for PostgresStore {
     async fn put(&self, record: OpenRecord) -> Result<(), OpenStoreError> {
         let now = self.0.clock.now();
-        sql::put_result(
-            self.transact(async |connection| sql::put_record(connection, &record, now).await).await,
+        sql::exists_error_unless_inserted(
+            self.run_write_transaction(async |connection| {
+                sql::remove_old_and_insert_unless_open(connection, &record, now).await
+            })
+            .await,
         )
     }
 
     async fn get(&self, address: &CallAddress) -> Result<Option<OpenRecord>, OpenStoreError> {
-        let result = self.read(async |connection| sql::read_record(connection, address).await);
+        let result =
+            self.run_read_transaction(async |connection| sql::read_open_record(connection, address).await);
         result.await.map_err(open_store_error)
     }
 
     async fn list(&self, filter: &OpenFilter) -> Result<Vec<OpenRecord>, OpenStoreError> {
-        let result = self.read(async |connection| sql::read_records(connection, filter).await);
+        let result =
+            self.run_read_transaction(async |connection| sql::read_open_records(connection, filter).await);
         result.await.map_err(open_store_error)
     }
 
     async fn consume(&self, record: &OpenRecord) -> Result<bool, OpenStoreError> {
         let now = self.0.clock.now();
-        let result = self.transact(async |connection| sql::consume_record(connection, record, now).await);
+        let result = self.run_write_transaction(async |connection| {
+            sql::mark_record_consumed(connection, record, now).await
+        });
         result.await.map_err(open_store_error)
     }
 }

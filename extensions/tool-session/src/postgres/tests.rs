@@ -7,10 +7,10 @@ fn a_transaction_is_run_five_times_and_only_after_a_deadlock() {
         "two transactions of the database waited for each other; try again".to_owned(),
     ));
     let mut retries = DeadlockRetries::default();
-    let repeats: Vec<_> = (0..6).map(|_| retries.repeats(&deadlock)).collect();
+    let repeats: Vec<_> = (0..6).map(|_| retries.should_repeat_after(&deadlock)).collect();
     assert_eq!(repeats, [true, true, true, true, false, false]);
     for result in [Ok(()), Err(SessionError::Closed), Err(SessionError::Unavailable("late".to_owned()))] {
-        assert!(!DeadlockRetries::default().repeats(&result), "{result:?}");
+        assert!(!DeadlockRetries::default().should_repeat_after(&result), "{result:?}");
     }
 }
 

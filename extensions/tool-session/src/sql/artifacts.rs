@@ -2,15 +2,18 @@
 
 use std::{collections::HashSet, sync::Arc, time::SystemTime};
 
-use super::{SqlConnection, SqlRow, Statement, notes::lock_note_user, rows::lock_session, sql_limit};
+use super::{
+    SqlConnection, SqlRow, Statement, notes::find_or_insert_and_lock_note_user, rows::find_and_lock_session,
+    sql_limit,
+};
 use crate::{
     Artifact, ArtifactContent, ArtifactOwner, SessionError, StoredArtifact, UserKey,
-    artifacts::{upload_expired, upload_of},
+    artifacts::{upload_expired_error, upload_id_of_body},
     millis,
-    store::not_found,
+    store::not_found_error,
 };
 
-/// The columns of [`artifact_of`].
+/// The columns of [`read_artifact_row`].
 macro_rules! artifact_columns {
     () => {
         "name, version, media_type, bytes, hash, time, body"
@@ -18,37 +21,40 @@ macro_rules! artifact_columns {
 }
 
 /// Reads a version.
-fn artifact_of(row: &impl SqlRow) -> Result<StoredArtifact, SessionError> {
+fn read_artifact_row(row: &impl SqlRow) -> Result<StoredArtifact, SessionError> {
     let artifact = Artifact {
         name: row.text(0)?.into(),
         version: row.number(1)?,
         media_type: row.text(2)?.into(),
         bytes: row.number(3)?,
         hash: row.text(4)?.into(),
-        time: millis::time(row.integer(5)?),
+        time: millis::to_time(row.integer(5)?),
     };
     Ok(StoredArtifact { artifact, body: row.text(6)?.into() })
 }
 
 /// Adds the condition that an artifact belongs to `owner`.
-fn push_owner(query: &mut Statement<'_>, owner: &ArtifactOwner) {
+fn push_owner_condition(query: &mut Statement<'_>, owner: &ArtifactOwner) {
     let user = owner.user_key();
     match owner.session_key() {
         Some(key) => {
-            query.push("session = (SELECT row_id FROM sessions WHERE app = ");
-            query.push_value(key.app().to_owned()).push(" AND user_id = ").push_value(key.user().to_owned());
-            query.push(" AND id = ").push_value(key.id().to_owned()).push(")");
+            query.push_sql("session = (SELECT row_id FROM sessions WHERE app = ");
+            query
+                .push_value(key.app().to_owned())
+                .push_sql(" AND user_id = ")
+                .push_value(key.user().to_owned());
+            query.push_sql(" AND id = ").push_value(key.id().to_owned()).push_sql(")");
         }
         None => {
-            query.push("session IS NULL AND app = ").push_value(user.app().to_owned());
-            query.push(" AND user_id = ").push_value(user.user().to_owned());
+            query.push_sql("session IS NULL AND app = ").push_value(user.app().to_owned());
+            query.push_sql(" AND user_id = ").push_value(user.user().to_owned());
         }
     }
 }
 
-fn query_of(owner: &ArtifactOwner) -> Statement<'static> {
+fn artifacts_query(owner: &ArtifactOwner) -> Statement<'static> {
     let mut query = Statement::new(concat!("SELECT ", artifact_columns!(), " FROM artifacts AS a WHERE "));
-    push_owner(&mut query, owner);
+    push_owner_condition(&mut query, owner);
     query
 }
 
@@ -59,7 +65,7 @@ pub(crate) async fn insert_upload<C: SqlConnection>(
     expires_at: SystemTime,
 ) -> Result<(), SessionError> {
     let insert = Statement::new("INSERT INTO artifact_uploads (body, expires_at) VALUES (?1, ?2)");
-    connection.execute(insert.bind(upload).bind(millis::of(expires_at))).await.map(drop)
+    connection.execute(insert.bind(upload).bind(millis::from_time(expires_at))).await.map(drop)
 }
 
 /// Removes an upload; returns `false` if there is none.
@@ -82,19 +88,21 @@ pub(crate) async fn add_artifact<C: SqlConnection>(
     let user = owner.user_key();
     // The versions of a name are assigned one after another.
     let session = match owner.session_key() {
-        Some(key) => Some(lock_session(connection, &key).await?.ok_or_else(|| not_found(&key))?.row_id),
+        Some(key) => {
+            Some(find_and_lock_session(connection, &key).await?.ok_or_else(|| not_found_error(&key))?.row_id)
+        }
         None => {
-            lock_note_user(connection, user).await?;
+            find_or_insert_and_lock_note_user(connection, user).await?;
             None
         }
     };
     if !delete_upload(connection, upload).await? {
-        return Err(upload_expired());
+        return Err(upload_expired_error());
     }
     // The row is locked: its deletion, and the question for unused bodies behind it, wait for this transaction.
     let mut same =
         Statement::new("SELECT body FROM artifacts WHERE app = ?1 AND user_id = ?2 AND hash = ?3 LIMIT 1");
-    same.push(C::ROW_LOCK);
+    same.push_sql(C::ROW_LOCK);
     let same = same.bind(user.app()).bind(user.user()).bind(&*content.hash);
     let same = connection.fetch_optional(same, |row| row.text(0)).await?;
     let body = same.map_or_else(|| Arc::clone(&content.body), Into::into);
@@ -105,7 +113,7 @@ pub(crate) async fn add_artifact<C: SqlConnection>(
                   VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10)";
     let insert = Statement::new(insert).bind(user.app()).bind(user.user()).bind(session);
     let insert = insert.bind(&*content.name).bind(version).bind(&*content.media_type).bind(content.bytes);
-    let insert = insert.bind(&*content.hash).bind(&*stored.body).bind(millis::of(now));
+    let insert = insert.bind(&*content.hash).bind(&*stored.body).bind(millis::from_time(now));
     connection.execute(insert).await?;
     Ok(stored)
 }
@@ -117,14 +125,14 @@ pub(crate) async fn last_versions<C: SqlConnection>(
     after: &str,
     limit: usize,
 ) -> Result<Vec<StoredArtifact>, SessionError> {
-    let mut query = query_of(owner);
-    query.push(
+    let mut query = artifacts_query(owner);
+    query.push_sql(
         " AND NOT EXISTS (SELECT 1 FROM artifacts AS later WHERE later.app = a.app AND later.user_id = a.user_id \
          AND later.name = a.name AND later.version > a.version \
          AND (later.session = a.session OR (later.session IS NULL AND a.session IS NULL))) AND name > ",
     );
-    query.push_value(after.to_owned()).push(" ORDER BY name LIMIT ").push_value(sql_limit(limit));
-    connection.fetch_all(query, artifact_of).await
+    query.push_value(after.to_owned()).push_sql(" ORDER BY name LIMIT ").push_value(sql_limit(limit));
+    connection.fetch_all(query, read_artifact_row).await
 }
 
 /// Reads the versions of a name after `after`.
@@ -135,10 +143,10 @@ pub(crate) async fn versions_of<C: SqlConnection>(
     after: u64,
     limit: usize,
 ) -> Result<Vec<StoredArtifact>, SessionError> {
-    let mut query = query_of(owner);
-    query.push(" AND name = ").push_value(name.to_owned()).push(" AND version > ").push_value(after);
-    query.push(" ORDER BY version LIMIT ").push_value(sql_limit(limit));
-    connection.fetch_all(query, artifact_of).await
+    let mut query = artifacts_query(owner);
+    query.push_sql(" AND name = ").push_value(name.to_owned()).push_sql(" AND version > ").push_value(after);
+    query.push_sql(" ORDER BY version LIMIT ").push_value(sql_limit(limit));
+    connection.fetch_all(query, read_artifact_row).await
 }
 
 /// Reads a version of a name, or the last one.
@@ -148,13 +156,13 @@ pub(crate) async fn find_version<C: SqlConnection>(
     name: &str,
     version: Option<u64>,
 ) -> Result<Option<StoredArtifact>, SessionError> {
-    let mut query = query_of(owner);
-    query.push(" AND name = ").push_value(name.to_owned());
+    let mut query = artifacts_query(owner);
+    query.push_sql(" AND name = ").push_value(name.to_owned());
     if let Some(version) = version {
-        query.push(" AND version = ").push_value(version);
+        query.push_sql(" AND version = ").push_value(version);
     }
-    query.push(" ORDER BY version DESC LIMIT 1");
-    connection.fetch_optional(query, artifact_of).await
+    query.push_sql(" ORDER BY version DESC LIMIT 1");
+    connection.fetch_optional(query, read_artifact_row).await
 }
 
 /// Deletes all versions of a name.
@@ -164,10 +172,10 @@ pub(crate) async fn delete_versions<C: SqlConnection>(
     name: &str,
 ) -> Result<Vec<StoredArtifact>, SessionError> {
     let mut delete = Statement::new("DELETE FROM artifacts WHERE ");
-    push_owner(&mut delete, owner);
-    delete.push(" AND name = ").push_value(name.to_owned());
-    delete.push(concat!(" RETURNING ", artifact_columns!()));
-    connection.fetch_all(delete, artifact_of).await
+    push_owner_condition(&mut delete, owner);
+    delete.push_sql(" AND name = ").push_value(name.to_owned());
+    delete.push_sql(concat!(" RETURNING ", artifact_columns!()));
+    connection.fetch_all(delete, read_artifact_row).await
 }
 
 /// Deletes all artifacts of a user and of the user's sessions.
@@ -178,30 +186,32 @@ pub(crate) async fn delete_artifacts<C: SqlConnection>(
     let delete =
         concat!("DELETE FROM artifacts WHERE app = ?1 AND user_id = ?2 RETURNING ", artifact_columns!());
     let delete = Statement::new(delete).bind(user.app()).bind(user.user());
-    connection.fetch_all(delete, artifact_of).await
+    connection.fetch_all(delete, read_artifact_row).await
 }
 
 /// Returns the bodies that neither a version nor an upload has, and removes expired uploads. An upload that is removed here adds no
 /// version later: its body may be removed.
-pub(crate) async fn unused_bodies<C: SqlConnection>(
+pub(crate) async fn remove_expired_uploads_and_list_unused_bodies<C: SqlConnection>(
     connection: &mut C,
     bodies: &[String],
     now: SystemTime,
 ) -> Result<Vec<String>, SessionError> {
-    let expired = Statement::new("DELETE FROM artifact_uploads WHERE expires_at <= ?1").bind(millis::of(now));
+    let expired =
+        Statement::new("DELETE FROM artifact_uploads WHERE expires_at <= ?1").bind(millis::from_time(now));
     connection.execute(expired).await?;
     // Uploads first: one that ends between the two queries has a version, which the second one sees.
-    let uploads = bodies.iter().map(|body| upload_of(body));
+    let uploads = bodies.iter().map(|body| upload_id_of_body(body));
     let running =
-        names_among(connection, "SELECT body FROM artifact_uploads WHERE body IN ", uploads).await?;
+        select_matching_names(connection, "SELECT body FROM artifact_uploads WHERE body IN ", uploads)
+            .await?;
     let names = bodies.iter().map(String::as_str);
-    let used = names_among(connection, "SELECT body FROM artifacts WHERE body IN ", names).await?;
-    let is_unused = |body: &&String| !used.contains(*body) && !running.contains(upload_of(body));
+    let used = select_matching_names(connection, "SELECT body FROM artifacts WHERE body IN ", names).await?;
+    let is_unused = |body: &&String| !used.contains(*body) && !running.contains(upload_id_of_body(body));
     Ok(bodies.iter().filter(is_unused).cloned().collect())
 }
 
 /// Returns the names that a query finds among `names`.
-async fn names_among<C: SqlConnection>(
+async fn select_matching_names<C: SqlConnection>(
     connection: &mut C,
     query: &'static str,
     names: impl Iterator<Item = &str> + Send,
@@ -212,9 +222,9 @@ async fn names_among<C: SqlConnection>(
     for names in names.chunks(MAX_VALUES) {
         let mut query = Statement::new(query);
         for (index, name) in names.iter().enumerate() {
-            query.push(if index == 0 { "(" } else { ", " }).push_value(*name);
+            query.push_sql(if index == 0 { "(" } else { ", " }).push_value(*name);
         }
-        query.push(")");
+        query.push_sql(")");
         found.extend(connection.fetch_all(query, |row| row.text(0)).await?);
     }
     Ok(found)

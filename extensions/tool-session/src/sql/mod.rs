@@ -18,7 +18,7 @@ mod write;
 #[cfg(feature = "artifacts")]
 pub(crate) use self::artifacts::{
     add_artifact, delete_artifacts, delete_upload, delete_versions, find_version, insert_upload,
-    last_versions, unused_bodies, versions_of,
+    last_versions, remove_expired_uploads_and_list_unused_bodies, versions_of,
 };
 #[cfg(feature = "postgres")]
 pub(crate) use self::session_writes::apply_write;
@@ -26,8 +26,11 @@ pub(crate) use self::{
     connection::{SqlConnection, SqlRow, bind_values, sqlx_connection},
     note_search::search_notes,
     notes::{NoteIndex, add_entry_notes, add_note, delete_note, delete_notes, last_noted_entry},
-    open_calls::{consume_record, open_store_error, put_record, put_result, read_record, read_records},
-    read::{read_page, read_sessions, read_snapshot, read_unfinished_runs},
+    open_calls::{
+        exists_error_unless_inserted, mark_record_consumed, open_store_error, read_open_record,
+        read_open_records, remove_old_and_insert_unless_open,
+    },
+    read::{read_entry_page, read_session_page, read_snapshot, read_unfinished_runs},
     session_writes::apply_writes,
     statement::{SqlValue, Statement},
     write::{

@@ -2,11 +2,13 @@
 
 use std::collections::HashMap;
 
-use super::{NoteIndex, SqlRow, Statement, notes::term, rows::read_json, sql_integer, sql_limit};
+use super::{
+    NoteIndex, SqlRow, Statement, notes::user_term, rows::parse_stored_json, sql_integer, sql_limit,
+};
 use crate::{
     Note, NoteContent, NoteMatch, SessionError, UserKey,
     memory::{
-        rank::{Candidates, MAX_CANDIDATES, NoteCounts, QueryTerm, best_matches, order_terms},
+        rank::{Candidates, MAX_CANDIDATES, NoteCounts, QueryTerm, best_matches, retain_found_rarest_first},
         tokens::query_tokens,
     },
     millis,
@@ -30,40 +32,40 @@ pub(crate) async fn search_notes<C: NoteIndex>(
 
     let mut terms = Vec::new();
     for token in query_tokens(query) {
-        let count = Statement::new(C::COUNT_NOTES).bind(term(note_user, &token));
+        let count = Statement::new(C::COUNT_NOTES).bind(user_term(note_user, &token));
         let notes = connection.fetch_optional(count, |row| row.number(0)).await?.unwrap_or_default();
         terms.push(QueryTerm { notes, token });
     }
-    order_terms(&mut terms);
+    retain_found_rarest_first(&mut terms);
     let mut candidates = Candidates::default();
     for QueryTerm { token, .. } in &terms {
         if candidates.is_full() {
             break;
         }
-        let newest = Statement::new(C::NEWEST_NOTES).bind(term(note_user, token));
-        candidates.extend(read_list(connection, newest.bind(sql_limit(MAX_CANDIDATES))).await?);
+        let newest = Statement::new(C::NEWEST_NOTES).bind(user_term(note_user, token));
+        candidates.add_until_full(fetch_json_list(connection, newest.bind(sql_limit(MAX_CANDIDATES))).await?);
     }
-    let sizes = Statement::new(C::NOTE_SIZES).bind(json_numbers(candidates.numbers()));
-    let sizes: Vec<(u64, u64)> = read_list(connection, sizes).await?;
-    candidates.limit_bytes(&sizes.into_iter().collect());
+    let sizes = Statement::new(C::NOTE_SIZES).bind(json_number_list(candidates.numbers()));
+    let sizes: Vec<(u64, u64)> = fetch_json_list(connection, sizes).await?;
+    candidates.truncate_to_byte_limit(&sizes.into_iter().collect());
     // As one value: a row for each of them would take several times longer.
-    let texts = Statement::new(C::NOTE_TEXTS).bind(json_numbers(candidates.numbers()));
-    let texts: Vec<(u64, String)> = read_list(connection, texts).await?;
+    let texts = Statement::new(C::NOTE_TEXTS).bind(json_number_list(candidates.numbers()));
+    let texts: Vec<(u64, String)> = fetch_json_list(connection, texts).await?;
     let matches = best_matches(counts, &terms, texts, limit);
-    read_notes(connection, matches).await
+    fetch_matched_notes(connection, matches).await
 }
 
 /// Reads the list of a query whose only value is JSON.
-async fn read_list<C: NoteIndex, T: serde::de::DeserializeOwned>(
+async fn fetch_json_list<C: NoteIndex, T: serde::de::DeserializeOwned>(
     connection: &mut C,
     query: Statement<'_>,
 ) -> Result<Vec<T>, SessionError> {
     let list = connection.fetch_optional(query, |row| row.text(0)).await?;
-    list.map_or_else(|| Ok(Vec::new()), |list| read_json("list of notes", &list))
+    list.map_or_else(|| Ok(Vec::new()), |list| parse_stored_json("list of notes", &list))
 }
 
 /// Reads the notes of matches, in their order.
-async fn read_notes<C: NoteIndex>(
+async fn fetch_matched_notes<C: NoteIndex>(
     connection: &mut C,
     matches: Vec<(u64, f64)>,
 ) -> Result<Vec<NoteMatch>, SessionError> {
@@ -71,9 +73,9 @@ async fn read_notes<C: NoteIndex>(
         "SELECT n.row_id, n.text, n.author, s.id, n.time FROM notes AS n \
          LEFT JOIN sessions AS s ON s.row_id = n.session WHERE n.row_id IN ",
     )
-    .bind(json_numbers(matches.iter().map(|(number, _)| *number)));
-    query.push(C::LISTED_NUMBERS);
-    let notes = connection.fetch_all(query, note_of).await?;
+    .bind(json_number_list(matches.iter().map(|(number, _)| *number)));
+    query.push_sql(C::LISTED_NUMBERS);
+    let notes = connection.fetch_all(query, read_note_row).await?;
     let mut notes: HashMap<_, _> = notes.into_iter().map(|note| (note.number, note)).collect();
     let found = matches.into_iter().filter_map(|(number, score)| {
         let note = notes.remove(&number)?;
@@ -82,16 +84,16 @@ async fn read_notes<C: NoteIndex>(
     Ok(found.collect())
 }
 
-fn note_of(row: &impl SqlRow) -> Result<Note, SessionError> {
+fn read_note_row(row: &impl SqlRow) -> Result<Note, SessionError> {
     let mut content = NoteContent::new(row.text(1)?);
     content.author = row.optional_text(2)?.map(Into::into);
     content.session = row.optional_text(3)?.map(Into::into);
-    content.time = millis::time(row.integer(4)?);
+    content.time = millis::to_time(row.integer(4)?);
     Ok(Note { number: row.number(0)?, content })
 }
 
 /// Returns numbers as a list in JSON, which is one value of a statement.
-fn json_numbers(numbers: impl IntoIterator<Item = u64>) -> String {
+fn json_number_list(numbers: impl IntoIterator<Item = u64>) -> String {
     let numbers: Vec<_> = numbers.into_iter().map(|number| sql_integer(number).to_string()).collect();
     format!("[{}]", numbers.join(","))
 }

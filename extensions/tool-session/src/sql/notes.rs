@@ -4,11 +4,11 @@ use std::sync::Arc;
 
 use super::{
     SqlConnection, SqlRow, Statement,
-    rows::{find_session, lock_session},
+    rows::{find_and_lock_session, find_session_row},
 };
 use crate::{
     EntryNotes, Note, NoteContent, SessionError, SessionKey, UserKey, memory::tokens::for_each_token, millis,
-    store::not_found,
+    store::not_found_error,
 };
 
 /// The statements on the index of terms. A term is the row id of its user, `_`, and a token, so that a search reads the terms of one
@@ -43,12 +43,12 @@ pub(crate) async fn add_note<C: NoteIndex>(
         None => None,
         Some(id) => {
             let key = user.session_key(Arc::clone(id))?;
-            Some(lock_session(connection, &key).await?.ok_or_else(|| not_found(&key))?.row_id)
+            Some(find_and_lock_session(connection, &key).await?.ok_or_else(|| not_found_error(&key))?.row_id)
         }
     };
-    let note_user = lock_note_user(connection, user).await?;
+    let note_user = find_or_insert_and_lock_note_user(connection, user).await?;
     let (number, tokens) = insert_note(connection, note_user, session, note).await?;
-    add_counts(connection, note_user, 1, tokens).await?;
+    add_to_note_counts(connection, note_user, 1, tokens).await?;
     Ok(Note { number, content: note.clone() })
 }
 
@@ -57,11 +57,14 @@ pub(crate) async fn last_noted_entry<C: SqlConnection>(
     connection: &mut C,
     key: &SessionKey,
 ) -> Result<u64, SessionError> {
-    let Some(row) = find_session(connection, key).await? else { return Ok(0) };
-    last_entry_of(connection, row.row_id).await
+    let Some(row) = find_session_row(connection, key).await? else { return Ok(0) };
+    last_noted_entry_of_row(connection, row.row_id).await
 }
 
-async fn last_entry_of<C: SqlConnection>(connection: &mut C, session: i64) -> Result<u64, SessionError> {
+async fn last_noted_entry_of_row<C: SqlConnection>(
+    connection: &mut C,
+    session: i64,
+) -> Result<u64, SessionError> {
     let query = Statement::new("SELECT last_entry FROM noted_sessions WHERE session = ?1").bind(session);
     Ok(connection.fetch_optional(query, |row| row.number(0)).await?.unwrap_or_default())
 }
@@ -72,24 +75,24 @@ pub(crate) async fn add_entry_notes<C: NoteIndex>(
     key: &SessionKey,
     notes: &EntryNotes,
 ) -> Result<bool, SessionError> {
-    let row = lock_session(connection, key).await?.ok_or_else(|| not_found(key))?;
+    let row = find_and_lock_session(connection, key).await?.ok_or_else(|| not_found_error(key))?;
     if row.session.created_at != notes.session_created_at {
-        return Err(not_found(key));
+        return Err(not_found_error(key));
     }
-    if last_entry_of(connection, row.row_id).await? != notes.after {
+    if last_noted_entry_of_row(connection, row.row_id).await? != notes.after {
         return Ok(false);
     }
     let upsert = "INSERT INTO noted_sessions (session, last_entry) VALUES (?1, ?2) \
                   ON CONFLICT (session) DO UPDATE SET last_entry = excluded.last_entry";
     connection.execute(Statement::new(upsert).bind(row.row_id).bind(notes.last_entry)).await?;
     if !notes.notes.is_empty() {
-        let note_user = lock_note_user(connection, &key.user_key()).await?;
+        let note_user = find_or_insert_and_lock_note_user(connection, &key.user_key()).await?;
         let (mut count, mut tokens) = (0, 0);
         for note in &notes.notes {
             tokens += insert_note(connection, note_user, Some(row.row_id), note).await?.1;
             count += 1;
         }
-        add_counts(connection, note_user, count, tokens).await?;
+        add_to_note_counts(connection, note_user, count, tokens).await?;
     }
     Ok(true)
 }
@@ -125,7 +128,7 @@ pub(crate) async fn delete_notes<C: SqlConnection>(
 }
 
 /// Returns the row of a user, which is made if there is none, and which no other transaction changes until this one ends.
-pub(super) async fn lock_note_user<C: SqlConnection>(
+pub(super) async fn find_or_insert_and_lock_note_user<C: SqlConnection>(
     connection: &mut C,
     user: &UserKey,
 ) -> Result<i64, SessionError> {
@@ -137,7 +140,7 @@ pub(super) async fn lock_note_user<C: SqlConnection>(
 }
 
 /// Adds to the counts of a user.
-async fn add_counts<C: SqlConnection>(
+async fn add_to_note_counts<C: SqlConnection>(
     connection: &mut C,
     note_user: i64,
     notes: u64,
@@ -154,10 +157,10 @@ async fn insert_note<C: NoteIndex>(
     session: Option<i64>,
     note: &NoteContent,
 ) -> Result<(u64, u64), SessionError> {
-    let (terms, tokens) = index_terms(note_user, &note.text);
+    let (terms, tokens) = note_terms_and_count(note_user, &note.text);
     let insert = "INSERT INTO notes (note_user, session, time, author, text, tokens) \
                   VALUES (?1, ?2, ?3, ?4, ?5, ?6) RETURNING row_id";
-    let insert = Statement::new(insert).bind(note_user).bind(session).bind(millis::of(note.time));
+    let insert = Statement::new(insert).bind(note_user).bind(session).bind(millis::from_time(note.time));
     let insert = insert.bind(note.author.as_deref()).bind(&*note.text).bind(tokens);
     let number = connection.fetch_optional(insert, |row| row.number(0)).await?;
     let number = number.ok_or_else(|| SessionError::Failed("a note was not stored".to_owned()))?;
@@ -166,19 +169,19 @@ async fn insert_note<C: NoteIndex>(
 }
 
 /// Returns the terms of a note, separated by spaces, and their number.
-fn index_terms(note_user: i64, text: &str) -> (String, u64) {
+fn note_terms_and_count(note_user: i64, text: &str) -> (String, u64) {
     let (mut terms, mut count) = (String::with_capacity(text.len()), 0);
     for_each_token(text, |token| {
         if count > 0 {
             terms.push(' ');
         }
-        terms.push_str(&term(note_user, token));
+        terms.push_str(&user_term(note_user, token));
         count += 1;
     });
     (terms, count)
 }
 
 /// Returns the term of a token.
-pub(super) fn term(note_user: i64, token: &str) -> String {
+pub(super) fn user_term(note_user: i64, token: &str) -> String {
     format!("{note_user}_{token}")
 }

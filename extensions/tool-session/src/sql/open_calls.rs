@@ -19,15 +19,15 @@ use crate::{SessionError, millis};
 const RETENTION: Duration = Duration::from_secs(30 * 86_400);
 
 /// The first characters of the query of records.
-const RECORDS: &str = "SELECT record FROM open_calls WHERE consumed_at IS NULL";
+const SELECT_OPEN_RECORDS: &str = "SELECT record FROM open_calls WHERE consumed_at IS NULL";
 
 /// Stores a record; returns `false` if there is an open one of its address. Removes records that ended long ago.
-pub(crate) async fn put_record<C: SqlConnection>(
+pub(crate) async fn remove_old_and_insert_unless_open<C: SqlConnection>(
     connection: &mut C,
     record: &OpenRecord,
     now: SystemTime,
 ) -> Result<bool, SessionError> {
-    let oldest = millis::of(now.checked_sub(RETENTION).unwrap_or(SystemTime::UNIX_EPOCH));
+    let oldest = millis::from_time(now.checked_sub(RETENTION).unwrap_or(SystemTime::UNIX_EPOCH));
     for delete in
         ["DELETE FROM open_calls WHERE consumed_at < ?1", "DELETE FROM open_calls WHERE expires_at < ?1"]
     {
@@ -40,38 +40,43 @@ pub(crate) async fn put_record<C: SqlConnection>(
                   session_hash = excluded.session_hash, tag = excluded.tag, expires_at = excluded.expires_at, \
                   consumed_at = NULL, record = excluded.record WHERE open_calls.consumed_at IS NOT NULL";
     let address = &record.address;
-    let insert = Statement::new(insert).bind(hash_of(address)).bind(address.run.as_ref().map(hash_of));
-    let insert = insert.bind(hash_of(&address.call_id)).bind(name_hash(record.app.as_deref()));
-    let insert = insert.bind(name_hash(record.user.as_deref())).bind(record.session.as_ref().map(hash_of));
+    let insert = Statement::new(insert)
+        .bind(content_hash_text(address))
+        .bind(address.run.as_ref().map(content_hash_text));
+    let insert =
+        insert.bind(content_hash_text(&address.call_id)).bind(name_or_empty_hash(record.app.as_deref()));
+    let insert = insert
+        .bind(name_or_empty_hash(record.user.as_deref()))
+        .bind(record.session.as_ref().map(content_hash_text));
     let insert = insert.bind(record.tag.to_string());
-    let insert = insert.bind(record.expires_at.map(millis::of));
+    let insert = insert.bind(record.expires_at.map(millis::from_time));
     let text = serde_json::to_string(record)
         .map_err(|error| SessionError::Invalid(format!("the open call is not JSON: {error}")))?;
     Ok(connection.execute(insert.bind(text)).await? > 0)
 }
 
 /// Reads the open record of an address.
-pub(crate) async fn read_record<C: SqlConnection>(
+pub(crate) async fn read_open_record<C: SqlConnection>(
     connection: &mut C,
     address: &CallAddress,
 ) -> Result<Option<OpenRecord>, SessionError> {
-    let mut query = Statement::new(RECORDS);
-    query.push(" AND address_hash = ").push_value(hash_of(address));
+    let mut query = Statement::new(SELECT_OPEN_RECORDS);
+    query.push_sql(" AND address_hash = ").push_value(content_hash_text(address));
     let text = connection.fetch_optional(query, |row| row.text(0)).await?;
-    text.as_deref().map(record_of).transpose()
+    text.as_deref().map(parse_record).transpose()
 }
 
 /// Reads the open records that a filter admits. A record that was altered beyond JSON is left out, with a warning.
-pub(crate) async fn read_records<C: SqlConnection>(
+pub(crate) async fn read_open_records<C: SqlConnection>(
     connection: &mut C,
     filter: &OpenFilter,
 ) -> Result<Vec<OpenRecord>, SessionError> {
-    let mut query = Statement::new(RECORDS);
+    let mut query = Statement::new(SELECT_OPEN_RECORDS);
     if let Some(run) = &filter.run {
-        query.push(" AND run_hash = ").push_value(hash_of(run));
+        query.push_sql(" AND run_hash = ").push_value(content_hash_text(run));
     }
     if let Some(id) = &filter.call_id {
-        query.push(" AND call_hash = ").push_value(hash_of(id));
+        query.push_sql(" AND call_hash = ").push_value(content_hash_text(id));
     }
     let names = [
         (" AND app_hash = ", &filter.app),
@@ -80,10 +85,10 @@ pub(crate) async fn read_records<C: SqlConnection>(
     ];
     for (condition, name) in names {
         if let Some(name) = name {
-            query.push(condition).push_value(hash_of(name));
+            query.push_sql(condition).push_value(content_hash_text(name));
         }
     }
-    let records = connection.fetch_all(query, |row| row.text(0).map(|text| record_of(&text))).await?;
+    let records = connection.fetch_all(query, |row| row.text(0).map(|text| parse_record(&text))).await?;
     let records = records.into_iter().filter_map(|record| {
         record.inspect_err(|error| tracing::warn!(%error, "an open call is not listed")).ok()
     });
@@ -91,15 +96,15 @@ pub(crate) async fn read_records<C: SqlConnection>(
 }
 
 /// Marks a record as consumed; returns `true` if it was open.
-pub(crate) async fn consume_record<C: SqlConnection>(
+pub(crate) async fn mark_record_consumed<C: SqlConnection>(
     connection: &mut C,
     record: &OpenRecord,
     now: SystemTime,
 ) -> Result<bool, SessionError> {
     let update =
         "UPDATE open_calls SET consumed_at = ?3 WHERE address_hash = ?1 AND tag = ?2 AND consumed_at IS NULL";
-    let update = Statement::new(update).bind(hash_of(&record.address)).bind(record.tag.to_string());
-    Ok(connection.execute(update.bind(millis::of(now))).await? > 0)
+    let update = Statement::new(update).bind(content_hash_text(&record.address)).bind(record.tag.to_string());
+    Ok(connection.execute(update.bind(millis::from_time(now))).await? > 0)
 }
 
 /// Deletes the records of sessions, given by user and id.
@@ -110,9 +115,11 @@ pub(super) async fn delete_records_of_sessions<C: SqlConnection>(
 ) -> Result<(), SessionError> {
     for sessions in sessions.chunks(C::MAX_ROWS) {
         let delete = "DELETE FROM open_calls WHERE app_hash = ?1 AND (user_hash, session_hash) IN (VALUES ";
-        let mut delete = Statement::new(delete).bind(name_hash(Some(app)));
-        delete.push_rows(sessions.iter().map(|(user, id)| [hash_of(user).into(), hash_of(id).into()]));
-        delete.push(")");
+        let mut delete = Statement::new(delete).bind(name_or_empty_hash(Some(app)));
+        delete.push_rows(
+            sessions.iter().map(|(user, id)| [content_hash_text(user).into(), content_hash_text(id).into()]),
+        );
+        delete.push_sql(")");
         connection.execute(delete).await?;
     }
     Ok(())
@@ -125,19 +132,22 @@ pub(super) async fn delete_records_of_user<C: SqlConnection>(
     user: &str,
 ) -> Result<(), SessionError> {
     let delete = Statement::new("DELETE FROM open_calls WHERE app_hash = ?1 AND user_hash = ?2");
-    connection.execute(delete.bind(name_hash(Some(app))).bind(name_hash(Some(user)))).await.map(drop)
+    connection
+        .execute(delete.bind(name_or_empty_hash(Some(app))).bind(name_or_empty_hash(Some(user))))
+        .await
+        .map(drop)
 }
 
 /// Returns the hash of an app or a user; an absent one counts as an empty one.
-fn name_hash(name: Option<&str>) -> String {
-    hash_of(name.unwrap_or_default())
+fn name_or_empty_hash(name: Option<&str>) -> String {
+    content_hash_text(name.unwrap_or_default())
 }
 
-fn hash_of(value: &(impl Serialize + ?Sized)) -> String {
+fn content_hash_text(value: &(impl Serialize + ?Sized)) -> String {
     ContentHash::of(value).to_string()
 }
 
-fn record_of(text: &str) -> Result<OpenRecord, SessionError> {
+fn parse_record(text: &str) -> Result<OpenRecord, SessionError> {
     serde_json::from_str(text)
         .map_err(|error| SessionError::Failed(format!("the stored open call is not valid: {error}")))
 }
@@ -147,8 +157,8 @@ pub(crate) fn open_store_error(error: SessionError) -> OpenStoreError {
     OpenStoreError::Failed(error.to_string())
 }
 
-/// Returns the result of [`put_record`] for executors.
-pub(crate) fn put_result(result: Result<bool, SessionError>) -> Result<(), OpenStoreError> {
+/// Returns the result of [`remove_old_and_insert_unless_open`] for executors.
+pub(crate) fn exists_error_unless_inserted(result: Result<bool, SessionError>) -> Result<(), OpenStoreError> {
     match result {
         Ok(true) => Ok(()),
         Ok(false) => Err(OpenStoreError::Exists),

@@ -2,7 +2,10 @@
 
 use super::{
     SqlConnection, SqlRow, Statement,
-    rows::{entry_columns, entry_of, find_session, load_state, session_columns, session_of},
+    rows::{
+        add_user_and_app_state, entry_columns, find_session_row, read_entry_row, read_session_row,
+        session_columns,
+    },
     sql_limit,
 };
 use crate::{
@@ -15,45 +18,45 @@ pub(crate) async fn read_snapshot<C: SqlConnection>(
     connection: &mut C,
     key: &SessionKey,
 ) -> Result<Option<SessionSnapshot>, SessionError> {
-    let Some(row) = find_session(connection, key).await? else { return Ok(None) };
-    let state = load_state(connection, key, row.state).await?;
+    let Some(row) = find_session_row(connection, key).await? else { return Ok(None) };
+    let state = add_user_and_app_state(connection, key, row.state).await?;
     Ok(Some(SessionSnapshot { session: row.session, state }))
 }
 
 /// Reads a page of sessions.
-pub(crate) async fn read_sessions<C: SqlConnection>(
+pub(crate) async fn read_session_page<C: SqlConnection>(
     connection: &mut C,
     filter: &SessionFilter,
 ) -> Result<Vec<Session>, SessionError> {
     let query = concat!("SELECT ", session_columns!(listed), " FROM sessions WHERE app = ?1");
     let mut query = Statement::new(query).bind(&*filter.app);
     if let Some(user) = &filter.user {
-        query.push(" AND user_id = ").push_value(&**user);
+        query.push_sql(" AND user_id = ").push_value(&**user);
     }
     if let Some((time, key)) = &filter.after {
-        query.push(" AND (updated_at, user_id, id) < ");
-        query.push_rows([[millis::of(*time).into(), key.user().into(), key.id().into()]]);
+        query.push_sql(" AND (updated_at, user_id, id) < ");
+        query.push_rows([[millis::from_time(*time).into(), key.user().into(), key.id().into()]]);
     }
-    query.push(" ORDER BY updated_at DESC, user_id DESC, id DESC LIMIT ");
-    query.push_value(sql_limit(filter.page_sessions()));
-    connection.fetch_all(query, |row| session_of(row).map(|row| row.session)).await
+    query.push_sql(" ORDER BY updated_at DESC, user_id DESC, id DESC LIMIT ");
+    query.push_value(sql_limit(filter.max_page_sessions()));
+    connection.fetch_all(query, |row| read_session_row(row).map(|row| row.session)).await
 }
 
 /// Reads a page of entries, row by row until it is full.
-pub(crate) async fn read_page<C: SqlConnection>(
+pub(crate) async fn read_entry_page<C: SqlConnection>(
     connection: &mut C,
     key: &SessionKey,
     page_query: &EntryQuery,
 ) -> Result<EntryPage, SessionError> {
     // One row more tells that further entries follow.
-    let mut rows = page_query.page_entries() + 1;
+    let mut rows = page_query.max_page_entries() + 1;
     if C::SENDS_ALL_ROWS {
         rows = count_page_rows(connection, key, page_query, rows).await?;
     }
     let columns = concat!("SELECT ", entry_columns!());
     let mut page = PageBuilder::new(page_query);
     let query = entries_query(columns, key, page_query, rows);
-    connection.fetch_until(query, |row| Ok(page.add(entry_of(row)?))).await?;
+    connection.fetch_until(query, |row| Ok(page.add_unless_full(read_entry_row(row)?))).await?;
     Ok(page.finish())
 }
 
@@ -84,15 +87,15 @@ fn entries_query<'a>(
 ) -> Statement<'a> {
     let mut query = Statement::new(columns);
     query
-        .push(" FROM entries WHERE session = (SELECT row_id FROM sessions WHERE app = ")
+        .push_sql(" FROM entries WHERE session = (SELECT row_id FROM sessions WHERE app = ")
         .push_value(key.app());
-    query.push(" AND user_id = ").push_value(key.user()).push(" AND id = ").push_value(key.id());
-    query.push(") AND number > ").push_value(page_query.after);
+    query.push_sql(" AND user_id = ").push_value(key.user()).push_sql(" AND id = ").push_value(key.id());
+    query.push_sql(") AND number > ").push_value(page_query.after);
     if let Some(before) = page_query.before {
-        query.push(" AND number < ").push_value(before);
+        query.push_sql(" AND number < ").push_value(before);
     }
     if let Some(run) = &page_query.run {
-        query.push(" AND run = ").push_value(run.to_string());
+        query.push_sql(" AND run = ").push_value(run.to_string());
     }
     let names = [
         (" AND kind = ", &page_query.kind),
@@ -101,10 +104,10 @@ fn entries_query<'a>(
     ];
     for (condition, name) in names {
         if let Some(name) = name {
-            query.push(condition).push_value(&**name);
+            query.push_sql(condition).push_value(&**name);
         }
     }
-    query.push(match page_query.order {
+    query.push_sql(match page_query.order {
         EntryOrder::Forward => " ORDER BY number LIMIT ",
         EntryOrder::Backward => " ORDER BY number DESC LIMIT ",
     });
@@ -124,7 +127,7 @@ pub(crate) async fn read_unfinished_runs<C: SqlConnection>(
         " FROM sessions WHERE app = ?1 AND lease_released = 0 AND lease_expires_at <= ?2",
         " ORDER BY lease_expires_at, user_id, id"
     );
-    let rows = connection.fetch_all(Statement::new(query).bind(app).bind(now), session_of).await?;
+    let rows = connection.fetch_all(Statement::new(query).bind(app).bind(now), read_session_row).await?;
     let runs = rows.into_iter().filter_map(|row| {
         let Session { key, revision, .. } = row.session;
         let lease = row.lease?;

@@ -6,12 +6,12 @@ use tool_runtime::context::merge_patch;
 
 use super::{
     SqlConnection, SqlRow, SqlValue, Statement,
-    rows::{SessionRow, entry_columns, entry_of, lock_sessions, state_of, state_text},
+    rows::{SessionRow, entry_columns, find_and_lock_sessions, parse_state, read_entry_row, serialize_state},
     sql_limit,
 };
 use crate::{
     EntryContent, JsonText, Lease, ScopedState, SessionError, SessionKey, SessionVersion, SessionWrite,
-    lease::StoredLease, millis, store::not_found, write::has_effect_of,
+    lease::StoredLease, millis, store::not_found_error, write::is_already_applied,
 };
 
 /// Applies a write.
@@ -23,7 +23,7 @@ pub(crate) async fn apply_write<C: SqlConnection>(
     now: SystemTime,
 ) -> Result<SessionVersion, SessionError> {
     let results = apply_writes(connection, &[(lease, write)], now).await?;
-    results.into_iter().next().unwrap_or_else(|| Err(not_found(&lease.key)))
+    results.into_iter().next().unwrap_or_else(|| Err(not_found_error(&lease.key)))
 }
 
 /// Applies writes of different sessions; one that is refused leaves its session as it is, and the others apply.
@@ -37,34 +37,34 @@ pub(crate) async fn apply_writes<C: SqlConnection>(
     now: SystemTime,
 ) -> Result<Vec<Result<SessionVersion, SessionError>>, SessionError> {
     let keys: Vec<_> = writes.iter().map(|(lease, _)| &lease.key).collect();
-    let mut rows = lock_sessions(connection, &keys).await?;
+    let mut rows = find_and_lock_sessions(connection, &keys).await?;
     let (mut results, mut changes) = (Vec::with_capacity(writes.len()), Vec::with_capacity(writes.len()));
     for &(lease, write) in writes {
         let Some(row) = rows.remove(&lease.key) else {
-            results.push(Err(not_found(&lease.key)));
+            results.push(Err(not_found_error(&lease.key)));
             continue;
         };
-        if let Some(version) = repeated_version(connection, &row, lease, write).await? {
+        if let Some(version) = version_if_already_applied(connection, &row, lease, write).await? {
             results.push(Ok(version));
             continue;
         }
-        results.push(changed_session(row, lease, write, now).map(|change| {
+        results.push(checked_session_change(row, lease, write, now).map(|change| {
             let version = change.version;
             changes.push(change);
             version
         }));
     }
-    insert_entries(connection, changes.iter().flat_map(ChangedSession::entries)).await?;
-    update_sessions(connection, &changes).await?;
+    insert_entries(connection, changes.iter().flat_map(ChangedSession::numbered_entries)).await?;
+    store_changed_sessions(connection, &changes).await?;
     // The rows that other sessions wait for are locked last.
     for change in &changes {
-        change_shared_state(connection, change.key, &change.write.state).await?;
+        patch_shared_state(connection, change.key, &change.write.state).await?;
     }
     Ok(results)
 }
 
 /// Returns the version of a session that has the effect of `write` already, whose answer its run did not receive.
-async fn repeated_version<C: SqlConnection>(
+async fn version_if_already_applied<C: SqlConnection>(
     connection: &mut C,
     row: &SessionRow,
     lease: &Lease,
@@ -76,9 +76,9 @@ async fn repeated_version<C: SqlConnection>(
     if !is_of_lease || !is_next || write.entries.is_empty() {
         return Ok(None);
     }
-    let last = last_contents(connection, *row_id, write.entries.len()).await?;
+    let last = read_last_contents(connection, *row_id, write.entries.len()).await?;
     let version = SessionVersion { revision: session.revision, entries: session.entries };
-    Ok(has_effect_of(write, session.revision, &last).then_some(version))
+    Ok(is_already_applied(write, session.revision, &last).then_some(version))
 }
 
 /// A session as a write changes it.
@@ -95,21 +95,21 @@ struct ChangedSession<'a> {
 }
 
 /// Checks a write, and returns the session as the write changes it.
-fn changed_session<'a>(
+fn checked_session_change<'a>(
     row: SessionRow,
     lease: &'a Lease,
     write: &'a SessionWrite,
     now: SystemTime,
 ) -> Result<ChangedSession<'a>, SessionError> {
     let SessionRow { row_id, session, mut state, lease: stored } = row;
-    let mut stored = stored.ok_or_else(|| not_found(&lease.key))?;
-    stored.check_holder(lease)?;
+    let mut stored = stored.ok_or_else(|| not_found_error(&lease.key))?;
+    stored.check_epoch_and_unreleased(lease)?;
     if session.revision != write.revision {
         let (expected, revision) = (write.revision, session.revision);
         return Err(SessionError::RevisionChanged { expected, revision });
     }
     merge_patch(&mut state, &write.state.session);
-    stored.renew(now);
+    stored.defer_expiry(now);
     stored.is_released = write.ends_run;
     if write.usage.is_some() {
         stored.usage.clone_from(&write.usage);
@@ -122,35 +122,35 @@ fn changed_session<'a>(
         version: SessionVersion { revision: session.revision + 1, entries },
         previous_entries: session.entries,
         changed_at: now,
-        state: state_text(&state)?,
+        state: serialize_state(&state)?,
         lease: stored,
     })
 }
 
 impl ChangedSession<'_> {
     /// Returns the new entries: the row of the session, their numbers and contents.
-    fn entries(&self) -> impl Iterator<Item = (i64, u64, &EntryContent)> {
+    fn numbered_entries(&self) -> impl Iterator<Item = (i64, u64, &EntryContent)> {
         let numbers = self.previous_entries + 1..;
         numbers.zip(&self.write.entries).map(|(number, content)| (self.row_id, number, content))
     }
 
     /// Returns the values of the columns that the write changes, behind the row.
-    fn values(&self) -> [SqlValue<'_>; 9] {
+    fn column_values(&self) -> [SqlValue<'_>; 9] {
         [
             self.row_id.into(),
             self.version.revision.into(),
             self.version.entries.into(),
             self.write.title.as_deref().into(),
-            millis::of(self.changed_at).into(),
+            millis::from_time(self.changed_at).into(),
             self.state.as_str().into(),
-            millis::of(self.lease.expires_at).into(),
+            millis::from_time(self.lease.expires_at).into(),
             i64::from(self.lease.is_released).into(),
             self.lease.usage.as_ref().map(JsonText::as_str).into(),
         ]
     }
 }
 
-async fn update_sessions<C: SqlConnection>(
+async fn store_changed_sessions<C: SqlConnection>(
     connection: &mut C,
     changes: &[ChangedSession<'_>],
 ) -> Result<(), SessionError> {
@@ -162,11 +162,11 @@ async fn update_sessions<C: SqlConnection>(
                                lease_released = changed.column8, lease_usage = changed.column9 FROM (VALUES ";
     for changes in changes.chunks(C::MAX_ROWS) {
         let update = if let [change] = changes {
-            change.values().into_iter().fold(Statement::new(UPDATE_ONE), Statement::bind)
+            change.column_values().into_iter().fold(Statement::new(UPDATE_ONE), Statement::bind)
         } else {
             let mut update = Statement::new(UPDATE_MANY);
-            update.push_rows(changes.iter().map(ChangedSession::values));
-            update.push(") AS changed WHERE sessions.row_id = changed.column1");
+            update.push_rows(changes.iter().map(ChangedSession::column_values));
+            update.push_sql(") AS changed WHERE sessions.row_id = changed.column1");
             update
         };
         connection.execute(update).await?;
@@ -183,7 +183,8 @@ pub(super) async fn insert_entries<'a, C: SqlConnection>(
     for entries in entries.chunks(C::MAX_ROWS) {
         let mut insert =
             Statement::new(concat!("INSERT INTO entries (session, ", entry_columns!(), ") VALUES "));
-        let rows = entries.iter().map(|(row_id, number, content)| entry_values(*row_id, *number, content));
+        let rows =
+            entries.iter().map(|(row_id, number, content)| entry_column_values(*row_id, *number, content));
         insert.push_rows(rows.collect::<Result<Vec<_>, _>>()?);
         connection.execute(insert).await?;
     }
@@ -191,7 +192,7 @@ pub(super) async fn insert_entries<'a, C: SqlConnection>(
 }
 
 /// Returns the values of the row of an entry.
-fn entry_values(
+fn entry_column_values(
     row_id: i64,
     number: u64,
     content: &EntryContent,
@@ -200,7 +201,7 @@ fn entry_values(
     Ok([
         row_id.into(),
         number.into(),
-        millis::of(content.time).into(),
+        millis::from_time(content.time).into(),
         content.run.to_string().into(),
         content.parent_run.as_ref().map(ToString::to_string).into(),
         content.agent.as_deref().into(),
@@ -213,7 +214,7 @@ fn entry_values(
 }
 
 /// Reads the contents of the last `count` entries, in order.
-async fn last_contents<C: SqlConnection>(
+async fn read_last_contents<C: SqlConnection>(
     connection: &mut C,
     row_id: i64,
     count: usize,
@@ -224,12 +225,13 @@ async fn last_contents<C: SqlConnection>(
         " FROM entries WHERE session = ?1 ORDER BY number DESC LIMIT ?2"
     );
     let query = Statement::new(query).bind(row_id).bind(sql_limit(count));
-    let mut contents = connection.fetch_all(query, |row| entry_of(row).map(|entry| entry.content)).await?;
+    let mut contents =
+        connection.fetch_all(query, |row| read_entry_row(row).map(|entry| entry.content)).await?;
     contents.reverse();
     Ok(contents)
 }
 
-async fn change_shared_state<C: SqlConnection>(
+async fn patch_shared_state<C: SqlConnection>(
     connection: &mut C,
     key: &SessionKey,
     changes: &ScopedState,
@@ -243,11 +245,11 @@ async fn change_shared_state<C: SqlConnection>(
                     ON CONFLICT (app, scope, user_id) DO UPDATE SET app = excluded.app RETURNING state";
         let lock = Statement::new(lock).bind(key.app()).bind(scope).bind(user);
         let text = connection.fetch_optional(lock, |row| row.text(0)).await?;
-        let mut values = state_of(text.as_deref().unwrap_or("{}"))?;
+        let mut values = parse_state(text.as_deref().unwrap_or("{}"))?;
         merge_patch(&mut values, changes);
         let update = "UPDATE shared_state SET state = ?4 WHERE app = ?1 AND scope = ?2 AND user_id = ?3";
         let update = Statement::new(update).bind(key.app()).bind(scope).bind(user);
-        connection.execute(update.bind(state_text(&values)?)).await?;
+        connection.execute(update.bind(serialize_state(&values)?)).await?;
     }
     Ok(())
 }

@@ -74,7 +74,7 @@ impl<'a> Statement<'a> {
     }
 
     /// Adds a part of the text.
-    pub(crate) fn push(&mut self, sql: &'static str) -> &mut Self {
+    pub(crate) fn push_sql(&mut self, sql: &'static str) -> &mut Self {
         if !sql.is_empty() {
             self.sql.to_mut().push_str(sql);
         }
@@ -96,11 +96,11 @@ impl<'a> Statement<'a> {
         rows: impl IntoIterator<Item = [SqlValue<'a>; N]>,
     ) -> &mut Self {
         for (row_index, values) in rows.into_iter().enumerate() {
-            self.push(if row_index == 0 { "(" } else { ", (" });
+            self.push_sql(if row_index == 0 { "(" } else { ", (" });
             for (index, value) in values.into_iter().enumerate() {
-                self.push(if index == 0 { "" } else { ", " }).push_value(value);
+                self.push_sql(if index == 0 { "" } else { ", " }).push_value(value);
             }
-            self.push(")");
+            self.push_sql(")");
         }
         self
     }

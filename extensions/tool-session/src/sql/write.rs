@@ -11,15 +11,15 @@ use super::{
     SqlConnection, SqlRow, Statement,
     notes::delete_notes,
     open_calls::{delete_records_of_sessions, delete_records_of_user},
-    rows::{SessionRow, entry_columns, load_state, lock_session, state_text},
+    rows::{SessionRow, add_user_and_app_state, entry_columns, find_and_lock_session, serialize_state},
     session_writes::insert_entries,
 };
 use crate::{
     JsonText, Lease, LeaseGrant, LeaseRequest, Retention, Session, SessionError, SessionExport, SessionKey,
     SessionOrigin, SessionSnapshot,
-    lease::{StoredLease, continued_usage},
+    lease::{StoredLease, usage_to_continue},
     millis,
-    store::{already_exists, check_fork, not_found},
+    store::{already_exists_error, check_fork_position, not_found_error},
 };
 
 /// Grants a lease.
@@ -32,7 +32,7 @@ pub(crate) async fn acquire_lease<C: SqlConnection>(
     let row = lock_or_insert_session(connection, key, request, now).await?;
     let SessionRow { row_id, session, state, lease: previous } = row;
     match (&previous, request.revision) {
-        (Some(previous), _) => previous.check_request(request, session.revision, now)?,
+        (Some(previous), _) => previous.check_takeover(request, session.revision, now)?,
         (None, Some(expected)) if expected != session.revision => {
             return Err(SessionError::RevisionChanged { expected, revision: session.revision });
         }
@@ -40,11 +40,11 @@ pub(crate) async fn acquire_lease<C: SqlConnection>(
     }
     let epoch = connection.fetch_optional(Statement::new(C::NEXT_EPOCH), |row| row.number(0)).await?;
     let epoch = epoch.ok_or_else(|| SessionError::Failed("the database has no epochs".to_owned()))?;
-    let usage = continued_usage(previous.as_ref(), &request.run);
+    let usage = usage_to_continue(previous.as_ref(), &request.run);
     let lease = StoredLease::of_request(request, epoch, now, usage);
     store_lease(connection, row_id, &lease).await?;
-    let state = load_state(connection, key, state).await?;
-    Ok(lease.grant(SessionSnapshot { session, state }, previous.as_ref()))
+    let state = add_user_and_app_state(connection, key, state).await?;
+    Ok(lease.to_grant(SessionSnapshot { session, state }, previous.as_ref()))
 }
 
 /// Finds the session that a lease is requested for, or makes it.
@@ -57,14 +57,14 @@ async fn lock_or_insert_session<C: SqlConnection>(
     /// A session may be made by another process, and deleted again, between two statements.
     const MAX_ATTEMPTS: usize = 3;
     for _ in 0..MAX_ATTEMPTS {
-        if let Some(row) = lock_session(connection, key).await? {
+        if let Some(row) = find_and_lock_session(connection, key).await? {
             return Ok(row);
         }
         if request.revision.is_some() {
-            return Err(not_found(key));
+            return Err(not_found_error(key));
         }
         let session = Session::new(key.clone(), now);
-        if let Some(row_id) = insert_session(connection, &session, &Map::new()).await? {
+        if let Some(row_id) = insert_session_unless_exists(connection, &session, &Map::new()).await? {
             return Ok(SessionRow { row_id, session, state: Map::new(), lease: None });
         }
     }
@@ -77,11 +77,11 @@ pub(crate) async fn renew_lease<C: SqlConnection>(
     lease: &Lease,
     now: SystemTime,
 ) -> Result<Lease, SessionError> {
-    let (row, mut stored) = lock_lease(connection, lease).await?;
-    stored.check_holder(lease)?;
-    stored.renew(now);
+    let (row, mut stored) = find_and_lock_lease(connection, lease).await?;
+    stored.check_epoch_and_unreleased(lease)?;
+    stored.defer_expiry(now);
     store_lease(connection, row.row_id, &stored).await?;
-    Ok(stored.lease(&lease.key))
+    Ok(stored.to_lease(&lease.key))
 }
 
 /// Releases a lease.
@@ -89,7 +89,7 @@ pub(crate) async fn release_lease<C: SqlConnection>(
     connection: &mut C,
     lease: &Lease,
 ) -> Result<(), SessionError> {
-    let (row, mut stored) = lock_lease(connection, lease).await?;
+    let (row, mut stored) = find_and_lock_lease(connection, lease).await?;
     stored.check_epoch(lease)?;
     stored.is_released = true;
     store_lease(connection, row.row_id, &stored).await
@@ -101,9 +101,9 @@ pub(crate) async fn abandon_lease<C: SqlConnection>(
     lease: &Lease,
     now: SystemTime,
 ) -> Result<(), SessionError> {
-    let (row, mut stored) = lock_lease(connection, lease).await?;
+    let (row, mut stored) = find_and_lock_lease(connection, lease).await?;
     stored.check_epoch(lease)?;
-    stored.expire(now);
+    stored.expire_now(now);
     store_lease(connection, row.row_id, &stored).await
 }
 
@@ -115,14 +115,14 @@ pub(crate) async fn fork_session<C: SqlConnection>(
     fork: &SessionKey,
     now: SystemTime,
 ) -> Result<Session, SessionError> {
-    let original = lock_session(connection, key).await?.ok_or_else(|| not_found(key))?;
+    let original = find_and_lock_session(connection, key).await?.ok_or_else(|| not_found_error(key))?;
     let mut session = Session::new(fork.clone(), now);
     session.title.clone_from(&original.session.title);
     session.origin = Some(SessionOrigin { id: key.id().into(), entry: last_entry });
     (session.revision, session.entries) = (1, last_entry);
-    let row_id = insert_session(connection, &session, &Map::new()).await?;
-    let row_id = row_id.ok_or_else(|| already_exists(fork))?;
-    check_fork(original.session.entries, last_entry)?;
+    let row_id = insert_session_unless_exists(connection, &session, &Map::new()).await?;
+    let row_id = row_id.ok_or_else(|| already_exists_error(fork))?;
+    check_fork_position(original.session.entries, last_entry)?;
     let copy = concat!(
         "INSERT INTO entries (session, ",
         entry_columns!(),
@@ -171,7 +171,7 @@ pub(crate) async fn prune_sessions<C: SqlConnection>(
     retention: &Retention,
     now: SystemTime,
 ) -> Result<u64, SessionError> {
-    let oldest = retention.max_age.and_then(|age| now.checked_sub(age)).map_or(i64::MIN, millis::of);
+    let oldest = retention.max_age.and_then(|age| now.checked_sub(age)).map_or(i64::MIN, millis::from_time);
     let max_sessions = retention.max_sessions.map_or(i64::MAX, i64::from);
     let delete = "DELETE FROM sessions WHERE (row_id, updated_at) IN ( \
                   SELECT row_id, updated_at FROM ( \
@@ -182,7 +182,7 @@ pub(crate) async fn prune_sessions<C: SqlConnection>(
                   AND NOT (coalesce(lease_released, 1) = 0 AND lease_expires_at > ?4) \
                   RETURNING user_id, id";
     let delete = Statement::new(delete).bind(&*retention.app).bind(max_sessions);
-    let delete = delete.bind(oldest).bind(millis::of(now));
+    let delete = delete.bind(oldest).bind(millis::from_time(now));
     let deleted = connection.fetch_all(delete, |row| Ok((row.text(0)?, row.text(1)?))).await?;
     delete_records_of_sessions(connection, &retention.app, &deleted).await?;
     Ok(u64::try_from(deleted.len()).unwrap_or(u64::MAX))
@@ -197,8 +197,8 @@ pub(crate) async fn import_sessions<C: SqlConnection>(
     let mut exports: Vec<_> = exports.iter().collect();
     exports.sort_unstable_by(|one, other| one.session.key.cmp(&other.session.key));
     for SessionExport { session, state, entries } in exports {
-        let row_id = insert_session(connection, session, state).await?;
-        let row_id = row_id.ok_or_else(|| already_exists(&session.key))?;
+        let row_id = insert_session_unless_exists(connection, session, state).await?;
+        let row_id = row_id.ok_or_else(|| already_exists_error(&session.key))?;
         let rows = (1..).zip(entries).map(|(number, entry)| (row_id, number, &entry.content));
         insert_entries(connection, rows).await?;
     }
@@ -206,12 +206,13 @@ pub(crate) async fn import_sessions<C: SqlConnection>(
 }
 
 /// Finds the session of `lease`, and its last lease, which no other transaction changes.
-async fn lock_lease<C: SqlConnection>(
+async fn find_and_lock_lease<C: SqlConnection>(
     connection: &mut C,
     lease: &Lease,
 ) -> Result<(SessionRow, StoredLease), SessionError> {
-    let mut row = lock_session(connection, &lease.key).await?.ok_or_else(|| not_found(&lease.key))?;
-    let stored = row.lease.take().ok_or_else(|| not_found(&lease.key))?;
+    let mut row =
+        find_and_lock_session(connection, &lease.key).await?.ok_or_else(|| not_found_error(&lease.key))?;
+    let stored = row.lease.take().ok_or_else(|| not_found_error(&lease.key))?;
     Ok((row, stored))
 }
 
@@ -223,13 +224,13 @@ async fn store_lease<C: SqlConnection>(
     let update = "UPDATE sessions SET lease_run = ?2, lease_holder = ?3, lease_epoch = ?4, lease_expires_at = ?5, \
                   lease_duration = ?6, lease_released = ?7, lease_usage = ?8 WHERE row_id = ?1";
     let update = Statement::new(update).bind(row_id).bind(lease.run.to_string()).bind(&*lease.holder);
-    let update = update.bind(lease.epoch).bind(millis::of(lease.expires_at));
-    let update = update.bind(millis::length(lease.duration)).bind(i64::from(lease.is_released));
+    let update = update.bind(lease.epoch).bind(millis::from_time(lease.expires_at));
+    let update = update.bind(millis::from_duration(lease.duration)).bind(i64::from(lease.is_released));
     connection.execute(update.bind(lease.usage.as_ref().map(JsonText::as_str))).await.map(drop)
 }
 
 /// Adds the row of a session; `None` if there is a session of its key.
-async fn insert_session<C: SqlConnection>(
+async fn insert_session_unless_exists<C: SqlConnection>(
     connection: &mut C,
     session: &Session,
     state: &Map<String, Value>,
@@ -240,8 +241,8 @@ async fn insert_session<C: SqlConnection>(
     let Session { key, revision, entries, title, created_at, updated_at, origin } = session;
     let insert = Statement::new(insert).bind(key.app()).bind(key.user()).bind(key.id());
     let insert = insert.bind(*revision).bind(*entries).bind(title.as_deref());
-    let insert = insert.bind(millis::of(*created_at)).bind(millis::of(*updated_at));
+    let insert = insert.bind(millis::from_time(*created_at)).bind(millis::from_time(*updated_at));
     let insert = insert.bind(origin.as_ref().map(|origin| &*origin.id));
     let insert = insert.bind(origin.as_ref().map(|origin| super::sql_integer(origin.entry)));
-    connection.fetch_optional(insert.bind(state_text(state)?), |row| row.integer(0)).await
+    connection.fetch_optional(insert.bind(serialize_state(state)?), |row| row.integer(0)).await
 }

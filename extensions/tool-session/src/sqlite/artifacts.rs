@@ -8,7 +8,7 @@ use crate::{ArtifactContent, ArtifactOwner, Artifacts, SessionError, StoredArtif
 impl Artifacts for SqliteStore {
     async fn begin_upload(&self, upload: &str, lifetime: Duration) -> Result<(), SessionError> {
         let (upload, clock): (Arc<str>, _) = (upload.into(), self.0.clock.clone());
-        self.write_with(move |connection| {
+        self.run_write(move |connection| {
             let (upload, now) = (Arc::clone(&upload), clock.now());
             let expires_at = now.checked_add(lifetime).unwrap_or(now);
             Box::pin(async move { sql::insert_upload(connection, &upload, expires_at).await })
@@ -18,7 +18,7 @@ impl Artifacts for SqliteStore {
 
     async fn end_upload(&self, upload: &str) -> Result<(), SessionError> {
         let upload: Arc<str> = upload.into();
-        self.write_with(move |connection| {
+        self.run_write(move |connection| {
             let upload = Arc::clone(&upload);
             Box::pin(async move { sql::delete_upload(connection, &upload).await.map(drop) })
         })
@@ -33,7 +33,7 @@ impl Artifacts for SqliteStore {
     ) -> Result<StoredArtifact, SessionError> {
         let values = Arc::new((owner.clone(), upload.to_owned(), content.clone()));
         let clock = self.0.clock.clone();
-        self.write_with(move |connection| {
+        self.run_write(move |connection| {
             let (values, now) = (Arc::clone(&values), clock.now());
             Box::pin(async move {
                 let (owner, upload, content) = &*values;
@@ -80,7 +80,7 @@ impl Artifacts for SqliteStore {
         name: &str,
     ) -> Result<Vec<StoredArtifact>, SessionError> {
         let values = Arc::new((owner.clone(), name.to_owned()));
-        self.write_with(move |connection| {
+        self.run_write(move |connection| {
             let values = Arc::clone(&values);
             Box::pin(async move { sql::delete_versions(connection, &values.0, &values.1).await })
         })
@@ -89,7 +89,7 @@ impl Artifacts for SqliteStore {
 
     async fn delete_artifacts(&self, user: &UserKey) -> Result<Vec<StoredArtifact>, SessionError> {
         let user = user.clone();
-        self.write_with(move |connection| {
+        self.run_write(move |connection| {
             let user = user.clone();
             Box::pin(async move { sql::delete_artifacts(connection, &user).await })
         })
@@ -98,9 +98,11 @@ impl Artifacts for SqliteStore {
 
     async fn unused_bodies(&self, bodies: &[String]) -> Result<Vec<String>, SessionError> {
         let (bodies, clock): (Arc<[String]>, _) = (bodies.into(), self.0.clock.clone());
-        self.write_with(move |connection| {
+        self.run_write(move |connection| {
             let (bodies, now) = (Arc::clone(&bodies), clock.now());
-            Box::pin(async move { sql::unused_bodies(connection, &bodies, now).await })
+            Box::pin(async move {
+                sql::remove_expired_uploads_and_list_unused_bodies(connection, &bodies, now).await
+            })
         })
         .await
     }

@@ -28,7 +28,7 @@ pub(super) fn store_error(error: sqlx::Error) -> SessionError {
 }
 
 /// Returns `true` for errors of the database, after which its transaction may be gone; the others leave it as it is.
-pub(super) fn is_of_database(error: &SessionError) -> bool {
+pub(super) fn may_have_ended_transaction(error: &SessionError) -> bool {
     matches!(error, SessionError::Unavailable(_) | SessionError::Failed(_) | SessionError::Closed)
 }
 

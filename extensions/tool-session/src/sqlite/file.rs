@@ -22,13 +22,13 @@ type FileId = ();
 
 impl DatabaseFile {
     /// Notes the identity of an existing file.
-    pub(super) fn open(path: &Path) -> Result<Self, SessionError> {
-        let id = file_id(path).map_err(|error| unavailable_file(path, &error))?;
+    pub(super) fn identify(path: &Path) -> Result<Self, SessionError> {
+        let id = file_id(path).map_err(|error| unreachable_file_error(path, &error))?;
         Ok(Self { path: path.to_owned(), id })
     }
 
     /// Checks that the file is where it was.
-    pub(super) fn check(&self) -> Result<(), SessionError> {
+    pub(super) fn check_not_replaced(&self) -> Result<(), SessionError> {
         match file_id(&self.path) {
             Ok(id) if id == self.id => Ok(()),
             Ok(_) => {
@@ -38,12 +38,12 @@ impl DatabaseFile {
                 );
                 Err(SessionError::Failed(problem))
             }
-            Err(error) => Err(unavailable_file(&self.path, &error)),
+            Err(error) => Err(unreachable_file_error(&self.path, &error)),
         }
     }
 }
 
-fn unavailable_file(path: &Path, error: &io::Error) -> SessionError {
+fn unreachable_file_error(path: &Path, error: &io::Error) -> SessionError {
     SessionError::Unavailable(format!("the database {} is not reachable: {error}", path.display()))
 }
 

@@ -26,7 +26,7 @@ impl NoteIndex for SqliteConnection {
 impl Memory for SqliteStore {
     async fn add_note(&self, user: &UserKey, note: &NoteContent) -> Result<Note, SessionError> {
         let values = Arc::new((user.clone(), note.clone()));
-        self.write_with(move |connection| {
+        self.run_write(move |connection| {
             let values = Arc::clone(&values);
             Box::pin(async move { sql::add_note(connection, &values.0, &values.1).await })
         })
@@ -40,7 +40,7 @@ impl Memory for SqliteStore {
 
     async fn add_entry_notes(&self, key: &SessionKey, notes: &EntryNotes) -> Result<bool, SessionError> {
         let values = Arc::new((key.clone(), notes.clone()));
-        self.write_with(move |connection| {
+        self.run_write(move |connection| {
             let values = Arc::clone(&values);
             Box::pin(async move { sql::add_entry_notes(connection, &values.0, &values.1).await })
         })
@@ -62,8 +62,8 @@ impl Memory for SqliteStore {
 
     async fn delete_note(&self, user: &UserKey, number: u64) -> Result<bool, SessionError> {
         let user = user.clone();
-        self.writer()?
-            .run(JobKind::Deletion, move |connection| {
+        self.require_writer()?
+            .run_in_transaction(JobKind::Deletion, move |connection| {
                 let user = user.clone();
                 Box::pin(async move { sql::delete_note(connection, &user, number).await })
             })
@@ -72,8 +72,8 @@ impl Memory for SqliteStore {
 
     async fn delete_notes(&self, user: &UserKey) -> Result<u64, SessionError> {
         let user = user.clone();
-        self.writer()?
-            .run(JobKind::Deletion, move |connection| {
+        self.require_writer()?
+            .run_in_transaction(JobKind::Deletion, move |connection| {
                 let user = user.clone();
                 Box::pin(async move { sql::delete_notes(connection, user.app(), user.user()).await })
             })

@@ -19,17 +19,17 @@ const MIGRATIONS: [(i64, &str); 3] = [
 const APPLICATION_ID: i64 = 0x7473_6573;
 
 /// Returns the version that this crate makes.
-fn supported_version() -> i64 {
+fn newest_version() -> i64 {
     MIGRATIONS.last().map_or(0, |(version, _)| *version)
 }
 
 /// Brings the database to the present version.
 pub(crate) async fn migrate(connection: &mut SqliteConnection) -> Result<(), SessionError> {
-    if read_version(connection).await? == supported_version() {
+    if read_supported_version(connection).await? == newest_version() {
         return Ok(());
     }
     sqlx::raw_sql("BEGIN EXCLUSIVE").execute(&mut *connection).await.map_err(store_error)?;
-    match apply_steps(connection).await {
+    match apply_missing_migrations(connection).await {
         Ok(()) => sqlx::raw_sql("COMMIT").execute(&mut *connection).await.map(drop).map_err(store_error),
         Err(error) => {
             // If it fails, there is no transaction any more.
@@ -40,8 +40,8 @@ pub(crate) async fn migrate(connection: &mut SqliteConnection) -> Result<(), Ses
 }
 
 /// Checks that the database has the present version, without a change.
-pub(super) async fn check_version(connection: &mut SqliteConnection) -> Result<(), SessionError> {
-    let (found, supported) = (read_version(connection).await?, supported_version());
+pub(super) async fn check_is_newest_version(connection: &mut SqliteConnection) -> Result<(), SessionError> {
+    let (found, supported) = (read_supported_version(connection).await?, newest_version());
     if found == supported {
         return Ok(());
     }
@@ -51,28 +51,28 @@ pub(super) async fn check_version(connection: &mut SqliteConnection) -> Result<(
     Err(SessionError::Failed(problem))
 }
 
-async fn apply_steps(connection: &mut SqliteConnection) -> Result<(), SessionError> {
+async fn apply_missing_migrations(connection: &mut SqliteConnection) -> Result<(), SessionError> {
     // Read again: another process may have migrated meanwhile.
-    let version = read_version(connection).await?;
+    let version = read_supported_version(connection).await?;
     for (_, step) in MIGRATIONS.into_iter().filter(|(number, _)| *number > version) {
         sqlx::raw_sql(step).execute(&mut *connection).await.map_err(store_error)?;
     }
     // Both are numbers of this file.
     let header =
-        format!("PRAGMA user_version = {}; PRAGMA application_id = {APPLICATION_ID}", supported_version());
+        format!("PRAGMA user_version = {}; PRAGMA application_id = {APPLICATION_ID}", newest_version());
     sqlx::raw_sql(AssertSqlSafe(header)).execute(&mut *connection).await.map(drop).map_err(store_error)
 }
 
 /// Returns the version of the database: 0 if it is empty.
-async fn read_version(connection: &mut SqliteConnection) -> Result<i64, SessionError> {
+async fn read_supported_version(connection: &mut SqliteConnection) -> Result<i64, SessionError> {
     let header = "SELECT a.application_id, u.user_version, (SELECT count(*) FROM sqlite_schema) \
                   FROM pragma_application_id AS a, pragma_user_version AS u";
     let row: (i64, i64, i64) = sqlx::query_as(header).fetch_one(connection).await.map_err(store_error)?;
     match row {
         (0, 0, 0) => Ok(0),
-        (APPLICATION_ID, version, _) if version > supported_version() => {
+        (APPLICATION_ID, version, _) if version > newest_version() => {
             let version = |number| u32::try_from(number).unwrap_or(u32::MAX);
-            Err(SessionError::NewerVersion { found: version(row.1), supported: version(supported_version()) })
+            Err(SessionError::NewerVersion { found: version(row.1), supported: version(newest_version()) })
         }
         (APPLICATION_ID, version, _) => Ok(version),
         _ => Err(SessionError::Failed(

@@ -94,19 +94,19 @@ impl SqliteStore {
     pub(super) async fn open_with(options: SqliteOptions) -> Result<Self, SessionError> {
         let readers =
             SqlitePoolOptions::new().max_connections(options.max_readers).acquire_timeout(READER_TIMEOUT);
-        let readers = readers.connect_lazy_with(options.connection().pragma("query_only", "ON"));
+        let readers = readers.connect_lazy_with(options.connect_options().pragma("query_only", "ON"));
         let clock = options.clock.clone();
         if options.is_read_only {
-            let mut connection = options.connection().connect().await.map_err(store_error)?;
-            let checked = migration::check_version(&mut connection).await;
+            let mut connection = options.connect_options().connect().await.map_err(store_error)?;
+            let checked = migration::check_is_newest_version(&mut connection).await;
             // A connection that only read needs no orderly end.
             drop(connection.close().await);
             checked?;
             return Ok(Self(Arc::new(Inner { readers, writer: None, clock })));
         }
-        options.make_file()?;
-        let connection = connect_writer(&options).await?;
-        let writer = Writer::start(connection, DatabaseFile::open(&options.path)?, clock.clone());
+        options.create_missing_file()?;
+        let connection = connect_writer_with_retries(&options).await?;
+        let writer = Writer::start(connection, DatabaseFile::identify(&options.path)?, clock.clone());
         Ok(Self(Arc::new(Inner { readers, writer: Some(writer), clock })))
     }
 
@@ -115,12 +115,12 @@ impl SqliteStore {
     pub async fn close(&self) {
         self.0.readers.close().await;
         if let Some(writer) = &self.0.writer {
-            writer.close().await;
+            writer.close_and_join().await;
         }
     }
 
     /// Runs an operation of the writer.
-    async fn write_with<T, F>(&self, operation: F) -> Result<T, SessionError>
+    async fn run_write<T, F>(&self, operation: F) -> Result<T, SessionError>
     where
         T: Send + 'static,
         F: for<'c> Fn(&'c mut SqliteConnection) -> BoxFuture<'c, Result<T, SessionError>>
@@ -128,11 +128,11 @@ impl SqliteStore {
             + Sync
             + 'static,
     {
-        self.writer()?.run(JobKind::Write, operation).await
+        self.require_writer()?.run_in_transaction(JobKind::Write, operation).await
     }
 
     /// Runs an operation of the writer that is refused, if at all, before it changes anything.
-    async fn lease_with<T, F>(&self, operation: F) -> Result<T, SessionError>
+    async fn run_lease_operation<T, F>(&self, operation: F) -> Result<T, SessionError>
     where
         T: Send + 'static,
         F: for<'c> Fn(&'c mut SqliteConnection) -> BoxFuture<'c, Result<T, SessionError>>
@@ -140,10 +140,10 @@ impl SqliteStore {
             + Sync
             + 'static,
     {
-        self.writer()?.run(JobKind::Lease, operation).await
+        self.require_writer()?.run_in_transaction(JobKind::Lease, operation).await
     }
 
-    fn writer(&self) -> Result<&Writer, SessionError> {
+    fn require_writer(&self) -> Result<&Writer, SessionError> {
         self.0.writer.as_ref().ok_or(SessionError::ReadOnly)
     }
 }
@@ -153,11 +153,11 @@ const READER_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// Connects the writer, and migrates. The change to WAL mode and the migration of several processes at once fail without a wait: they are
 /// tried again within the busy timeout.
-async fn connect_writer(options: &SqliteOptions) -> Result<SqliteConnection, SessionError> {
+async fn connect_writer_with_retries(options: &SqliteOptions) -> Result<SqliteConnection, SessionError> {
     const PAUSE: Duration = Duration::from_millis(20);
     let deadline = tokio::time::Instant::now() + options.busy_timeout;
     loop {
-        match try_connect_writer(options).await {
+        match connect_and_migrate(options).await {
             Err(SessionError::Unavailable(_)) if tokio::time::Instant::now() < deadline => {
                 tokio::time::sleep(PAUSE).await;
             }
@@ -166,8 +166,8 @@ async fn connect_writer(options: &SqliteOptions) -> Result<SqliteConnection, Ses
     }
 }
 
-async fn try_connect_writer(options: &SqliteOptions) -> Result<SqliteConnection, SessionError> {
-    let mut connection = options.writer_connection().connect().await.map_err(store_error)?;
+async fn connect_and_migrate(options: &SqliteOptions) -> Result<SqliteConnection, SessionError> {
+    let mut connection = options.writer_connect_options().connect().await.map_err(store_error)?;
     // Before the change of the mode, which would write to the database of another program.
     migration::migrate(&mut connection).await?;
     let mode: String = sqlx::query_scalar("PRAGMA journal_mode = WAL")
@@ -223,17 +223,17 @@ impl SessionStore for SqliteStore {
 
     async fn list(&self, filter: &SessionFilter) -> Result<Vec<Session>, SessionError> {
         let mut connection = self.0.readers.acquire().await.map_err(store_error)?;
-        sql::read_sessions(&mut *connection, filter).await
+        sql::read_session_page(&mut *connection, filter).await
     }
 
     async fn entries(&self, key: &SessionKey, query: &EntryQuery) -> Result<EntryPage, SessionError> {
         let mut connection = self.0.readers.acquire().await.map_err(store_error)?;
-        sql::read_page(&mut *connection, key, query).await
+        sql::read_entry_page(&mut *connection, key, query).await
     }
 
     async fn acquire(&self, key: &SessionKey, request: &LeaseRequest) -> Result<LeaseGrant, SessionError> {
         let (values, clock) = (Arc::new((key.clone(), request.clone())), self.0.clock.clone());
-        self.lease_with(move |connection| {
+        self.run_lease_operation(move |connection| {
             let (values, now) = (Arc::clone(&values), clock.now());
             Box::pin(async move { sql::acquire_lease(connection, &values.0, &values.1, now).await })
         })
@@ -242,7 +242,7 @@ impl SessionStore for SqliteStore {
 
     async fn renew(&self, lease: &Lease) -> Result<Lease, SessionError> {
         let (lease, clock) = (Arc::new(lease.clone()), self.0.clock.clone());
-        self.lease_with(move |connection| {
+        self.run_lease_operation(move |connection| {
             let (lease, now) = (Arc::clone(&lease), clock.now());
             Box::pin(async move { sql::renew_lease(connection, &lease, now).await })
         })
@@ -251,7 +251,7 @@ impl SessionStore for SqliteStore {
 
     async fn release(&self, lease: &Lease) -> Result<(), SessionError> {
         let lease = Arc::new(lease.clone());
-        self.lease_with(move |connection| {
+        self.run_lease_operation(move |connection| {
             let lease = Arc::clone(&lease);
             Box::pin(async move { sql::release_lease(connection, &lease).await })
         })
@@ -260,7 +260,7 @@ impl SessionStore for SqliteStore {
 
     async fn abandon(&self, lease: &Lease) -> Result<(), SessionError> {
         let (lease, clock) = (Arc::new(lease.clone()), self.0.clock.clone());
-        self.lease_with(move |connection| {
+        self.run_lease_operation(move |connection| {
             let (lease, now) = (Arc::clone(&lease), clock.now());
             Box::pin(async move { sql::abandon_lease(connection, &lease, now).await })
         })
@@ -268,7 +268,7 @@ impl SessionStore for SqliteStore {
     }
 
     async fn write(&self, lease: &Lease, write: &SessionWrite) -> Result<SessionVersion, SessionError> {
-        self.writer()?.write(lease.clone(), write.clone()).await
+        self.require_writer()?.apply_write(lease.clone(), write.clone()).await
     }
 
     async fn fork(
@@ -278,7 +278,7 @@ impl SessionStore for SqliteStore {
         fork: &SessionKey,
     ) -> Result<Session, SessionError> {
         let (keys, clock) = (Arc::new((key.clone(), fork.clone())), self.0.clock.clone());
-        self.write_with(move |connection| {
+        self.run_write(move |connection| {
             let (keys, now) = (Arc::clone(&keys), clock.now());
             Box::pin(async move { sql::fork_session(connection, &keys.0, last_entry, &keys.1, now).await })
         })
@@ -287,8 +287,8 @@ impl SessionStore for SqliteStore {
 
     async fn delete(&self, key: &SessionKey) -> Result<bool, SessionError> {
         let key = key.clone();
-        self.writer()?
-            .run(JobKind::Deletion, move |connection| {
+        self.require_writer()?
+            .run_in_transaction(JobKind::Deletion, move |connection| {
                 let key = key.clone();
                 Box::pin(async move { sql::delete_session(connection, &key).await })
             })
@@ -297,8 +297,8 @@ impl SessionStore for SqliteStore {
 
     async fn delete_user(&self, app: &str, user: &str) -> Result<u64, SessionError> {
         let names: Arc<(String, String)> = Arc::new((app.to_owned(), user.to_owned()));
-        self.writer()?
-            .run(JobKind::Deletion, move |connection| {
+        self.require_writer()?
+            .run_in_transaction(JobKind::Deletion, move |connection| {
                 let names = Arc::clone(&names);
                 Box::pin(async move { sql::delete_user(connection, &names.0, &names.1).await })
             })
@@ -307,8 +307,8 @@ impl SessionStore for SqliteStore {
 
     async fn prune(&self, retention: &Retention) -> Result<u64, SessionError> {
         let (retention, clock) = (Arc::new(retention.clone()), self.0.clock.clone());
-        self.writer()?
-            .run(JobKind::Deletion, move |connection| {
+        self.require_writer()?
+            .run_in_transaction(JobKind::Deletion, move |connection| {
                 let (retention, now) = (Arc::clone(&retention), clock.now());
                 Box::pin(async move { sql::prune_sessions(connection, &retention, now).await })
             })
@@ -316,14 +316,14 @@ impl SessionStore for SqliteStore {
     }
 
     async fn unfinished(&self, app: &str) -> Result<Vec<UnfinishedRun>, SessionError> {
-        let now = millis::of(self.0.clock.now());
+        let now = millis::from_time(self.0.clock.now());
         let mut connection = self.0.readers.acquire().await.map_err(store_error)?;
         sql::read_unfinished_runs(&mut *connection, app, now).await
     }
 
     async fn import(&self, exports: &[SessionExport]) -> Result<(), SessionError> {
         let exports: Arc<[SessionExport]> = exports.into();
-        self.write_with(move |connection| {
+        self.run_write(move |connection| {
             let exports = Arc::clone(&exports);
             Box::pin(async move { sql::import_sessions(connection, &exports).await })
         })

@@ -120,7 +120,7 @@ impl SqliteOptions {
     }
 
     /// Returns the settings of a connection.
-    pub(super) fn connection(&self) -> SqliteConnectOptions {
+    pub(super) fn connect_options(&self) -> SqliteConnectOptions {
         let synchronous = match self.synchronous {
             Synchronous::Full => SqliteSynchronous::Full,
             Synchronous::Normal => SqliteSynchronous::Normal,
@@ -136,14 +136,14 @@ impl SqliteOptions {
     }
 
     /// Returns the settings of the connection that writes.
-    pub(super) fn writer_connection(&self) -> SqliteConnectOptions {
+    pub(super) fn writer_connect_options(&self) -> SqliteConnectOptions {
         // A transaction of many sessions changes more pages than the default of 2 MB holds: they would be written to the log, and read again,
         // before its end.
-        self.connection().pragma("cache_size", "-8000")
+        self.connect_options().pragma("cache_size", "-8000")
     }
 
     /// Makes the file for its user alone, and its folder if there is none; an existing file keeps its mode.
-    pub(super) fn make_file(&self) -> Result<(), SessionError> {
+    pub(super) fn create_missing_file(&self) -> Result<(), SessionError> {
         let failed = |error: std::io::Error| {
             SessionError::Failed(format!("the database {} cannot be made: {error}", self.path.display()))
         };

@@ -19,7 +19,7 @@ use tokio::{
 use tool_runtime::BoxFuture;
 
 use super::{
-    error::{is_of_database, store_error},
+    error::{may_have_ended_transaction, store_error},
     file::DatabaseFile,
 };
 use crate::{Clock, Lease, SessionError, SessionVersion, SessionWrite, sql};
@@ -36,39 +36,40 @@ const MAX_SHARED_BYTES: usize = 1 << 20;
 /// A handle to the writer.
 #[derive(Debug)]
 pub(super) struct Writer {
-    queue: Mutex<Option<mpsc::Sender<Job>>>,
+    queue: Mutex<Option<mpsc::Sender<WriterJob>>>,
     task: tokio::sync::Mutex<Option<JoinHandle<()>>>,
 }
 
-type Run = dyn for<'c> Fn(&'c mut SqliteConnection) -> BoxFuture<'c, Result<(), SessionError>> + Send + Sync;
-type Answer = dyn FnOnce(Result<(), SessionError>) + Send + Sync;
+type OperationFn =
+    dyn for<'c> Fn(&'c mut SqliteConnection) -> BoxFuture<'c, Result<(), SessionError>> + Send + Sync;
+type AnswerFn = dyn FnOnce(Result<(), SessionError>) + Send + Sync;
 
 /// An operation that waits for its transaction.
-struct Job {
-    operation: Operation,
+struct WriterJob {
+    operation: JobOperation,
     /// Answers the caller after the commit.
-    answer: Box<Answer>,
+    answer: Box<AnswerFn>,
     kind: JobKind,
 }
 
 /// An operation, which may run for a second time after a rollback.
-enum Operation {
+enum JobOperation {
     /// The write of a run.
     Write(Arc<QueuedWrite>),
     /// Any other one.
-    Other(Box<Run>),
+    Other(Box<OperationFn>),
 }
 
 struct QueuedWrite {
     lease: Lease,
     write: SessionWrite,
-    version: Output<SessionVersion>,
+    version: SharedOutput<SessionVersion>,
 }
 
 /// The output of an operation, until its transaction ends.
-type Output<T> = Arc<Mutex<Option<T>>>;
+type SharedOutput<T> = Arc<Mutex<Option<T>>>;
 
-fn set_output<T>(output: &Output<T>, value: T) {
+fn set_output<T>(output: &SharedOutput<T>, value: T) {
     *output.lock().unwrap_or_else(PoisonError::into_inner) = Some(value);
 }
 
@@ -89,13 +90,17 @@ impl Writer {
             clippy::disallowed_methods,
             reason = "it ends with `queue`, after the jobs in it; `close` joins it"
         )]
-        let task = tokio::spawn(run_jobs(WriterConnection { connection, file, clock }, jobs));
+        let task = tokio::spawn(run_jobs_until_closed(WriterConnection { connection, file, clock }, jobs));
         Self { queue: Mutex::new(Some(queue)), task: tokio::sync::Mutex::new(Some(task)) }
     }
 
     /// Runs `operation` in a transaction, and returns its output after the commit. If the returned future is dropped, the
     /// operation may take effect all the same.
-    pub(super) async fn run<T, F>(&self, kind: JobKind, operation: F) -> Result<T, SessionError>
+    pub(super) async fn run_in_transaction<T, F>(
+        &self,
+        kind: JobKind,
+        operation: F,
+    ) -> Result<T, SessionError>
     where
         T: Send + 'static,
         F: for<'c> Fn(&'c mut SqliteConnection) -> BoxFuture<'c, Result<T, SessionError>>
@@ -103,9 +108,9 @@ impl Writer {
             + Sync
             + 'static,
     {
-        let output = Output::default();
+        let output = SharedOutput::default();
         let run_output = Arc::clone(&output);
-        let run: Box<Run> = Box::new(move |connection| {
+        let run: Box<OperationFn> = Box::new(move |connection| {
             let running = operation(connection);
             let output = Arc::clone(&run_output);
             Box::pin(async move {
@@ -113,40 +118,40 @@ impl Writer {
                 Ok(())
             })
         });
-        self.submit(kind, Operation::Other(run), output).await
+        self.submit_and_await(kind, JobOperation::Other(run), output).await
     }
 
-    /// Applies a write as [`run`](Self::run) does, in statements that it shares with the writes of other sessions.
-    pub(super) async fn write(
+    /// Applies a write as [`run_in_transaction`](Self::run_in_transaction) does, in statements that it shares with the writes of other sessions.
+    pub(super) async fn apply_write(
         &self,
         lease: Lease,
         write: SessionWrite,
     ) -> Result<SessionVersion, SessionError> {
-        let version = Output::default();
+        let version = SharedOutput::default();
         let write = QueuedWrite { lease, write, version: Arc::clone(&version) };
-        self.submit(JobKind::Write, Operation::Write(write.into()), version).await
+        self.submit_and_await(JobKind::Write, JobOperation::Write(write.into()), version).await
     }
 
-    async fn submit<T: Send + 'static>(
+    async fn submit_and_await<T: Send + 'static>(
         &self,
         kind: JobKind,
-        operation: Operation,
-        output: Output<T>,
+        operation: JobOperation,
+        output: SharedOutput<T>,
     ) -> Result<T, SessionError> {
         let queue = self.queue.lock().unwrap_or_else(PoisonError::into_inner).clone();
         let queue = queue.ok_or(SessionError::Closed)?;
         let (sender, receiver) = oneshot::channel();
-        let answer: Box<Answer> = Box::new(move |committed| {
+        let answer: Box<AnswerFn> = Box::new(move |committed| {
             let value = output.lock().unwrap_or_else(PoisonError::into_inner).take();
             // A caller that is gone needs no answer.
             drop(sender.send(committed.and_then(|()| value.ok_or(SessionError::Closed))));
         });
-        queue.send(Job { operation, answer, kind }).await.map_err(|_| SessionError::Closed)?;
+        queue.send(WriterJob { operation, answer, kind }).await.map_err(|_| SessionError::Closed)?;
         receiver.await.unwrap_or(Err(SessionError::Closed))
     }
 
     /// Ends the task after all operations that wait, and waits for its end.
-    pub(super) async fn close(&self) {
+    pub(super) async fn close_and_join(&self) {
         drop(self.queue.lock().unwrap_or_else(PoisonError::into_inner).take());
         if let Some(task) = self.task.lock().await.take() {
             // A task that panicked has ended, too.
@@ -162,10 +167,10 @@ struct WriterConnection {
     clock: Clock,
 }
 
-async fn run_jobs(mut connection: WriterConnection, mut jobs: mpsc::Receiver<Job>) {
+async fn run_jobs_until_closed(mut connection: WriterConnection, mut jobs: mpsc::Receiver<WriterJob>) {
     let mut batch = Vec::new();
     while jobs.recv_many(&mut batch, MAX_BATCH_OPERATIONS).await > 0 {
-        connection.run_batch(std::mem::take(&mut batch)).await;
+        connection.run_and_answer_batch(std::mem::take(&mut batch)).await;
     }
     if let Err(error) = connection.connection.close().await {
         tracing::warn!(%error, "the connection of a store of sessions was not closed");
@@ -173,7 +178,7 @@ async fn run_jobs(mut connection: WriterConnection, mut jobs: mpsc::Receiver<Job
 }
 
 /// A transaction that had no effect, or none that is known.
-struct Rollback {
+struct FailedTransaction {
     error: SessionError,
     /// `true` if smaller transactions may succeed.
     can_split: bool,
@@ -181,16 +186,16 @@ struct Rollback {
 
 impl WriterConnection {
     /// Runs and answers operations: together, or one by one if that fails.
-    async fn run_batch(&mut self, jobs: Vec<Job>) {
+    async fn run_and_answer_batch(&mut self, jobs: Vec<WriterJob>) {
         match self.run_transaction(&jobs).await {
             Ok(results) => jobs.into_iter().zip(results).for_each(|(job, result)| (job.answer)(result)),
-            Err(Rollback { error, can_split }) if jobs.len() == 1 || !can_split => {
+            Err(FailedTransaction { error, can_split }) if jobs.len() == 1 || !can_split => {
                 jobs.into_iter().for_each(|job| (job.answer)(Err(error.clone())));
             }
             Err(_) => {
                 for job in jobs {
                     let results = self.run_transaction(std::slice::from_ref(&job)).await;
-                    let result = results.map_err(|rollback| rollback.error);
+                    let result = results.map_err(|failed| failed.error);
                     (job.answer)(result.and_then(|results| results.into_iter().collect()));
                 }
             }
@@ -198,34 +203,37 @@ impl WriterConnection {
     }
 
     /// Runs operations in one transaction; returns the result of each.
-    async fn run_transaction(&mut self, jobs: &[Job]) -> Result<Vec<Result<(), SessionError>>, Rollback> {
-        let begin = self.execute("BEGIN IMMEDIATE").await;
-        begin.map_err(|error| Rollback { error, can_split: false })?;
+    async fn run_transaction(
+        &mut self,
+        jobs: &[WriterJob],
+    ) -> Result<Vec<Result<(), SessionError>>, FailedTransaction> {
+        let begin = self.execute_sql("BEGIN IMMEDIATE").await;
+        begin.map_err(|error| FailedTransaction { error, can_split: false })?;
         let results = match self.run_operations(jobs).await {
-            Ok(results) => self.execute("COMMIT").await.map(|()| results),
+            Ok(results) => self.execute_sql("COMMIT").await.map(|()| results),
             Err(error) => Err(error),
         };
         match results {
-            Ok(results) => match self.file.check() {
+            Ok(results) => match self.file.check_not_replaced() {
                 Ok(()) => {
                     if jobs.iter().any(|job| job.kind == JobKind::Deletion) {
-                        self.empty_log().await;
+                        self.truncate_log().await;
                     }
                     Ok(results)
                 }
                 // The writes went to a file that no other process finds, and would again.
-                Err(error) => Err(Rollback { error, can_split: false }),
+                Err(error) => Err(FailedTransaction { error, can_split: false }),
             },
             Err(error) => {
                 // If it fails, the database has ended the transaction by itself.
-                drop(self.execute("ROLLBACK").await);
-                Err(Rollback { error, can_split: true })
+                drop(self.execute_sql("ROLLBACK").await);
+                Err(FailedTransaction { error, can_split: true })
             }
         }
     }
 
     /// Moves the log into the file, and empties it. Waits for readers as a write waits; one that reads for longer prevents it.
-    async fn empty_log(&mut self) {
+    async fn truncate_log(&mut self) {
         let emptied =
             sqlx::query_scalar("PRAGMA wal_checkpoint(TRUNCATE)").fetch_one(&mut self.connection).await;
         let reason = match emptied {
@@ -240,29 +248,35 @@ impl WriterConnection {
     }
 
     /// Runs operations in their order: writes together as far as they can share statements, each other one alone.
-    async fn run_operations(&mut self, jobs: &[Job]) -> Result<Vec<Result<(), SessionError>>, SessionError> {
+    async fn run_operations(
+        &mut self,
+        jobs: &[WriterJob],
+    ) -> Result<Vec<Result<(), SessionError>>, SessionError> {
         let mut results = Vec::with_capacity(jobs.len());
         while let Some(job) = jobs.get(results.len()) {
             match &job.operation {
-                Operation::Write(_) => {
-                    let writes = shared_writes(&jobs[results.len()..]);
+                JobOperation::Write(_) => {
+                    let writes = leading_shareable_writes(&jobs[results.len()..]);
                     results.extend(self.apply_writes(&writes).await?);
                 }
-                Operation::Other(run) if job.kind == JobKind::Lease => {
-                    results.push(split_failure(run(&mut self.connection).await)?);
+                JobOperation::Other(run) if job.kind == JobKind::Lease => {
+                    results.push(separate_database_error(run(&mut self.connection).await)?);
                 }
-                Operation::Other(run) => results.push(self.run_in_savepoint(run).await?),
+                JobOperation::Other(run) => results.push(self.run_in_savepoint(run).await?),
             }
         }
         Ok(results)
     }
 
-    async fn run_in_savepoint(&mut self, run: &Run) -> Result<Result<(), SessionError>, SessionError> {
-        self.execute("SAVEPOINT operation").await?;
-        let result = split_failure(run(&mut self.connection).await)?;
+    async fn run_in_savepoint(
+        &mut self,
+        run: &OperationFn,
+    ) -> Result<Result<(), SessionError>, SessionError> {
+        self.execute_sql("SAVEPOINT operation").await?;
+        let result = separate_database_error(run(&mut self.connection).await)?;
         let end =
             if result.is_ok() { "RELEASE operation" } else { "ROLLBACK TO operation; RELEASE operation" };
-        self.execute(end).await?;
+        self.execute_sql(end).await?;
         Ok(result)
     }
 
@@ -279,25 +293,27 @@ impl WriterConnection {
         Ok(writes.iter().zip(results).map(set_version).collect())
     }
 
-    async fn execute(&mut self, sql: &'static str) -> Result<(), SessionError> {
+    async fn execute_sql(&mut self, sql: &'static str) -> Result<(), SessionError> {
         // Prepared once: a step has several of them.
         sqlx::query(sql).execute(&mut self.connection).await.map(drop).map_err(store_error)
     }
 }
 
 /// Returns the result of an operation, or the error after which its transaction must end.
-fn split_failure(result: Result<(), SessionError>) -> Result<Result<(), SessionError>, SessionError> {
+fn separate_database_error(
+    result: Result<(), SessionError>,
+) -> Result<Result<(), SessionError>, SessionError> {
     match result {
-        Err(error) if is_of_database(&error) => Err(error),
+        Err(error) if may_have_ended_transaction(&error) => Err(error),
         result => Ok(result),
     }
 }
 
 /// Returns the writes at the begin of `jobs` that can share statements: each is of another session.
-fn shared_writes(jobs: &[Job]) -> Vec<&QueuedWrite> {
+fn leading_shareable_writes(jobs: &[WriterJob]) -> Vec<&QueuedWrite> {
     let (mut writes, mut keys, mut bytes) = (Vec::new(), HashSet::new(), 0);
     for job in jobs {
-        let Operation::Write(queued) = &job.operation else { break };
+        let JobOperation::Write(queued) = &job.operation else { break };
         bytes += queued.write.body_bytes();
         let is_full = bytes > MAX_SHARED_BYTES && !writes.is_empty();
         if is_full || !keys.insert(&queued.lease.key) {

@@ -42,7 +42,7 @@ pub async fn list_artifacts(artifacts: &SessionArtifacts) -> Result<ArtifactList
 }
 
 /// Loads artifacts by their names: the result has the contents of the last versions.
-#[tool(read_only, register = false, on_request = instruct_artifacts)]
+#[tool(read_only, register = false, on_request = add_artifact_instruction)]
 pub async fn load_artifacts(
     /// The names.
     #[schemars(length(min = 1, max = 100))]
@@ -90,7 +90,7 @@ fn artifacts_error(error: SessionError) -> ToolError {
 }
 
 /// Names the artifacts of the run in the instructions.
-async fn instruct_artifacts(request: ModelRequest) -> Result<(), ToolError> {
+async fn add_artifact_instruction(request: ModelRequest) -> Result<(), ToolError> {
     let Some(artifacts) = request.run().read_only().get::<SessionArtifacts>() else { return Ok(()) };
     let all = artifacts.list().await.map_err(artifacts_error)?;
     if all.is_empty() {
@@ -170,7 +170,7 @@ async fn load_contents(
             loaded.missing.push(name.clone());
             continue;
         };
-        if texts_only && !is_text(&artifact) {
+        if texts_only && !has_text_media_type(&artifact) {
             loaded.not_text.push(name.clone());
             continue;
         }
@@ -197,7 +197,7 @@ async fn load_contents(
             Err(error) => return Err(artifacts_error(error)),
         };
         bytes += artifact.bytes;
-        let content = content_of(&artifact, body);
+        let content = content_block(&artifact, body);
         if texts_only && content.as_text().is_none() {
             loaded.not_text.push(name.clone());
             continue;
@@ -214,7 +214,7 @@ async fn load_contents(
 }
 
 /// Returns the block of a body: an image, audio, a text, or a document.
-fn content_of(artifact: &Artifact, body: Vec<u8>) -> Content {
+fn content_block(artifact: &Artifact, body: Vec<u8>) -> Content {
     let media_type = &*artifact.media_type;
     if media_type.starts_with("image/") {
         return Content::image(body, media_type);
@@ -288,7 +288,7 @@ impl RequestHook for PreloadArtifacts {
 }
 
 /// Returns `true` for media types of texts.
-fn is_text(artifact: &Artifact) -> bool {
+fn has_text_media_type(artifact: &Artifact) -> bool {
     let media_type = &*artifact.media_type;
     let essence = media_type.split(';').next().unwrap_or_default().trim();
     essence.starts_with("text/")

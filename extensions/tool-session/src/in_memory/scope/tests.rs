@@ -12,8 +12,8 @@ fn map(value: Value) -> Map<String, Value> {
 /// Applies `changes`, and compares the length with the number of bytes of the text.
 fn change(scope: &mut Scope, changes: Value) {
     let changes = map(changes);
-    let bytes = scope.bytes_after(&changes).unwrap();
-    scope.apply(&changes, bytes);
+    let bytes = scope.checked_bytes_after(&changes).unwrap();
+    scope.apply_patch(&changes, bytes);
     let text = serde_json::to_string(scope.values()).unwrap();
     assert_eq!(object_bytes(scope.member_bytes), text.len(), "{text}");
     assert_eq!(Scope::new(scope.values().clone()).member_bytes, scope.member_bytes, "{text}");
@@ -54,7 +54,7 @@ fn a_change_beyond_the_limit_has_no_effect_and_one_up_to_it_is_applied() {
     change(&mut scope, json!({ "a": text }));
     change(&mut scope, json!({ "b": 1 }));
     assert_eq!(object_bytes(scope.member_bytes), JsonText::MAX_BYTES);
-    let problem = scope.bytes_after(&map(json!({ "b": 10 }))).unwrap_err().to_string();
+    let problem = scope.checked_bytes_after(&map(json!({ "b": 10 }))).unwrap_err().to_string();
     assert_eq!(problem, "the text has 16777217 bytes; at most 16777216 bytes (16 MiB) are stored");
     change(&mut scope, json!({ "a": null }));
     assert_eq!(json!(scope.values()), json!({ "b": 1 }));
@@ -68,8 +68,8 @@ fn a_change_costs_what_it_changes_and_not_what_the_scope_has() {
     let before = place(&scope);
     for number in 0..20_000 {
         let changes = map(json!({ "n": number, "large": { "m": number } }));
-        let bytes = scope.bytes_after(&changes).unwrap();
-        scope.apply(&changes, bytes);
+        let bytes = scope.checked_bytes_after(&changes).unwrap();
+        scope.apply_patch(&changes, bytes);
     }
     // The large value is neither copied nor written: 20,000 times 8 MiB would be 160 GB.
     assert_eq!(place(&scope), before);

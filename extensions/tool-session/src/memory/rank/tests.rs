@@ -9,7 +9,7 @@ fn term(token: &str, notes: u64) -> QueryTerm {
 #[test]
 fn the_rarest_term_is_the_first_and_one_without_notes_is_none() {
     let mut terms = vec![term("the", 9), term("none", 0), term("rex", 1), term("dog", 9), term("cat", 2)];
-    order_terms(&mut terms);
+    retain_found_rarest_first(&mut terms);
     let order: Vec<_> = terms.iter().map(|it| (&*it.token, it.notes)).collect();
     assert_eq!(order, [("rex", 1), ("cat", 2), ("dog", 9), ("the", 9)]);
 }
@@ -17,15 +17,15 @@ fn the_rarest_term_is_the_first_and_one_without_notes_is_none() {
 #[test]
 fn candidates_are_those_that_were_found_first() {
     let mut candidates = Candidates::default();
-    candidates.extend([7, 5, 7, 6]);
-    candidates.extend([5, 4]);
+    candidates.add_until_full([7, 5, 7, 6]);
+    candidates.add_until_full([5, 4]);
     assert_eq!(candidates.numbers().collect::<Vec<_>>(), [7, 5, 6, 4]);
     let last = 1000;
-    candidates.extend(1..last);
+    candidates.add_until_full(1..last);
     assert!(!candidates.is_full());
-    candidates.extend([last, last + 1]);
+    candidates.add_until_full([last, last + 1]);
     assert!(candidates.is_full());
-    candidates.extend([last + 2]);
+    candidates.add_until_full([last + 2]);
     let numbers: Vec<_> = candidates.numbers().collect();
     assert_eq!((numbers.len(), numbers.last()), (MAX_CANDIDATES, Some(&last)));
 }
@@ -35,8 +35,8 @@ fn candidates_are_compared_up_to_a_number_of_bytes() {
     let compared = |sizes: &[u64]| {
         let mut candidates = Candidates::default();
         let sizes: HashMap<u64, u64> = (0..).zip(sizes.iter().copied()).collect();
-        candidates.extend((0..).take(sizes.len()));
-        candidates.limit_bytes(&sizes);
+        candidates.add_until_full((0..).take(sizes.len()));
+        candidates.truncate_to_byte_limit(&sizes);
         candidates.numbers().count()
     };
     assert_eq!(compared(&[MAX_CANDIDATE_BYTES]), 1);
@@ -46,14 +46,15 @@ fn candidates_are_compared_up_to_a_number_of_bytes() {
     assert_eq!(compared(&[1, u64::MAX, 1]), 1);
     // A note that is deleted has no size.
     let mut candidates = Candidates::default();
-    candidates.extend([1, 2, 3]);
-    candidates.limit_bytes(&HashMap::from([(1, MAX_CANDIDATE_BYTES), (3, 1)]));
+    candidates.add_until_full([1, 2, 3]);
+    candidates.truncate_to_byte_limit(&HashMap::from([(1, MAX_CANDIDATE_BYTES), (3, 1)]));
     assert_eq!(candidates.numbers().collect::<Vec<_>>(), [1, 2]);
 }
 
 /// BM25 of one term, as its authors write it.
 fn bm25(counts: NoteCounts, notes: f64, frequency: f64, tokens: f64) -> f64 {
-    let (all, average) = (real(counts.notes), real(counts.tokens) / real(counts.notes));
+    let (all, average) =
+        (count_as_f64(counts.notes), count_as_f64(counts.tokens) / count_as_f64(counts.notes));
     let idf = (1.0 + (all - notes + 0.5) / (notes + 0.5)).ln();
     idf * frequency * 2.2 / (frequency + 1.2 * (0.25 + 0.75 * tokens / average))
 }

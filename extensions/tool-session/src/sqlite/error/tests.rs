@@ -81,11 +81,11 @@ fn other_errors_are_those_of_the_pool_and_of_rows() {
         let error = store_error(error);
         assert_eq!(error.is_transient(), is_transient, "{text}");
         assert_eq!(error == SessionError::Closed, is_closed, "{text}");
-        assert!(is_of_database(&error), "{text}");
+        assert!(may_have_ended_transaction(&error), "{text}");
     }
     for error in
         [SessionError::ReadOnly, SessionError::Invalid("x".into()), SessionError::Full { max_sessions: 1 }]
     {
-        assert!(!is_of_database(&error), "{error}");
+        assert!(!may_have_ended_transaction(&error), "{error}");
     }
 }
