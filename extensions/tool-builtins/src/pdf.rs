@@ -13,8 +13,8 @@ use tokio::sync::{Mutex, OnceCell};
 use tool_runtime::{CancellationToken, prelude::*};
 
 use crate::sandbox::{
-    CommandLine, Confinement, Ending, Launcher, OutputSink, RunLimit, Sandbox, ScratchFolder, run_blocking,
-    system_program,
+    CommandLine, Confinement, Ending, Launcher, OutputSink, RunLimit, Sandbox, ScratchFolder,
+    find_system_program, run_blocking,
 };
 
 const DOCUMENT_NAME: &str = "document.pdf";
@@ -84,7 +84,7 @@ impl PdfToText {
     /// The program of the system; `None` if it is not installed.
     #[must_use]
     pub fn find() -> Option<Self> {
-        system_program("pdftotext").map(Self::new)
+        find_system_program("pdftotext").map(Self::new)
     }
 
     /// The program at the path `program`.
@@ -104,14 +104,14 @@ impl PdfToText {
     pub fn readable(mut self, path: impl Into<PathBuf>) -> Self {
         let path = path.into();
         self.readable.push(path.canonicalize().unwrap_or(path));
-        self.with_new_state()
+        self.with_reset_state()
     }
 
     /// Chooses between a sandbox and none. Default: [`Sandbox::Required`].
     #[must_use]
     pub fn sandbox(mut self, sandbox: Sandbox) -> Self {
         self.sandbox = sandbox;
-        self.with_new_state()
+        self.with_reset_state()
     }
 
     /// Sets the time for a document. Default: 30 seconds.
@@ -121,7 +121,7 @@ impl PdfToText {
         self
     }
 
-    fn with_new_state(mut self) -> Self {
+    fn with_reset_state(mut self) -> Self {
         self.state = Arc::default();
         self
     }
@@ -156,7 +156,7 @@ impl PdfToText {
             // A call that is dropped does not end the copy: the turn ends with it.
             run_blocking(move || {
                 // What an earlier document made the program leave.
-                folder.clear()?;
+                folder.remove_all_contents()?;
                 let mut copy = folder.create_file(DOCUMENT_NAME)?;
                 Ok((turn, io::copy(&mut document.take(MAX_DOCUMENT_BYTES + 1), &mut copy)?))
             })
@@ -174,18 +174,18 @@ impl PdfToText {
         }
         words.extend([path.to_string_lossy().into_owned(), "-".to_owned()]);
         let line = CommandLine { words, folder: folder.path().to_owned(), environment: Vec::new() };
-        let running = launcher.spawn(line).await.map_err(|error| program_error(&error.to_string()))?;
-        let mut text = DocumentText::default();
+        let running = launcher.spawn(line).await.map_err(|error| conversion_error(&error.to_string()))?;
+        let mut text = ConversionOutput::default();
         let limit = RunLimit { timeout: self.timeout, cancellation };
         let ending = running.run_to_end(&limit, &mut text).await;
-        let ending = ending.map_err(|error| program_error(&error.to_string()))?;
+        let ending = ending.map_err(|error| conversion_error(&error.to_string()))?;
         let folder = Arc::clone(folder);
         let removed = run_blocking(move || {
             let _turn = turn;
-            folder.clear()
+            folder.remove_all_contents()
         });
         removed.await.map_err(|error| folder_error(&error))?;
-        text.result(ending, self.timeout)
+        text.into_converted_text(ending, self.timeout)
     }
 }
 
@@ -193,13 +193,13 @@ fn folder_error(error: &io::Error) -> ToolError {
     ToolError::failed(format!("the folder of the document: {error}"))
 }
 
-fn program_error(reason: &str) -> ToolError {
+fn conversion_error(reason: &str) -> ToolError {
     ToolError::failed(format!("`pdftotext` does not convert the document: {reason}"))
 }
 
 /// The output of the program.
 #[derive(Default)]
-struct DocumentText {
+struct ConversionOutput {
     text: Vec<u8>,
     is_cut: bool,
     message: Vec<u8>,
@@ -213,8 +213,8 @@ struct ConvertedText {
     is_cut: bool,
 }
 
-impl DocumentText {
-    fn result(self, ending: Ending, timeout: Duration) -> Result<ConvertedText, ToolError> {
+impl ConversionOutput {
+    fn into_converted_text(self, ending: Ending, timeout: Duration) -> Result<ConvertedText, ToolError> {
         let message: String =
             String::from_utf8_lossy(&self.message).split_whitespace().collect::<Vec<_>>().join(" ");
         match ending {
@@ -224,18 +224,18 @@ impl DocumentText {
             }
             // The first page is past the last one.
             Ending::Exited(_) if message.contains("Wrong page range") => Ok(ConvertedText::default()),
-            Ending::Exited(code) => Err(program_error(&format!("{message} (exit code {code})"))),
+            Ending::Exited(code) => Err(conversion_error(&format!("{message} (exit code {code})"))),
             Ending::TimedOut => {
                 let seconds = timeout.as_secs_f64();
-                Err(program_error(&format!("it took more than {seconds} seconds; read another document")))
+                Err(conversion_error(&format!("it took more than {seconds} seconds; read another document")))
             }
             Ending::Cancelled => Err(ToolError::cancelled()),
-            Ending::NotStarted => Err(program_error(&format!("its sandbox did not start: {message}"))),
+            Ending::NotStarted => Err(conversion_error(&format!("its sandbox did not start: {message}"))),
         }
     }
 }
 
-impl OutputSink for DocumentText {
+impl OutputSink for ConversionOutput {
     fn receive_stdout(&mut self, bytes: &[u8]) {
         let room = MAX_TEXT_BYTES - self.text.len();
         self.is_cut |= bytes.len() > room;
@@ -261,7 +261,7 @@ impl crate::files::PdfConverter for PdfToText {
         cx: &ToolContext,
     ) -> Result<Vec<String>, ToolError> {
         let runtime = tokio::runtime::Handle::try_current()
-            .map_err(|_| program_error("there is no `tokio` runtime; call the tool in one"))?;
+            .map_err(|_| conversion_error("there is no `tokio` runtime; call the tool in one"))?;
         let wanted = pages.size_hint().0.min(MAX_NAMED_PAGES);
         let converted = self.convert_document(pdf, Some(pages), cx.cancellation().clone());
         let ConvertedText { text, is_cut } = runtime.block_on(converted)?;

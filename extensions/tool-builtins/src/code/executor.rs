@@ -5,7 +5,7 @@ use std::path::Path;
 use tool_agent::skills::CodeExecutor;
 
 use super::{CodeLanguage, CodeTools};
-use crate::sandbox::system_program;
+use crate::sandbox::find_system_program;
 
 /// The name of the tool.
 const RUN_CODE: &str = "run_code";
@@ -52,6 +52,7 @@ impl CodeExecutor for CodeTools {
     }
 
     fn runs(&self, path: &str) -> bool {
-        CodeLanguage::of_script(path).is_some_and(|language| system_program(language.program().0).is_some())
+        CodeLanguage::of_script(path)
+            .is_some_and(|language| find_system_program(language.program_and_file_name().0).is_some())
     }
 }

@@ -25,7 +25,7 @@ const MAX_NAME_CHARS: usize = 200;
 
 /// The content of files, as a result has it.
 #[derive(Default)]
-pub(super) struct LeftFiles {
+pub(super) struct ProgramFiles {
     texts: Vec<String>,
     images: Vec<Content>,
     image_bytes: u64,
@@ -35,16 +35,16 @@ pub(super) struct LeftFiles {
     omitted_files: usize,
 }
 
-impl LeftFiles {
+impl ProgramFiles {
     /// Reads the files below `folder`, sorted by their paths.
-    pub(super) fn read(folder: &Dir) -> Self {
+    pub(super) fn read_below(folder: &Dir) -> Self {
         let mut left = Self::default();
-        left.read_folder(folder, Path::new(""), 0);
+        left.add_folder(folder, Path::new(""), 0);
         left
     }
 
-    /// Reads the files of a folder at the path `inner`, which is for the result alone.
-    fn read_folder(&mut self, folder: &Dir, inner: &Path, depth: usize) {
+    /// Reads the files of a folder at the path `relative_path`, which is for the result alone.
+    fn add_folder(&mut self, folder: &Dir, relative_path: &Path, depth: usize) {
         let Ok(entries) = folder.entries() else { return };
         let room = MAX_ENTRIES.saturating_sub(self.entries);
         let mut names: Vec<OsString> =
@@ -53,25 +53,27 @@ impl LeftFiles {
         names.sort();
         for name in names {
             let Ok(metadata) = folder.symlink_metadata(&name) else { continue };
-            let path = inner.join(&name);
+            let path = relative_path.join(&name);
             if metadata.is_dir() && depth < MAX_DEPTH {
                 if let Ok(below) = folder.open_dir_nofollow(&name) {
-                    self.read_folder(&below, &path, depth + 1);
+                    self.add_folder(&below, &path, depth + 1);
                 }
             } else if metadata.is_file() {
-                self.read_file(folder, &name, &path);
+                self.add_file(folder, &name, &path);
             }
         }
     }
 
-    fn read_file(&mut self, folder: &Dir, name: &OsString, path: &Path) {
+    fn add_file(&mut self, folder: &Dir, name: &OsString, path: &Path) {
         if self.files == MAX_FILES {
             self.omitted_files += 1;
             return;
         }
         self.files += 1;
         let shown: String = path.to_string_lossy().escape_debug().take(MAX_NAME_CHARS).collect();
-        let text = match open_regular(folder, name).and_then(|file| self.content(file)) {
+        let text = match open_regular_file_without_links(folder, name)
+            .and_then(|file| self.read_text_or_keep_image(file))
+        {
             Ok((length, Some(text))) => format!("[{shown}, {length} bytes]\n{text}"),
             Ok((length, None)) => format!("[{shown}, {length} bytes]"),
             Err(error) => format!("[{shown}, which cannot be read: {error}]"),
@@ -80,11 +82,11 @@ impl LeftFiles {
     }
 
     /// The length of a file, and its text. An image is added to the images.
-    fn content(&mut self, file: File) -> io::Result<(u64, Option<String>)> {
+    fn read_text_or_keep_image(&mut self, file: File) -> io::Result<(u64, Option<String>)> {
         let length = file.metadata()?.len();
         let mut start = Vec::new();
         (&file).take(MAX_TEXT_BYTES).read_to_end(&mut start)?;
-        if let Some(mime_type) = image_type(&start) {
+        if let Some(mime_type) = image_mime_type(&start) {
             let has_room =
                 self.images.len() < MAX_IMAGES && self.image_bytes + length <= MAX_ALL_IMAGES_BYTES;
             if length > MAX_IMAGE_BYTES || !has_room {
@@ -115,7 +117,7 @@ impl LeftFiles {
     }
 
     /// Adds the files to the result of their program.
-    pub(super) fn add_to(self, result: ToolOutput) -> ToolOutput {
+    pub(super) fn append_to_result(self, result: ToolOutput) -> ToolOutput {
         let mut text = result.text().to_string();
         for file in self.texts {
             if !text.ends_with('\n') {
@@ -140,7 +142,7 @@ impl LeftFiles {
 }
 
 /// Opens a file that is no link, pipe or device: something may have taken its place.
-fn open_regular(folder: &Dir, name: &OsString) -> io::Result<File> {
+fn open_regular_file_without_links(folder: &Dir, name: &OsString) -> io::Result<File> {
     let mut options = OpenOptions::new();
     options.read(true).follow(FollowSymlinks::No).nonblock(true);
     let file = folder.open_with(name, &options)?;
@@ -151,8 +153,8 @@ fn open_regular(folder: &Dir, name: &OsString) -> io::Result<File> {
 }
 
 /// The type of an image that models take.
-fn image_type(start: &[u8]) -> Option<&'static str> {
-    match start {
+fn image_mime_type(first_bytes: &[u8]) -> Option<&'static str> {
+    match first_bytes {
         [0x89, b'P', b'N', b'G', b'\r', b'\n', 0x1a, b'\n', ..] => Some("image/png"),
         [0xff, 0xd8, 0xff, ..] => Some("image/jpeg"),
         [b'G', b'I', b'F', b'8', b'7' | b'9', b'a', ..] => Some("image/gif"),

@@ -25,13 +25,13 @@ use tokio::{
 };
 use tool_runtime::{prelude::*, schemars};
 
-use self::left::LeftFiles;
+use self::left::ProgramFiles;
 use crate::{
     sandbox::{
-        CommandLine, Confinement, Ending, Launcher, RunLimit, Sandbox, ScratchFolder, path_without_links,
-        run_blocking, system_program,
+        CommandLine, Confinement, Ending, Launcher, RunLimit, Sandbox, ScratchFolder, find_system_program,
+        path_without_links, run_blocking,
     },
-    shell::{CallOutput, MAX_TIMEOUT_MILLIS, end_error, start_error},
+    shell::{CallOutput, MAX_TIMEOUT_MILLIS, start_error, wait_error},
 };
 
 const DEFAULT_TIMEOUT_MILLIS: u64 = 120_000;
@@ -90,7 +90,7 @@ pub enum CodeLanguage {
 
 impl CodeLanguage {
     /// The name of its program, and of the file with the code.
-    fn program(self) -> (&'static str, &'static str) {
+    fn program_and_file_name(self) -> (&'static str, &'static str) {
         match self {
             Self::Python => ("python3", "main.py"),
             Self::JavaScript => ("node", "main.js"),
@@ -115,28 +115,28 @@ impl CodeTools {
     #[must_use]
     pub fn sandbox(mut self, sandbox: Sandbox) -> Self {
         self.confinement.sandbox = sandbox;
-        self.with_new_state()
+        self.with_reset_state()
     }
 
     /// Permits programs to read and run what is below `path`, such as libraries or a folder of data.
     #[must_use]
     pub fn readable(mut self, path: impl Into<PathBuf>) -> Self {
         self.confinement.readable.push(path_without_links(path.into()));
-        self.with_new_state()
+        self.with_reset_state()
     }
 
     /// Permits connections to the network, also to services of this machine. Default: `false`.
     #[must_use]
     pub fn network(mut self, is_permitted: bool) -> Self {
         self.confinement.permits_network = is_permitted;
-        self.with_new_state()
+        self.with_reset_state()
     }
 
     /// Limits the memory of each process of a program, in bytes. Default: 4 GiB.
     #[must_use]
     pub fn memory_limit(mut self, bytes: u64) -> Self {
         self.confinement.limits.memory_bytes = bytes;
-        self.with_new_state()
+        self.with_reset_state()
     }
 
     /// Sets the path of the program `bubblewrap`, which guards programs where it can run; `None` for the guards of the kernel alone.
@@ -144,16 +144,16 @@ impl CodeTools {
     #[must_use]
     pub fn bubblewrap(mut self, program: Option<PathBuf>) -> Self {
         self.confinement.bubblewrap = program;
-        self.with_new_state()
+        self.with_reset_state()
     }
 
     /// Another setting is another sandbox.
-    fn with_new_state(mut self) -> Self {
+    fn with_reset_state(mut self) -> Self {
         self.state = Arc::default();
         self
     }
 
-    async fn launcher(&self) -> Result<&Launcher, ToolError> {
+    async fn start_launcher_once(&self) -> Result<&Launcher, ToolError> {
         let start = || Launcher::start(&self.confinement, Some(Arc::clone(&self.base)));
         let launcher = self.state.launcher.get_or_try_init(start).await;
         launcher.map_err(|message| ToolError::new(ErrorKind::Unavailable, message))
@@ -179,8 +179,8 @@ impl CodeTools {
         timeout_ms: Option<u64>,
         cx: &ToolContext,
     ) -> Result<ToolOutput, ToolError> {
-        let (name, file_name) = language.program();
-        let program = system_program(name).ok_or_else(|| {
+        let (name, file_name) = language.program_and_file_name();
+        let program = find_system_program(name).ok_or_else(|| {
             ToolError::new(
                 ErrorKind::Unavailable,
                 format!("there is no `{name}` on this machine; use another language"),
@@ -188,9 +188,9 @@ impl CodeTools {
         })?;
         let timeout_ms = timeout_ms.unwrap_or(DEFAULT_TIMEOUT_MILLIS).min(MAX_TIMEOUT_MILLIS);
         let deadline = Instant::now() + Duration::from_millis(timeout_ms);
-        let run = self.begin_run(deadline, cx).await?;
-        let launcher = self.launcher().await?;
-        let (run, folder) = run.prepare(file_name, code).await?;
+        let run = self.wait_for_turn_to_run(deadline, cx).await?;
+        let launcher = self.start_launcher_once().await?;
+        let (run, folder) = run.clear_and_create_folders(file_name, code).await?;
         let home = folder.home.to_string_lossy().into_owned();
         let line = CommandLine {
             words: [program.as_path(), &folder.code].map(|path| path.to_string_lossy().into_owned()).into(),
@@ -205,25 +205,25 @@ impl CodeTools {
         let limit = RunLimit { timeout, cancellation: cx.cancellation().clone() };
         let mut sink = CallOutput::new(cx, false);
         let running = launcher.spawn(line).await.map_err(start_error)?;
-        let ending = running.run_to_end(&limit, &mut sink).await.map_err(end_error)?;
+        let ending = running.run_to_end(&limit, &mut sink).await.map_err(wait_error)?;
         sink.show_rest().await;
         match ending {
             // The call ends when the files are gone.
-            Ending::Cancelled => return run.remove().await.and(Err(ToolError::cancelled())),
-            Ending::NotStarted => return Err(sink.output.start_failure()),
+            Ending::Cancelled => return run.remove_left_files().await.and(Err(ToolError::cancelled())),
+            Ending::NotStarted => return Err(sink.output.start_failure_error()),
             Ending::Exited(_) | Ending::TimedOut => {}
         }
-        let result = sink.output.result(ending, launcher.enforced(), None);
-        let left = run_blocking(move || Ok(LeftFiles::read(&folder.opened)));
+        let result = sink.output.build_result(ending, launcher.enforced(), None);
+        let left = run_blocking(move || Ok(ProgramFiles::read_below(&folder.opened)));
         let left = left.await.map_err(|error| folder_error(&error))?;
-        run.remove().await?;
-        Ok(left.add_to(result))
+        run.remove_left_files().await?;
+        Ok(left.append_to_result(result))
     }
 }
 
 impl CodeTools {
     /// Waits for the end of another run.
-    async fn begin_run(&self, deadline: Instant, cx: &ToolContext) -> Result<CodeRun, ToolError> {
+    async fn wait_for_turn_to_run(&self, deadline: Instant, cx: &ToolContext) -> Result<CodeRun, ToolError> {
         let turn = Arc::clone(&self.turn);
         tokio::select! {
             turn = turn.lock_owned() => Ok(CodeRun { base: Arc::clone(&self.base), turn: Some(turn) }),
@@ -244,22 +244,26 @@ struct CodeRun {
 
 impl CodeRun {
     /// Makes its folders. If the call is dropped meanwhile, the run ends after it, and no other one has the turn before.
-    async fn prepare(self, file_name: &'static str, code: String) -> Result<(Self, CodeFolder), ToolError> {
+    async fn clear_and_create_folders(
+        self,
+        file_name: &'static str,
+        code: String,
+    ) -> Result<(Self, CodeFolder), ToolError> {
         let prepared = run_blocking(move || {
             // What an earlier program left, also beside its folder.
-            self.base.clear()?;
-            let folder = CodeFolder::create(&self.base, file_name, &code)?;
+            self.base.remove_all_contents()?;
+            let folder = CodeFolder::create_with_code(&self.base, file_name, &code)?;
             Ok((self, folder))
         });
         prepared.await.map_err(|error| folder_error(&error))
     }
 
     /// Removes what the program left.
-    async fn remove(mut self) -> Result<(), ToolError> {
+    async fn remove_left_files(mut self) -> Result<(), ToolError> {
         let (base, turn) = (Arc::clone(&self.base), self.turn.take());
         let removed = run_blocking(move || {
             let _turn = turn;
-            base.clear()
+            base.remove_all_contents()
         });
         removed
             .await
@@ -276,7 +280,7 @@ impl Drop for CodeRun {
         let base = Arc::clone(&self.base);
         let remove = move || {
             let _turn = turn;
-            let _ = (0..MAX_ATTEMPTS).find(|_| base.clear().is_ok());
+            let _ = (0..MAX_ATTEMPTS).find(|_| base.remove_all_contents().is_ok());
         };
         match Handle::try_current() {
             #[expect(clippy::disallowed_methods, reason = "it ends by itself, and the next run waits for it")]
@@ -304,12 +308,12 @@ struct CodeFolder {
 
 impl CodeFolder {
     /// Makes them below the handle of `base`, which is empty.
-    fn create(base: &ScratchFolder, file_name: &str, text: &str) -> io::Result<Self> {
+    fn create_with_code(base: &ScratchFolder, file_name: &str, text: &str) -> io::Result<Self> {
         let create_folder = |parent: &Dir, name: &str| {
             parent.create_dir(name)?;
             parent.open_dir_nofollow(name)
         };
-        let run = create_folder(&base.open()?, RUN_FOLDER)?;
+        let run = create_folder(&base.open_dir()?, RUN_FOLDER)?;
         let mut code = run.open_with(file_name, OpenOptions::new().write(true).create_new(true))?;
         code.write_all(text.as_bytes())?;
         let opened = create_folder(&run, "work")?;
@@ -341,9 +345,9 @@ mod tests {
             #[expect(clippy::disallowed_methods, reason = "it is awaited")]
             let blocker = tokio::task::spawn_blocking(move || released.recv());
             let deadline = Instant::now() + Duration::from_secs(60);
-            let run = tools.begin_run(deadline, &ToolContext::for_test()).await.unwrap();
+            let run = tools.wait_for_turn_to_run(deadline, &ToolContext::for_test()).await.unwrap();
             {
-                let mut prepared = pin!(run.prepare("main.sh", "the code".to_owned()));
+                let mut prepared = pin!(run.clear_and_create_folders("main.sh", "the code".to_owned()));
                 assert!(
                     prepared.as_mut().poll(&mut Context::from_waker(std::task::Waker::noop())).is_pending()
                 );
@@ -352,7 +356,7 @@ mod tests {
             release.send(()).unwrap();
             blocker.await.unwrap().unwrap();
             let _turn = tools.turn.lock().await;
-            assert_eq!(tools.base.open().unwrap().entries().unwrap().count(), 0);
+            assert_eq!(tools.base.open_dir().unwrap().entries().unwrap().count(), 0);
         });
     }
 }

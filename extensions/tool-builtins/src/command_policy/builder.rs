@@ -2,7 +2,7 @@
 
 use super::{
     CommandPolicy,
-    conservative::{READING_COMMANDS, reading_exceptions},
+    conservative::{READING_COMMANDS, rules_asking_about_reads},
     pattern::{CommandPattern, InvalidCommandRule},
 };
 
@@ -35,7 +35,7 @@ impl CommandPolicyBuilder {
     /// Returns an error if `rule` is not the words of one command, does not begin with the name of a program, or would
     /// allow any program: one with `*` for `env`, `bash` and their like.
     pub fn allow(mut self, rule: &str) -> Result<Self, InvalidCommandRule> {
-        self.0.allowed.push(CommandPattern::new_allowed(rule)?);
+        self.0.allowed.push(CommandPattern::new_for_allowing(rule)?);
         Ok(self)
     }
 
@@ -84,8 +84,10 @@ impl CommandPolicyBuilder {
     pub fn allow_reading(mut self) -> Self {
         self.0
             .allowed
-            .extend(READING_COMMANDS.iter().filter_map(|rule| CommandPattern::new_allowed(rule).ok()));
-        self.0.asked.extend(reading_exceptions().iter().filter_map(|rule| CommandPattern::new(rule).ok()));
+            .extend(READING_COMMANDS.iter().filter_map(|rule| CommandPattern::new_for_allowing(rule).ok()));
+        self.0
+            .asked
+            .extend(rules_asking_about_reads().iter().filter_map(|rule| CommandPattern::new(rule).ok()));
         self
     }
 

@@ -204,7 +204,7 @@ pub fn conservative() -> ConservativePolicy {
     }
     for (tool, pointers) in UNASKED_TOOLS {
         for pointer in *pointers {
-            rules.extend(secret_paths().map(|path| {
+            rules.extend(secret_path_patterns().map(|path| {
                 Rule::ask(tool).at(*pointer, path).reason(format!("`{tool}` may read a secret by this path"))
             }));
         }
@@ -248,21 +248,21 @@ impl ConservativePolicy {
     /// Returns the verdict on a call of a tool.
     #[must_use]
     pub fn judge(&self, tool: &str, arguments: &Value) -> Permission {
-        self.judge_names(&[tool], arguments)
+        self.judge_call_by_names(&[tool], arguments)
     }
 
     /// The verdict on a call of a tool by several names; the first one is what a model sees.
-    fn judge_names(&self, names: &[&str], arguments: &Value) -> Permission {
+    fn judge_call_by_names(&self, names: &[&str], arguments: &Value) -> Permission {
         if let (Some(added), Some(tool)) = (&self.added, names.first()) {
             let verdict = added.judge(tool, arguments);
             if verdict != Permission::deny(NO_ADDED_RULE) {
                 return verdict;
             }
         }
-        if let Some(verdict) = long_path_question(names, arguments) {
+        if let Some(verdict) = ask_if_path_is_too_long(names, arguments) {
             return verdict;
         }
-        let of_rules = with_example_names(arguments);
+        let of_rules = with_globs_as_example_names(arguments);
         let by_name = names.iter().map(|name| self.rules.judge(name, &of_rules));
         let restricted = by_name.into_iter().find(|verdict| *verdict != Permission::Allow);
         if let Some(verdict) = restricted.or_else(|| self.commands.judge_call(names, arguments)) {
@@ -281,12 +281,12 @@ impl ConservativePolicy {
 impl PermissionPolicy for ConservativePolicy {
     async fn decide(&self, request: &PermissionRequest<'_>) -> Result<Permission, ToolError> {
         let names = [request.tool(), request.definition.raw_name()];
-        Ok(self.judge_names(&names, &request.arguments_value()?))
+        Ok(self.judge_call_by_names(&names, &request.arguments_value()?))
     }
 }
 
 /// The question about a path that is too long to be compared with those of secrets.
-fn long_path_question(names: &[&str], arguments: &Value) -> Option<Permission> {
+fn ask_if_path_is_too_long(names: &[&str], arguments: &Value) -> Option<Permission> {
     let pointers = UNASKED_TOOLS.iter().filter(|(tool, _)| names.contains(tool)).flat_map(|(_, it)| *it);
     let lengths = pointers.filter_map(|pointer| Some(arguments.pointer(pointer)?.as_str()?.len()));
     let length = lengths.into_iter().find(|length| *length > MAX_PATH_BYTES)?;
@@ -297,7 +297,7 @@ fn long_path_question(names: &[&str], arguments: &Value) -> Option<Permission> {
 }
 
 /// Returns the arguments with a name that each pattern of files admits in its place, such as `x.pem` for `*.pem`.
-fn with_example_names(arguments: &Value) -> Cow<'_, Value> {
+fn with_globs_as_example_names(arguments: &Value) -> Cow<'_, Value> {
     let mut changed = Cow::Borrowed(arguments);
     for name in ["glob", "file_pattern"] {
         let Some(pattern) = arguments.get(name).and_then(Value::as_str) else { continue };
@@ -310,7 +310,7 @@ fn with_example_names(arguments: &Value) -> Cow<'_, Value> {
 }
 
 /// Patterns of the paths of secrets, in any folder.
-fn secret_paths() -> impl Iterator<Item = PathPattern> {
+fn secret_path_patterns() -> impl Iterator<Item = PathPattern> {
     let files = SECRET_FILES.iter().map(|name| format!("**/{name}"));
     let patterns = files.chain(SECRET_FOLDERS.iter().map(|name| format!("**/{name}/**")));
     // The same in a folder with a name, such as `docs:.env`.
@@ -323,7 +323,7 @@ fn secret_paths() -> impl Iterator<Item = PathPattern> {
 }
 
 /// All rules that ask for some of the reading commands.
-pub(super) fn reading_exceptions() -> Vec<String> {
+pub(super) fn rules_asking_about_reads() -> Vec<String> {
     let mut rules: Vec<String> = READING_EXCEPTIONS.iter().map(|rule| (*rule).to_owned()).collect();
     for name in SECRET_FILES {
         // A path, also behind a revision or an option; and one that goes on.
@@ -343,8 +343,8 @@ mod tests {
 
     #[test]
     fn all_built_in_rules_are_valid() {
-        assert!(READING_COMMANDS.iter().all(|rule| CommandPattern::new_allowed(rule).is_ok()));
-        assert!(reading_exceptions().iter().all(|rule| CommandPattern::new(rule).is_ok()));
-        assert_eq!(secret_paths().count(), 2 * (SECRET_FILES.len() + SECRET_FOLDERS.len()));
+        assert!(READING_COMMANDS.iter().all(|rule| CommandPattern::new_for_allowing(rule).is_ok()));
+        assert!(rules_asking_about_reads().iter().all(|rule| CommandPattern::new(rule).is_ok()));
+        assert_eq!(secret_path_patterns().count(), 2 * (SECRET_FILES.len() + SECRET_FOLDERS.len()));
     }
 }

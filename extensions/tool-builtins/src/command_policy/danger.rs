@@ -1,7 +1,7 @@
 //! Programs and options that run other programs, or change how the shell finds them.
 
 use super::{
-    git::runs_git_argument,
+    git::git_may_run_argument,
     script::{SimpleCommand, base_name},
 };
 
@@ -207,7 +207,7 @@ const RUNNING_OPTIONS: &[(&str, &[&str])] = &[
 ];
 
 /// Returns `true` if the program `name` runs others, or changes how the shell finds them.
-pub(super) fn is_indirect(name: &str) -> bool {
+pub(super) fn runs_or_redefines_commands(name: &str) -> bool {
     INDIRECT_COMMANDS.iter().any(|command| command.eq_ignore_ascii_case(name)) || name.starts_with("ld-linux")
 }
 
@@ -218,19 +218,19 @@ const TEXT_READERS: &[&str] = &[
 ];
 
 /// Returns `true` if the program `name` may read an argument as a shell text.
-pub(super) fn reads_texts(name: &str) -> bool {
+pub(super) fn interprets_argument_as_shell(name: &str) -> bool {
     TEXT_READERS.iter().any(|command| command.eq_ignore_ascii_case(name))
 }
 
 /// Returns the places of the commands that `command` runs by its arguments, where they are easily found: behind the
 /// options of `sudo` and its like, and behind `-exec`.
-pub(super) fn inner_commands(command: &SimpleCommand) -> Vec<usize> {
+pub(super) fn wrapped_command_positions(command: &SimpleCommand) -> Vec<usize> {
     let words = &command.words;
-    if !is_indirect(command.name()) {
+    if !runs_or_redefines_commands(command.program_name()) {
         let is_option =
             |text: &str| matches!(text, "-x" | "-X") || text.starts_with("-exec") || text.starts_with("-ok");
         let is_option = |text: &str| is_option(text) || text.starts_with("--exec");
-        let has_options = matches!(command.name(), "find" | "fd");
+        let has_options = matches!(command.program_name(), "find" | "fd");
         let options = words.iter().enumerate().filter(|(_, word)| has_options && is_option(&word.text));
         return options.map(|(at, _)| at + 1).collect();
     }
@@ -241,7 +241,7 @@ pub(super) fn inner_commands(command: &SimpleCommand) -> Vec<usize> {
             word.text.starts_with(|c: char| c == '-' || c.is_ascii_digit()) || word.text.contains('=');
         if !is_argument {
             inner.push(at);
-            if !is_indirect(base_name(&word.text)) {
+            if !runs_or_redefines_commands(base_name(&word.text)) {
                 break;
             }
         }
@@ -250,11 +250,11 @@ pub(super) fn inner_commands(command: &SimpleCommand) -> Vec<usize> {
     inner
 }
 
-/// Returns `true` if an option behind the first `fixed` words runs programs, or an expansion may be such an option.
-pub(super) fn runs_by_option(command: &SimpleCommand, fixed: usize) -> bool {
-    let name = command.name();
+/// Returns `true` if an option behind the first `fixed_words` words runs programs, or an expansion may be such an option.
+pub(super) fn may_run_program_by_option(command: &SimpleCommand, fixed_words: usize) -> bool {
+    let name = command.program_name();
     if name == "git" {
-        return runs_git_argument(command, fixed);
+        return git_may_run_argument(command, fixed_words);
     }
     // The first word of `tar` needs no dash.
     if name == "tar" && command.words.get(1).is_some_and(|word| word.text.contains(['I', 'F'])) {
@@ -263,25 +263,27 @@ pub(super) fn runs_by_option(command: &SimpleCommand, fixed: usize) -> bool {
     let Some((_, options)) = RUNNING_OPTIONS.iter().find(|(program, _)| *program == name) else {
         return false;
     };
-    command.words.iter().skip(fixed.max(1)).any(|word| {
-        let is_count = name == "printf" && stores_a_count(&word.text);
-        !word.is_plain() || is_count || options.iter().any(|option| fits_argument(option, &word.text))
+    command.words.iter().skip(fixed_words.max(1)).any(|word| {
+        let is_count = name == "printf" && may_store_printf_count(&word.text);
+        !word.has_no_expansion()
+            || is_count
+            || options.iter().any(|option| matches_argument_pattern(option, &word.text))
     })
 }
 
-/// Returns `true` if `text` is an argument of the lists: `-*x*` is each word of short options with `x`.
-pub(super) fn fits_argument(argument: &str, text: &str) -> bool {
-    match argument.split_once('*') {
-        Some(("-", _)) if text.starts_with("--") => false,
+/// Returns `true` if `word` is an argument of the lists: `-*x*` is each word of short options with `x`.
+pub(super) fn matches_argument_pattern(pattern: &str, word: &str) -> bool {
+    match pattern.split_once('*') {
+        Some(("-", _)) if word.starts_with("--") => false,
         Some((start, rest)) => {
-            text.strip_prefix(start).is_some_and(|end| end.contains(rest.trim_end_matches('*')))
+            word.strip_prefix(start).is_some_and(|end| end.contains(rest.trim_end_matches('*')))
         }
-        None => text == argument,
+        None => word == pattern,
     }
 }
 
 /// Returns `true` if a format of `printf` may contain `%n`, which `bash` stores in the variable that an argument names.
-fn stores_a_count(format: &str) -> bool {
+fn may_store_printf_count(format: &str) -> bool {
     format.split('%').skip(1).any(|directive| {
         let is_modifier = |c: char| c.is_ascii_digit() || "#-+ '*.hlqjzLt".contains(c);
         directive.trim_start_matches(is_modifier).starts_with('n')

@@ -1,7 +1,7 @@
 //! Arguments of `git` that run programs, write files, or set what other commands of it run.
 
 use super::{
-    danger::fits_argument,
+    danger::matches_argument_pattern,
     script::{SimpleCommand, Word},
 };
 
@@ -70,32 +70,32 @@ const VALUE_OPTIONS: &[&str] = &[
     "--work-tree",
 ];
 
-/// Returns `true` if `git` runs what an argument behind the first `fixed` words names, or an expansion may be such an argument.
-pub(super) fn runs_git_argument(command: &SimpleCommand, fixed: usize) -> bool {
+/// Returns `true` if `git` runs what an argument behind the first `fixed_words` words names, or an expansion may be such an argument.
+pub(super) fn git_may_run_argument(command: &SimpleCommand, fixed_words: usize) -> bool {
     let words = &command.words;
-    let Some(place) = command_place(words, fixed) else { return true };
+    let Some(place) = git_subcommand_position(words, fixed_words) else { return true };
     let name = words.get(place).map_or("", |word| word.text.as_str());
     // It is a part of the path of a program.
-    if name.contains('/') && place >= fixed {
+    if name.contains('/') && place >= fixed_words {
         return true;
     }
     let of_command = RUNNING_COMMANDS.iter().find(|(command, _)| *command == name);
     let arguments = of_command.map_or(&[][..], |(_, arguments)| arguments);
-    words.iter().skip(fixed.max(1)).any(|word| {
+    words.iter().skip(fixed_words.max(1)).any(|word| {
         let mut known = RUNNING_OPTIONS.iter().chain(arguments);
-        !word.is_plain() || known.any(|argument| fits_argument(argument, &word.text))
+        !word.has_no_expansion() || known.any(|argument| matches_argument_pattern(argument, &word.text))
     })
 }
 
 /// The place of the command of `git` in its `words`; `None` if an option before it, which sets the configuration, is behind the
-/// first `fixed` words.
-fn command_place(words: &[Word], fixed: usize) -> Option<usize> {
+/// first `fixed_words` words.
+fn git_subcommand_position(words: &[Word], fixed_words: usize) -> Option<usize> {
     let mut place = 1;
     while let Some(word) = words.get(place).filter(|word| word.text.starts_with('-')) {
         let has_value = VALUE_OPTIONS.contains(&word.text.as_str());
         // A rule that names `-C` alone is about all folders.
         let end = place + usize::from(has_value && word.text != "-C");
-        if end >= fixed {
+        if end >= fixed_words {
             return None;
         }
         place += 1 + usize::from(has_value);

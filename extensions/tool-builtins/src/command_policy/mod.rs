@@ -153,7 +153,7 @@ impl CommandPolicy {
     /// Returns the verdict on a shell text. The reason names the first command that is not allowed.
     #[must_use]
     pub fn judge(&self, command: &str) -> Permission {
-        self.judge_text(command)
+        self.judge_shell_text(command)
     }
 
     /// The verdict on a call of a tool with one of `names`; `None` if the policy does not concern the tool.
@@ -161,7 +161,7 @@ impl CommandPolicy {
         let mut permission = None;
         for (_, argument) in self.tools.iter().filter(|(tool, _)| names.contains(&tool.as_str())) {
             let verdict = match arguments.get(argument).and_then(Value::as_str) {
-                Some(command) => match (self.judge(command), starting_folder(arguments)) {
+                Some(command) => match (self.judge(command), named_start_folder(arguments)) {
                     // Where a command starts decides what its words name.
                     (Permission::Allow, Some(folder)) => {
                         let folder = Escape::LINE.at_most(MAX_FOLDER_CHARS).text(&folder);
@@ -190,7 +190,7 @@ const FOLDER_ARGUMENTS: [&str; 4] = ["folder", "cwd", "workdir", "working_direct
 const MAX_FOLDER_CHARS: usize = 80;
 
 /// Returns the folder in which a command starts, if a call names another one than the base.
-fn starting_folder(arguments: &Value) -> Option<String> {
+fn named_start_folder(arguments: &Value) -> Option<String> {
     let named = FOLDER_ARGUMENTS.iter().filter_map(|name| arguments.get(*name));
     named.map(|value| value.as_str().map_or_else(|| value.to_string(), str::to_owned)).find(|folder| {
         let is_base = matches!(folder.as_str(), "" | "." | "./" | "null");

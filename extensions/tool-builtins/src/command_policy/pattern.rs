@@ -3,7 +3,7 @@
 use std::fmt;
 
 use super::{
-    danger::{inner_commands, is_indirect, runs_by_option},
+    danger::{may_run_program_by_option, runs_or_redefines_commands, wrapped_command_positions},
     script::{SimpleCommand, Word, base_name},
 };
 
@@ -25,12 +25,12 @@ pub(super) struct CommandPattern {
     source: String,
     /// At least one.
     words: Vec<WordPattern>,
-    rest: Rest,
+    rest: RestPattern,
 }
 
 /// The arguments behind the words of a pattern.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Rest {
+enum RestPattern {
     None,
     /// `*`: any that are written out.
     Plain,
@@ -53,13 +53,13 @@ pub(super) enum Restriction {
 
 impl CommandPattern {
     pub(super) fn new(source: &str) -> Result<Self, InvalidCommandRule> {
-        let mut words = split_words(source)?;
+        let mut words = parse_word_patterns(source)?;
         let rest = match words.last().map(|word| word.0.as_slice()) {
-            Some([None]) => Rest::Plain,
-            Some([None, None]) => Rest::Any,
-            _ => Rest::None,
+            Some([None]) => RestPattern::Plain,
+            Some([None, None]) => RestPattern::Any,
+            _ => RestPattern::None,
         };
-        if rest != Rest::None {
+        if rest != RestPattern::None {
             words.pop();
         }
         if words.is_empty() {
@@ -71,16 +71,16 @@ impl CommandPattern {
     }
 
     /// A pattern of commands that are allowed.
-    pub(super) fn new_allowed(source: &str) -> Result<Self, InvalidCommandRule> {
+    pub(super) fn new_for_allowing(source: &str) -> Result<Self, InvalidCommandRule> {
         let pattern = Self::new(source)?;
-        let Some(name) = pattern.words.first().and_then(WordPattern::literal) else {
+        let Some(name) = pattern.words.first().and_then(WordPattern::literal_text) else {
             return Err(InvalidCommandRule(format!(
                 "the rule `{source}` allows programs of several names; write one rule for each name"
             )));
         };
-        let has_star =
-            pattern.rest != Rest::None || pattern.words.iter().any(|word| word.literal().is_none());
-        if has_star && is_indirect(base_name(&name)) {
+        let has_star = pattern.rest != RestPattern::None
+            || pattern.words.iter().any(|word| word.literal_text().is_none());
+        if has_star && runs_or_redefines_commands(base_name(&name)) {
             return Err(InvalidCommandRule(format!(
                 "the rule `{source}` allows any command, because `{name}` runs others or changes how the shell finds \
                  them; write all words, without `*`"
@@ -96,59 +96,63 @@ impl CommandPattern {
     /// Returns `true` if the rule admits the command.
     pub(super) fn allows(&self, command: &SimpleCommand) -> bool {
         let Some((fixed, rest)) = command.words.split_at_checked(self.words.len()) else { return false };
-        let is_fixed = |(pattern, word): (&WordPattern, &Word)| word.is_plain() && pattern.fits(&word.text);
+        let is_fixed = |(pattern, word): (&WordPattern, &Word)| {
+            word.has_no_expansion() && pattern.matches_exactly(&word.text)
+        };
         self.words.iter().zip(fixed).all(is_fixed)
             && match self.rest {
-                Rest::None => rest.is_empty(),
-                Rest::Plain => rest.iter().all(Word::is_plain),
-                Rest::Any => true,
+                RestPattern::None => rest.is_empty(),
+                RestPattern::Plain => rest.iter().all(Word::has_no_expansion),
+                RestPattern::Any => true,
             }
-            && !runs_by_option(command, self.fixed_count())
+            && !may_run_program_by_option(command, self.literal_word_count())
     }
 
     /// The number of words at the begin that the rule spells out.
-    fn fixed_count(&self) -> usize {
-        self.words.iter().take_while(|word| word.literal().is_some()).count()
+    fn literal_word_count(&self) -> usize {
+        self.words.iter().take_while(|word| word.literal_text().is_some()).count()
     }
 
     /// Compares the command with a rule that denies, or asks for, commands. Case is ignored, and so is the folder of
     /// the program, since both may name the same one.
-    pub(super) fn restricts(&self, command: &SimpleCommand) -> Restriction {
+    pub(super) fn restriction_of(&self, command: &SimpleCommand) -> Restriction {
         let words = &command.words;
-        if self.begins(words, 0) {
+        if self.matches_at(words, 0) {
             return Restriction::Certain;
         }
-        if inner_commands(command).into_iter().any(|start| self.begins(words, start)) {
+        if wrapped_command_positions(command).into_iter().any(|start| self.matches_at(words, start)) {
             return Restriction::Certain;
         }
-        let is_wrapped = is_indirect(command.name()) || runs_by_option(command, 0);
-        let is_possible = self.is_within(words, !is_wrapped);
+        let is_wrapped =
+            runs_or_redefines_commands(command.program_name()) || may_run_program_by_option(command, 0);
+        let is_possible = self.occurs_in_order(words, !is_wrapped);
         if is_possible { Restriction::Possible } else { Restriction::None }
     }
 
     /// Returns `true` if the command at `start` clearly has the words of the pattern.
-    fn begins(&self, words: &[Word], start: usize) -> bool {
+    fn matches_at(&self, words: &[Word], start: usize) -> bool {
         let Some(words) = words.get(start..) else { return false };
         let Some((fixed, rest)) = words.split_at_checked(self.words.len()) else { return false };
         self.words.iter().zip(fixed).enumerate().all(|(at, (pattern, word))| {
             let text = if at == 0 { base_name(&word.text) } else { &word.text };
-            word.is_plain() && (pattern.fits_any_case(text) || pattern.fits_any_case(&word.text))
-        }) && (self.rest != Rest::None || rest.is_empty())
+            word.has_no_expansion()
+                && (pattern.matches_ignoring_case(text) || pattern.matches_ignoring_case(&word.text))
+        }) && (self.rest != RestPattern::None || rest.is_empty())
     }
 
     /// Returns `true` if the words of the pattern stand in `words` in their order, with others between them. A word with
     /// an expansion may be any number of words.
-    fn is_within(&self, words: &[Word], is_anchored: bool) -> bool {
+    fn occurs_in_order(&self, words: &[Word], starts_with_first: bool) -> bool {
         let mut patterns = self.words.iter().enumerate().peekable();
         for (at, word) in words.iter().enumerate() {
             let Some((index, pattern)) = patterns.peek() else { break };
-            if !word.is_plain() {
+            if !word.has_no_expansion() {
                 return true;
             }
             let text = if *index == 0 { base_name(&word.text) } else { &word.text };
-            if pattern.fits_any_case(text) || pattern.fits_any_case(&word.text) {
+            if pattern.matches_ignoring_case(text) || pattern.matches_ignoring_case(&word.text) {
                 patterns.next();
-            } else if at == 0 && is_anchored {
+            } else if at == 0 && starts_with_first {
                 return false;
             }
         }
@@ -158,20 +162,20 @@ impl CommandPattern {
 
 impl WordPattern {
     /// The word, if it has no `*`.
-    fn literal(&self) -> Option<String> {
+    fn literal_text(&self) -> Option<String> {
         self.0.iter().copied().collect()
     }
 
-    fn fits(&self, text: &str) -> bool {
-        self.fits_by(text, |pattern, c| pattern == c)
+    fn matches_exactly(&self, text: &str) -> bool {
+        self.matches_by(text, |pattern, c| pattern == c)
     }
 
-    fn fits_any_case(&self, text: &str) -> bool {
-        self.fits_by(text, |pattern, c| pattern.eq_ignore_ascii_case(&c))
+    fn matches_ignoring_case(&self, text: &str) -> bool {
+        self.matches_by(text, |pattern, c| pattern.eq_ignore_ascii_case(&c))
     }
 
     /// Compares from the left; only the last `*` is tried again, so that the time is at most the product of both lengths.
-    fn fits_by(&self, text: &str, is_equal: impl Fn(char, char) -> bool) -> bool {
+    fn matches_by(&self, text: &str, is_equal: impl Fn(char, char) -> bool) -> bool {
         let (mut pattern, mut rest) = (self.0.as_slice(), text.chars());
         let mut retry: Option<(&[Option<char>], std::str::Chars<'_>)> = None;
         loop {
@@ -200,7 +204,7 @@ impl WordPattern {
 }
 
 /// Splits a rule at blanks. Quotes keep blanks and `*` as they stand.
-fn split_words(source: &str) -> Result<Vec<WordPattern>, InvalidCommandRule> {
+fn parse_word_patterns(source: &str) -> Result<Vec<WordPattern>, InvalidCommandRule> {
     let invalid = |problem: &str| {
         InvalidCommandRule(format!(
             "the rule `{source}` {problem}; write the words of one command, such as `git status`"

@@ -56,14 +56,14 @@ impl Word {
         Self { text: text.to_owned(), ..Self::default() }
     }
 
-    pub(super) fn is_plain(&self) -> bool {
+    pub(super) fn has_no_expansion(&self) -> bool {
         self.expansion.is_none()
     }
 }
 
 impl Script {
     /// The redirections as commands `<` and `>`, for the rules that restrict.
-    pub(super) fn redirection_commands(&self) -> Vec<SimpleCommand> {
+    pub(super) fn redirections_as_commands(&self) -> Vec<SimpleCommand> {
         let command = |redirection: &Redirection| {
             let (name, path) = (if redirection.writes { ">" } else { "<" }, redirection.path.as_str());
             SimpleCommand {
@@ -77,18 +77,18 @@ impl Script {
 
 impl SimpleCommand {
     /// The last name of the command's path.
-    pub(super) fn name(&self) -> &str {
+    pub(super) fn program_name(&self) -> &str {
         self.words.first().map_or("", |word| base_name(&word.text))
     }
 
     /// Returns `true` if the program is another one, or runs other ones, in another folder: by its path, or by what it finds there.
     pub(super) fn depends_on_folder(&self) -> bool {
         let program = self.words.first().map_or("", |word| word.text.as_str());
-        FOLDER_PROGRAMS.contains(&self.name()) || (program.contains('/') && !program.starts_with('/'))
+        FOLDER_PROGRAMS.contains(&self.program_name()) || (program.contains('/') && !program.starts_with('/'))
     }
 
     pub(super) fn changes_folder(&self) -> bool {
-        matches!(self.name(), "cd" | "pushd" | "popd")
+        matches!(self.program_name(), "cd" | "pushd" | "popd")
     }
 }
 

@@ -49,11 +49,11 @@ pub(super) fn change_file(
         let mut open = tools.roots.open_file(path)?;
         open.root.check_writable(path)?;
         check_not_version_control(path, &open.real)?;
-        let (bytes, present) = read_content(&mut open, path)?;
+        let (bytes, present) = read_whole_with_stamp(&mut open, path)?;
         // Not between the replacement of another change and its memory.
-        let remembered = tools.memory.settled_stamp(cx, &open.key());
-        if let Err(error) = check_read(tools, path, needed, remembered.as_ref(), &present) {
-            match is_present(&open, &present).unwrap_or(true) {
+        let remembered = tools.memory.stamp_without_edit_in_progress(cx, &open.key());
+        if let Err(error) = check_was_read(tools, path, needed, remembered.as_ref(), &present) {
+            match is_still_present(&open, &present).unwrap_or(true) {
                 true => return Err(error),
                 false => continue,
             }
@@ -64,14 +64,14 @@ pub(super) fn change_file(
         if cx.is_cancelled() {
             return Err(ToolError::cancelled());
         }
-        let new_file = write_copy(&open, &encoded).map_err(|error| write_error(path, &error))?;
+        let new_file = write_temp_copy(&open, &encoded).map_err(|error| write_error(path, &error))?;
         let mut stamp = FileStamp::of_file(new_file.as_file()).map_err(|error| write_error(path, &error))?;
         // Only a file that was read in full stays known in full.
         if needed == NeededRead::All || remembered.is_some_and(|remembered| remembered.hash.is_some()) {
             stamp.hash = Some(Hash::hash(&encoded));
         }
         let _commit = tools.memory.lock_edits();
-        if is_present(&open, &present).map_err(|error| write_error(path, &error))? {
+        if is_still_present(&open, &present).map_err(|error| write_error(path, &error))? {
             new_file.replace(&open.name).map_err(|error| write_error(path, &error))?;
             tools.memory.remember_file(cx, open.key(), stamp);
             let details = diff_details(&open.root.shown_path(&open.real), &text, &changed);
@@ -82,7 +82,7 @@ pub(super) fn change_file(
 }
 
 /// Refuses a file that is not as it was read.
-fn check_read(
+fn check_was_read(
     tools: &FileTools,
     path: &str,
     needed: NeededRead,
@@ -108,8 +108,8 @@ fn check_read(
 
 /// The form and the text of a whole file, judged by its start, as a read does.
 pub(super) fn decode_content(path: &str, bytes: &[u8]) -> Result<(TextForm, String), ToolError> {
-    let form = TextForm::of_content(bytes).ok_or_else(|| binary_error(path))?;
-    let text = form.decode(bytes).ok_or_else(|| {
+    let form = TextForm::of_whole_content(bytes).ok_or_else(|| binary_error(path))?;
+    let text = form.decode_if_lossless(bytes).ok_or_else(|| {
         let encoding = form.encoding.name();
         ToolError::failed(format!(
             "`{path}` has bytes that are not valid {encoding}; change it with another program, so that none is lost"
@@ -120,7 +120,7 @@ pub(super) fn decode_content(path: &str, bytes: &[u8]) -> Result<(TextForm, Stri
 
 /// The bytes of `text` in the form of the file.
 fn encode_text(path: &str, form: TextForm, text: &str, original: &[u8]) -> Result<Vec<u8>, ToolError> {
-    form.encode(text, original).map_err(|letter| {
+    form.encode_after_mark(text, original).map_err(|letter| {
         let encoding = form.encoding.name();
         ToolError::failed(format!(
             "`{path}` is encoded in {encoding}, which has no `{letter}`; write the text without it"
@@ -128,7 +128,10 @@ fn encode_text(path: &str, form: TextForm, text: &str, original: &[u8]) -> Resul
     })
 }
 
-pub(super) fn read_content(open: &mut OpenFile, path: &str) -> Result<(Vec<u8>, FileStamp), ToolError> {
+pub(super) fn read_whole_with_stamp(
+    open: &mut OpenFile,
+    path: &str,
+) -> Result<(Vec<u8>, FileStamp), ToolError> {
     let mut present = FileStamp::of_file(&open.file).map_err(|error| file_error(path, &error))?;
     let mut bytes = Vec::new();
     let content = Read::by_ref(&mut open.file).take(MAX_EDIT_BYTES + 1).read_to_end(&mut bytes);
@@ -143,7 +146,7 @@ pub(super) fn read_content(open: &mut OpenFile, path: &str) -> Result<(Vec<u8>, 
 }
 
 /// Writes a file beside the open one, with its permissions, which has not taken its name yet.
-fn write_copy<'a>(open: &'a OpenFile, bytes: &[u8]) -> io::Result<TempFile<'a>> {
+fn write_temp_copy<'a>(open: &'a OpenFile, bytes: &[u8]) -> io::Result<TempFile<'a>> {
     let permissions = permissions_of_copy(&open.file)?;
     if permissions.readonly() {
         return Err(io::Error::new(io::ErrorKind::PermissionDenied, "it is read-only"));
@@ -156,7 +159,7 @@ fn write_copy<'a>(open: &'a OpenFile, bytes: &[u8]) -> io::Result<TempFile<'a>> 
 }
 
 /// Returns `true` if the name still belongs to the file that was read, in the same state.
-fn is_present(open: &OpenFile, present: &FileStamp) -> io::Result<bool> {
+fn is_still_present(open: &OpenFile, present: &FileStamp) -> io::Result<bool> {
     let named = open.parent.symlink_metadata(&open.name)?;
     Ok(named.is_file() && FileStamp::of_metadata(&named).is_same_state(present))
 }

@@ -19,8 +19,8 @@ pub(super) fn diff_details(path: &str, old: &str, new: &str) -> Value {
 }
 
 fn unified_diff(path: &str, old: &str, new: &str) -> Option<String> {
-    let start = common_start(old, new);
-    let tail = common_end(old.get(start..)?, new.get(start..)?);
+    let start = common_start_before_context(old, new);
+    let tail = common_end_after_context(old.get(start..)?, new.get(start..)?);
     let first_line = memchr::memchr_iter(b'\n', old.get(..start)?.as_bytes()).count();
     let changed = |text: &'_ str| -> Option<(usize, usize)> {
         let end = text.len() - tail;
@@ -50,17 +50,17 @@ fn unified_diff(path: &str, old: &str, new: &str) -> Option<String> {
         for operation in group {
             let is_equal = operation.tag() == DiffTag::Equal;
             for line in old_lines.get(operation.old_range())? {
-                push_line(&mut text, if is_equal { ' ' } else { '-' }, line);
+                push_diff_line(&mut text, if is_equal { ' ' } else { '-' }, line);
             }
             for line in new_lines.get(operation.new_range()).filter(|_| !is_equal).into_iter().flatten() {
-                push_line(&mut text, '+', line);
+                push_diff_line(&mut text, '+', line);
             }
         }
     }
     Some(text)
 }
 
-fn push_line(text: &mut String, sign: char, line: &str) {
+fn push_diff_line(text: &mut String, sign: char, line: &str) {
     text.push(sign);
     text.push_str(line);
     if !line.ends_with('\n') {
@@ -69,14 +69,14 @@ fn push_line(text: &mut String, sign: char, line: &str) {
 }
 
 /// Bytes of the lines that both texts begin with, without the context of the first change.
-fn common_start(old: &str, new: &str) -> usize {
+fn common_start_before_context(old: &str, new: &str) -> usize {
     let equal = old.bytes().zip(new.bytes()).take_while(|(old, new)| old == new).count();
     let mut newlines = memchr::memrchr_iter(b'\n', old.as_bytes().get(..equal).unwrap_or_default());
     newlines.nth(CONTEXT_LINES).map_or(0, |newline| newline + 1)
 }
 
 /// Bytes of the lines that both texts end with, without the context of the last change.
-fn common_end(old: &str, new: &str) -> usize {
+fn common_end_after_context(old: &str, new: &str) -> usize {
     let equal = old.bytes().rev().zip(new.bytes().rev()).take_while(|(old, new)| old == new).count();
     let tail = old.as_bytes().get(old.len() - equal..).unwrap_or_default();
     let mut newlines = memchr::memchr_iter(b'\n', tail);

@@ -40,18 +40,21 @@ pub(super) fn edit_file(
         if is_notebook(&open.real) {
             return Err(notebook_error());
         }
-        let (text, count) = match SplitText::of_text(text) {
+        let (text, count) = match SplitText::split_if_crlf(text) {
             Some(split) => {
                 let replacement = Replacement {
                     old_text: without_crlf(&replacement.old_text),
                     new_text: without_crlf(&replacement.new_text),
                     ..*replacement
                 };
-                let count = count_replacements(path, &split.text, &replacement)?;
-                (split.replace(&replacement.old_text, &replacement.new_text, replacement.replace_all), count)
+                let count = check_and_count_replacements(path, &split.text, &replacement)?;
+                (
+                    split.replace_part(&replacement.old_text, &replacement.new_text, replacement.replace_all),
+                    count,
+                )
             }
             None => {
-                let count = count_replacements(path, text, replacement)?;
+                let count = check_and_count_replacements(path, text, replacement)?;
                 (text.replacen(&*replacement.old_text, &replacement.new_text, count), count)
             }
         };
@@ -62,7 +65,11 @@ pub(super) fn edit_file(
 }
 
 /// The number of replacements, if they are possible.
-fn count_replacements(path: &str, text: &str, replacement: &Replacement) -> Result<usize, ToolError> {
+fn check_and_count_replacements(
+    path: &str,
+    text: &str,
+    replacement: &Replacement,
+) -> Result<usize, ToolError> {
     let Replacement { old_text, new_text, replace_all } = replacement;
     if old_text.is_empty() {
         return Err(ToolError::failed("`old_text` is empty; give the present text that is to be replaced"));
@@ -72,7 +79,7 @@ fn count_replacements(path: &str, text: &str, replacement: &Replacement) -> Resu
             "`old_text` and `new_text` are the same; give the text that replaces it",
         ));
     }
-    match count_occurrences(text, old_text) {
+    match count_overlapping_occurrences(text, old_text) {
         0 => {
             let hint = similar_line_hint(text, old_text);
             Err(ToolError::failed(format!(
@@ -108,7 +115,7 @@ fn check_replaced_size(path: &str, kept: usize, count: usize, new_bytes: usize) 
 }
 
 /// The number of occurrences, also of those that overlap, up to [`MAX_COUNTED`].
-fn count_occurrences(text: &str, part: &str) -> usize {
+fn count_overlapping_occurrences(text: &str, part: &str) -> usize {
     let step = part.chars().next().map_or(1, char::len_utf8);
     let mut rest = text;
     let mut count = 0;

@@ -76,7 +76,7 @@ pub(super) struct GrepQuery {
 
 impl GrepQuery {
     /// A search for matching lines in all files.
-    pub(super) fn content(pattern: String, limit: u64, offset: u64) -> Self {
+    pub(super) fn for_matching_lines(pattern: String, limit: u64, offset: u64) -> Self {
         Self {
             pattern,
             path: None,
@@ -95,7 +95,7 @@ impl GrepQuery {
 
 pub(super) fn search_files(roots: &Roots, query: &GrepQuery, cx: &ToolContext) -> Result<String, ToolError> {
     let search = Search::new(query, cx)?;
-    let skipped_folders = match roots.open_start(query.path.as_deref())? {
+    let skipped_folders = match roots.open_walk_start(query.path.as_deref())? {
         WalkStart::File(open) => {
             search.search_file(&mut search.new_searcher(), open.file, 0, &open.root, &open.real);
             0
@@ -139,8 +139,8 @@ impl<'a> Search<'a> {
                 "`pattern` is not a regular expression for one line: {error}; escape special characters by a backslash"
             ))
         })?;
-        let glob = query.glob.as_deref().map(|pattern| file_glob("glob", pattern)).transpose()?;
-        let types = query.file_type.as_deref().map(file_types).transpose()?;
+        let glob = query.glob.as_deref().map(|pattern| compile_file_glob("glob", pattern)).transpose()?;
+        let types = query.file_type.as_deref().map(types_of_kind).transpose()?;
         Ok(Self { query, cx, matcher, glob, types, results: GrepResults::new(query.offset, query.limit) })
     }
 
@@ -163,22 +163,26 @@ impl<'a> Search<'a> {
         thread::scope(|scope| {
             for _ in 0..threads {
                 let receiver = Arc::clone(&receiver);
-                scope.spawn(move || self.search_jobs(&receiver));
+                scope.spawn(move || self.search_queued_files(&receiver));
             }
             // If all threads end early, the next file of the walk finds no receiver.
             drop(receiver);
-            let skipped = self.walk_folders(starts, &sender);
+            let skipped = self.queue_files_below(starts, &sender);
             drop(sender);
             skipped
         })
     }
 
-    fn walk_folders(&self, starts: &[StartFolder], sender: &SyncSender<SearchJob>) -> Result<u64, ToolError> {
+    fn queue_files_below(
+        &self,
+        starts: &[StartFolder],
+        sender: &SyncSender<SearchJob>,
+    ) -> Result<u64, ToolError> {
         let (mut skipped, mut serial) = (0, 0);
         for start in starts {
             let mut walk = Walk::new(self.cx, MAX_DEPTH);
-            let flow = walk.visit_start(start, &mut |found| {
-                if !self.is_searched(found.path, start) {
+            let flow = walk.visit_start_folder(start, &mut |found| {
+                if !self.admits_path(found.path, start) {
                     return Ok(ControlFlow::Continue(()));
                 }
                 let job = SearchJob {
@@ -200,13 +204,13 @@ impl<'a> Search<'a> {
         Ok(skipped)
     }
 
-    fn is_searched(&self, path: &Path, start: &StartFolder) -> bool {
+    fn admits_path(&self, path: &Path, start: &StartFolder) -> bool {
         let is_type = self.types.as_ref().is_none_or(|types| types.matched(path, false).is_whitelist());
         is_type && self.glob.as_ref().is_none_or(|glob| is_path_match(glob, path, &start.real))
     }
 
     /// Searches files until the walk is over.
-    fn search_jobs(&self, receiver: &Mutex<Receiver<SearchJob>>) {
+    fn search_queued_files(&self, receiver: &Mutex<Receiver<SearchJob>>) {
         let mut searcher = self.new_searcher();
         loop {
             let job = receiver.lock().unwrap_or_else(PoisonError::into_inner).recv();
@@ -220,7 +224,7 @@ impl<'a> Search<'a> {
 
     fn search_file(&self, searcher: &mut Searcher, file: File, serial: u64, root: &Root, path: &Path) {
         let mut lines = FileLines::new(&self.results, self.query, serial, root, path);
-        if self.cx.is_cancelled() || !lines.wait_for_room() {
+        if self.cx.is_cancelled() || !lines.wait_until_few_files_wait() {
             return;
         }
         let reader = CancelledRead { reader: file, cx: self.cx };
@@ -231,7 +235,7 @@ impl<'a> Search<'a> {
 }
 
 /// The patterns of the names of a kind of files.
-fn file_types(name: &str) -> Result<Types, ToolError> {
+fn types_of_kind(name: &str) -> Result<Types, ToolError> {
     let mut types = TypesBuilder::new();
     types.add_defaults().select(name);
     types.build().map_err(|_| {
@@ -252,7 +256,7 @@ fn check_pattern_length(argument: &str, pattern: &str) -> Result<(), ToolError> 
 }
 
 /// A pattern without a slash is for names in any folder.
-pub(super) fn file_glob(argument: &str, pattern: &str) -> Result<GlobMatcher, ToolError> {
+pub(super) fn compile_file_glob(argument: &str, pattern: &str) -> Result<GlobMatcher, ToolError> {
     check_pattern_length(argument, pattern)?;
     let anywhere = match pattern.contains('/') {
         true => pattern.to_owned(),

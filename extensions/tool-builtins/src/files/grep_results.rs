@@ -85,17 +85,18 @@ impl GrepResults {
         self.is_full.load(Ordering::Relaxed)
     }
 
-    /// Waits until at most `files_before` files before the file are unfinished; `false` if nothing more is needed.
-    fn wait_for_turn(&self, serial: u64, files_before: u64) -> bool {
-        let merged = lock(&self.merged);
-        let must_wait = |merged: &mut MergedResults| merged.turn + files_before < serial && !self.is_full();
+    /// Waits until at most `max_files_before` files before the file are unfinished; `false` if nothing more is needed.
+    fn wait_for_turn(&self, serial: u64, max_files_before: u64) -> bool {
+        let merged = lock_ignoring_poison(&self.merged);
+        let must_wait =
+            |merged: &mut MergedResults| merged.turn + max_files_before < serial && !self.is_full();
         drop(self.turn_changed.wait_while(merged, must_wait).unwrap_or_else(PoisonError::into_inner));
         !self.is_full()
     }
 
     /// Merges lines of the file whose turn it is.
-    fn merge_lines(&self, lines: Vec<ResultLine>) {
-        self.merge_into(&mut lock(&self.merged), lines);
+    fn lock_and_merge_lines(&self, lines: Vec<ResultLine>) {
+        self.merge_into(&mut lock_ignoring_poison(&self.merged), lines);
     }
 
     fn merge_into(&self, merged: &mut MergedResults, lines: Vec<ResultLine>) {
@@ -122,7 +123,7 @@ impl GrepResults {
     }
 
     fn finish_file(&self, serial: u64, lines: Vec<ResultLine>, is_skipped: bool) {
-        let mut merged = lock(&self.merged);
+        let mut merged = lock_ignoring_poison(&self.merged);
         merged.waiting.insert(serial, (lines, is_skipped));
         while let Some((lines, is_skipped)) = {
             let turn = merged.turn;
@@ -157,7 +158,7 @@ impl GrepResults {
     }
 }
 
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+fn lock_ignoring_poison<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
@@ -200,12 +201,12 @@ impl<'a> FileLines<'a> {
     }
 
     /// Waits until not too many files wait; `false` if nothing more is needed.
-    pub(super) fn wait_for_room(&self) -> bool {
+    pub(super) fn wait_until_few_files_wait(&self) -> bool {
         self.results.wait_for_turn(self.serial, MAX_WAITING_FILES)
     }
 
     /// Adds a line, and returns `true` if more are needed.
-    fn push_line(&mut self, kind: LineKind, number: Option<u64>, bytes: &[u8]) -> bool {
+    fn push_shown_line(&mut self, kind: LineKind, number: Option<u64>, bytes: &[u8]) -> bool {
         let sign = if kind == LineKind::Match { ':' } else { '-' };
         let mut text = self.root.shown_path(self.path);
         match number {
@@ -224,10 +225,10 @@ impl<'a> FileLines<'a> {
             let _ = write!(text, " [{rest} more characters]");
         }
         text.push('\n');
-        self.push_result(ResultLine { text, kind })
+        self.push_and_merge_on_turn(ResultLine { text, kind })
     }
 
-    fn push_result(&mut self, line: ResultLine) -> bool {
+    fn push_and_merge_on_turn(&mut self, line: ResultLine) -> bool {
         self.waiting_bytes += line.text.len() + size_of::<ResultLine>();
         self.lines.push(line);
         if self.waiting_bytes < MAX_WAITING_BYTES {
@@ -237,7 +238,7 @@ impl<'a> FileLines<'a> {
         if !self.results.wait_for_turn(self.serial, 0) {
             return false;
         }
-        self.results.merge_lines(mem::take(&mut self.lines));
+        self.results.lock_and_merge_lines(mem::take(&mut self.lines));
         !self.results.is_full()
     }
 }
@@ -248,7 +249,7 @@ impl Sink for &mut FileLines<'_> {
     fn matched(&mut self, _: &Searcher, found: &SinkMatch<'_>) -> io::Result<bool> {
         self.match_count += 1;
         Ok(match self.query.mode {
-            GrepMode::Content => self.push_line(LineKind::Match, found.line_number(), found.bytes()),
+            GrepMode::Content => self.push_shown_line(LineKind::Match, found.line_number(), found.bytes()),
             GrepMode::Files => false,
             GrepMode::Count => !self.results.is_full(),
         })
@@ -260,14 +261,14 @@ impl Sink for &mut FileLines<'_> {
             _ => LineKind::After,
         };
         Ok(match self.query.mode {
-            GrepMode::Content => self.push_line(kind, context.line_number(), context.bytes()),
+            GrepMode::Content => self.push_shown_line(kind, context.line_number(), context.bytes()),
             GrepMode::Files | GrepMode::Count => true,
         })
     }
 
     fn context_break(&mut self, _: &Searcher) -> io::Result<bool> {
         Ok(self.query.mode != GrepMode::Content
-            || self.push_result(ResultLine { text: "--\n".to_owned(), kind: LineKind::Before }))
+            || self.push_and_merge_on_turn(ResultLine { text: "--\n".to_owned(), kind: LineKind::Before }))
     }
 
     fn finish(&mut self, _: &Searcher, _: &SinkFinish) -> io::Result<()> {
@@ -277,7 +278,7 @@ impl Sink for &mut FileLines<'_> {
                 let _ = write!(text, ":{}", self.match_count);
             }
             text.push('\n');
-            self.push_result(ResultLine { text, kind: LineKind::Match });
+            self.push_and_merge_on_turn(ResultLine { text, kind: LineKind::Match });
         }
         Ok(())
     }

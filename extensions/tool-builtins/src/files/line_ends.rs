@@ -16,7 +16,7 @@ pub(super) struct SplitText {
 
 impl SplitText {
     /// `None` for a text without `\r\n`, which is changed as it is.
-    pub(super) fn of_text(text: &str) -> Option<Self> {
+    pub(super) fn split_if_crlf(text: &str) -> Option<Self> {
         if !text.contains("\r\n") {
             return None;
         }
@@ -28,33 +28,38 @@ impl SplitText {
     }
 
     /// The text of the file after one replacement of `old`, or all.
-    pub(super) fn replace(&self, old: &str, new: &str, is_all: bool) -> String {
+    pub(super) fn replace_part(&self, old: &str, new: &str, replaces_all: bool) -> String {
         let mut changed = String::with_capacity(self.text.len());
         let (mut position, mut line) = (0, 0);
-        let count = if is_all { usize::MAX } else { 1 };
+        let count = if replaces_all { usize::MAX } else { 1 };
         for (index, part) in self.text.match_indices(old).take(count) {
-            line += self.push_lines(&mut changed, position..index, line);
+            line += self.push_unchanged_lines(&mut changed, position..index, line);
             let old_lines = memchr::memchr_iter(b'\n', part.as_bytes()).count();
             let own = self.is_crlf.get(line..line + old_lines).unwrap_or_default();
             // Without an end of its own, it is a part of a line, whose end it has.
             let nearest = self.is_crlf.get(line + old_lines).or(self.is_crlf.last());
-            push_with_ends(&mut changed, new, &new_ends(old, own, new, nearest == Some(&true)));
+            push_with_ends(&mut changed, new, &ends_of_new_lines(old, own, new, nearest == Some(&true)));
             line += old_lines;
             position = index + part.len();
         }
-        self.push_lines(&mut changed, position..self.text.len(), line);
+        self.push_unchanged_lines(&mut changed, position..self.text.len(), line);
         changed
     }
 
     /// The text of the file with all new content.
-    pub(super) fn replace_all(&self, new: &str) -> String {
+    pub(super) fn replace_whole(&self, new: &str) -> String {
         let mut changed = String::with_capacity(new.len());
-        push_with_ends(&mut changed, new, &new_ends(&self.text, &self.is_crlf, new, true));
+        push_with_ends(&mut changed, new, &ends_of_new_lines(&self.text, &self.is_crlf, new, true));
         changed
     }
 
     /// Adds a part with the ends of its lines, and returns their number.
-    fn push_lines(&self, changed: &mut String, range: std::ops::Range<usize>, line: usize) -> usize {
+    fn push_unchanged_lines(
+        &self,
+        changed: &mut String,
+        range: std::ops::Range<usize>,
+        line: usize,
+    ) -> usize {
         let part = self.text.get(range).unwrap_or_default();
         push_with_ends(changed, part, self.is_crlf.get(line..).unwrap_or_default());
         memchr::memchr_iter(b'\n', part.as_bytes()).count()
@@ -80,13 +85,13 @@ fn push_with_ends(changed: &mut String, text: &str, is_crlf: &[bool]) {
 }
 
 /// The end of each line of `new`: an equal line of `old` keeps its own, another one takes the end of the line that it replaces.
-fn new_ends(old: &str, own: &[bool], new: &str, nearest: bool) -> Vec<bool> {
+fn ends_of_new_lines(old: &str, old_ends: &[bool], new: &str, default_end: bool) -> Vec<bool> {
     let new_count = memchr::memchr_iter(b'\n', new.as_bytes()).count();
-    let first = own.first().copied().unwrap_or(nearest);
-    if own.iter().all(|end| *end == first) {
+    let first = old_ends.first().copied().unwrap_or(default_end);
+    if old_ends.iter().all(|end| *end == first) {
         return vec![first; new_count];
     }
-    let old_lines: Vec<&str> = old.split_inclusive('\n').take(own.len()).collect();
+    let old_lines: Vec<&str> = old.split_inclusive('\n').take(old_ends.len()).collect();
     let new_lines: Vec<&str> = new.split_inclusive('\n').take(new_count).collect();
     let pairs = || old_lines.iter().zip(&new_lines);
     let before = pairs().take_while(|(old, new)| old == new).count();
@@ -94,7 +99,7 @@ fn new_ends(old: &str, own: &[bool], new: &str, nearest: bool) -> Vec<bool> {
     let pairs = old_lines.iter().rev().zip(new_lines.iter().rev());
     let after = pairs.take(room).take_while(|(old, new)| old == new).count();
     let (old_end, new_end) = (old_lines.len() - after, new_lines.len() - after);
-    let end_of = |index: usize| own.get(index.min(own.len() - 1)).copied().unwrap_or(first);
+    let end_of = |index: usize| old_ends.get(index.min(old_ends.len() - 1)).copied().unwrap_or(first);
     let mut ends: Vec<bool> = (0..new_count)
         .map(|index| match index {
             index if index >= new_end => end_of(index - new_end + old_end),
@@ -104,7 +109,7 @@ fn new_ends(old: &str, own: &[bool], new: &str, nearest: bool) -> Vec<bool> {
     let old_middle = old_lines.get(before..old_end).unwrap_or_default();
     let new_middle = new_lines.get(before..new_end).unwrap_or_default();
     if old_middle.len() + new_middle.len() > MAX_COMPARED_LINES {
-        for (index, old_index) in positions_by_unique_lines(old_middle, new_middle).into_iter().enumerate() {
+        for (index, old_index) in old_line_of_each_new_line(old_middle, new_middle).into_iter().enumerate() {
             if let Some(end) = ends.get_mut(before + index) {
                 *end = end_of(before + old_index);
             }
@@ -125,9 +130,9 @@ fn new_ends(old: &str, own: &[bool], new: &str, nearest: bool) -> Vec<bool> {
 
 /// The old line of each new one: lines that occur once in both texts, in the same order, stand for each other, and so do the
 /// lines between them, one by one.
-fn positions_by_unique_lines(old: &[&str], new: &[&str]) -> Vec<usize> {
-    let old_places = places_of_unique_lines(old);
-    let new_places = places_of_unique_lines(new);
+fn old_line_of_each_new_line(old: &[&str], new: &[&str]) -> Vec<usize> {
+    let old_places = line_positions_if_unique(old);
+    let new_places = line_positions_if_unique(new);
     let is_unique = |line: &&str| new_places.get(line).copied().flatten().is_some();
     let pairs = new.iter().enumerate().filter(|(_, line)| is_unique(line));
     let pairs = pairs.filter_map(|(index, line)| Some((index, old_places.get(line).copied().flatten()?)));
@@ -151,7 +156,7 @@ fn positions_by_unique_lines(old: &[&str], new: &[&str]) -> Vec<usize> {
 }
 
 /// The place of each line; `None` if it occurs more than once.
-fn places_of_unique_lines<'a>(lines: &[&'a str]) -> HashMap<&'a str, Option<usize>> {
+fn line_positions_if_unique<'a>(lines: &[&'a str]) -> HashMap<&'a str, Option<usize>> {
     let mut places = HashMap::with_capacity(lines.len());
     for (index, line) in lines.iter().enumerate() {
         places.entry(*line).and_modify(|place| *place = None).or_insert(Some(index));

@@ -5,7 +5,7 @@ use std::{fmt::Write as _, ops::ControlFlow};
 use tool_runtime::prelude::*;
 
 use super::{
-    grep::{file_glob, is_path_match},
+    grep::{compile_file_glob, is_path_match},
     root::{Roots, WalkStart},
     walk::Walk,
 };
@@ -26,25 +26,25 @@ pub(super) struct FileQuery {
 }
 
 impl FileQuery {
-    pub(super) fn list(path: Option<String>, pattern: Option<String>, max_depth: usize) -> Self {
+    pub(super) fn for_list(path: Option<String>, pattern: Option<String>, max_depth: usize) -> Self {
         Self { path, pattern, max_depth, max_files: MAX_LISTED_FILES }
     }
 
-    pub(super) fn glob(path: Option<String>, pattern: String) -> Self {
+    pub(super) fn for_glob(path: Option<String>, pattern: String) -> Self {
         Self { path, pattern: Some(pattern), max_depth: usize::MAX, max_files: MAX_GLOB_FILES }
     }
 }
 
 pub(super) fn list_files(roots: &Roots, query: &FileQuery, cx: &ToolContext) -> Result<String, ToolError> {
-    let glob = query.pattern.as_deref().map(|pattern| file_glob("pattern", pattern)).transpose()?;
-    let WalkStart::Folders(starts) = roots.open_start(query.path.as_deref())? else {
+    let glob = query.pattern.as_deref().map(|pattern| compile_file_glob("pattern", pattern)).transpose()?;
+    let WalkStart::Folders(starts) = roots.open_walk_start(query.path.as_deref())? else {
         let path = query.path.as_deref().unwrap_or_default();
         return Err(ToolError::failed(format!("`{path}` is a file; give the path of a folder")));
     };
     let (mut text, mut count, mut has_more, mut skipped) = (String::new(), 0, false, 0);
     for start in &starts {
         let mut walk = Walk::new(cx, query.max_depth);
-        let flow = walk.visit_start(start, &mut |found| {
+        let flow = walk.visit_start_folder(start, &mut |found| {
             if glob.as_ref().is_some_and(|glob| !is_path_match(glob, found.path, &start.real)) {
                 return Ok(ControlFlow::Continue(()));
             }

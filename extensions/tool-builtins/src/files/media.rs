@@ -142,7 +142,7 @@ pub(super) fn read_pdf(
              which the feature `shell` runs in a sandbox, give the tools a `PdfConverter`, or convert the document to text"
         )));
     };
-    let pages = page_range(query.pages.as_deref())?;
+    let pages = parse_page_range(query.pages.as_deref())?;
     let (first, last) = (*pages.start(), *pages.end());
     let pdf = pdf.map_err(|error| file_error(path, &error))?.into_std();
     let texts = converter.read_pages(pdf, pages, cx)?;
@@ -178,7 +178,7 @@ pub(super) fn read_pdf(
 }
 
 /// The pages of a call: `3`, `3-7`, or the first ones.
-fn page_range(pages: Option<&str>) -> Result<RangeInclusive<u32>, ToolError> {
+fn parse_page_range(pages: Option<&str>) -> Result<RangeInclusive<u32>, ToolError> {
     let Some(pages) = pages else { return Ok(1..=MAX_PAGES) };
     let (first, last) = pages.split_once('-').unwrap_or((pages, pages));
     match (first.trim().parse::<u32>(), last.trim().parse::<u32>()) {

@@ -83,7 +83,7 @@ pub(super) struct ReadMemory {
 
 impl ReadMemory {
     pub(super) fn remember_file(&self, cx: &ToolContext, file: FileKey, stamp: FileStamp) {
-        let mut sessions = lock(&self.sessions);
+        let mut sessions = lock_ignoring_poison(&self.sessions);
         let serial = sessions.next_serial;
         sessions.next_serial += 1;
         let session = sessions.by_session.entry(SessionKey::of_call(cx)).or_default();
@@ -104,7 +104,7 @@ impl ReadMemory {
     }
 
     pub(super) fn remembered_stamp(&self, cx: &ToolContext, file: &FileKey) -> Option<FileStamp> {
-        let sessions = lock(&self.sessions);
+        let sessions = lock_ignoring_poison(&self.sessions);
         sessions.by_session.get(&SessionKey::of_call(cx))?.by_file.get(file).map(|(_, stamp)| stamp.clone())
     }
 
@@ -112,7 +112,7 @@ impl ReadMemory {
     /// the call after that, since a model may have lost it.
     ///
     /// A session is not enough: its agents do not see the results of each other.
-    pub(super) fn is_known_result(
+    pub(super) fn remember_read_and_is_repeated(
         &self,
         cx: &ToolContext,
         file: FileKey,
@@ -131,16 +131,20 @@ impl ReadMemory {
     }
 
     /// The stamp when no change is about to take a name.
-    pub(super) fn settled_stamp(&self, cx: &ToolContext, file: &FileKey) -> Option<FileStamp> {
+    pub(super) fn stamp_without_edit_in_progress(
+        &self,
+        cx: &ToolContext,
+        file: &FileKey,
+    ) -> Option<FileStamp> {
         let _settled = self.lock_edits();
         self.remembered_stamp(cx, file)
     }
 
     pub(super) fn lock_edits(&self) -> MutexGuard<'_, ()> {
-        lock(&self.edits)
+        lock_ignoring_poison(&self.edits)
     }
 }
 
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+fn lock_ignoring_poison<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

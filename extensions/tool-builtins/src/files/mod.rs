@@ -28,7 +28,7 @@ use std::{io, path::Path, sync::Arc};
 use tool_runtime::prelude::*;
 
 #[cfg(all(feature = "shell", feature = "web"))]
-pub(crate) use self::sets::named_tools;
+pub(crate) use self::sets::toolset_of_registry;
 use self::{
     grep::{GrepMode, GrepQuery},
     list::FileQuery,
@@ -246,7 +246,7 @@ impl FileTools {
             mode,
             before,
             after,
-            ..GrepQuery::content(pattern, limit, offset)
+            ..GrepQuery::for_matching_lines(pattern, limit, offset)
         };
         grep::search_files(&self.roots, &query, cx)
     }
@@ -268,7 +268,7 @@ impl FileTools {
         cx: &ToolContext,
     ) -> Result<String, ToolError> {
         let depth = usize::try_from(depth).unwrap_or(usize::MAX);
-        list::list_files(&self.roots, &FileQuery::list(path, pattern, depth), cx)
+        list::list_files(&self.roots, &FileQuery::for_list(path, pattern, depth), cx)
     }
 
     /// Finds files by a pattern of their paths, sorted.
@@ -281,7 +281,7 @@ impl FileTools {
         path: Option<String>,
         cx: &ToolContext,
     ) -> Result<String, ToolError> {
-        list::list_files(&self.roots, &FileQuery::glob(path, pattern), cx)
+        list::list_files(&self.roots, &FileQuery::for_glob(path, pattern), cx)
     }
 
     /// Writes a file: a new one, with the folders that it needs, or all content of one that was read in full.

@@ -10,7 +10,7 @@ use serde_json::value::RawValue;
 use tool_runtime::{Content, policy::Escape, prelude::*};
 
 use super::{
-    change::{decode_content, read_content},
+    change::{decode_content, read_whole_with_stamp},
     media::MAX_IMAGE_BYTES,
     page::MAX_PAGE_BYTES,
     read::ReadQuery,
@@ -81,11 +81,11 @@ impl<'a> Notebook<'a> {
         let cell_fields: Vec<CellFields<'a>> =
             raw_cells.iter().map(fields_of).collect::<Result<_, serde_json::Error>>()?;
         let names = cell_names(&cell_fields);
-        let places = raw_cells.iter().map(|raw| place_of(text, raw.get()));
+        let places = raw_cells.iter().map(|raw| byte_range_of_part(text, raw.get()));
         let cells = cell_fields.into_iter().zip(places).zip(names);
         Ok(Self {
             cells: cells.map(|((fields, range), name)| Cell { fields, range, name }).collect(),
-            list: place_of(text, fields.cells.get()),
+            list: byte_range_of_part(text, fields.cells.get()),
             needs_ids: (fields.nbformat, fields.nbformat_minor) >= (4, 5),
         })
     }
@@ -94,10 +94,10 @@ impl<'a> Notebook<'a> {
     pub(super) fn cell_index(&self, name: &str) -> Option<usize> {
         let by_name = self.cells.iter().position(|cell| cell.name == name);
         let is_place = |index: &usize| *index < self.cells.len() && !self.has_id(name);
-        by_name.or_else(|| place_of_name(name).filter(is_place))
+        by_name.or_else(|| index_of_place_name(name).filter(is_place))
     }
 
-    pub(super) fn cell_name(&self, index: usize) -> &str {
+    pub(super) fn cell_name_or_empty(&self, index: usize) -> &str {
         self.cells.get(index).map_or("", |cell| cell.name.as_str())
     }
 
@@ -118,7 +118,7 @@ fn cell_names(cells: &[CellFields<'_>]) -> Vec<String> {
         (1..=MAX_NAME_CHARS).contains(&id.len())
             && id.bytes().all(is_letter)
             && uses.get(id) == Some(&1)
-            && place_of_name(id).is_none_or(|place| place == index)
+            && index_of_place_name(id).is_none_or(|place| place == index)
     };
     let cells = cells.iter().map(|cell| cell.id.as_deref()).enumerate();
     cells
@@ -130,7 +130,7 @@ fn cell_names(cells: &[CellFields<'_>]) -> Vec<String> {
 }
 
 /// The place that a name such as `cell-0` names.
-fn place_of_name(name: &str) -> Option<usize> {
+fn index_of_place_name(name: &str) -> Option<usize> {
     name.strip_prefix("cell-")?.parse().ok()
 }
 
@@ -140,7 +140,7 @@ pub(super) fn is_notebook(path: &Path) -> bool {
 }
 
 /// The place of a part in its text.
-fn place_of(text: &str, part: &str) -> Range<usize> {
+fn byte_range_of_part(text: &str, part: &str) -> Range<usize> {
     let start = part.as_ptr().addr() - text.as_ptr().addr();
     start..start + part.len()
 }
@@ -159,7 +159,7 @@ pub(super) fn read_notebook(
     cx: &ToolContext,
 ) -> Result<Option<NotebookRead>, ToolError> {
     let path = query.path.as_str();
-    let (bytes, present) = read_content(open, path)?;
+    let (bytes, present) = read_whole_with_stamp(open, path)?;
     let (_, text) = decode_content(path, &bytes)?;
     let Ok(notebook) = Notebook::parse(&text) else { return Ok(None) };
     let first = query.offset.unwrap_or(1).max(1);
@@ -205,7 +205,7 @@ struct NotebookView {
 }
 
 /// Reads a part of a cell: `null` if there is none, and nothing if it has too many values, or one that no text or number is.
-fn bounded_value(part: Option<&RawValue>) -> Option<Value> {
+fn parse_value_within_limit(part: Option<&RawValue>) -> Option<Value> {
     let Some(part) = part else { return Some(Value::Null) };
     let values = part.get().bytes().filter(|byte| *byte == b',').count();
     if values > MAX_VALUES {
@@ -219,11 +219,15 @@ impl NotebookView {
         let number = index + 1;
         let cell_type = Escape::LINE.at_most(MAX_NAME_CHARS).text(&cell.cell_type);
         let _ = writeln!(self.text, "[cell {number}, `{name}`, {cell_type}]");
-        match bounded_value(cell.source) {
-            Some(source) if is_text(&source) => self.push_numbered(&joined_text(&source), MAX_PAGE_BYTES),
+        match parse_value_within_limit(cell.source) {
+            Some(source) if is_text_or_lines(&source) => {
+                self.push_numbered_lines(&joined_text(&source), MAX_PAGE_BYTES)
+            }
             _ => self.push_omission("source"),
         }
-        let Some(outputs) = bounded_value(cell.outputs) else { return self.push_omission("outputs") };
+        let Some(outputs) = parse_value_within_limit(cell.outputs) else {
+            return self.push_omission("outputs");
+        };
         for output in outputs.as_array().into_iter().flatten() {
             if self.text.len() >= MAX_PAGE_BYTES {
                 return self.push_omission("other outputs");
@@ -241,7 +245,7 @@ impl NotebookView {
     }
 
     /// Lines with numbers: none of them can look like the title of a cell.
-    fn push_numbered(&mut self, text: &str, max_chars: usize) {
+    fn push_numbered_lines(&mut self, text: &str, max_chars: usize) {
         let is_cut = text.chars().nth(max_chars).is_some();
         let shown: Cow<'_, str> = match is_cut {
             true => text.chars().take(max_chars).collect::<String>().into(),
@@ -269,7 +273,7 @@ impl NotebookView {
             }
         };
         let _ = writeln!(self.text, "[output of cell {number}]");
-        self.push_numbered(&text, MAX_OUTPUT_CHARS);
+        self.push_numbered_lines(&text, MAX_OUTPUT_CHARS);
     }
 
     fn push_image(&mut self, mime: &str, base64: &str) {
@@ -290,7 +294,7 @@ impl NotebookView {
 }
 
 /// Returns `true` for a text, a list of its lines, or none.
-fn is_text(value: &Value) -> bool {
+fn is_text_or_lines(value: &Value) -> bool {
     match value {
         Value::Array(lines) => lines.iter().all(Value::is_string),
         value => value.is_string() || value.is_null(),

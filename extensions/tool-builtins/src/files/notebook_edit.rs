@@ -57,12 +57,12 @@ pub(super) fn edit_notebook(
                 "`{path}` is not a valid notebook: {error}; edit it with another program"
             ))
         })?;
-        let (text, report) = changed_notebook(path, text, &notebook, edit)?;
+        let (text, report) = apply_cell_edit(path, text, &notebook, edit)?;
         Ok(TextChange { text, report })
     })
 }
 
-fn changed_notebook(
+fn apply_cell_edit(
     path: &str,
     text: &str,
     notebook: &Notebook<'_>,
@@ -78,10 +78,10 @@ fn changed_notebook(
         }
     };
     let cell = index.and_then(|index| notebook.cells.get(index));
-    let id = index.map_or("", |index| notebook.cell_name(index));
+    let id = index.map_or("", |index| notebook.cell_name_or_empty(index));
     let (range, replacement, report) = match (edit.mode, cell) {
         (EditMode::Replace, Some(cell)) => {
-            let cell_text = new_cell(edit, Some(cell), notebook)?;
+            let cell_text = new_cell_json(edit, Some(cell), notebook)?;
             (cell.range.clone(), cell_text, format!("replaced the cell `{id}` of `{path}`\n"))
         }
         (EditMode::Delete, Some(cell)) => {
@@ -96,9 +96,9 @@ fn changed_notebook(
             (range, String::new(), format!("deleted the cell `{id}` of `{path}`\n"))
         }
         (_, cell) => {
-            let new_id = new_cell_id(edit, notebook);
+            let new_id = unused_cell_id(edit, notebook);
             let place = cell.map_or(notebook.list.start + 1, |cell| cell.range.end);
-            let cell_text = new_cell(edit, None, notebook)?;
+            let cell_text = new_cell_json(edit, None, notebook)?;
             let inserted = match (cell, notebook.cells.is_empty()) {
                 (Some(_), _) => format!(",\n  {cell_text}"),
                 (None, true) => format!("\n  {cell_text}\n "),
@@ -121,7 +121,7 @@ fn unknown_cell_error(path: &str, id: &str, notebook: &Notebook<'_>) -> ToolErro
 }
 
 /// An id that no cell has, from the source, so that an edit that is repeated gives the same notebook.
-fn new_cell_id(edit: &CellEdit, notebook: &Notebook<'_>) -> String {
+fn unused_cell_id(edit: &CellEdit, notebook: &Notebook<'_>) -> String {
     let mut number = notebook.cells.len();
     loop {
         let hash = hmac_sha256::Hash::hash(format!("{number}:{}", edit.source).as_bytes());
@@ -134,7 +134,7 @@ fn new_cell_id(edit: &CellEdit, notebook: &Notebook<'_>) -> String {
 }
 
 /// A cell as notebooks are usually written: sorted members. Metadata and attachments of a present one keep their bytes.
-fn new_cell(
+fn new_cell_json(
     edit: &CellEdit,
     present: Option<&Cell<'_>>,
     notebook: &Notebook<'_>,
@@ -150,7 +150,7 @@ fn new_cell(
     let is_same_type = present_type == Some(cell_type);
     let id = match present {
         Some(cell) => cell.fields.id.as_deref().map(str::to_owned),
-        None => notebook.needs_ids.then(|| new_cell_id(edit, notebook)),
+        None => notebook.needs_ids.then(|| unused_cell_id(edit, notebook)),
     };
     let raw = |raw: Option<&RawValue>| raw.map(|raw| raw.get().to_owned());
     let mut members = Vec::new();

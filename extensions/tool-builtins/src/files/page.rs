@@ -85,13 +85,13 @@ impl Page {
         self.line_chars = 0;
     }
 
-    pub(super) fn end_text(&mut self) {
+    pub(super) fn end_last_line(&mut self) {
         if self.is_line_started {
             self.end_line();
         }
     }
 
-    pub(super) fn report(&self, path: &str) -> Result<String, ToolError> {
+    pub(super) fn report_text(&self, path: &str) -> Result<String, ToolError> {
         let Self { first, ended, text, .. } = self;
         if *ended == 0 && *first == 1 {
             return Ok(format!("`{path}` is empty\n"));

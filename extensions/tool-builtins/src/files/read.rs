@@ -39,7 +39,7 @@ pub(super) fn read_file(
     let path = query.path.as_str();
     let mut open = tools.roots.open_file(path)?;
     let mut stamp = FileStamp::of_file(&open.file).map_err(|error| file_error(path, &error))?;
-    let start = read_start(&mut open.file).map_err(|error| file_error(path, &error))?;
+    let start = read_start_and_rewind(&mut open.file).map_err(|error| file_error(path, &error))?;
     let output = match Media::detect(&start) {
         Some(Media::Image(mime)) => read_image(&mut open, path, mime, cx)?,
         Some(Media::Pdf) => read_pdf(tools, open.file.try_clone(), query, cx)?,
@@ -48,11 +48,11 @@ pub(super) fn read_file(
                 stamp.hash = notebook.hash;
                 notebook.output
             }
-            None => read_lines(tools, &mut open, query, &mut stamp, cx)?,
+            None => read_line_page(tools, &mut open, query, &mut stamp, cx)?,
         },
-        None => read_lines(tools, &mut open, query, &mut stamp, cx)?,
+        None => read_line_page(tools, &mut open, query, &mut stamp, cx)?,
     };
-    if tools.memory.is_known_result(cx, open.key(), stamp, result_hash(&output)) {
+    if tools.memory.remember_read_and_is_repeated(cx, open.key(), stamp, result_hash(&output)) {
         return Ok(ToolOutput::from(format!(
             "`{path}` is unchanged since this read of it; see that result, or read it once more to get it again\n"
         )));
@@ -74,14 +74,14 @@ fn result_hash(output: &ToolOutput) -> [u8; 32] {
 }
 
 /// The bytes by which the kind of a file is found; the file is at its start again.
-fn read_start(file: &mut File) -> io::Result<Vec<u8>> {
+fn read_start_and_rewind(file: &mut File) -> io::Result<Vec<u8>> {
     let mut start = Vec::new();
     file.by_ref().take(DETECTION_BYTES as u64).read_to_end(&mut start)?;
     file.seek(SeekFrom::Start(0))?;
     Ok(start)
 }
 
-fn read_lines(
+fn read_line_page(
     tools: &FileTools,
     open: &mut OpenFile,
     query: &ReadQuery,
@@ -98,8 +98,8 @@ fn read_lines(
         )));
     }
     let mut page = Page::new(offset.unwrap_or(1), limit.unwrap_or(DEFAULT_LINES));
-    let hash = fill_page(&mut open.file, path, &mut page, cx)?;
-    let text = page.report(path)?;
+    let hash = fill_page_and_hash(&mut open.file, path, &mut page, cx)?;
+    let text = page.report_text(path)?;
     if page.first == 1 && page.cut_lines == 0 {
         stamp.hash = hash;
     }
@@ -107,19 +107,19 @@ fn read_lines(
 }
 
 /// Reads until the page is full; the hash of the file if all of it was read.
-fn fill_page(
+fn fill_page_and_hash(
     file: &mut File,
     path: &str,
     page: &mut Page,
     cx: &ToolContext,
 ) -> Result<Option<[u8; 32]>, ToolError> {
     let as_error = |error: io::Error| file_error(path, &error);
-    let start = read_start(file).map_err(as_error)?;
+    let start = read_start_and_rewind(file).map_err(as_error)?;
     let form = TextForm::detect(&start, start.len() < DETECTION_BYTES).ok_or_else(|| binary_error(path))?;
     let mut decoder = form.encoding.new_decoder_without_bom_handling();
     // In these encodings, a byte of a line end is nothing else: lines before the page are not decoded.
     if page.first > 1 && [UTF_8, WINDOWS_1252].contains(&form.encoding) {
-        let (position, ended) = position_of_line(file, path, page.first, cx)?.map_err(as_error)?;
+        let (position, ended) = find_line_start(file, path, page.first, cx)?.map_err(as_error)?;
         file.seek(SeekFrom::Start(position)).map_err(as_error)?;
         page.ended = ended;
     } else {
@@ -153,14 +153,14 @@ fn fill_page(
             return Err(long_line_error(path, page.ended + 1));
         }
         if is_end {
-            page.end_text();
+            page.end_last_line();
             return Ok((page.first == 1).then(|| hash.finalize()));
         }
     }
 }
 
 /// The position of a line, and the number of lines before it; the last line if there are fewer.
-fn position_of_line(
+fn find_line_start(
     file: &mut File,
     path: &str,
     line: u64,

@@ -52,7 +52,9 @@ impl Root {
     pub(super) fn shown_path(&self, path: &Path) -> String {
         let path = Escape::LINE.text(&path.display().to_string());
         match self.name.is_empty() {
-            true if path.split_once(':').is_some_and(|(name, _)| is_folder_name(name)) => format!("./{path}"),
+            true if path.split_once(':').is_some_and(|(name, _)| is_valid_folder_name(name)) => {
+                format!("./{path}")
+            }
             true => path,
             false => format!("{}:{path}", self.name),
         }
@@ -69,7 +71,7 @@ impl Root {
     }
 
     /// The path without links; empty for the folder itself.
-    fn real_path(&self, relative: &Path) -> io::Result<PathBuf> {
+    fn resolve_links(&self, relative: &Path) -> io::Result<PathBuf> {
         if relative.as_os_str().is_empty() {
             return Ok(PathBuf::new());
         }
@@ -113,7 +115,7 @@ impl Roots {
 
     /// Adds a folder, whose name must be new.
     pub(super) fn add_root(&mut self, name: &str, folder: &Path, is_read_only: bool) -> io::Result<()> {
-        if !is_folder_name(name) {
+        if !is_valid_folder_name(name) {
             return Err(io::Error::new(
                 io::ErrorKind::InvalidInput,
                 format!(
@@ -192,7 +194,7 @@ impl Roots {
         }
         let mut attempts = 0..MAX_PATH_ATTEMPTS;
         loop {
-            let open = root.real_path(&relative).and_then(|real| open_real_file(&root, real));
+            let open = root.resolve_links(&relative).and_then(|real| open_real_file(&root, real));
             match open {
                 // A file that lost its name to another one while its path was found.
                 Err(error)
@@ -205,7 +207,7 @@ impl Roots {
     }
 
     /// The folders that a walk visits: all of them without a path.
-    pub(super) fn open_start(&self, path: Option<&str>) -> Result<WalkStart, ToolError> {
+    pub(super) fn open_walk_start(&self, path: Option<&str>) -> Result<WalkStart, ToolError> {
         let Some(path) = path.filter(|path| !path.is_empty()) else {
             let start = |root: &Arc<Root>| {
                 let dir = root.dir.try_clone().map_err(|error| self.path_error(&root.name, &error))?;
@@ -214,7 +216,7 @@ impl Roots {
             return self.roots.iter().map(start).collect::<Result<_, _>>().map(WalkStart::Folders);
         };
         let Location { root, relative } = self.locate_path(path)?;
-        let real = root.real_path(&relative).map_err(|error| self.path_error(path, &error))?;
+        let real = root.resolve_links(&relative).map_err(|error| self.path_error(path, &error))?;
         let is_folder = real.as_os_str().is_empty()
             || root.dir.metadata(&real).map_err(|error| self.path_error(path, &error))?.is_dir();
         if !is_folder {
@@ -246,7 +248,7 @@ impl Roots {
 }
 
 /// Returns `true` for a name that a folder may have; one letter is a drive.
-fn is_folder_name(name: &str) -> bool {
+fn is_valid_folder_name(name: &str) -> bool {
     let is_letter = |letter: u8| letter.is_ascii_alphanumeric() || letter == b'_' || letter == b'-';
     (2..=MAX_NAME_CHARS).contains(&name.len()) && name.bytes().all(is_letter)
 }

@@ -26,7 +26,7 @@ fn work(tools: &FileTools, cx: &ToolContext) -> Vec<(&'static str, Result<(), To
     };
     let grep = |path: Option<&str>, mode| {
         let path = path.map(str::to_owned);
-        let query = GrepQuery { path, mode, ..GrepQuery::content("x".to_owned(), 250, 0) };
+        let query = GrepQuery { path, mode, ..GrepQuery::for_matching_lines("x".to_owned(), 250, 0) };
         grep::search_files(&tools.roots, &query, cx).map(|_| ())
     };
     let replacement =
@@ -45,8 +45,8 @@ fn work(tools: &FileTools, cx: &ToolContext) -> Vec<(&'static str, Result<(), To
         ("an image", read("image", None)),
         ("a search of a file", grep(Some("large"), GrepMode::Count)),
         ("a search of all", grep(None, GrepMode::Content)),
-        ("a list", list(FileQuery::list(None, None, 3))),
-        ("a glob", list(FileQuery::glob(None, "*".to_owned()))),
+        ("a list", list(FileQuery::for_list(None, None, 3))),
+        ("a glob", list(FileQuery::for_glob(None, "*".to_owned()))),
         ("an edit", edit::edit_file(tools, "text", &replacement, cx).map(|_| ())),
         ("a new file", write::write_file(tools, "new/file", "x", cx).map(|_| ())),
         ("a replaced file", write::write_file(tools, "text", "x", cx).map(|_| ())),

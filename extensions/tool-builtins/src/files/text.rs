@@ -32,16 +32,16 @@ impl TextForm {
     }
 
     /// The form of a whole file, by its start: as a read of the file finds it.
-    pub(super) fn of_content(bytes: &[u8]) -> Option<Self> {
+    pub(super) fn of_whole_content(bytes: &[u8]) -> Option<Self> {
         Self::detect(bytes.get(..DETECTION_BYTES).unwrap_or(bytes), bytes.len() < DETECTION_BYTES)
     }
 
     /// The text of a whole file, without its mark; `None` if it would not be written back as the same bytes.
-    pub(super) fn decode(self, bytes: &[u8]) -> Option<String> {
+    pub(super) fn decode_if_lossless(self, bytes: &[u8]) -> Option<String> {
         let text = self
             .encoding
             .decode_without_bom_handling_and_without_replacement(bytes.get(self.mark_bytes..)?)?;
-        (self.encode(&text, bytes).as_deref() == Ok(bytes)).then(|| text.into_owned())
+        (self.encode_after_mark(&text, bytes).as_deref() == Ok(bytes)).then(|| text.into_owned())
     }
 
     /// The bytes of `text`, after the mark of `original`.
@@ -49,7 +49,7 @@ impl TextForm {
     /// # Errors
     ///
     /// Returns the first character that the encoding does not have.
-    pub(super) fn encode(self, text: &str, original: &[u8]) -> Result<Vec<u8>, char> {
+    pub(super) fn encode_after_mark(self, text: &str, original: &[u8]) -> Result<Vec<u8>, char> {
         let mut bytes = original.get(..self.mark_bytes).unwrap_or_default().to_vec();
         if self.encoding == UTF_16LE {
             bytes.extend(text.encode_utf16().flat_map(u16::to_le_bytes));

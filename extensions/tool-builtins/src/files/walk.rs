@@ -52,7 +52,7 @@ impl<'a> Walk<'a> {
     }
 
     /// Visits the files of a folder and below, until `visit` breaks. The rules of the folders above hold, from the root.
-    pub(super) fn visit_start<V>(
+    pub(super) fn visit_start_folder<V>(
         &mut self,
         start: &StartFolder,
         visit: &mut V,
@@ -64,16 +64,16 @@ impl<'a> Walk<'a> {
         // A rule of a folder above names paths from that folder.
         for above in start.real.ancestors().skip(1).collect::<Vec<_>>().into_iter().rev() {
             if let Ok(dir) = start.root.open_dir(above) {
-                self.push_rules(&dir, above);
+                self.push_ignore_rules(&dir, above);
             }
         }
-        let flow = self.visit_files(&Arc::new(dir), &start.real, visit);
+        let flow = self.visit_files_below(&Arc::new(dir), &start.real, visit);
         self.ignored.clear();
         flow
     }
 
     /// Visits the files of `dir` and below.
-    fn visit_files<V>(
+    fn visit_files_below<V>(
         &mut self,
         dir: &Arc<Dir>,
         path: &Path,
@@ -82,7 +82,7 @@ impl<'a> Walk<'a> {
     where
         V: FnMut(FoundFile<'_>) -> Result<ControlFlow<()>, ToolError>,
     {
-        let Ok(mut names) = folder_names(dir, self.cx) else {
+        let Ok(mut names) = names_and_kinds(dir, self.cx) else {
             self.skipped += 1;
             return Ok(ControlFlow::Continue(()));
         };
@@ -92,7 +92,7 @@ impl<'a> Walk<'a> {
         names.sort_unstable();
         let levels = self.ignored.len();
         if names.iter().any(|(name, _)| name == Path::new(".gitignore")) {
-            self.push_rules(dir, path);
+            self.push_ignore_rules(dir, path);
         }
         for (name, is_folder) in &names {
             if self.cx.is_cancelled() {
@@ -103,7 +103,7 @@ impl<'a> Walk<'a> {
                 continue;
             }
             let flow = match is_folder {
-                true => self.visit_folder(dir, name, &child, visit)?,
+                true => self.visit_subfolder(dir, name, &child, visit)?,
                 false => visit(FoundFile { dir, name, path: &child })?,
             };
             if flow.is_break() {
@@ -114,7 +114,7 @@ impl<'a> Walk<'a> {
         Ok(ControlFlow::Continue(()))
     }
 
-    fn visit_folder<V>(
+    fn visit_subfolder<V>(
         &mut self,
         dir: &Arc<Dir>,
         name: &Path,
@@ -131,7 +131,7 @@ impl<'a> Walk<'a> {
         match dir.open_dir_nofollow(name) {
             Ok(folder) if self.depth + 1 < self.max_depth => {
                 self.depth += 1;
-                let flow = self.visit_files(&Arc::new(folder), path, visit);
+                let flow = self.visit_files_below(&Arc::new(folder), path, visit);
                 self.depth -= 1;
                 flow
             }
@@ -143,7 +143,7 @@ impl<'a> Walk<'a> {
     }
 
     /// Adds the rules of a folder, as far as there is room for them.
-    fn push_rules(&mut self, dir: &Dir, path: &Path) {
+    fn push_ignore_rules(&mut self, dir: &Dir, path: &Path) {
         let rules_before: usize = self.ignored.iter().map(Gitignore::len).sum();
         self.ignored.extend(read_gitignore(dir, path, MAX_IGNORE_RULES.saturating_sub(rules_before)));
     }
@@ -161,7 +161,7 @@ impl<'a> Walk<'a> {
 }
 
 /// The names of a folder's files and folders, as far as the call is not cancelled. Links and devices are left out.
-fn folder_names(dir: &Dir, cx: &ToolContext) -> io::Result<Vec<(PathBuf, bool)>> {
+fn names_and_kinds(dir: &Dir, cx: &ToolContext) -> io::Result<Vec<(PathBuf, bool)>> {
     let mut names = Vec::new();
     for entry in dir.entries()? {
         if names.len() % 1024 == 0 && cx.is_cancelled() {

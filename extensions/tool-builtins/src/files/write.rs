@@ -54,8 +54,8 @@ fn create_file(
     // A link among the folders that exist may hide one of them.
     let existing = parent.ancestors().find_map(|folder| dir.canonicalize(folder).ok());
     check_not_version_control(path, &existing.unwrap_or_default())?;
-    let parent = open_parent(dir, parent).map_err(|error| tools.roots.path_error(path, &error))?;
-    let new_file = write_new_file(&parent, content).map_err(|error| write_error(path, &error))?;
+    let parent = create_and_open_parent(dir, parent).map_err(|error| tools.roots.path_error(path, &error))?;
+    let new_file = write_temp_file(&parent, content).map_err(|error| write_error(path, &error))?;
     let mut stamp = FileStamp::of_file(new_file.as_file()).map_err(|error| write_error(path, &error))?;
     stamp.hash = Some(Hash::hash(content.as_bytes()));
     let _commit = tools.memory.lock_edits();
@@ -71,7 +71,7 @@ fn create_file(
     Ok(ToolOutput::from(format!("created `{path}`: {} bytes\n", content.len())).with_details(details))
 }
 
-fn open_parent(dir: &Dir, parent: &Path) -> io::Result<Dir> {
+fn create_and_open_parent(dir: &Dir, parent: &Path) -> io::Result<Dir> {
     if parent.as_os_str().is_empty() {
         return dir.try_clone();
     }
@@ -79,7 +79,7 @@ fn open_parent(dir: &Dir, parent: &Path) -> io::Result<Dir> {
     dir.open_dir(parent)
 }
 
-fn write_new_file<'a>(parent: &'a Dir, content: &str) -> io::Result<TempFile<'a>> {
+fn write_temp_file<'a>(parent: &'a Dir, content: &str) -> io::Result<TempFile<'a>> {
     let mut new_file = TempFile::new(parent)?;
     new_file.write_all(content.as_bytes())?;
     new_file.as_file().sync_all()?;
@@ -93,8 +93,8 @@ fn replace_file(
     cx: &ToolContext,
 ) -> Result<ToolOutput, ToolError> {
     change_file(tools, path, NeededRead::All, cx, &|_, text| {
-        let text = match SplitText::of_text(text) {
-            Some(split) => split.replace_all(&without_crlf(content)),
+        let text = match SplitText::split_if_crlf(text) {
+            Some(split) => split.replace_whole(&without_crlf(content)),
             None => content.to_owned(),
         };
         let report = format!("replaced the content of `{path}`: {} bytes\n", text.len());

@@ -19,7 +19,7 @@ use seccompiler::BpfProgram;
 
 use super::{
     Confinement,
-    command::system_program,
+    command::find_system_program,
     filter::syscall_filter,
     named_path::open_named_path,
     restriction::{DEVICES, SYSTEM_FOLDERS, SYSTEM_SETTINGS},
@@ -57,8 +57,8 @@ impl SealedFilter {
     }
 
     /// The path by which a child of the program opens it.
-    fn path(&self) -> String {
-        own_descriptor_path(&self.0)
+    fn descriptor_path(&self) -> String {
+        descriptor_path_for_children(&self.0)
     }
 }
 
@@ -99,7 +99,7 @@ impl Bubblewrap {
     ) -> io::Result<Self> {
         let filter = syscall_filter(confinement.permits_network).map_err(io::Error::other)?;
         let filter = SealedFilter::new(&filter)?;
-        let mut words = vec![unicode(program)?.to_owned()];
+        let mut words = vec![unicode_path(program)?.to_owned()];
         let options =
             ["--unshare-all", "--unshare-user", "--die-with-parent", "--as-pid-1", "--cap-drop", "ALL"];
         words.extend(options.map(str::to_owned));
@@ -110,9 +110,8 @@ impl Bubblewrap {
         for path in SYSTEM_FOLDERS.map(Path::new) {
             match fs::read_link(path) {
                 // `/bin` is a link to `/usr/bin` where the two are merged.
-                Ok(target) => {
-                    words.extend(["--symlink", unicode(&target)?, unicode(path)?].map(str::to_owned))
-                }
+                Ok(target) => words
+                    .extend(["--symlink", unicode_path(&target)?, unicode_path(path)?].map(str::to_owned)),
                 Err(_) => words.extend(mount_words("--ro-bind-try", path)?),
             }
         }
@@ -121,9 +120,9 @@ impl Bubblewrap {
         }
         let Confinement { readable, writable, .. } = confinement.clone();
         for path in readable.iter().chain(&writable) {
-            unicode(path)?;
+            unicode_path(path)?;
         }
-        Ok(Self { words, readable, writable, private, filter, bash: system_program("bash") })
+        Ok(Self { words, readable, writable, private, filter, bash: find_system_program("bash") })
     }
 
     /// Opens the paths of the setting for a command. A command may have put something else at each of them, and may do so until they
@@ -155,14 +154,19 @@ impl Bubblewrap {
             }
         };
         let mut mounts = OpenedMounts { bash, ..OpenedMounts::default() };
-        mounts.redirect(FILTER_DESCRIPTOR.into(), &self.filter.path());
+        mounts.add_redirection(FILTER_DESCRIPTOR.into(), &self.filter.descriptor_path());
         let mut descriptor = first_descriptor;
         for (option, path, file) in files {
-            mounts.mount(option, descriptor, &own_descriptor_path(&file), unicode(path)?);
+            mounts.add_mount(option, descriptor, &descriptor_path_for_children(&file), unicode_path(path)?);
             mounts.files.push(file);
             descriptor += 1;
         }
-        mounts.mount("--bind-fd", descriptor, &self.private.program_path(), unicode(self.private.path())?);
+        mounts.add_mount(
+            "--bind-fd",
+            descriptor,
+            &self.private.path_for_children(),
+            unicode_path(self.private.path())?,
+        );
         Ok(mounts)
     }
 
@@ -171,7 +175,11 @@ impl Bubblewrap {
     /// # Errors
     ///
     /// Returns an error if a path is no Unicode.
-    pub(super) fn words(&self, mounts: &OpenedMounts, folder: &Path) -> io::Result<Vec<String>> {
+    pub(super) fn words_before_command(
+        &self,
+        mounts: &OpenedMounts,
+        folder: &Path,
+    ) -> io::Result<Vec<String>> {
         let mut words = self.words.clone();
         words.extend(mounts.words.iter().cloned());
         for path in DEVICES {
@@ -182,20 +190,20 @@ impl Bubblewrap {
             words.extend(["--remount-ro", "/"].map(str::to_owned));
         }
         // If it is not there, nothing runs: the folder of the program is no substitute.
-        words.extend(["--chdir", unicode(folder)?, "--"].map(str::to_owned));
+        words.extend(["--chdir", unicode_path(folder)?, "--"].map(str::to_owned));
         Ok(words)
     }
 }
 
 impl OpenedMounts {
-    /// Mounts what is open as `source` at `place`.
-    fn mount(&mut self, option: &str, descriptor: u32, source: &str, place: &str) {
-        self.redirect(descriptor, source);
-        self.words.extend([option.to_owned(), descriptor.to_string(), place.to_owned()]);
+    /// Mounts what is open as `source` at `target`.
+    fn add_mount(&mut self, option: &str, descriptor: u32, source: &str, target: &str) {
+        self.add_redirection(descriptor, source);
+        self.words.extend([option.to_owned(), descriptor.to_string(), target.to_owned()]);
     }
 
     /// Opens `path` as `descriptor`.
-    fn redirect(&mut self, descriptor: u32, path: &str) {
+    fn add_redirection(&mut self, descriptor: u32, path: &str) {
         // Writing to a string never fails.
         let _ = write!(self.redirections, " {descriptor}<{path}");
     }
@@ -203,17 +211,17 @@ impl OpenedMounts {
 
 /// The words that mount `path` at its own place.
 fn mount_words(option: &str, path: &Path) -> io::Result<[String; 3]> {
-    let path = unicode(path)?;
+    let path = unicode_path(path)?;
     Ok([option.to_owned(), path.to_owned(), path.to_owned()])
 }
 
-fn unicode(path: &Path) -> io::Result<&str> {
+fn unicode_path(path: &Path) -> io::Result<&str> {
     path.to_str().ok_or_else(|| {
         io::Error::new(io::ErrorKind::InvalidInput, format!("`{}` is no Unicode", path.display()))
     })
 }
 
 /// The path by which a child of the program opens `file` of the program.
-pub(super) fn own_descriptor_path(file: &impl AsRawFd) -> String {
+pub(super) fn descriptor_path_for_children(file: &impl AsRawFd) -> String {
     format!("/proc/{}/fd/{}", std::process::id(), file.as_raw_fd())
 }

@@ -36,7 +36,7 @@ status=$?
 exit "$status""#;
 
 /// The program of the system with that name.
-pub(crate) fn system_program(name: &str) -> Option<PathBuf> {
+pub(crate) fn find_system_program(name: &str) -> Option<PathBuf> {
     SYSTEM_PATH.split(':').map(|folder| Path::new(folder).join(name)).find(|path| path.is_file())
 }
 
@@ -60,32 +60,34 @@ impl<'a> LimitScript<'a> {
     }
 
     /// Sets the limits of each process alone.
-    pub(super) fn of_each_process(&self) -> String {
-        let limits = self.units().map(|(name, limit)| format!("ulimit -{name} {limit}"));
+    pub(super) fn set_process_limits(&self) -> String {
+        let limits = self.limits_in_ulimit_units().map(|(name, limit)| format!("ulimit -{name} {limit}"));
         format!("{{ ulimit -c 0; {}; {CLOSE_INHERITED}; }} 2>/dev/null", limits.join("; "))
     }
 
     /// Fails unless the limits of each process hold.
-    pub(super) fn check_of_each_process(&self) -> String {
-        let checks = self.units().map(|(name, limit)| format!("[ \"$(ulimit -{name})\" -le {limit} ]"));
-        format!("{}; {}", self.of_each_process(), checks.join(" && "))
+    pub(super) fn set_and_check_process_limits(&self) -> String {
+        let checks = self
+            .limits_in_ulimit_units()
+            .map(|(name, limit)| format!("[ \"$(ulimit -{name})\" -le {limit} ]"));
+        format!("{}; {}", self.set_process_limits(), checks.join(" && "))
     }
 
     /// Sets the limit of all processes of the user, which a namespace counts by itself.
-    pub(super) fn of_all_processes(&self) -> String {
+    pub(super) fn set_process_count_limit(&self) -> String {
         let limit = self.limits.processes;
         format!("{{ ulimit -u {limit} || ulimit -p {limit}; }} 2>/dev/null")
     }
 
     /// The limits in the units of `ulimit`.
-    fn units(&self) -> [(&'static str, u64); 3] {
+    fn limits_in_ulimit_units(&self) -> [(&'static str, u64); 3] {
         let Limits { memory_bytes, file_bytes, open_files, .. } = self.limits;
         [("d", memory_bytes / 1024), ("f", file_bytes / 512), ("n", *open_files)]
     }
 }
 
 /// The words that run `command` watched, without a sandbox. Elsewhere than on Unix, there is no watcher.
-pub(super) fn watched_words(command: Vec<String>) -> Vec<String> {
+pub(super) fn watched_command_words(command: Vec<String>) -> Vec<String> {
     if !cfg!(unix) {
         return command;
     }
@@ -93,12 +95,12 @@ pub(super) fn watched_words(command: Vec<String>) -> Vec<String> {
         [bash, option, text] if option == "-c" && Path::new(bash).file_name() == Some("bash".as_ref()) => {
             [bash, option, WATCHED_BASH_SCRIPT, "bash", text].map(str::to_owned).into()
         }
-        _ => shell_words(format!("{WATCHER_SCRIPT}{RUN_IN_GROUP}"), command),
+        _ => shell_script_words(format!("{WATCHER_SCRIPT}{RUN_IN_GROUP}"), command),
     }
 }
 
 /// The words that run `script` with `arguments`.
-pub(super) fn shell_words(script: String, arguments: Vec<String>) -> Vec<String> {
+pub(super) fn shell_script_words(script: String, arguments: Vec<String>) -> Vec<String> {
     let mut words = vec![SHELL.to_owned(), "-c".to_owned(), script, "sh".to_owned()];
     words.extend(arguments);
     words
@@ -106,8 +108,8 @@ pub(super) fn shell_words(script: String, arguments: Vec<String>) -> Vec<String>
 
 /// The same in `bash`, which reads no file that a variable of the command names: it is not in the sandbox, where that file may have been
 /// written.
-pub(super) fn bash_words(bash: &Path, script: String, arguments: Vec<String>) -> Vec<String> {
+pub(super) fn bash_script_words(bash: &Path, script: String, arguments: Vec<String>) -> Vec<String> {
     let mut words = vec![bash.to_string_lossy().into_owned(), "-p".to_owned()];
-    words.extend(shell_words(script, arguments).into_iter().skip(1));
+    words.extend(shell_script_words(script, arguments).into_iter().skip(1));
     words
 }

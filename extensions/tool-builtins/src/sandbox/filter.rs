@@ -86,15 +86,15 @@ pub(super) fn syscall_filter(permits_network: bool) -> Result<BpfProgram, seccom
         }
     }
     insert_refusal(&mut rules, libc::SYS_socket, &other_family)?;
-    insert_pair_refusals(&mut rules)?;
-    insert_owner_refusals(&mut rules)?;
+    insert_socket_pair_refusals(&mut rules)?;
+    insert_owner_and_setuid_refusals(&mut rules)?;
     let refusal = SeccompAction::Errno(libc::EPERM.unsigned_abs());
     let processor = std::env::consts::ARCH.try_into()?;
     SeccompFilter::new(rules, SeccompAction::Allow, refusal, processor)?.try_into()
 }
 
 /// Refuses pairs of sockets that can be connected to another one later: only streams of this machine are connected for good.
-fn insert_pair_refusals(
+fn insert_socket_pair_refusals(
     rules: &mut BTreeMap<i64, Vec<SeccompRule>>,
 ) -> Result<(), seccompiler::BackendError> {
     /// The bits of the type without its flags.
@@ -112,7 +112,7 @@ fn insert_pair_refusals(
 }
 
 /// Refuses to give files to another user, and to make programs that run as their owner: `landlock` guards neither.
-fn insert_owner_refusals(
+fn insert_owner_and_setuid_refusals(
     rules: &mut BTreeMap<i64, Vec<SeccompRule>>,
 ) -> Result<(), seccompiler::BackendError> {
     /// Of Linux 6.6, on every processor.
@@ -167,7 +167,7 @@ fn insert_refusal(
     call: libc::c_long,
     conditions: &[SeccompCondition],
 ) -> Result<(), seccompiler::BackendError> {
-    for number in [Some(call), x32_number(call)].into_iter().flatten() {
+    for number in [Some(call), x32_call_number(call)].into_iter().flatten() {
         let of_call = rules.entry(number).or_default();
         if !conditions.is_empty() {
             of_call.push(SeccompRule::new(conditions.to_vec())?);
@@ -178,7 +178,7 @@ fn insert_refusal(
 
 /// The number of `call` in the second table of x86-64, which a kernel may offer.
 #[cfg(target_arch = "x86_64")]
-fn x32_number(call: libc::c_long) -> Option<i64> {
+fn x32_call_number(call: libc::c_long) -> Option<i64> {
     const X32_BIT: i64 = 0x4000_0000;
     // Calls with pointers to pointers have numbers of their own there.
     let own_number = match call {
@@ -193,6 +193,6 @@ fn x32_number(call: libc::c_long) -> Option<i64> {
 }
 
 #[cfg(not(target_arch = "x86_64"))]
-fn x32_number(_: libc::c_long) -> Option<i64> {
+fn x32_call_number(_: libc::c_long) -> Option<i64> {
     None
 }

@@ -7,12 +7,16 @@ use std::{env, io, path::Path, process::Stdio, sync::Arc};
 use tokio::process::Command;
 
 use super::{
-    CommandLine, Confinement, Enforced, Running, Sandbox, command::watched_words, scratch::ScratchFolder,
+    CommandLine, Confinement, Enforced, RunningCommand, Sandbox, command::watched_command_words,
+    scratch::ScratchFolder,
 };
 #[cfg(target_os = "linux")]
 use super::{
-    command::{SYSTEM_PATH, system_program},
-    namespace::{MAX_SHELL_DESCRIPTOR, Namespace, PreparedNamespace, closing_words, confined_words},
+    command::{SYSTEM_PATH, find_system_program},
+    namespace::{
+        MAX_SHELL_DESCRIPTOR, Namespace, PreparedNamespace, bash_words_closing_descriptors,
+        confined_command_words,
+    },
     probe::Mechanism,
     restriction::SYSTEM_FOLDERS,
     thread::SandboxThread,
@@ -21,18 +25,18 @@ use super::{
 /// Variables that every command has, if the program has them; and those that begin with `LC_`.
 const KEPT_VARIABLES: [&str; 7] = ["LANG", "LANGUAGE", "LOGNAME", "SHELL", "TERM", "TZ", "USER"];
 
-/// Starts commands. Dropping it ends the thread of its sandbox; the commands are owned by their [`Running`].
+/// Starts commands. Dropping it ends the thread of its sandbox; the commands are owned by their [`RunningCommand`].
 pub(crate) struct Launcher {
     enforced: Enforced,
     environment: Vec<(String, String)>,
     #[cfg(target_os = "linux")]
-    confined: Option<Confined>,
+    confined: Option<ConfinedSpawner>,
     /// The temporary folder of the commands, which outlives their thread. `None` without a sandbox: they have the one of the program.
     private: Option<Arc<ScratchFolder>>,
 }
 
 #[cfg(target_os = "linux")]
-struct Confined {
+struct ConfinedSpawner {
     /// Spawns the commands; `None` if the program that makes the namespace guards files, too.
     thread: Option<SandboxThread>,
     namespace: Option<Namespace>,
@@ -53,7 +57,7 @@ impl Launcher {
             return Ok(Self::without_sandbox("sandbox: it is off"));
         }
         let launcher = Self::start_confined(confinement, private).await?;
-        match (confinement.sandbox, launcher.enforced.first_gap()) {
+        match (confinement.sandbox, launcher.enforced.first_missing_guard()) {
             (Sandbox::Required, Some(guard)) => Err(format!(
                 "the sandbox is required, and nothing guards {guard} on this machine: {}; nothing was run. Use a \
                  machine that has it, or `Sandbox::Preferred`",
@@ -74,12 +78,12 @@ impl Launcher {
             None => Arc::new(ScratchFolder::create("tool-").map_err(failure)?),
         };
         let mut confinement = confinement.clone();
-        confinement.limits = confinement.limits.below_those_of_the_program();
+        confinement.limits = confinement.limits.lowered_to_own_limits();
         let environment = confined_environment(&confinement, private.path());
         let limits = confinement.limits;
         let Mechanism { enforced, thread, namespace } =
-            Mechanism::find(confinement, &private).await.map_err(failure)?;
-        let confined = Some(Confined { thread, namespace, limits });
+            Mechanism::choose(confinement, &private).await.map_err(failure)?;
+        let confined = Some(ConfinedSpawner { thread, namespace, limits });
         Ok(Self { enforced, environment, confined, private: Some(private) })
     }
 
@@ -89,11 +93,11 @@ impl Launcher {
     }
 
     fn without_sandbox(reason: &str) -> Self {
-        let mut environment = kept_environment();
+        let mut environment = kept_variables_of_program();
         let own = ["HOME", "PATH", "TMPDIR"].into_iter();
         let of_windows = ["SystemRoot", "PATHEXT", "TEMP", "TMP", "USERPROFILE"].into_iter();
         let of_windows = of_windows.filter(|_| cfg!(windows));
-        environment.extend(own.chain(of_windows).filter_map(program_variable));
+        environment.extend(own.chain(of_windows).filter_map(variable_of_program));
         Self {
             enforced: Enforced::nothing(reason),
             environment,
@@ -114,34 +118,32 @@ impl Launcher {
     ///
     /// Returns an error if there is no process or memory left, the folder is gone, the private folder or another one was exchanged, or
     /// a descriptor of the program cannot be kept from the command.
-    pub(crate) async fn spawn(&self, line: CommandLine) -> io::Result<Running> {
+    pub(crate) async fn spawn(&self, line: CommandLine) -> io::Result<RunningCommand> {
         #[cfg(unix)]
-        super::orphans::collect_orphans();
+        super::orphans::reap_orphans();
         // An earlier command may reach the folder around it.
-        self.private.as_ref().map_or(Ok(()), |private| private.check_place())?;
-        let command = |words: Vec<String>| self.prepared_command(words, &line.folder, &line.environment);
+        self.private.as_ref().map_or(Ok(()), |private| private.check_not_exchanged())?;
+        let command = |words: Vec<String>| self.build_command(words, &line.folder, &line.environment);
         #[cfg(target_os = "linux")]
-        if let Some(Confined { thread, namespace, limits }) = &self.confined {
-            let prepared = namespace.as_ref().map(|namespace| namespace.prepare(&line.folder)).transpose()?;
-            let words = confined_words(line.words.clone(), prepared.as_ref(), limits);
-            let command = command(without_descriptors(inherited_descriptors()?, words)?);
+        if let Some(ConfinedSpawner { thread, namespace, limits }) = &self.confined {
+            let prepared = namespace
+                .as_ref()
+                .map(|namespace| namespace.prepare_for_command(&line.folder))
+                .transpose()?;
+            let words = confined_command_words(line.words.clone(), prepared.as_ref(), limits);
+            let command = command(words_closing_descriptors(inherited_descriptors()?, words)?);
             let child = match thread {
                 Some(thread) => thread.spawn(command).await?,
                 None => { command }.spawn()?,
             };
             let is_in_namespace = prepared.is_some();
             let files = prepared.map_or_else(Vec::new, PreparedNamespace::into_files);
-            return Running::new(child, files, is_in_namespace);
+            return RunningCommand::new(child, files, is_in_namespace);
         }
-        Running::new(command(watched_words(line.words.clone())).spawn()?, Vec::new(), false)
+        RunningCommand::new(command(watched_command_words(line.words.clone())).spawn()?, Vec::new(), false)
     }
 
-    fn prepared_command(
-        &self,
-        words: Vec<String>,
-        folder: &Path,
-        environment: &[(String, String)],
-    ) -> Command {
+    fn build_command(&self, words: Vec<String>, folder: &Path, environment: &[(String, String)]) -> Command {
         let mut words = words.into_iter();
         let mut command = Command::new(words.next().unwrap_or_default());
         command.args(words).current_dir(folder);
@@ -176,23 +178,23 @@ fn inherited_descriptors() -> io::Result<Vec<u32>> {
 
 /// `words` after which `descriptors` are closed.
 #[cfg(target_os = "linux")]
-fn without_descriptors(descriptors: Vec<u32>, words: Vec<String>) -> io::Result<Vec<String>> {
+fn words_closing_descriptors(descriptors: Vec<u32>, words: Vec<String>) -> io::Result<Vec<String>> {
     if descriptors.is_empty() {
         return Ok(words);
     }
-    let bash = system_program("bash").ok_or_else(|| {
+    let bash = find_system_program("bash").ok_or_else(|| {
         let message = "the program left descriptors above 9 open for its children, and `bash` alone can close them; \
                        install it, or open them with `O_CLOEXEC`";
         io::Error::other(message)
     })?;
-    Ok(closing_words(&bash, &descriptors, words))
+    Ok(bash_words_closing_descriptors(&bash, &descriptors, words))
 }
 
-fn program_variable(name: &str) -> Option<(String, String)> {
+fn variable_of_program(name: &str) -> Option<(String, String)> {
     Some((name.to_owned(), env::var(name).ok()?))
 }
 
-fn kept_environment() -> Vec<(String, String)> {
+fn kept_variables_of_program() -> Vec<(String, String)> {
     let is_locale = |name: &str| name.starts_with("LC_") || KEPT_VARIABLES.contains(&name);
     let variables = env::vars_os()
         .filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?)));
@@ -214,7 +216,7 @@ fn confined_environment(confinement: &Confinement, private: &Path) -> Vec<(Strin
         SYSTEM_PATH.split(':').filter(|folder| !program_path.split(':').any(|known| known == *folder)),
     );
     let private = private.to_string_lossy();
-    let mut environment = kept_environment();
+    let mut environment = kept_variables_of_program();
     for (name, value) in [("HOME", &*private), ("TMPDIR", &*private), ("PATH", &folders.join(":"))] {
         environment.push((name.to_owned(), value.to_owned()));
     }

@@ -42,10 +42,10 @@ use serde::Serialize;
 #[cfg(any(feature = "code", feature = "files", feature = "web"))]
 pub(crate) use self::scratch::{ScratchFolder, run_blocking};
 pub(crate) use self::{
-    command::{CommandLine, system_program},
+    command::{CommandLine, find_system_program},
     launcher::Launcher,
     named_path::path_without_links,
-    running::{Ending, OutputSink, RunLimit, Running},
+    running::{Ending, OutputSink, RunLimit, RunningCommand},
 };
 
 /// The choice between a sandbox and none.
@@ -90,7 +90,7 @@ impl Enforced {
     }
 
     /// The first guard that a required sandbox lacks.
-    pub(crate) fn first_gap(&self) -> Option<&'static str> {
+    pub(crate) fn first_missing_guard(&self) -> Option<&'static str> {
         let guards = [
             (&self.files, "files"),
             (&self.network, "network"),
@@ -125,7 +125,7 @@ impl Confinement {
             readable: Vec::new(),
             permits_network: false,
             limits: Limits::default(),
-            bubblewrap: system_program("bwrap"),
+            bubblewrap: find_system_program("bwrap"),
         }
     }
 }
@@ -146,7 +146,7 @@ pub(crate) struct Limits {
 #[cfg(target_os = "linux")]
 impl Limits {
     /// Root could raise the limits of the program itself.
-    fn below_those_of_the_program(self) -> Self {
+    fn lowered_to_own_limits(self) -> Self {
         use rustix::process::{Resource, getrlimit};
         let lower =
             |limit: u64, resource| getrlimit(resource).maximum.map_or(limit, |maximum| limit.min(maximum));

@@ -9,7 +9,7 @@ use std::{
 use super::{
     Limits,
     bubblewrap::{Bubblewrap, OpenedMounts},
-    command::{LimitScript, RUN_IN_GROUP, SHELL, WATCHER_SCRIPT, bash_words, shell_words},
+    command::{LimitScript, RUN_IN_GROUP, SHELL, WATCHER_SCRIPT, bash_script_words, shell_script_words},
 };
 
 /// The last descriptor that every shell can name.
@@ -79,12 +79,12 @@ impl Namespace {
     /// # Errors
     ///
     /// Returns an error if a path of the setting is a link by now, or no descriptor is left.
-    pub(super) fn prepare(&self, folder: &Path) -> io::Result<PreparedNamespace> {
+    pub(super) fn prepare_for_command(&self, folder: &Path) -> io::Result<PreparedNamespace> {
         let (words, mounts) = match &self.maker {
             NamespaceMaker::Unshare(words) => (words.clone(), OpenedMounts::default()),
             NamespaceMaker::Bubblewrap(bubblewrap) => {
                 let mounts = bubblewrap.open_mounts()?;
-                (bubblewrap.words(&mounts, folder)?, mounts)
+                (bubblewrap.words_before_command(&mounts, folder)?, mounts)
             }
         };
         Ok(PreparedNamespace { words, own_session: self.own_session.clone(), mounts })
@@ -96,7 +96,7 @@ impl PreparedNamespace {
     pub(super) fn probe_words(&self) -> Vec<String> {
         let mut words = self.words.clone();
         words.extend([SHELL, "-c", ":"].map(str::to_owned));
-        self.shell_words(format!("\"$@\"{}", self.mounts.redirections), words)
+        self.script_words(format!("\"$@\"{}", self.mounts.redirections), words)
     }
 
     /// The files that are open until the command has ended.
@@ -105,39 +105,43 @@ impl PreparedNamespace {
     }
 
     /// The words that run `script`, which may name the descriptors of the files.
-    fn shell_words(&self, script: String, arguments: Vec<String>) -> Vec<String> {
+    fn script_words(&self, script: String, arguments: Vec<String>) -> Vec<String> {
         match &self.mounts.bash {
-            Some(bash) => bash_words(bash, script, arguments),
-            None => shell_words(script, arguments),
+            Some(bash) => bash_script_words(bash, script, arguments),
+            None => shell_script_words(script, arguments),
         }
     }
 
     /// Runs the program, and keeps what its first process writes to descriptor 8.
-    fn run_script(&self) -> String {
+    fn script_that_runs_program(&self) -> String {
         let redirections = &self.mounts.redirections;
         format!("\nexec 7>&1\nstarted=$(\"$@\" 8>&1 >&7 7>&-{redirections})\nstatus=$?")
     }
 }
 
 /// The words that run `command` watched and limited, in a namespace if there is one.
-pub(super) fn confined_words(
+pub(super) fn confined_command_words(
     command: Vec<String>,
     namespace: Option<&PreparedNamespace>,
     limits: &Limits,
 ) -> Vec<String> {
     let limits = LimitScript::new(limits);
-    let script = |run: &str| format!("{}\n{WATCHER_SCRIPT}{run}", limits.of_each_process());
-    let Some(namespace) = namespace else { return shell_words(script(RUN_IN_GROUP), command) };
-    let (own_session, limit) = (namespace.own_session.display(), limits.of_all_processes());
+    let script = |run: &str| format!("{}\n{WATCHER_SCRIPT}{run}", limits.set_process_limits());
+    let Some(namespace) = namespace else { return shell_script_words(script(RUN_IN_GROUP), command) };
+    let (own_session, limit) = (namespace.own_session.display(), limits.set_process_count_limit());
     let inner = format!("echo started >&8; exec 8>&-; {limit}; {own_session} \"$@\"; exit \"$?\"");
     let mut words = namespace.words.clone();
-    words.extend(shell_words(inner, command));
-    namespace.shell_words(script(&(namespace.run_script() + END_OF_NAMESPACE)), words)
+    words.extend(shell_script_words(inner, command));
+    namespace.script_words(script(&(namespace.script_that_runs_program() + END_OF_NAMESPACE)), words)
 }
 
 /// The words that close `descriptors` and run `command`. `bash` alone can name those above 9.
-pub(super) fn closing_words(bash: &Path, descriptors: &[u32], command: Vec<String>) -> Vec<String> {
+pub(super) fn bash_words_closing_descriptors(
+    bash: &Path,
+    descriptors: &[u32],
+    command: Vec<String>,
+) -> Vec<String> {
     let closed: String = descriptors.iter().map(|descriptor| format!(" {descriptor}<&-")).collect();
     let script = format!("exec{closed}; exec \"$@\"");
-    bash_words(bash, script, command)
+    bash_script_words(bash, script, command)
 }

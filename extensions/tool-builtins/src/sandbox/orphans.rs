@@ -22,21 +22,21 @@ const FIRST_PROCESS: u32 = 1;
 static KILLED_GROUPS: Mutex<Vec<Pid>> = Mutex::new(Vec::new());
 
 /// Keeps a group that was killed, until all of it has ended.
-pub(super) fn keep_killed_group(leader: Pid) {
+pub(super) fn remember_killed_group(leader: Pid) {
     if process::id() == FIRST_PROCESS {
-        killed_groups().push(leader);
+        lock_killed_groups().push(leader);
     }
 }
 
 /// Waits for the processes that have ended; does not block.
-pub(super) fn collect_orphans() {
+pub(super) fn reap_orphans() {
     if process::id() == FIRST_PROCESS {
-        collect_groups(&mut killed_groups());
+        reap_groups(&mut lock_killed_groups());
     }
 }
 
 /// Waits for what has ended of `groups`, but not for their leaders, and forgets the groups of which nothing is left.
-fn collect_groups(groups: &mut Vec<Pid>) {
+fn reap_groups(groups: &mut Vec<Pid>) {
     groups.retain(|group| {
         // Asks, and leaves the process to the one who waits for it.
         let asks = WaitIdOptions::EXITED | WaitIdOptions::NOHANG | WaitIdOptions::NOWAIT;
@@ -54,7 +54,7 @@ fn collect_groups(groups: &mut Vec<Pid>) {
     });
 }
 
-fn killed_groups() -> MutexGuard<'static, Vec<Pid>> {
+fn lock_killed_groups() -> MutexGuard<'static, Vec<Pid>> {
     KILLED_GROUPS.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
@@ -73,10 +73,10 @@ mod tests {
         // Until it has ended.
         waitid(WaitId::Pid(number), WaitIdOptions::EXITED | WaitIdOptions::NOWAIT).unwrap();
         let mut groups = vec![number];
-        collect_groups(&mut groups);
+        reap_groups(&mut groups);
         assert_eq!(groups, [number]);
         assert_eq!(leader.wait().unwrap().code(), Some(3));
-        collect_groups(&mut groups);
+        reap_groups(&mut groups);
         assert_eq!(groups, []);
     }
 }

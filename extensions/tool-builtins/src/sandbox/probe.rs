@@ -12,7 +12,7 @@ use tool_runtime::policy::Escape;
 use super::{
     Confinement, Enforced,
     bubblewrap::Bubblewrap,
-    command::{LimitScript, SHELL, SYSTEM_PATH, system_program},
+    command::{LimitScript, SHELL, SYSTEM_PATH, find_system_program},
     namespace::Namespace,
     restriction::ThreadGuards,
     scratch::ScratchFolder,
@@ -35,22 +35,23 @@ pub(super) struct Mechanism {
 
 impl Mechanism {
     /// Tries `bubblewrap` first, which guards most, and otherwise what the kernel offers to a thread.
-    pub(super) async fn find(
+    pub(super) async fn choose(
         confinement: Confinement,
         private: &Arc<ScratchFolder>,
     ) -> std::io::Result<Self> {
         let failure = match confinement.bubblewrap.as_deref() {
-            Some(program) => match Self::bubblewrap(program, &confinement, Arc::clone(private)).await {
+            Some(program) => match Self::try_bubblewrap(program, &confinement, Arc::clone(private)).await {
                 Ok(mut mechanism) => {
-                    mechanism.probe_limits(&confinement).await;
+                    mechanism.probe_and_record_limits(&confinement).await;
                     return Ok(mechanism);
                 }
                 Err(reason) => Some(reason),
             },
             None => None,
         };
-        let mut mechanism = Self::restricted_thread(confinement.clone(), &private.own_path()).await?;
-        mechanism.probe_limits(&confinement).await;
+        let mut mechanism =
+            Self::start_restricted_thread(confinement.clone(), &private.path_for_this_process()).await?;
+        mechanism.probe_and_record_limits(&confinement).await;
         if let Some(reason) = failure {
             mechanism.enforced.missing.push(format!(
                 "bubblewrap: {reason}; what the kernel offers to a thread takes its place, and does not hide other files nor \
@@ -63,15 +64,15 @@ impl Mechanism {
     /// # Errors
     ///
     /// Returns the reason if it cannot run here.
-    async fn bubblewrap(
+    async fn try_bubblewrap(
         program: &Path,
         confinement: &Confinement,
         private: Arc<ScratchFolder>,
     ) -> Result<Self, String> {
-        let own_session = system_program("setsid").ok_or_else(|| missing_program("setsid"))?;
+        let own_session = find_system_program("setsid").ok_or_else(|| missing_program_text("setsid"))?;
         let bubblewrap = Bubblewrap::new(program, confinement, private).map_err(|error| error.to_string())?;
         let namespace = Namespace::of_bubblewrap(bubblewrap, own_session);
-        let prepared = namespace.prepare(Path::new("/")).map_err(|error| error.to_string())?;
+        let prepared = namespace.prepare_for_command(Path::new("/")).map_err(|error| error.to_string())?;
         // Versions without `--bind-fd` fail here.
         run_probe(&prepared.probe_words(), None).await?;
         let network = if confinement.permits_network { "seccomp" } else { "bubblewrap, seccomp" };
@@ -84,24 +85,24 @@ impl Mechanism {
         Ok(Self { enforced, thread: None, namespace: Some(namespace) })
     }
 
-    async fn restricted_thread(confinement: Confinement, private: &Path) -> std::io::Result<Self> {
+    async fn start_restricted_thread(confinement: Confinement, private: &Path) -> std::io::Result<Self> {
         let permits_network = confinement.permits_network;
         let (thread, ThreadGuards { mut enforced, guards_signals }) =
             SandboxThread::start(confinement, private).await?;
         let mut namespace = None;
-        let failure = match (system_program("unshare"), system_program("setsid")) {
+        let failure = match (find_system_program("unshare"), find_system_program("setsid")) {
             (Some(program), Some(own_session)) => {
                 let maps_user = enforced.files.is_none();
                 let candidate = Namespace::of_unshare(&program, own_session, maps_user, permits_network);
-                let prepared = candidate.prepare(Path::new("/"))?;
+                let prepared = candidate.prepare_for_command(Path::new("/"))?;
                 let probed = run_probe(&prepared.probe_words(), Some(&thread)).await;
                 namespace = probed.is_ok().then_some(candidate);
                 probed.err().map(|reason| format!("this machine permits no user namespace: {reason}"))
             }
-            (program, _) => Some(missing_program(if program.is_none() { "unshare" } else { "setsid" })),
+            (program, _) => Some(missing_program_text(if program.is_none() { "unshare" } else { "setsid" })),
         };
         if let Some(reason) = failure {
-            enforced.missing.push(missing_processes(&reason, guards_signals));
+            enforced.missing.push(missing_process_guard_text(&reason, guards_signals));
         } else {
             enforced.processes = Some("namespace".to_owned());
             if let (Some(network), false) = (&mut enforced.network, permits_network) {
@@ -111,11 +112,11 @@ impl Mechanism {
         Ok(Self { enforced, thread: Some(thread), namespace })
     }
 
-    async fn probe_limits(&mut self, confinement: &Confinement) {
+    async fn probe_and_record_limits(&mut self, confinement: &Confinement) {
         let limits = LimitScript::new(&confinement.limits);
         let thread = self.thread.as_ref();
         let missing = &mut self.enforced.missing;
-        match run_probe(&shell_words(&limits.check_of_each_process()), thread).await {
+        match run_probe(&shell_command_words(&limits.set_and_check_process_limits()), thread).await {
             Ok(()) => {
                 self.enforced.memory = Some("ulimit, for the private memory of each process".to_owned());
                 missing.push(
@@ -130,18 +131,18 @@ impl Mechanism {
         } else if self.namespace.is_none() {
             Some("there is no namespace to count them in".to_owned())
         } else {
-            let probed = run_probe(&shell_words(&limits.of_all_processes()), thread).await;
+            let probed = run_probe(&shell_command_words(&limits.set_process_count_limit()), thread).await;
             probed.err().map(|reason| format!("{SHELL} does not take the limit: {reason}"))
         };
         missing.extend(gap.map(|reason| format!("number of processes: {reason}")));
     }
 }
 
-fn missing_program(name: &str) -> String {
+fn missing_program_text(name: &str) -> String {
     format!("there is no `{name}`, which the package `util-linux` has")
 }
 
-fn missing_processes(reason: &str, guards_signals: bool) -> String {
+fn missing_process_guard_text(reason: &str, guards_signals: bool) -> String {
     let signals =
         if guards_signals { "" } else { ", and it may send signals to other processes of the user" };
     format!(
@@ -149,7 +150,7 @@ fn missing_processes(reason: &str, guards_signals: bool) -> String {
     )
 }
 
-fn shell_words(script: &str) -> Vec<String> {
+fn shell_command_words(script: &str) -> Vec<String> {
     vec![SHELL.to_owned(), "-c".to_owned(), script.to_owned()]
 }
 
@@ -191,12 +192,12 @@ async fn run_probe(words: &[String], thread: Option<&SandboxThread>) -> Result<(
 
 #[cfg(test)]
 mod tests {
-    use super::missing_processes;
+    use super::missing_process_guard_text;
 
     #[test]
     fn signals_that_nothing_guards_are_named() {
         for guards_signals in [true, false] {
-            let gap = missing_processes("there is none", guards_signals);
+            let gap = missing_process_guard_text("there is none", guards_signals);
             assert!(gap.starts_with("processes: there is none; "), "{gap}");
             assert_eq!(gap.contains("signals to other processes"), !guards_signals, "{gap}");
         }

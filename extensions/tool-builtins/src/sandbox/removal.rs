@@ -36,14 +36,14 @@ pub(super) fn remove_contents(top: &OwnedFd) -> io::Result<()> {
     fchmod(top, Mode::RWXU)?;
     let mut removal = Removal { top, entries: 0 };
     loop {
-        let names = some_names(top)?;
+        let names = read_some_names(top)?;
         if names.is_empty() {
             return Ok(());
         }
         // One that cannot be removed keeps no other.
         let mut result = Ok(());
         for name in &names {
-            let removed = removal.remove_entry(name);
+            let removed = removal.remove_top_entry(name);
             result = result.and(removed);
         }
         result?;
@@ -57,19 +57,19 @@ struct Removal<'a> {
 
 impl Removal<'_> {
     /// Removes a file of the top, or a folder of it, whose folders are moved to the top.
-    fn remove_entry(&mut self, name: &CString) -> io::Result<()> {
-        if self.remove_file(self.top, name)? {
+    fn remove_top_entry(&mut self, name: &CString) -> io::Result<()> {
+        if self.remove_unless_folder(self.top, name)? {
             return Ok(());
         }
-        let folder = open_own_folder(self.top, name)?;
+        let folder = make_writable_and_open_folder(self.top, name)?;
         loop {
-            let names = some_names(&folder)?;
+            let names = read_some_names(&folder)?;
             if names.is_empty() {
                 break;
             }
             for inner in &names {
-                if !self.remove_file(&folder, inner)? {
-                    self.move_up(&folder, inner)?;
+                if !self.remove_unless_folder(&folder, inner)? {
+                    self.move_folder_to_top(&folder, inner)?;
                 }
             }
         }
@@ -77,8 +77,8 @@ impl Removal<'_> {
     }
 
     /// Returns `false` if it is a folder.
-    fn remove_file(&mut self, folder: &OwnedFd, name: &CString) -> io::Result<bool> {
-        self.count()?;
+    fn remove_unless_folder(&mut self, folder: &OwnedFd, name: &CString) -> io::Result<bool> {
+        self.count_entry_within_limit()?;
         match unlinkat(folder, name, AtFlags::empty()) {
             Ok(()) | Err(Errno::NOENT) => Ok(true),
             // POSIX has the second one.
@@ -87,11 +87,11 @@ impl Removal<'_> {
         }
     }
 
-    fn move_up(&mut self, parent: &OwnedFd, name: &CString) -> io::Result<()> {
+    fn move_folder_to_top(&mut self, parent: &OwnedFd, name: &CString) -> io::Result<()> {
         // The entry `..` of it changes, for which it has to be writable.
-        open_own_folder(parent, name)?;
+        make_writable_and_open_folder(parent, name)?;
         loop {
-            self.count()?;
+            self.count_entry_within_limit()?;
             match renameat(parent, name, self.top, format!("removed-{}", self.entries)) {
                 Err(Errno::EXIST | Errno::NOTEMPTY | Errno::NOTDIR) => {}
                 moved => return Ok(moved?),
@@ -99,7 +99,7 @@ impl Removal<'_> {
         }
     }
 
-    fn count(&mut self) -> io::Result<()> {
+    fn count_entry_within_limit(&mut self) -> io::Result<()> {
         self.entries += 1;
         match self.entries > MAX_ENTRIES {
             true => Err(io::Error::other(format!("there are more than {MAX_ENTRIES} files"))),
@@ -109,7 +109,7 @@ impl Removal<'_> {
 }
 
 /// Opens a folder after its owner was permitted to change it.
-fn open_own_folder(parent: &OwnedFd, name: &CString) -> io::Result<OwnedFd> {
+fn make_writable_and_open_folder(parent: &OwnedFd, name: &CString) -> io::Result<OwnedFd> {
     #[cfg(target_os = "linux")]
     {
         use std::os::fd::AsRawFd as _;
@@ -132,7 +132,7 @@ fn open_own_folder(parent: &OwnedFd, name: &CString) -> io::Result<OwnedFd> {
 }
 
 /// Some of the names in a folder; none if it is empty.
-fn some_names(folder: &OwnedFd) -> io::Result<Vec<CString>> {
+fn read_some_names(folder: &OwnedFd) -> io::Result<Vec<CString>> {
     let names = Dir::read_from(folder)?.map(|entry| entry.map(|entry| entry.file_name().to_owned()));
     let is_inner = |name: &Result<CString, Errno>| {
         !name.as_ref().is_ok_and(|name| matches!(name.as_bytes(), b"." | b".."))

@@ -75,7 +75,7 @@ pub(super) struct ThreadGuards {
 }
 
 /// Restricts the calling thread, and says which guards hold.
-pub(super) fn restrict_thread(confinement: &Confinement, private: &Path) -> ThreadGuards {
+pub(super) fn restrict_calling_thread(confinement: &Confinement, private: &Path) -> ThreadGuards {
     let mut guards = ThreadGuards::default();
     let missing = &mut guards.enforced.missing;
     match restrict_files(confinement, private, missing) {
@@ -83,7 +83,7 @@ pub(super) fn restrict_thread(confinement: &Confinement, private: &Path) -> Thre
             ruleset, landlock: LandlockStatus::Available { effective_abi, .. }, ..
         }) if ruleset != RulesetStatus::NotEnforced => {
             guards.enforced.files = Some("landlock".to_owned());
-            missing.extend(missing_requests(effective_abi));
+            missing.extend(missing_device_guard(effective_abi));
             guards.guards_signals = effective_abi >= SIGNAL_ABI;
         }
         Ok(_) => missing.push("files: this kernel has no landlock; install `bubblewrap`".to_owned()),
@@ -103,7 +103,7 @@ pub(super) fn restrict_thread(confinement: &Confinement, private: &Path) -> Thre
 }
 
 /// The guard that versions of landlock before [`DEVICE_ABI`] lack.
-fn missing_requests(version: ABI) -> Option<String> {
+fn missing_device_guard(version: ABI) -> Option<String> {
     (version < DEVICE_ABI).then(|| {
         "devices: landlock of this kernel does not guard requests to devices (`ioctl`); Linux 6.10 does"
             .to_owned()
@@ -133,23 +133,23 @@ fn restrict_files(
 
     let mut created = ruleset.create()?;
     for folder in SYSTEM_FOLDERS {
-        created = permit_path(created, Path::new(folder), executable)?;
+        created = permit_system_path(created, Path::new(folder), executable)?;
     }
     for path in &confinement.readable {
         created = permit_named_path(created, path, executable, missing)?;
     }
     for path in SYSTEM_SETTINGS {
-        created = permit_path(created, Path::new(path), readable)?;
+        created = permit_system_path(created, Path::new(path), readable)?;
     }
     for path in DEVICES {
-        created = permit_path(created, Path::new(path), device)?;
+        created = permit_system_path(created, Path::new(path), device)?;
     }
     for folder in &confinement.writable {
         created = permit_named_path(created, folder, own, missing)?;
     }
     match PathFd::new(private) {
         Ok(handle) => created = permit_handle(created, handle, own)?,
-        Err(error) => missing.push(unreached_path("their private folder", &error)),
+        Err(error) => missing.push(unreached_path_text("their private folder", &error)),
     }
     created.restrict_self()
 }
@@ -165,19 +165,19 @@ fn permit_named_path(
         Ok(Some(handle)) => permit_handle(ruleset, handle, access),
         Ok(None) => Ok(ruleset),
         Err(error) => {
-            missing.push(unreached_path(&format!("`{}`", path.display()), &error));
+            missing.push(unreached_path_text(&format!("`{}`", path.display()), &error));
             Ok(ruleset)
         }
     }
 }
 
 /// Says that less is permitted than the setting names.
-fn unreached_path(path: &str, reason: &dyn Error) -> String {
+fn unreached_path_text(path: &str, reason: &dyn Error) -> String {
     format!("paths: commands do not reach {path}: {reason}")
 }
 
 /// Permits `access` below a path of the system; nothing if there is none.
-fn permit_path(
+fn permit_system_path(
     ruleset: RulesetCreated,
     path: &Path,
     access: BitFlags<AccessFs>,
@@ -205,10 +205,10 @@ mod tests {
     #[test]
     fn a_kernel_whose_landlock_guards_less_is_named_with_what_it_lacks() {
         for version in [ABI::V3, ABI::V4] {
-            assert!(missing_requests(version).is_some_and(|gap| gap.starts_with("devices: ")));
+            assert!(missing_device_guard(version).is_some_and(|gap| gap.starts_with("devices: ")));
         }
         for version in [ABI::V5, ABI::V6, NEWEST_ABI] {
-            assert_eq!(missing_requests(version), None);
+            assert_eq!(missing_device_guard(version), None);
         }
     }
 }

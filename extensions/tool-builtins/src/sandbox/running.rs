@@ -10,7 +10,7 @@ use tokio::{
 use tool_runtime::CancellationToken;
 
 #[cfg(unix)]
-use super::orphans::{collect_orphans, keep_killed_group};
+use super::orphans::{reap_orphans, remember_killed_group};
 
 /// The time for output that is still in a pipe when its command has ended. Without a sandbox, a process that left the
 /// group may hold the pipe open.
@@ -23,7 +23,7 @@ pub(crate) trait OutputSink: Send {
     fn receive_stdout(&mut self, bytes: &[u8]);
     fn receive_stderr(&mut self, bytes: &[u8]);
     /// The moment at which text that is held is shown; `None` if there is none.
-    fn show_at(&self) -> Option<Instant> {
+    fn next_show_time(&self) -> Option<Instant> {
         None
     }
     /// Shows the text whose moment has come.
@@ -54,7 +54,7 @@ pub(crate) enum Ending {
 }
 
 /// A command that runs. Dropping it kills all of its processes.
-pub(crate) struct Running {
+pub(crate) struct RunningCommand {
     // First, so that the group is killed while its leader holds the number.
     group: ProcessGroup,
     child: Child,
@@ -67,7 +67,7 @@ pub(crate) struct Running {
     is_in_namespace: bool,
 }
 
-impl Running {
+impl RunningCommand {
     /// With the `files` that the start of the command opens by the descriptors of this program.
     pub(super) fn new(mut child: Child, files: Vec<File>, is_in_namespace: bool) -> io::Result<Self> {
         let group = ProcessGroup::of(&child);
@@ -92,11 +92,11 @@ impl Running {
         } else {
             self.group.kill();
             self.child.wait().await?;
-            self.group.collect();
+            self.group.reap_killed();
         }
         let drain = async {
             while !output.is_closed() {
-                output.read(&mut self.stdout, &mut self.stderr, sink).await;
+                output.read_from_either(&mut self.stdout, &mut self.stderr, sink).await;
             }
         };
         // Output that does not end belongs to a process that left the group.
@@ -117,21 +117,21 @@ impl Running {
         let (timeout, pause) = (time::sleep(limit.timeout), time::sleep_until(Instant::now()));
         tokio::pin!(timeout, pause);
         loop {
-            let show_at = sink.show_at();
-            if let Some(moment) = show_at.filter(|moment| *moment != pause.deadline()) {
+            let next_show_time = sink.next_show_time();
+            if let Some(moment) = next_show_time.filter(|moment| *moment != pause.deadline()) {
                 pause.as_mut().reset(moment);
             }
             tokio::select! {
                 status = self.child.wait() => {
                     let status = status?;
-                    let ending = match self.is_in_namespace && is_start_failure(status) {
+                    let ending = match self.is_in_namespace && is_namespace_start_failure(status) {
                         true => Ending::NotStarted,
                         false => Ending::Exited(exit_code(status)),
                     };
                     return Ok((ending, status.code().is_none()));
                 }
-                () = output.read(&mut self.stdout, &mut self.stderr, sink), if !output.is_closed() => {}
-                () = &mut pause, if show_at.is_some() => sink.show_due(Instant::now()),
+                () = output.read_from_either(&mut self.stdout, &mut self.stderr, sink), if !output.is_closed() => {}
+                () = &mut pause, if next_show_time.is_some() => sink.show_due(Instant::now()),
                 () = &mut timeout => return Ok((Ending::TimedOut, false)),
                 () = limit.cancellation.cancelled() => return Ok((Ending::Cancelled, false)),
             }
@@ -157,15 +157,20 @@ impl OutputReader {
     }
 
     /// Reads a part of either. Nothing is lost if the future is dropped.
-    async fn read(&mut self, stdout: &mut ChildStdout, stderr: &mut ChildStderr, sink: &mut dyn OutputSink) {
+    async fn read_from_either(
+        &mut self,
+        stdout: &mut ChildStdout,
+        stderr: &mut ChildStderr,
+        sink: &mut dyn OutputSink,
+    ) {
         tokio::select! {
-            length = read_part(stdout, self.stdout.as_mut()), if self.stdout.is_some() => {
+            length = read_or_zero(stdout, self.stdout.as_mut()), if self.stdout.is_some() => {
                 match (length, &self.stdout) {
                     (1.., Some(buffer)) => sink.receive_stdout(&buffer[..length]),
                     _ => self.stdout = None,
                 }
             }
-            length = read_part(stderr, self.stderr.as_mut()), if self.stderr.is_some() => {
+            length = read_or_zero(stderr, self.stderr.as_mut()), if self.stderr.is_some() => {
                 match (length, &self.stderr) {
                     (1.., Some(buffer)) => sink.receive_stderr(&buffer[..length]),
                     _ => self.stderr = None,
@@ -177,7 +182,7 @@ impl OutputReader {
 }
 
 /// The number of bytes; 0 at the end, and after an error.
-async fn read_part(pipe: &mut (impl AsyncRead + Unpin), buffer: Option<&mut Vec<u8>>) -> usize {
+async fn read_or_zero(pipe: &mut (impl AsyncRead + Unpin), buffer: Option<&mut Vec<u8>>) -> usize {
     match buffer {
         Some(buffer) => pipe.read(buffer).await.unwrap_or(0),
         None => 0,
@@ -185,7 +190,7 @@ async fn read_part(pipe: &mut (impl AsyncRead + Unpin), buffer: Option<&mut Vec<
 }
 
 /// Returns `true` for the signal by which the shell around a namespace ends if the namespace did not start.
-fn is_start_failure(status: ExitStatus) -> bool {
+fn is_namespace_start_failure(status: ExitStatus) -> bool {
     #[cfg(unix)]
     return std::os::unix::process::ExitStatusExt::signal(&status)
         == Some(rustix::process::Signal::USR1.as_raw());
@@ -232,10 +237,10 @@ impl ProcessGroup {
     }
 
     /// Waits for what is left of a group that was killed, as far as it has ended.
-    fn collect(&mut self) {
+    fn reap_killed(&mut self) {
         if let Some(leader) = self.killed.take() {
-            keep_killed_group(leader);
-            collect_orphans();
+            remember_killed_group(leader);
+            reap_orphans();
         }
     }
 }
@@ -250,7 +255,7 @@ impl ProcessGroup {
 
     fn kill(&mut self) {}
 
-    fn collect(&mut self) {}
+    fn reap_killed(&mut self) {}
 }
 
 impl Drop for ProcessGroup {
@@ -258,6 +263,6 @@ impl Drop for ProcessGroup {
         self.kill();
         // The runtime still waits for the leader; later commands collect the rest.
         #[cfg(unix)]
-        self.killed.into_iter().for_each(keep_killed_group);
+        self.killed.into_iter().for_each(remember_killed_group);
     }
 }

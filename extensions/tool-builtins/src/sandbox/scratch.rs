@@ -37,7 +37,7 @@ impl ScratchFolder {
         #[cfg(unix)]
         let (parent, opened) = {
             let parent = OwnedFd::from(fs::File::open(&parent)?);
-            let opened = open_folder(&parent, file_name(folder.path()))?;
+            let opened = open_folder(&parent, file_name_bytes(folder.path()))?;
             (parent, opened)
         };
         Ok(Self {
@@ -49,22 +49,22 @@ impl ScratchFolder {
         })
     }
 
-    /// Its path, at which something else may be: see [`check_place`](Self::check_place).
+    /// Its path, at which something else may be: see [`check_not_exchanged`](Self::check_not_exchanged).
     pub(crate) fn path(&self) -> &Path {
         &self.path
     }
 
     /// A path by which this program reaches the folder, also after it was exchanged.
     #[cfg(target_os = "linux")]
-    pub(crate) fn own_path(&self) -> PathBuf {
+    pub(crate) fn path_for_this_process(&self) -> PathBuf {
         use std::os::fd::AsRawFd as _;
         format!("/proc/self/fd/{}", self.opened.as_raw_fd()).into()
     }
 
     /// A path by which a child of this program reaches the folder, also after it was exchanged.
     #[cfg(target_os = "linux")]
-    pub(super) fn program_path(&self) -> String {
-        super::bubblewrap::own_descriptor_path(&self.opened)
+    pub(super) fn path_for_children(&self) -> String {
+        super::bubblewrap::descriptor_path_for_children(&self.opened)
     }
 
     /// A handle of the folder.
@@ -73,7 +73,7 @@ impl ScratchFolder {
     ///
     /// Returns an error if there is no descriptor left.
     #[cfg(feature = "code")]
-    pub(crate) fn open(&self) -> io::Result<cap_std::fs::Dir> {
+    pub(crate) fn open_dir(&self) -> io::Result<cap_std::fs::Dir> {
         #[cfg(unix)]
         return Ok(cap_std::fs::Dir::from_std_file(self.opened.try_clone()?.into()));
         #[cfg(not(unix))]
@@ -102,7 +102,7 @@ impl ScratchFolder {
     /// # Errors
     ///
     /// Returns an error if something is left, or the folder is not at its path any more.
-    pub(crate) fn clear(&self) -> io::Result<()> {
+    pub(crate) fn remove_all_contents(&self) -> io::Result<()> {
         #[cfg(unix)]
         remove_contents(&self.opened)?;
         #[cfg(not(unix))]
@@ -113,7 +113,7 @@ impl ScratchFolder {
                 false => fs::remove_file(entry.path())?,
             }
         }
-        self.check_place()
+        self.check_not_exchanged()
     }
 
     /// Fails if something else is at its path.
@@ -121,12 +121,12 @@ impl ScratchFolder {
     /// # Errors
     ///
     /// Returns an error that says what to do.
-    pub(crate) fn check_place(&self) -> io::Result<()> {
+    pub(crate) fn check_not_exchanged(&self) -> io::Result<()> {
         #[cfg(unix)]
         {
             use rustix::fs::{AtFlags, fstat, statat};
             let opened = fstat(&self.opened)?;
-            let found = statat(&self.parent, file_name(&self.path), AtFlags::SYMLINK_NOFOLLOW);
+            let found = statat(&self.parent, file_name_bytes(&self.path), AtFlags::SYMLINK_NOFOLLOW);
             if !found.is_ok_and(|found| (found.st_dev, found.st_ino) == (opened.st_dev, opened.st_ino)) {
                 return Err(io::Error::other(format!(
                     "a command exchanged the private folder `{}`; make the tools anew, with folders that do not contain the \
@@ -141,19 +141,20 @@ impl ScratchFolder {
 
 impl Drop for ScratchFolder {
     fn drop(&mut self) {
-        if self.clear().is_err() {
+        if self.remove_all_contents().is_err() {
             return;
         }
         // No file and no folder with content, whatever is there by now.
         #[cfg(unix)]
-        let _ = rustix::fs::unlinkat(&self.parent, file_name(&self.path), rustix::fs::AtFlags::REMOVEDIR);
+        let _ =
+            rustix::fs::unlinkat(&self.parent, file_name_bytes(&self.path), rustix::fs::AtFlags::REMOVEDIR);
         #[cfg(not(unix))]
         let _ = fs::remove_dir(&self.path);
     }
 }
 
 #[cfg(unix)]
-fn file_name(path: &Path) -> &[u8] {
+fn file_name_bytes(path: &Path) -> &[u8] {
     use std::os::unix::ffi::OsStrExt as _;
     path.file_name().unwrap_or_default().as_bytes()
 }

@@ -10,7 +10,7 @@ use tokio::{
 
 use super::{
     Confinement,
-    restriction::{ThreadGuards, restrict_thread},
+    restriction::{ThreadGuards, restrict_calling_thread},
 };
 
 /// A thread that has restricted itself. It ends when this value is dropped.
@@ -34,7 +34,7 @@ impl SandboxThread {
         let private = private.to_owned();
         #[allow(clippy::disallowed_methods, reason = "the thread is joined when its owner is dropped")]
         let thread = thread::Builder::new().name("tool-sandbox".to_owned()).spawn(move || {
-            if report.send(restrict_thread(&confinement, &private)).is_err() {
+            if report.send(restrict_calling_thread(&confinement, &private)).is_err() {
                 return;
             }
             for SpawnRequest { mut command, runtime, reply } in received {

@@ -86,7 +86,7 @@ impl CodingTools {
     /// As [`into_registry`](Self::into_registry).
     pub fn into_toolset(self) -> Result<NamedTools, BuildError> {
         let name = self.name().to_owned();
-        Ok(crate::files::named_tools(name, &self.into_registry()?))
+        Ok(crate::files::toolset_of_registry(name, &self.into_registry()?))
     }
 
     /// An executor of the tools, with the rules of [`conservative`](crate::conservative): reading runs without a question, and

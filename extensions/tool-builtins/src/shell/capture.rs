@@ -50,7 +50,7 @@ impl StreamCapture {
     }
 
     /// The text, with a note in place of the part that is left out. The stream moves to the store, once.
-    pub(crate) fn text(&mut self, store: Option<&ResultStore>) -> String {
+    pub(crate) fn excerpt_and_store_whole(&mut self, store: Option<&ResultStore>) -> String {
         let shown_bytes = (self.head.len() + self.tail.len()) as u64;
         if self.total_bytes == shown_bytes {
             let all: Vec<u8> = self.head.iter().chain(&self.tail).copied().collect();
@@ -59,9 +59,9 @@ impl StreamCapture {
                 return text.into_owned();
             }
         }
-        let head = cut_end(&self.head);
+        let head = decode_head(&self.head);
         let tail: Vec<u8> = self.tail.iter().copied().collect();
-        let tail = cut_start(&tail);
+        let tail = decode_tail(&tail);
         let omitted_bytes = self.total_bytes.saturating_sub((head.len() + tail.len()) as u64);
         if let Some((store, whole)) = store.and_then(|store| Some((store, self.whole.take()?))) {
             self.handle = store.insert(&String::from_utf8_lossy(&whole));
@@ -76,7 +76,7 @@ impl StreamCapture {
 }
 
 /// The text of the beginning of a stream, up to its last whole character.
-fn cut_end(head: &[u8]) -> String {
+fn decode_head(head: &[u8]) -> String {
     let whole = match std::str::from_utf8(head) {
         Err(error) if error.error_len().is_none() => &head[..error.valid_up_to()],
         _ => head,
@@ -92,7 +92,7 @@ fn cut_end(head: &[u8]) -> String {
 }
 
 /// The text of the end of a stream, from its first whole character.
-fn cut_start(tail: &[u8]) -> String {
+fn decode_tail(tail: &[u8]) -> String {
     const MAX_CONTINUATION_BYTES: usize = 3;
     let is_continuation = |byte: &&u8| **byte & 0b1100_0000 == 0b1000_0000;
     let cut = tail.iter().take(MAX_CONTINUATION_BYTES).take_while(is_continuation).count();

@@ -10,10 +10,12 @@ pub(super) fn find_denial(command: &str, own_patterns: &[String]) -> Option<Stri
     if is_fork_bomb(command) {
         return Some("it is a fork bomb".to_owned());
     }
-    command.split([';', '|', '&', '\n', '(', ')', '{', '}', '`']).find_map(denial_of_simple_command)
+    command
+        .split([';', '|', '&', '\n', '(', ')', '{', '}', '`'])
+        .find_map(denial_of_command_without_operators)
 }
 
-fn denial_of_simple_command(command: &str) -> Option<String> {
+fn denial_of_command_without_operators(command: &str) -> Option<String> {
     let unquoted = command.replace(['"', '\'', '\\'], "");
     let is_prefix =
         |word: &&str| matches!(*word, "sudo" | "command" | "exec" | "nohup" | "env") || word.contains('=');
@@ -24,27 +26,27 @@ fn denial_of_simple_command(command: &str) -> Option<String> {
     if name == "mkfs" || name.starts_with("mkfs.") {
         return Some("it makes a file system".to_owned());
     }
-    if name == "dd" && arguments.iter().any(|word| is_device_output(word)) {
+    if name == "dd" && arguments.iter().any(|word| is_write_to_device(word)) {
         return Some("it writes to a device".to_owned());
     }
-    if name == "rm" && is_recursive(&arguments) && arguments.iter().any(|word| is_root(word)) {
+    if name == "rm" && has_recursive_flag(&arguments) && arguments.iter().any(|word| is_root_or_home(word)) {
         return Some("it removes the root or the home folder".to_owned());
     }
     None
 }
 
-fn is_device_output(word: &str) -> bool {
+fn is_write_to_device(word: &str) -> bool {
     let harmless = ["/dev/null", "/dev/stdout", "/dev/stderr"];
     word.strip_prefix("of=").is_some_and(|target| target.starts_with("/dev/") && !harmless.contains(&target))
 }
 
-fn is_recursive(arguments: &[&str]) -> bool {
+fn has_recursive_flag(arguments: &[&str]) -> bool {
     let has_flag = |word: &str| !word.starts_with("--") && word.starts_with('-') && word.contains(['r', 'R']);
     arguments.iter().any(|word| *word == "--recursive" || has_flag(word))
 }
 
 /// The root of the file system or of the user's home, in the spellings of an accident.
-fn is_root(word: &str) -> bool {
+fn is_root_or_home(word: &str) -> bool {
     let word = word.trim_end_matches('*').trim_end_matches('.');
     let is_home = matches!(word.trim_end_matches('/'), "~" | "$HOME" | "${HOME" | "$HOME/");
     is_home || (!word.is_empty() && word.chars().all(|letter| letter == '/'))

@@ -27,7 +27,7 @@ pub(crate) use self::coding::ForegroundShell;
 #[cfg(feature = "code")]
 pub(crate) use self::{
     output::CallOutput,
-    run::{MAX_TIMEOUT_MILLIS, end_error, start_error},
+    run::{MAX_TIMEOUT_MILLIS, start_error, wait_error},
 };
 use self::{
     run::{CommandRequest, ShellState},
@@ -108,7 +108,7 @@ impl ShellTools {
     #[must_use]
     pub fn sandbox(mut self, sandbox: Sandbox) -> Self {
         self.settings.confinement.sandbox = sandbox;
-        self.with_new_state()
+        self.with_reset_state()
     }
 
     /// Permits commands to read and run what is below `path`, such as a folder of compilers. Folders of it that are in the
@@ -116,14 +116,14 @@ impl ShellTools {
     #[must_use]
     pub fn readable(mut self, path: impl Into<PathBuf>) -> Self {
         self.settings.confinement.readable.push(path_without_links(path.into()));
-        self.with_new_state()
+        self.with_reset_state()
     }
 
     /// Permits commands to read, write and run what is below `folder`, beside the first folder.
     #[must_use]
     pub fn writable(mut self, folder: impl Into<PathBuf>) -> Self {
         self.settings.confinement.writable.push(path_without_links(folder.into()));
-        self.with_new_state()
+        self.with_reset_state()
     }
 
     /// Permits connections to the network, also to services of this machine. Sockets by path stay refused. Default:
@@ -131,14 +131,14 @@ impl ShellTools {
     #[must_use]
     pub fn network(mut self, is_permitted: bool) -> Self {
         self.settings.confinement.permits_network = is_permitted;
-        self.with_new_state()
+        self.with_reset_state()
     }
 
     /// Limits the memory of each process of a command, in bytes. Default: 4 GiB.
     #[must_use]
     pub fn memory_limit(mut self, bytes: u64) -> Self {
         self.settings.confinement.limits.memory_bytes = bytes;
-        self.with_new_state()
+        self.with_reset_state()
     }
 
     /// Sets the path of the program `bubblewrap`, which guards commands where it can run; `None` for the guards of the kernel alone.
@@ -146,7 +146,7 @@ impl ShellTools {
     #[must_use]
     pub fn bubblewrap(mut self, program: Option<PathBuf>) -> Self {
         self.settings.confinement.bubblewrap = program;
-        self.with_new_state()
+        self.with_reset_state()
     }
 
     /// Sets a variable of the environment of commands, which has only what describes language, time zone, user and
@@ -154,7 +154,7 @@ impl ShellTools {
     #[must_use]
     pub fn env(mut self, name: impl Into<String>, value: impl Into<String>) -> Self {
         self.settings.environment.push((name.into(), value.into()));
-        self.with_new_state()
+        self.with_reset_state()
     }
 
     /// Refuses commands that contain `pattern`, beside those that wipe a root or home folder, make a file system, write to
@@ -165,30 +165,30 @@ impl ShellTools {
     #[must_use]
     pub fn deny(mut self, pattern: impl Into<String>) -> Self {
         self.settings.denied_patterns.push(pattern.into());
-        self.with_new_state()
+        self.with_reset_state()
     }
 
     /// Asks `confirms` before each command; `false` refuses it.
     #[must_use]
     pub fn confirm(mut self, confirms: impl Fn(&str) -> bool + Send + Sync + 'static) -> Self {
         self.settings.confirms = Some(Arc::new(confirms));
-        self.with_new_state()
+        self.with_reset_state()
     }
 
     /// Keeps output in `results` that is too long for a result, up to 8 MiB of each stream.
     #[must_use]
     pub fn results(mut self, results: Arc<ResultStore>) -> Self {
         self.settings.results = Some(results);
-        self.with_new_state()
+        self.with_reset_state()
     }
 
     /// Ends all background tasks, and returns when they have ended.
     pub async fn close(&self) {
-        self.state.tasks.close().await;
+        self.state.tasks.kill_and_join_all().await;
     }
 
     /// Another setting is another sandbox.
-    fn with_new_state(mut self) -> Self {
+    fn with_reset_state(mut self) -> Self {
         self.state = Arc::default();
         self
     }

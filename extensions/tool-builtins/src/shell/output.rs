@@ -50,15 +50,15 @@ impl CommandOutput {
     }
 
     /// The text of both streams.
-    pub(crate) fn text(&mut self, store: Option<&ResultStore>) -> String {
-        let mut text = self.stdout.text(store);
+    pub(crate) fn text_of_streams(&mut self, store: Option<&ResultStore>) -> String {
+        let mut text = self.stdout.excerpt_and_store_whole(store);
         if self.stderr.total_bytes() > 0 {
-            end_line(&mut text);
+            push_missing_line_end(&mut text);
             text.push_str("[stderr]\n");
-            text.push_str(&self.stderr.text(store));
+            text.push_str(&self.stderr.excerpt_and_store_whole(store));
         }
         if self.is_cut {
-            end_line(&mut text);
+            push_missing_line_end(&mut text);
             text.push_str(
                 "[.. a process that left the command holds its output; what it writes is left out ..]\n",
             );
@@ -67,20 +67,21 @@ impl CommandOutput {
     }
 
     /// The error of a command whose sandbox did not start.
-    pub(crate) fn start_failure(&mut self) -> ToolError {
-        let reason: String = self.stderr.text(None).trim().chars().take(MAX_REASON_CHARS).collect();
+    pub(crate) fn start_failure_error(&mut self) -> ToolError {
+        let reason: String =
+            self.stderr.excerpt_and_store_whole(None).trim().chars().take(MAX_REASON_CHARS).collect();
         let message = format!("the sandbox of the command did not start: {reason}; nothing was run");
         ToolError::new(ErrorKind::Unavailable, message)
     }
 
     /// The result of a command that ended.
-    pub(crate) fn result(
+    pub(crate) fn build_result(
         &mut self,
         ending: Ending,
         enforced: &Enforced,
         store: Option<&ResultStore>,
     ) -> ToolOutput {
-        let mut text = self.text(store);
+        let mut text = self.text_of_streams(store);
         if text.is_empty() {
             text.push_str("[no output]");
         }
@@ -92,11 +93,11 @@ impl CommandOutput {
             Ending::NotStarted => Some("[the sandbox did not start; nothing was run]".to_owned()),
         };
         if let Some(note) = note {
-            end_line(&mut text);
+            push_missing_line_end(&mut text);
             text.push_str(&note);
         }
         let details = CommandDetails {
-            exit_code: exit_code(ending),
+            exit_code: result_exit_code(ending),
             success: ending == Ending::Exited(0),
             timed_out: ending == Ending::TimedOut,
             stdout_bytes: self.stdout.total_bytes(),
@@ -108,7 +109,7 @@ impl CommandOutput {
 }
 
 /// The exit code that a result has.
-pub(crate) fn exit_code(ending: Ending) -> i32 {
+pub(crate) fn result_exit_code(ending: Ending) -> i32 {
     match ending {
         Ending::Exited(code) => code,
         Ending::TimedOut => TIMED_OUT_EXIT_CODE,
@@ -119,7 +120,7 @@ pub(crate) fn exit_code(ending: Ending) -> i32 {
     }
 }
 
-fn end_line(text: &mut String) {
+fn push_missing_line_end(text: &mut String) {
     if !text.is_empty() && !text.ends_with('\n') {
         text.push('\n');
     }
@@ -149,7 +150,7 @@ impl<'a> CallOutput<'a> {
     }
 
     /// A listener that is slow loses text: the command does not wait for it.
-    fn show(&mut self, text: &str, now: Instant) {
+    fn queue_and_try_to_show(&mut self, text: &str, now: Instant) {
         let is_full = !self.pending.is_empty()
             && !text.is_empty()
             && self.pending.len() + text.len() > MAX_PENDING_BYTES;
@@ -190,32 +191,32 @@ impl OutputSink for CallOutput<'_> {
     fn receive_stdout(&mut self, bytes: &[u8]) {
         self.output.stdout.push(bytes);
         if self.cx.has_sink() {
-            let text = self.stdout_text.push(bytes);
-            self.show(&text, Instant::now());
+            let text = self.stdout_text.push_and_take_lines(bytes);
+            self.queue_and_try_to_show(&text, Instant::now());
         }
     }
 
     fn receive_stderr(&mut self, bytes: &[u8]) {
         self.output.stderr.push(bytes);
         if self.cx.has_sink() {
-            let text = self.stderr_text.push(bytes);
-            self.show(&text, Instant::now());
+            let text = self.stderr_text.push_and_take_lines(bytes);
+            self.queue_and_try_to_show(&text, Instant::now());
         }
     }
 
-    fn show_at(&self) -> Option<Instant> {
-        let moments = [self.stdout_text.show_at(), self.stderr_text.show_at(), self.retry_at];
+    fn next_show_time(&self) -> Option<Instant> {
+        let moments = [self.stdout_text.next_show_time(), self.stderr_text.next_show_time(), self.retry_at];
         moments.into_iter().flatten().min()
     }
 
     fn show_due(&mut self, now: Instant) {
         let text = self.stdout_text.take_due(now) + &self.stderr_text.take_due(now);
-        self.show(&text, now);
+        self.queue_and_try_to_show(&text, now);
     }
 
     fn show_held(&mut self) {
         let text = self.stdout_text.take_rest() + &self.stderr_text.take_rest();
-        self.show(&text, Instant::now());
+        self.queue_and_try_to_show(&text, Instant::now());
     }
 
     fn mark_cut(&mut self) {
@@ -317,16 +318,16 @@ mod tests {
         let cx = listener.context();
         let mut output = CallOutput::new(&cx, false);
         output.receive_stderr(b"Your name? ");
-        let prompt_at = output.show_at().unwrap();
+        let prompt_at = output.next_show_time().unwrap();
         for _ in 0..10 {
             assert!(!listener.shown_text().contains("Your name? "));
             time::advance(Duration::from_millis(10)).await;
             output.receive_stdout(b"a line\nand ");
-            assert_eq!(output.show_at(), Some(prompt_at));
+            assert_eq!(output.next_show_time(), Some(prompt_at));
         }
         output.show_due(Instant::now());
         assert!(listener.shown_text().ends_with("a line\nYour name? "), "{}", listener.shown_text());
-        assert!(output.show_at() > Some(prompt_at));
+        assert!(output.next_show_time() > Some(prompt_at));
     }
 
     // R02
@@ -352,11 +353,11 @@ mod tests {
         let mut output = CallOutput::new(&cx, false);
         let lines = "a line\n".repeat(MAX_PENDING_BYTES / 5);
         output.receive_stdout(lines.as_bytes());
-        output.show_due(output.show_at().unwrap());
+        output.show_due(output.next_show_time().unwrap());
         listener.is_slow.store(false, Ordering::Relaxed);
-        output.show_due(output.show_at().unwrap());
+        output.show_due(output.next_show_time().unwrap());
         assert_eq!(listener.shown_text(), lines);
-        assert_eq!(output.show_at(), None);
+        assert_eq!(output.next_show_time(), None);
     }
 
     // R02

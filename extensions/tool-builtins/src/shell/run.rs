@@ -11,7 +11,7 @@ use super::{
     task::TaskTable,
 };
 use crate::{
-    sandbox::{CommandLine, Confinement, Ending, Launcher, RunLimit, system_program},
+    sandbox::{CommandLine, Confinement, Ending, Launcher, RunLimit, find_system_program},
     session::SessionKey,
 };
 
@@ -27,7 +27,7 @@ pub(super) struct ShellState {
 }
 
 impl ShellState {
-    async fn launcher(&self, confinement: &Confinement) -> Result<&Arc<Launcher>, ToolError> {
+    async fn start_launcher_once(&self, confinement: &Confinement) -> Result<&Arc<Launcher>, ToolError> {
         let start = async { Launcher::start(confinement, None).await.map(Arc::new) };
         self.launcher
             .get_or_try_init(|| start)
@@ -50,10 +50,10 @@ pub(super) async fn run_command(
     cx: &ToolContext,
 ) -> Result<ToolOutput, ToolError> {
     let ShellTools { settings, state } = tools;
-    check_command(settings, &request.command)?;
-    let folder = start_folder(settings, request.folder.as_deref())?;
-    let launcher = state.launcher(&settings.confinement).await?;
-    let shell = system_program("bash");
+    check_and_confirm_command(settings, &request.command)?;
+    let folder = resolve_start_folder(settings, request.folder.as_deref())?;
+    let launcher = state.start_launcher_once(&settings.confinement).await?;
+    let shell = find_system_program("bash");
     let shell = shell.unwrap_or_else(|| PathBuf::from(if cfg!(unix) { "/bin/sh" } else { "bash" }));
     let line = CommandLine {
         words: vec![shell.to_string_lossy().into_owned(), "-c".to_owned(), request.command],
@@ -62,11 +62,12 @@ pub(super) async fn run_command(
     };
     let results = settings.results.as_deref();
     if request.run_in_background {
-        tools.tasks().check_room()?;
+        tools.tasks().check_task_limit()?;
         let running = launcher.spawn(line).await.map_err(start_error)?;
         let timeout = request.timeout_ms.map_or(Duration::MAX, Duration::from_millis);
         let owner = SessionKey::of_call(cx);
-        let task = tools.tasks().insert(running, timeout, results.is_some(), Arc::clone(launcher), owner)?;
+        let task =
+            tools.tasks().spawn_task(running, timeout, results.is_some(), Arc::clone(launcher), owner)?;
         let text = format!("{} runs; read it by `task_output`, end it by `task_stop`", task.id);
         let details = json!({ "task_id": task.id, "status": "not_ready", "enforced": launcher.enforced() });
         return Ok(ToolOutput::from(text).with_details(details));
@@ -76,12 +77,12 @@ pub(super) async fn run_command(
         RunLimit { timeout: Duration::from_millis(timeout_ms), cancellation: cx.cancellation().clone() };
     let mut sink = CallOutput::new(cx, results.is_some());
     let running = launcher.spawn(line).await.map_err(start_error)?;
-    let ending = running.run_to_end(&limit, &mut sink).await.map_err(end_error)?;
+    let ending = running.run_to_end(&limit, &mut sink).await.map_err(wait_error)?;
     sink.show_rest().await;
     if ending == Ending::NotStarted {
-        return Err(sink.output.start_failure());
+        return Err(sink.output.start_failure_error());
     }
-    let result = sink.output.result(ending, launcher.enforced(), results);
+    let result = sink.output.build_result(ending, launcher.enforced(), results);
     if ending == Ending::Cancelled {
         let details = json!({ "output": result.text() });
         return Err(ToolError::cancelled().with_details(details));
@@ -90,7 +91,7 @@ pub(super) async fn run_command(
 }
 
 /// Refuses a command before anything runs.
-fn check_command(settings: &ShellSettings, command: &str) -> Result<(), ToolError> {
+fn check_and_confirm_command(settings: &ShellSettings, command: &str) -> Result<(), ToolError> {
     if command.contains('\0') {
         return Err(ToolError::bad_parameter("the command contains a NUL character; leave it out"));
     }
@@ -105,7 +106,7 @@ fn check_command(settings: &ShellSettings, command: &str) -> Result<(), ToolErro
 }
 
 /// The folder in which a command starts. The sandbox guards files; this is for mistakes.
-fn start_folder(settings: &ShellSettings, folder: Option<&str>) -> Result<PathBuf, ToolError> {
+fn resolve_start_folder(settings: &ShellSettings, folder: Option<&str>) -> Result<PathBuf, ToolError> {
     let Some(folder) = folder else { return Ok(settings.folder.clone()) };
     let resolved = settings.folder.join(folder).canonicalize().ok().filter(|path| path.is_dir());
     let resolved = resolved.ok_or_else(|| ToolError::not_found(format!("there is no folder `{folder}`")))?;
@@ -120,7 +121,7 @@ pub(crate) fn start_error(error: std::io::Error) -> ToolError {
     ToolError::failed(format!("the command cannot be started: {error}"))
 }
 
-pub(crate) fn end_error(error: std::io::Error) -> ToolError {
+pub(crate) fn wait_error(error: std::io::Error) -> ToolError {
     ToolError::failed(format!("the end of the command cannot be seen, so that it was killed: {error}"))
 }
 
@@ -131,13 +132,13 @@ pub(super) async fn read_task(
     wait_ms: Option<u64>,
     cx: &ToolContext,
 ) -> Result<ToolOutput, ToolError> {
-    let task = tools.tasks().find(id, &SessionKey::of_call(cx))?;
+    let task = tools.tasks().find_own_task(id, &SessionKey::of_call(cx))?;
     let ending = match wait_ms {
-        None => task.ending(),
+        None => task.ending_if_ended(),
         Some(wait_ms) => {
             let cancellation: &CancellationToken = cx.cancellation();
             tokio::select! {
-                ending = task.wait(Duration::from_millis(wait_ms)) => ending,
+                ending = task.wait_for_ending(Duration::from_millis(wait_ms)) => ending,
                 () = cancellation.cancelled() => return Err(ToolError::cancelled()),
             }
         }
@@ -145,14 +146,14 @@ pub(super) async fn read_task(
     let results = tools.settings.results.as_deref();
     let Some(ending) = ending else {
         let status = if wait_ms.is_some() { "timeout" } else { "not_ready" };
-        let text = format!("[{status}: {id} is still running]\n{}", task.output.lock().text(None));
+        let text = format!("[{status}: {id} is still running]\n{}", task.output.lock().text_of_streams(None));
         return Ok(ToolOutput::from(text).with_details(json!({ "task_id": id, "status": status })));
     };
     if ending == Ending::NotStarted {
-        return Err(task.output.lock().start_failure());
+        return Err(task.output.lock().start_failure_error());
     }
-    let launcher = tools.state.launcher(&tools.settings.confinement).await?;
-    let result = task.output.lock().result(ending, launcher.enforced(), results);
+    let launcher = tools.state.start_launcher_once(&tools.settings.confinement).await?;
+    let result = task.output.lock().build_result(ending, launcher.enforced(), results);
     let mut details = result.details().cloned().unwrap_or_default();
     if let Some(details) = details.as_object_mut() {
         details.insert("task_id".to_owned(), json!(id));
@@ -166,16 +167,17 @@ pub(super) async fn stop_task(
     id: &str,
     cx: &ToolContext,
 ) -> Result<ToolOutput, ToolError> {
-    let task = tools.tasks().find(id, &SessionKey::of_call(cx))?;
-    if let Some(ending) = task.ending() {
+    let task = tools.tasks().find_own_task(id, &SessionKey::of_call(cx))?;
+    if let Some(ending) = task.ending_if_ended() {
         let message = format!(
             "the task {id} has ended with exit code {}; only a running task can be stopped",
-            output::exit_code(ending)
+            output::result_exit_code(ending)
         );
         return Err(ToolError::conflict(message));
     }
-    let ending = task.stop().await;
-    let text = task.output.lock().text(None);
-    let details = json!({ "task_id": id, "status": "stopped", "exit_code": ending.map(output::exit_code) });
+    let ending = task.kill_and_wait().await;
+    let text = task.output.lock().text_of_streams(None);
+    let details =
+        json!({ "task_id": id, "status": "stopped", "exit_code": ending.map(output::result_exit_code) });
     Ok(ToolOutput::from(format!("[{id} is stopped]\n{text}")).with_details(details))
 }

@@ -11,7 +11,7 @@ use tool_runtime::{CancellationToken, prelude::*};
 
 use super::output::CommandOutput;
 use crate::{
-    sandbox::{Ending, Launcher, OutputSink, RunLimit, Running},
+    sandbox::{Ending, Launcher, OutputSink, RunLimit, RunningCommand},
     session::SessionKey,
 };
 
@@ -66,19 +66,19 @@ impl OutputSink for SharedOutput {
 }
 
 impl ShellTask {
-    pub(super) fn ending(&self) -> Option<Ending> {
+    pub(super) fn ending_if_ended(&self) -> Option<Ending> {
         *self.ending.borrow()
     }
 
     /// Waits for the end, for at most `timeout`.
-    pub(super) async fn wait(&self, timeout: Duration) -> Option<Ending> {
+    pub(super) async fn wait_for_ending(&self, timeout: Duration) -> Option<Ending> {
         let mut ending = self.ending.clone();
         let ended = ending.wait_for(Option::is_some);
         time::timeout(timeout, ended).await.ok()?.ok().and_then(|ending| *ending)
     }
 
     /// Kills the command and waits until it has ended.
-    pub(super) async fn stop(&self) -> Option<Ending> {
+    pub(super) async fn kill_and_wait(&self) -> Option<Ending> {
         self.cancellation.cancel();
         let mut ending = self.ending.clone();
         let ended = ending.wait_for(Option::is_some).await;
@@ -87,7 +87,7 @@ impl ShellTask {
 }
 
 impl Tasks {
-    fn check_room(&mut self) -> Result<(), ToolError> {
+    fn check_task_limit(&mut self) -> Result<(), ToolError> {
         while self.running.try_join_next().is_some() {}
         if self.running.len() < MAX_RUNNING_TASKS {
             return Ok(());
@@ -103,14 +103,14 @@ impl TaskTable {
     }
 
     /// An error if no other task may start.
-    pub(super) fn check_room(&self) -> Result<(), ToolError> {
-        self.lock().check_room()
+    pub(super) fn check_task_limit(&self) -> Result<(), ToolError> {
+        self.lock().check_task_limit()
     }
 
     /// Keeps a command that runs until its end.
-    pub(super) fn insert(
+    pub(super) fn spawn_task(
         &self,
-        running: Running,
+        running: RunningCommand,
         timeout: Duration,
         keeps_all: bool,
         launcher: Arc<Launcher>,
@@ -123,7 +123,7 @@ impl TaskTable {
         let mut sink = output.clone();
         let mut tasks = self.lock();
         // Others may have started since there was room; a command that is dropped here ends.
-        tasks.check_room()?;
+        tasks.check_task_limit()?;
         tasks.last_number += 1;
         let id = format!("task_{}", tasks.last_number);
         let task = Arc::new(ShellTask { id, owner, output, ending, cancellation });
@@ -135,14 +135,14 @@ impl TaskTable {
         });
         tasks.known.push_back(Arc::clone(&task));
         if tasks.known.len() > MAX_KNOWN_TASKS {
-            let oldest = tasks.known.iter().position(|task| task.ending().is_some());
+            let oldest = tasks.known.iter().position(|task| task.ending_if_ended().is_some());
             oldest.map(|place| tasks.known.remove(place));
         }
         Ok(task)
     }
 
     /// Returns a task of the user and session of `owner`.
-    pub(super) fn find(&self, id: &str, owner: &SessionKey) -> Result<Arc<ShellTask>, ToolError> {
+    pub(super) fn find_own_task(&self, id: &str, owner: &SessionKey) -> Result<Arc<ShellTask>, ToolError> {
         let tasks = self.lock();
         let mut own = tasks.known.iter().filter(|task| task.owner == *owner);
         own.clone().find(|task| task.id == id).cloned().ok_or_else(|| {
@@ -153,7 +153,7 @@ impl TaskTable {
     }
 
     /// Kills all tasks and waits until they have ended.
-    pub(super) async fn close(&self) {
+    pub(super) async fn kill_and_join_all(&self) {
         let mut running = {
             let mut tasks = self.lock();
             tasks.known.iter().for_each(|task| task.cancellation.cancel());

@@ -21,14 +21,14 @@ pub(super) struct LineText {
 impl LineText {
     /// Returns the lines that `bytes` end; of a long line, what is there. A carriage return ends a line, too: displays of progress
     /// have no other end.
-    pub(super) fn push(&mut self, bytes: &[u8]) -> String {
+    pub(super) fn push_and_take_lines(&mut self, bytes: &[u8]) -> String {
         self.held.extend_from_slice(bytes);
         let line_end = self.held.iter().rposition(|byte| matches!(byte, b'\n' | b'\r'));
         let mut end = line_end.map_or(0, |place| place + 1);
         if self.held.len() - end > MAX_HELD_BYTES {
             end = self.length_of_whole_characters();
         }
-        let text = self.take(end);
+        let text = self.take_front(end);
         if self.held.is_empty() {
             self.held_since = None;
         } else if end > 0 || self.held_since.is_none() {
@@ -40,23 +40,23 @@ impl LineText {
     /// Returns all that is held, but no part of a character.
     pub(super) fn take_rest(&mut self) -> String {
         self.held_since = None;
-        self.take(self.length_of_whole_characters())
+        self.take_front(self.length_of_whole_characters())
     }
 
     /// The moment at which the part of a line is shown that waits for its end.
-    pub(super) fn show_at(&self) -> Option<Instant> {
+    pub(super) fn next_show_time(&self) -> Option<Instant> {
         Some(self.held_since? + MAX_HELD)
     }
 
     /// Returns that part if its moment has come.
     pub(super) fn take_due(&mut self, now: Instant) -> String {
-        match self.show_at().is_some_and(|moment| moment <= now) {
+        match self.next_show_time().is_some_and(|moment| moment <= now) {
             true => self.take_rest(),
             false => String::new(),
         }
     }
 
-    fn take(&mut self, length: usize) -> String {
+    fn take_front(&mut self, length: usize) -> String {
         let text = String::from_utf8_lossy(&self.held[..length]).into_owned();
         self.held.drain(..length);
         text
@@ -79,12 +79,12 @@ mod tests {
     #[test]
     fn a_line_is_shown_when_it_has_ended_and_the_rest_when_the_command_pauses() {
         let mut text = LineText::default();
-        assert_eq!(text.push(b"one\ntw"), "one\n");
-        assert_eq!(text.push(b"o"), "");
-        assert_eq!(text.push(b"\n10 %\r20"), "two\n10 %\r");
+        assert_eq!(text.push_and_take_lines(b"one\ntw"), "one\n");
+        assert_eq!(text.push_and_take_lines(b"o"), "");
+        assert_eq!(text.push_and_take_lines(b"\n10 %\r20"), "two\n10 %\r");
         assert_eq!(text.take_rest(), "20");
         assert!(text.held.is_empty());
-        assert_eq!(text.push(b" %\n"), " %\n");
+        assert_eq!(text.push_and_take_lines(b" %\n"), " %\n");
     }
 
     // R02
@@ -92,18 +92,18 @@ mod tests {
     fn no_character_is_cut_and_a_long_line_is_bounded() {
         let mut text = LineText::default();
         let euro = "€".as_bytes();
-        assert_eq!(text.push(&euro[..2]), "");
+        assert_eq!(text.push_and_take_lines(&euro[..2]), "");
         assert_eq!(text.take_rest(), "");
         assert!(!text.held.is_empty());
-        assert_eq!(text.push(&euro[2..]), "");
+        assert_eq!(text.push_and_take_lines(&euro[2..]), "");
         assert_eq!(text.take_rest(), "€");
         let mut shown = String::new();
         for byte in "€".repeat(10_000).as_bytes() {
-            shown.push_str(&text.push(&[*byte]));
+            shown.push_str(&text.push_and_take_lines(&[*byte]));
             assert!(text.held.len() <= MAX_HELD_BYTES + 4);
         }
         shown.push_str(&text.take_rest());
         assert_eq!(shown, "€".repeat(10_000));
-        assert_eq!(text.push(b"\xff\n\xe2\x82"), "\u{fffd}\n");
+        assert_eq!(text.push_and_take_lines(b"\xff\n\xe2\x82"), "\u{fffd}\n");
     }
 }

@@ -98,7 +98,7 @@ pub(super) fn check_list(todos: &[Todo]) -> Result<(), String> {
 /// # Errors
 ///
 /// Returns an error if the value is no list that `todo_write` could have written. It does not repeat the value.
-pub(super) fn read_list(key: &str, value: &Value) -> Result<Vec<Todo>, ToolError> {
+pub(super) fn parse_list(key: &str, value: &Value) -> Result<Vec<Todo>, ToolError> {
     let unreadable =
         |reason: &str| format!("the state `{key}` is no list of tasks: {reason}; write the whole list again");
     let Some(items) = value.as_array() else { return Err(ToolError::failed(unreadable("it is not a list"))) };

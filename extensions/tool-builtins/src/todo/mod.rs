@@ -27,7 +27,7 @@ pub use self::{
     nudge::{DEFAULT_NUDGE, TodoChange},
 };
 use self::{
-    list::{check_list, read_list},
+    list::{check_list, parse_list},
     nudge::NudgeHook,
 };
 
@@ -152,7 +152,7 @@ impl TodoTools {
     ///
     /// Returns an error if the stored value is no list of tasks.
     pub fn of_run(&self, run: &RunContext) -> Result<Option<Vec<Todo>>, ToolError> {
-        self.read_values(&run.state(), branch_of(run))
+        self.read_values(&run.state(), branch_or_agent(run))
     }
 
     /// Returns the list of a branch: `None` if none was written, and an empty one if it was cleared. The branch `""` belongs to
@@ -162,8 +162,8 @@ impl TodoTools {
     ///
     /// Returns an error if the stored value is no list of tasks. The next `todo_write` replaces it all the same.
     pub fn read(&self, state: &State, branch: &str) -> Result<Option<Vec<Todo>>, ToolError> {
-        let key = self.key_of(branch);
-        state.value(&key).map(|value| read_list(&key, &value)).transpose()
+        let key = self.state_key_of_branch(branch);
+        state.value(&key).map(|value| parse_list(&key, &value)).transpose()
     }
 
     /// Returns the list of a branch as [`read`](Self::read) does, from the values of a run or a stored session.
@@ -176,12 +176,12 @@ impl TodoTools {
         values: &Map<String, Value>,
         branch: &str,
     ) -> Result<Option<Vec<Todo>>, ToolError> {
-        let key = self.key_of(branch);
-        values.get(&key).map(|value| read_list(&key, value)).transpose()
+        let key = self.state_key_of_branch(branch);
+        values.get(&key).map(|value| parse_list(&key, value)).transpose()
     }
 
     /// Returns the name of the state of a branch.
-    fn key_of(&self, branch: &str) -> String {
+    fn state_key_of_branch(&self, branch: &str) -> String {
         match branch {
             "" => self.key.to_string(),
             branch => format!("{}:{branch}", self.key),
@@ -189,7 +189,7 @@ impl TodoTools {
     }
 
     /// Returns the message of a result.
-    fn message(&self, change: &TodoChange<'_>, is_unreadable: bool) -> String {
+    fn result_message(&self, change: &TodoChange<'_>, is_unreadable: bool) -> String {
         let unreadable = "The previous list could not be read, and was replaced.";
         let first = [&*self.nudge, if is_unreadable { unreadable } else { "" }].map(str::to_owned);
         let added = self.nudge_hooks.iter().map(|hook| hook(change));
@@ -197,17 +197,17 @@ impl TodoTools {
         texts.join("\n\n")
     }
 
-    fn write(&self, submitted: &[Todo], cx: &ToolContext) -> Result<TodosWritten, ToolError> {
+    fn write_list(&self, submitted: &[Todo], cx: &ToolContext) -> Result<TodosWritten, ToolError> {
         check_list(submitted).map_err(ToolError::bad_parameter)?;
-        let branch = cx.run().map(|run| branch_of(run)).unwrap_or_default();
+        let branch = cx.run().map(|run| branch_or_agent(run)).unwrap_or_default();
         let (old, is_unreadable) = match self.read(cx.state(), branch) {
             Ok(old) => (old, false),
             Err(_) => (None, true),
         };
         let change = TodoChange { old: old.as_deref(), submitted, branch };
         let todos = if self.clears_when_done && change.is_done() { Vec::new() } else { submitted.to_vec() };
-        let message = self.message(&change, is_unreadable);
-        cx.state().set(self.key_of(branch), &todos)?;
+        let message = self.result_message(&change, is_unreadable);
+        cx.state().set(self.state_key_of_branch(branch), &todos)?;
         Ok(TodosWritten { message, todos, old_todos: old })
     }
 }
@@ -224,12 +224,12 @@ impl TodoTools {
         todos: Vec<Todo>,
         cx: &ToolContext,
     ) -> Result<TodosWritten, ToolError> {
-        self.write(&todos, cx)
+        self.write_list(&todos, cx)
     }
 }
 
 /// Returns the branch of a run, whose list is its own.
-fn branch_of(run: &RunContext) -> &str {
+fn branch_or_agent(run: &RunContext) -> &str {
     run.branch().or(run.agent()).unwrap_or_default()
 }
 

@@ -10,8 +10,8 @@ use tool_agent::{
 };
 use tool_runtime::{Registry, ToolDefinition, ToolError, ToolName, Toolbox, dialect::Usage};
 
-use self::model_choice::{chosen_names, rewritten_query};
-use super::{CALL_TOOL, SEARCH_TOOLS, ToolSearch, is_callable};
+use self::model_choice::{ask_for_query, ask_for_tool_names};
+use super::{CALL_TOOL, SEARCH_TOOLS, ToolSearch, can_be_deferred};
 
 /// A catalogue whose tools are deferred in each request: see [`ToolSearch::defer`].
 impl AgentHook for ToolSearch {
@@ -149,21 +149,25 @@ impl SelectTools {
     }
 
     /// Returns the names of the selected candidates.
-    async fn select(&self, step: &Step, candidates: &[ToolDefinition]) -> Result<Vec<ToolName>, ToolError> {
-        let messages = user_messages(&step.request.messages);
+    async fn select_names(
+        &self,
+        step: &Step,
+        candidates: &[ToolDefinition],
+    ) -> Result<Vec<ToolName>, ToolError> {
+        let messages = user_texts_newest_first(&step.request.messages);
         let newest = messages.first().ok_or_else(|| {
             ToolError::failed("tools are selected for a message of the user, and the conversation has none")
         })?;
         if let Some(model) = &self.model {
-            return chosen_names(step, model, newest, candidates, self.max_tools).await;
+            return ask_for_tool_names(step, model, newest, candidates, self.max_tools).await;
         }
         if let Some(model) = &self.rewriting_model {
-            let query = rewritten_query(step, model, newest).await?;
-            return self.find(step, candidates, &query).await;
+            let query = ask_for_query(step, model, newest).await?;
+            return self.find_names_and_count_usage(step, candidates, &query).await;
         }
         // A message such as `yes` continues the one before.
         for message in &messages {
-            let found = self.find(step, candidates, message).await?;
+            let found = self.find_names_and_count_usage(step, candidates, message).await?;
             if !found.is_empty() {
                 return Ok(found);
             }
@@ -172,14 +176,14 @@ impl SelectTools {
     }
 
     /// Finds names, and counts the tokens of the embedder as those of the run.
-    async fn find(
+    async fn find_names_and_count_usage(
         &self,
         step: &Step,
         candidates: &[ToolDefinition],
         query: &str,
     ) -> Result<Vec<ToolName>, ToolError> {
         let mut tokens = 0;
-        let found = self.search.find_and_count(candidates, query, self.max_tools, &mut tokens).await;
+        let found = self.search.find_and_count_tokens(candidates, query, self.max_tools, &mut tokens).await;
         if let Some(vectors) = self.search.vectors.as_ref().filter(|_| tokens > 0) {
             let mut usage = Usage::default();
             usage.input = Some(tokens);
@@ -192,32 +196,33 @@ impl SelectTools {
 impl AgentHook for SelectTools {
     async fn before_model(&self, step: &mut Step) -> Result<Option<Response>, ToolError> {
         let tools = &step.request.tools;
-        let is_candidate =
-            |name: &str| is_callable(tools, name) && !self.always.contains(name) && !tools.is_deferred(name);
+        let is_candidate = |name: &str| {
+            can_be_deferred(tools, name) && !self.always.contains(name) && !tools.is_deferred(name)
+        };
         let candidates = tools.all_definitions().iter().filter(|it| is_candidate(it.name().as_str()));
         let candidates: Vec<_> = candidates.cloned().collect();
         if self.max_tools == 0 || candidates.len() <= self.max_tools {
             return Ok(None);
         }
-        let selected: BTreeSet<ToolName> = match self.select(step, &candidates).await {
+        let selected: BTreeSet<ToolName> = match self.select_names(step, &candidates).await {
             Ok(selected) => selected.into_iter().collect(),
             Err(_) if self.fails_open => return Ok(None),
             Err(error) => return Err(error),
         };
-        let selection = selection_of(tools, |name| !is_candidate(name) || selected.contains(name));
+        let selection = keep_tools(tools, |name| !is_candidate(name) || selected.contains(name));
         step.set_tools(selection);
         Ok(None)
     }
 }
 
 /// Returns the tools for which `is_kept` returns `true`.
-fn selection_of(tools: &Registry, is_kept: impl Fn(&str) -> bool) -> Registry {
+fn keep_tools(tools: &Registry, is_kept: impl Fn(&str) -> bool) -> Registry {
     let names = tools.all_definitions().iter().map(|it| it.name().as_str()).filter(|name| is_kept(name));
     tools.resolve(names).0
 }
 
 /// Returns the texts of the messages of the user, the newest first.
-fn user_messages(messages: &[Message]) -> Vec<String> {
+fn user_texts_newest_first(messages: &[Message]) -> Vec<String> {
     let of_user = messages.iter().rev().filter(|message| message.role() == Role::User);
     of_user.map(Message::text).filter(|text| !text.trim().is_empty()).collect()
 }

@@ -8,7 +8,7 @@ use tool_runtime::{
     schema::Arguments,
 };
 
-use super::{CALL_TOOL, search_tools::definition};
+use super::{CALL_TOOL, search_tools::tool_definition};
 
 /// The tool `call_tool`: each call stands for a call of the tool that it names, with all rules, approvals and limits of
 /// that tool. Created by [`ToolSearch::call_tool`](super::ToolSearch::call_tool).
@@ -43,12 +43,12 @@ impl CallTool {
             "additionalProperties": false,
         });
         let description = "Calls a tool that `search_tools` returned. The result is the result of that tool.";
-        Self { definition: definition(CALL_TOOL, description, schema) }
+        Self { definition: tool_definition(CALL_TOOL, description, schema) }
     }
 }
 
 /// Returns the call for which a call of `call_tool` stands. The text of its arguments is kept, with all digits of its numbers.
-fn named_call(arguments: &Arguments<'_>) -> Result<Redirection, ToolError> {
+fn call_in_arguments(arguments: &Arguments<'_>) -> Result<Redirection, ToolError> {
     let received: CallArguments = serde_json::from_str(arguments.as_str()).map_err(|error| {
         ToolError::bad_parameter(format!("`{CALL_TOOL}` needs `name` and `arguments`: {error}"))
     })?;
@@ -72,6 +72,6 @@ impl Tool for CallTool {
     }
 
     fn redirect(&self) -> Option<Redirect> {
-        Some(named_call)
+        Some(call_in_arguments)
     }
 }

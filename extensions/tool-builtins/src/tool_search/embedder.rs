@@ -120,19 +120,19 @@ impl ToolVectors {
     }
 
     /// Returns those of `tools` that are nearest to `query`, at most `limit`, the nearest first. Adds the tokens of all requests to `tokens`.
-    pub(super) async fn nearest<'t>(
+    pub(super) async fn nearest_tools<'t>(
         &self,
         tools: &[&'t ToolDefinition],
         query: &str,
         limit: usize,
         tokens: &mut u64,
     ) -> Result<Vec<&'t ToolDefinition>, ToolError> {
-        let query = [cut_text(query)];
+        let query = [first_chars(query)];
         // First: a server that fails for all texts fails here.
-        let vector = self.embed(&query, tokens).await?.pop().unwrap_or_default();
-        self.embed_tools(tools, &query, tokens).await?;
+        let vector = self.embed_as_unit_vectors(&query, tokens).await?.pop().unwrap_or_default();
+        self.embed_new_tools(tools, &query, tokens).await?;
         let query = vector;
-        let vectors = self.lock();
+        let vectors = self.lock_vectors();
         let similarity =
             |tool: &ToolDefinition| {
                 vectors.get(&tool.content_hash())?.as_ref().filter(|vector| vector.len() == query.len()).map(
@@ -147,27 +147,27 @@ impl ToolVectors {
     }
 
     /// Embeds the tools that were not embedded before. `query` is a text that the embedder accepts, unless it fails for all.
-    async fn embed_tools(
+    async fn embed_new_tools(
         &self,
         tools: &[&ToolDefinition],
         query: &[String],
         tokens: &mut u64,
     ) -> Result<(), ToolError> {
         let new: Vec<_> = {
-            let vectors = self.lock();
+            let vectors = self.lock_vectors();
             let hashes = tools.iter().map(|tool| (tool.content_hash(), *tool));
             hashes.filter(|(hash, _)| !vectors.contains_key(hash)).collect()
         };
         let new = new.into_iter();
         let new =
-            new.map(|(hash, tool)| (hash, cut_text(&format!("{}: {}", tool.name(), tool.description()))));
+            new.map(|(hash, tool)| (hash, first_chars(&format!("{}: {}", tool.name(), tool.description()))));
         let (hashes, texts): (Vec<_>, Vec<_>) = new.unzip();
         let mut refused = 0;
         for (hashes, texts) in hashes.chunks(MAX_BATCH_TEXTS).zip(texts.chunks(MAX_BATCH_TEXTS)) {
             let max_refused = MAX_REFUSED_TEXTS - refused;
             refused += self.embed_batch(hashes, texts, query, max_refused, tokens).await?;
         }
-        let mut vectors = self.lock();
+        let mut vectors = self.lock_vectors();
         if vectors.len() > tools.len().saturating_mul(2) + MAX_OTHER_VECTORS {
             let kept: BTreeSet<_> = tools.iter().map(|tool| tool.content_hash()).collect();
             vectors.retain(|hash, _| kept.contains(hash));
@@ -187,9 +187,9 @@ impl ToolVectors {
     ) -> Result<usize, ToolError> {
         let (mut refused, mut parts) = (0, vec![(hashes, texts)]);
         while let Some((hashes, texts)) = parts.pop() {
-            match self.embed(texts, tokens).await {
+            match self.embed_as_unit_vectors(texts, tokens).await {
                 Ok(embedded) => {
-                    let mut vectors = self.lock();
+                    let mut vectors = self.lock_vectors();
                     vectors.extend(hashes.iter().copied().zip(embedded.into_iter().map(Some)));
                 }
                 Err(_) if refused >= max_refused => {}
@@ -200,9 +200,9 @@ impl ToolVectors {
                 }
                 Err(_) => {
                     // The text is refused, or the server has failed for all texts since.
-                    self.embed(query, tokens).await?;
+                    self.embed_as_unit_vectors(query, tokens).await?;
                     refused += 1;
-                    self.lock().extend(hashes.iter().map(|hash| (*hash, None)));
+                    self.lock_vectors().extend(hashes.iter().map(|hash| (*hash, None)));
                 }
             }
         }
@@ -210,7 +210,11 @@ impl ToolVectors {
     }
 
     /// Returns a vector of length 1 for each text.
-    async fn embed(&self, texts: &[String], tokens: &mut u64) -> Result<Vec<Arc<[f32]>>, ToolError> {
+    async fn embed_as_unit_vectors(
+        &self,
+        texts: &[String],
+        tokens: &mut u64,
+    ) -> Result<Vec<Arc<[f32]>>, ToolError> {
         let Embeddings { vectors, tokens: counted } = self.embedder.embed(texts).await?;
         *tokens = tokens.saturating_add(counted.unwrap_or_default());
         let length = vectors.first().map_or(0, Vec::len);
@@ -229,14 +233,14 @@ impl ToolVectors {
         Ok(vectors.into_iter().map(unit_vector).collect())
     }
 
-    fn lock(&self) -> MutexGuard<'_, VectorsByHash> {
+    fn lock_vectors(&self) -> MutexGuard<'_, VectorsByHash> {
         self.vectors.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
 impl fmt::Debug for ToolVectors {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("ToolVectors").field("vectors", &self.lock().len()).finish_non_exhaustive()
+        f.debug_struct("ToolVectors").field("vectors", &self.lock_vectors().len()).finish_non_exhaustive()
     }
 }
 
@@ -248,6 +252,6 @@ fn unit_vector(mut vector: Vec<f32>) -> Arc<[f32]> {
     vector.into()
 }
 
-fn cut_text(text: &str) -> String {
+fn first_chars(text: &str) -> String {
     text.chars().take(MAX_TEXT_CHARS).collect()
 }

@@ -34,12 +34,12 @@ pub(super) fn for_each_text(definition: &ToolDefinition, receive: &mut dyn FnMut
     receive(Field::Description, definition.description());
     let mut reader = SchemaReader { receive, values: 0 };
     let (root, definitions) = definition.input_schema().root_and_shared();
-    if let Some(root) = root.filter(|_| reader.has_room(0)) {
-        reader.read_keywords(root, 0);
+    if let Some(root) = root.filter(|_| reader.count_and_has_room(0)) {
+        reader.pass_keyword_texts(root, 0);
     }
-    definitions.iter().for_each(|(_, definition)| reader.read_schema(definition, 1));
+    definitions.iter().for_each(|(_, definition)| reader.pass_schema_texts(definition, 1));
     for example in definition.examples() {
-        reader.read_value(example, 0);
+        reader.pass_value_texts(example, 0);
     }
 }
 
@@ -51,18 +51,18 @@ struct SchemaReader<'r> {
 
 impl SchemaReader<'_> {
     /// Returns `true` if another value may be read at this depth.
-    fn has_room(&mut self, depth: usize) -> bool {
+    fn count_and_has_room(&mut self, depth: usize) -> bool {
         self.values += 1;
         depth < MAX_DEPTH && self.values <= MAX_VALUES
     }
 
-    fn read_schema(&mut self, schema: &Value, depth: usize) {
-        if let Some(keywords) = schema.as_object().filter(|_| self.has_room(depth)) {
-            self.read_keywords(keywords, depth);
+    fn pass_schema_texts(&mut self, schema: &Value, depth: usize) {
+        if let Some(keywords) = schema.as_object().filter(|_| self.count_and_has_room(depth)) {
+            self.pass_keyword_texts(keywords, depth);
         }
     }
 
-    fn read_keywords(&mut self, keywords: &Map<String, Value>, depth: usize) {
+    fn pass_keyword_texts(&mut self, keywords: &Map<String, Value>, depth: usize) {
         for (keyword, value) in keywords {
             match (keyword.as_str(), value) {
                 ("properties" | "$defs" | "definitions", Value::Object(members)) => {
@@ -70,33 +70,35 @@ impl SchemaReader<'_> {
                         if keyword == "properties" {
                             (self.receive)(Field::ParameterName, name);
                         }
-                        self.read_schema(member, depth + 1);
+                        self.pass_schema_texts(member, depth + 1);
                     }
                 }
                 ("description" | "title", Value::String(text)) if depth > 0 => {
                     (self.receive)(Field::ParameterDescription, text);
                 }
                 ("enum" | "examples", Value::Array(values)) => {
-                    values.iter().for_each(|value| self.read_value(value, depth + 1));
+                    values.iter().for_each(|value| self.pass_value_texts(value, depth + 1));
                 }
-                ("const" | "default" | "example", value) => self.read_value(value, depth + 1),
+                ("const" | "default" | "example", value) => self.pass_value_texts(value, depth + 1),
                 ("anyOf" | "oneOf" | "allOf" | "prefixItems", Value::Array(schemas)) => {
-                    schemas.iter().for_each(|schema| self.read_schema(schema, depth + 1));
+                    schemas.iter().for_each(|schema| self.pass_schema_texts(schema, depth + 1));
                 }
-                ("items" | "additionalProperties", schema) => self.read_schema(schema, depth + 1),
+                ("items" | "additionalProperties", schema) => self.pass_schema_texts(schema, depth + 1),
                 _ => {}
             }
         }
     }
 
-    fn read_value(&mut self, value: &Value, depth: usize) {
-        if !self.has_room(depth) {
+    fn pass_value_texts(&mut self, value: &Value, depth: usize) {
+        if !self.count_and_has_room(depth) {
             return;
         }
         match value {
             Value::String(text) => (self.receive)(Field::Value, text),
-            Value::Array(items) => items.iter().for_each(|item| self.read_value(item, depth + 1)),
-            Value::Object(members) => members.values().for_each(|member| self.read_value(member, depth + 1)),
+            Value::Array(items) => items.iter().for_each(|item| self.pass_value_texts(item, depth + 1)),
+            Value::Object(members) => {
+                members.values().for_each(|member| self.pass_value_texts(member, depth + 1))
+            }
             _ => {}
         }
     }

@@ -42,7 +42,7 @@ pub struct HttpEmbedder {
 }
 
 #[derive(Deserialize)]
-struct Answer {
+struct EmbeddingsAnswer {
     data: Vec<Embedding>,
     /// A count that cannot be read costs no embeddings.
     #[serde(default)]
@@ -122,7 +122,7 @@ impl Embedder for HttpEmbedder {
         if body.is_cut {
             return Err(failed(&format!("its answer is larger than {MAX_ANSWER_BYTES} bytes")));
         }
-        let answer: Answer = serde_json::from_slice(&body.bytes)
+        let answer: EmbeddingsAnswer = serde_json::from_slice(&body.bytes)
             .map_err(|error| failed(&format!("its answer has no embeddings ({error})")))?;
         let mut data = answer.data;
         data.sort_by_key(|it| it.index);

@@ -17,7 +17,7 @@ use super::{
     fields::{FIELDS, Field, for_each_text},
     query::Query,
     ranking::Ranking,
-    read_texts::ReadTexts,
+    read_texts::ReadTextCache,
     words::for_each_word,
 };
 
@@ -134,18 +134,18 @@ impl ToolIndex {
     /// Returns the definition of the tool with that name.
     #[must_use]
     pub fn get(&self, name: &str) -> Option<&ToolDefinition> {
-        Some(&self.tool(*self.by_name.get(name)?)?.definition)
+        Some(&self.tool_by_id(*self.by_name.get(name)?)?.definition)
     }
 
     /// Adds a tool, or replaces the tool with its name. Returns `true` if one was replaced.
     pub fn insert(&mut self, definition: &ToolDefinition) -> bool {
-        let is_replaced = self.insert_with(&mut ReadTexts::default(), definition);
-        self.remove_unused_words();
+        let is_replaced = self.insert_with_cache(&mut ReadTextCache::default(), definition);
+        self.rebuild_if_many_unused_words();
         is_replaced
     }
 
     /// Adds a tool, as [`insert`](Self::insert); `read` has what was read of tools that were added before.
-    fn insert_with(&mut self, read: &mut ReadTexts, definition: &ToolDefinition) -> bool {
+    fn insert_with_cache(&mut self, read: &mut ReadTextCache, definition: &ToolDefinition) -> bool {
         let is_replaced = self.remove_tool(definition.name().as_str());
         let tool = self.free.pop().unwrap_or_else(|| {
             self.tools.push(None);
@@ -170,7 +170,7 @@ impl ToolIndex {
     /// Removes the tool with that name. Returns `true` if there was one.
     pub fn remove(&mut self, name: &str) -> bool {
         let is_removed = self.remove_tool(name);
-        self.remove_unused_words();
+        self.rebuild_if_many_unused_words();
         is_removed
     }
 
@@ -192,28 +192,28 @@ impl ToolIndex {
     }
 
     /// Forgets the words of tools that are gone, once there are many.
-    fn remove_unused_words(&mut self) {
+    fn rebuild_if_many_unused_words(&mut self) {
         if self.unused_words > MAX_UNUSED_WORDS.max(self.words.len() / 2) {
             let tools = std::mem::take(&mut self.tools);
             *self = Self::with_ranking(self.ranking.clone());
-            let mut read = ReadTexts::default();
+            let mut read = ReadTextCache::default();
             for tool in tools.into_iter().flatten() {
-                self.insert_with(&mut read, &tool.definition);
+                self.insert_with_cache(&mut read, &tool.definition);
             }
         }
     }
 
     /// Adds the tools of `definitions` that are not in the index, or that have changed. Returns the number of them.
     pub fn add_changed(&mut self, definitions: &[ToolDefinition]) -> usize {
-        let (mut changed, mut read) = (0, ReadTexts::default());
+        let (mut changed, mut read) = (0, ReadTextCache::default());
         for definition in definitions {
             if self.get(definition.name().as_str()) != Some(definition) {
-                self.insert_with(&mut read, definition);
+                self.insert_with_cache(&mut read, definition);
                 changed += 1;
             }
         }
         if changed > 0 {
-            self.remove_unused_words();
+            self.rebuild_if_many_unused_words();
         }
         changed
     }
@@ -225,7 +225,7 @@ impl ToolIndex {
         for name in removed {
             self.remove_tool(name.as_str());
         }
-        self.remove_unused_words();
+        self.rebuild_if_many_unused_words();
     }
 
     /// Returns the best matches of `query`, at most `limit`; tools with equal scores are sorted by name. A query without a word of
@@ -264,12 +264,12 @@ impl ToolIndex {
         &self.ranking
     }
 
-    pub(super) fn tool(&self, tool: Id) -> Option<&IndexedTool> {
+    pub(super) fn tool_by_id(&self, tool: Id) -> Option<&IndexedTool> {
         self.tools.get(tool as usize)?.as_ref()
     }
 
     /// Returns the number of tool numbers, used or free.
-    pub(super) fn capacity(&self) -> usize {
+    pub(super) fn tool_number_count(&self) -> usize {
         self.tools.len()
     }
 
@@ -281,7 +281,11 @@ impl ToolIndex {
 
     /// Returns the words that some tool has, with this first byte and a length in bytes that is one of `lengths`; the shortest ones
     /// first, sorted.
-    pub(super) fn words_of(&self, first: u8, lengths: RangeInclusive<usize>) -> impl Iterator<Item = &str> {
+    pub(super) fn words_by_first_byte_and_length(
+        &self,
+        first: u8,
+        lengths: RangeInclusive<usize>,
+    ) -> impl Iterator<Item = &str> {
         let start = (first, *lengths.start(), Arc::from(""));
         let end = (first, lengths.end().saturating_add(1), Arc::from(""));
         let words = self.spellings.range(start..end).map(|(_, _, word)| word.as_ref());
@@ -295,7 +299,7 @@ impl ToolIndex {
     }
 
     /// Returns the lengths of the fields of `definition`; `read` has the counts of its words then.
-    fn count_words(&mut self, read: &mut ReadTexts, definition: &ToolDefinition) -> [u32; FIELDS] {
+    fn count_words(&mut self, read: &mut ReadTextCache, definition: &ToolDefinition) -> [u32; FIELDS] {
         let mut lengths = [0_u32; FIELDS];
         let has_fields = self.ranking.has_fields;
         let max_words = if has_fields { MAX_FIELD_WORDS } else { u32::MAX };
@@ -306,17 +310,17 @@ impl ToolIndex {
                 lengths[field] += self.add_occurrences(read, text, field as u8, room);
             }
         });
-        read.count_occurrences();
+        read.count_and_clear_occurrences();
         lengths
     }
 
     /// Adds the first words of a text, at most `room`, to the occurrences of a field. Returns the number of them.
-    fn add_occurrences(&mut self, read: &mut ReadTexts, text: &str, field: u8, room: usize) -> u32 {
+    fn add_occurrences(&mut self, read: &mut ReadTextCache, text: &str, field: u8, room: usize) -> u32 {
         if let Some(count) = read.add_kept_text(text, field, room) {
             return count;
         }
         let is_kept = read.may_keep(text);
-        self.read_words(read, text, if is_kept { usize::MAX } else { room });
+        self.collect_word_ids(read, text, if is_kept { usize::MAX } else { room });
         if is_kept {
             read.keep_text(text);
         }
@@ -324,35 +328,36 @@ impl ToolIndex {
     }
 
     /// Reads the numbers of the first words of a text, at most `max_words`.
-    fn read_words(&mut self, read: &mut ReadTexts, text: &str, max_words: usize) {
+    fn collect_word_ids(&mut self, read: &mut ReadTextCache, text: &str, max_words: usize) {
         read.text_words.clear();
         for_each_word(text, |word| {
-            let id = self.id_of_written(read, word);
+            let id = self.find_or_insert_word_id(read, word);
             read.text_words.extend(id);
             read.text_words.len() < max_words
         });
     }
 
     /// Returns the number of a word as it is written; `None` if it is left out.
-    fn id_of_written(&mut self, read: &mut ReadTexts, word: &mut String) -> Option<Id> {
+    fn find_or_insert_word_id(&mut self, read: &mut ReadTextCache, word: &mut String) -> Option<Id> {
         if let Some(id) = read.words.get(word.as_str()) {
             return *id;
         }
         let as_written = word.as_str().into();
-        let id = self.ranking.word_form().apply(word).then(|| match self.words.get(word.as_str()) {
-            Some(id) => *id,
-            None => {
-                let id = Id::try_from(self.postings.len()).unwrap_or(Id::MAX);
-                self.postings.push(Vec::new());
-                let shared: Arc<str> = word.as_str().into();
-                if let Some(first) = word.as_bytes().first() {
-                    self.spellings.insert((*first, word.len(), Arc::clone(&shared)));
+        let id =
+            self.ranking.word_form().normalize_or_skip(word).then(|| match self.words.get(word.as_str()) {
+                Some(id) => *id,
+                None => {
+                    let id = Id::try_from(self.postings.len()).unwrap_or(Id::MAX);
+                    self.postings.push(Vec::new());
+                    let shared: Arc<str> = word.as_str().into();
+                    if let Some(first) = word.as_bytes().first() {
+                        self.spellings.insert((*first, word.len(), Arc::clone(&shared)));
+                    }
+                    self.words.insert(shared, id);
+                    self.unused_words += 1;
+                    id
                 }
-                self.words.insert(shared, id);
-                self.unused_words += 1;
-                id
-            }
-        });
+            });
         read.words.insert(as_written, id);
         id
     }

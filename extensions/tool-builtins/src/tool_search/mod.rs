@@ -167,7 +167,7 @@ impl ToolSearch {
         tools.with_deferred(|definition| {
             let name = definition.name().as_str();
             let is_own = matches!(name, SEARCH_TOOLS | CALL_TOOL) || self.always.contains(name);
-            !is_own && is_callable(tools, name)
+            !is_own && can_be_deferred(tools, name)
         })
     }
 
@@ -199,11 +199,11 @@ impl ToolSearch {
         query: &str,
         limit: usize,
     ) -> Result<Vec<ToolDefinition>, ToolError> {
-        self.find_and_count(tools, query, limit, &mut 0).await
+        self.find_and_count_tokens(tools, query, limit, &mut 0).await
     }
 
     /// Finds as [`find`](Self::find), and adds the tokens that the embedder counted to `tokens`, also if it fails later.
-    async fn find_and_count(
+    async fn find_and_count_tokens(
         &self,
         tools: &[ToolDefinition],
         query: &str,
@@ -217,7 +217,7 @@ impl ToolSearch {
         let by_words = self.matches(tools, query, depth);
         let candidates = tools.iter().filter(|it| !matches!(it.name().as_str(), SEARCH_TOOLS | CALL_TOOL));
         let candidates: Vec<_> = candidates.collect();
-        let by_meaning = vectors.nearest(&candidates, query, depth, tokens).await?;
+        let by_meaning = vectors.nearest_tools(&candidates, query, depth, tokens).await?;
         let mut scores: BTreeMap<&ToolName, (f32, &ToolDefinition)> = BTreeMap::new();
         let ranks = |rank: usize| 1.0 / (FUSION_OFFSET + rank as f32);
         let by_words = by_words.iter().map(|it| &it.definition).enumerate();
@@ -236,7 +236,7 @@ impl ToolSearch {
 }
 
 /// Returns `true` if a redirected call reaches the tool `name`, and the framework does not need it in each request.
-fn is_callable(tools: &Registry, name: &str) -> bool {
+fn can_be_deferred(tools: &Registry, name: &str) -> bool {
     let is_of_user = tools.origin(name).is_none_or(|origin| origin.is_user_tool());
     let is_output = name == tool_runtime::registry::OUTPUT_TOOL;
     is_of_user && !is_output && tools.get(name).is_some_and(|tool| !tool.is_external())

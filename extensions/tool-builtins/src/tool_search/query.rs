@@ -44,10 +44,10 @@ impl Query {
         let mut query = Self::default();
         let mut places: HashMap<String, usize> = HashMap::new();
         let mut order = Vec::new();
-        let text = cut_query(text);
+        let text = first_query_bytes(text);
         let form = index.ranking().word_form();
         for_each_word(text, |word| {
-            if !form.apply(word) {
+            if !form.normalize_or_skip(word) {
                 return true;
             }
             let place = *places.entry(word.clone()).or_insert_with(|| {
@@ -88,17 +88,17 @@ impl Query {
             let joined = format!("{}{}", self.concepts[first].word, self.concepts[second].word);
             if index.postings(&joined).is_some() && joined != self.concepts[first].word {
                 for place in [first, second] {
-                    self.concepts[place].add_variant(&joined, weight);
+                    self.concepts[place].add_variant_if_new(&joined, weight);
                 }
             }
         }
         for concept in &mut self.concepts {
             if concept.variants.is_empty()
-                && let Some((first, second)) = known_parts(index, &concept.word)
+                && let Some((first, second)) = split_into_known_words(index, &concept.word)
             {
                 let (first, second) = (first.to_owned(), second.to_owned());
-                concept.add_variant(&first, weight / 2.0);
-                concept.add_variant(&second, weight / 2.0);
+                concept.add_variant_if_new(&first, weight / 2.0);
+                concept.add_variant_if_new(&second, weight / 2.0);
             }
         }
     }
@@ -115,8 +115,10 @@ impl Query {
             let Some(first) = concept.word.as_bytes().first() else { continue };
             let (length, max_edits) = (concept.word.len(), max_edits(&concept.word));
             let shortest = length.saturating_sub(max_edits).max(MIN_SIMILAR_CHARS - 1);
-            let compared = index.words_of(*first, shortest..=length + max_edits).take(MAX_COMPARED_WORDS);
-            let similar = compared.filter(|word| edits_within(&concept.word, word, max_edits));
+            let compared = index
+                .words_by_first_byte_and_length(*first, shortest..=length + max_edits)
+                .take(MAX_COMPARED_WORDS);
+            let similar = compared.filter(|word| is_within_edits(&concept.word, word, max_edits));
             concept.variants = similar.map(|word| (word.to_owned(), weight)).collect();
             concept.variants.sort_unstable_by(|one, other| one.0.cmp(&other.0));
         }
@@ -128,12 +130,12 @@ impl Query {
         for concept in &self.concepts {
             scorer.add_concept(concept);
         }
-        scorer.finish()
+        scorer.into_final_scores()
     }
 }
 
 impl Concept {
-    fn add_variant(&mut self, word: &str, weight: f32) {
+    fn add_variant_if_new(&mut self, word: &str, weight: f32) {
         if !self.variants.iter().any(|(known, _)| known == word) {
             self.variants.push((word.to_owned(), weight));
         }
@@ -141,7 +143,7 @@ impl Concept {
 }
 
 /// Returns the part of a query that is read.
-fn cut_query(text: &str) -> &str {
+fn first_query_bytes(text: &str) -> &str {
     let mut end = text.len().min(MAX_QUERY_BYTES);
     while !text.is_char_boundary(end) {
         end -= 1;
@@ -150,7 +152,7 @@ fn cut_query(text: &str) -> &str {
 }
 
 /// Returns the two known words of which `word` consists.
-fn known_parts<'w>(index: &ToolIndex, word: &'w str) -> Option<(&'w str, &'w str)> {
+fn split_into_known_words<'w>(index: &ToolIndex, word: &'w str) -> Option<(&'w str, &'w str)> {
     const MIN_PART_BYTES: usize = 3;
     let places = MIN_PART_BYTES..=word.len().checked_sub(MIN_PART_BYTES)?;
     let parts = places.filter(|place| word.is_char_boundary(*place)).map(|place| word.split_at(place));
@@ -165,7 +167,7 @@ fn max_edits(word: &str) -> usize {
 }
 
 /// Returns `true` if at most `max` characters differ.
-fn edits_within(word: &str, other: &str, max: usize) -> bool {
+fn is_within_edits(word: &str, other: &str, max_edits: usize) -> bool {
     let other: Vec<char> = other.chars().collect();
     let mut row: Vec<usize> = (0..=other.len()).collect();
     for (line, letter) in word.chars().enumerate() {
@@ -177,11 +179,11 @@ fn edits_within(word: &str, other: &str, max: usize) -> bool {
             row[column + 1] = change.min(row[column] + 1).min(diagonal + 1);
             least = least.min(row[column + 1]);
         }
-        if least > max {
+        if least > max_edits {
             return false;
         }
     }
-    row.last().is_some_and(|edits| *edits <= max)
+    row.last().is_some_and(|edits| *edits <= max_edits)
 }
 
 /// The scores so far.
@@ -201,7 +203,7 @@ struct Scorer<'i> {
 
 impl<'i> Scorer<'i> {
     fn new(index: &'i ToolIndex) -> Self {
-        let zeros = || vec![0.0; index.capacity()];
+        let zeros = || vec![0.0; index.tool_number_count()];
         Self {
             index,
             averages: index.average_lengths(),
@@ -250,7 +252,7 @@ impl<'i> Scorer<'i> {
 
     /// Returns the score of the occurrences of a word in a tool.
     fn posting_score(&self, posting: &Posting) -> f32 {
-        let Some(tool) = self.index.tool(posting.tool) else { return 0.0 };
+        let Some(tool) = self.index.tool_by_id(posting.tool) else { return 0.0 };
         let ranking = self.index.ranking();
         let mut weighted = 0.0;
         for field in 0..FIELDS {
@@ -264,7 +266,7 @@ impl<'i> Scorer<'i> {
         weighted * (ranking.saturation + 1.0) / (weighted + ranking.saturation)
     }
 
-    fn finish(self) -> Vec<f32> {
+    fn into_final_scores(self) -> Vec<f32> {
         let Self { index, mut scores, covered, named, total, .. } = self;
         let ranking = index.ranking();
         if total == 0.0 {
@@ -272,7 +274,7 @@ impl<'i> Scorer<'i> {
         }
         for (tool, score) in scores.iter_mut().enumerate().filter(|(_, score)| **score > 0.0) {
             *score *= 1.0 - ranking.coverage + ranking.coverage * covered[tool] / total;
-            let length = index.tool(tool as u32).map_or(0, |tool| tool.lengths[Field::Name as usize]);
+            let length = index.tool_by_id(tool as u32).map_or(0, |tool| tool.lengths[Field::Name as usize]);
             if length > 0 {
                 let share = (named[tool] / length as f32).min(1.0);
                 *score *= 1.0 - ranking.name_coverage + ranking.name_coverage * share;

@@ -14,7 +14,7 @@ const MAX_KEPT_TEXTS: usize = 16_384;
 
 /// The words and texts that were read while tools are added, and memory for the next one.
 #[derive(Default)]
-pub(super) struct ReadTexts {
+pub(super) struct ReadTextCache {
     /// The numbers of words as they are written; `None` for those that are left out.
     pub(super) words: HashMap<Box<str>, Option<Id>, RandomState>,
     /// The numbers of the words of short texts.
@@ -27,7 +27,7 @@ pub(super) struct ReadTexts {
     pub(super) counts: Vec<(Id, [u8; FIELDS])>,
 }
 
-impl ReadTexts {
+impl ReadTextCache {
     /// Returns `true` for a text that is kept whole, if there is room.
     pub(super) fn may_keep(&self, text: &str) -> bool {
         text.len() <= MAX_KEPT_TEXT_BYTES && self.texts.len() < MAX_KEPT_TEXTS
@@ -49,7 +49,7 @@ impl ReadTexts {
     }
 
     /// Counts the occurrences, and forgets them.
-    pub(super) fn count_occurrences(&mut self) {
+    pub(super) fn count_and_clear_occurrences(&mut self) {
         self.occurrences.sort_unstable();
         self.counts.clear();
         for (word, field) in self.occurrences.drain(..) {

@@ -4,7 +4,7 @@
 
 use std::{collections::HashMap, sync::LazyLock};
 
-use super::stem::stem;
+use super::stem::stem_in_place;
 
 /// Groups of words of one meaning.
 const RELATED_WORDS: &[&[&str]] = &[
@@ -74,7 +74,7 @@ const RELATED_WORDS: &[&[&str]] = &[
 static GROUPS: LazyLock<HashMap<String, Vec<String>>> = LazyLock::new(|| {
     let mut groups: HashMap<String, Vec<String>> = HashMap::new();
     for group in RELATED_WORDS {
-        let stems: Vec<_> = group.iter().map(|word| stem_of(word)).collect();
+        let stems: Vec<_> = group.iter().map(|word| stemmed_word(word)).collect();
         for word in &stems {
             let related = groups.entry(word.clone()).or_default();
             for other in stems.iter().filter(|other| *other != word) {
@@ -92,9 +92,9 @@ pub(super) fn related_words(word: &str) -> &'static [String] {
     GROUPS.get(word).map(Vec::as_slice).unwrap_or_default()
 }
 
-fn stem_of(word: &str) -> String {
+fn stemmed_word(word: &str) -> String {
     let mut word = word.to_owned();
-    stem(&mut word);
+    stem_in_place(&mut word);
     word
 }
 
@@ -114,7 +114,7 @@ mod tests {
 
     #[test]
     fn forms_of_a_word_have_the_words_of_its_group() {
-        assert_eq!(related_words(&stem_of("pictures")), [stem_of("image"), stem_of("photo")]);
+        assert_eq!(related_words(&stemmed_word("pictures")), [stemmed_word("image"), stemmed_word("photo")]);
         assert!(related_words("zebra").is_empty());
     }
 }

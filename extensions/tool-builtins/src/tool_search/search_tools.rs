@@ -59,11 +59,15 @@ impl SearchTools {
         let description = "Finds tools for a task. More tools exist than are listed: search before you decide that none \
                            fits. Returns names, descriptions and parameters; call the tools by `call_tool`.";
         let metadata = Metadata { read_only: Some(true), open_world: Some(false), ..Metadata::default() };
-        let definition = definition(SEARCH_TOOLS, description, schema).with_metadata(metadata);
+        let definition = tool_definition(SEARCH_TOOLS, description, schema).with_metadata(metadata);
         Self { definition, search, needs: [Dependency::of::<AvailableTools>()] }
     }
 
-    async fn find(&self, arguments: &SearchArguments, cx: &ToolContext) -> Result<ToolOutput, ToolError> {
+    async fn search_for_model(
+        &self,
+        arguments: &SearchArguments,
+        cx: &ToolContext,
+    ) -> Result<ToolOutput, ToolError> {
         let tools = cx.require::<AvailableTools>()?.definitions();
         let limit = arguments.limit.unwrap_or(DEFAULT_MATCHES).clamp(1, MAX_MATCHES);
         // Without the embedder, the words alone find most tools.
@@ -71,7 +75,7 @@ impl SearchTools {
             let matches = self.search.matches(tools, &arguments.query, limit);
             matches.into_iter().map(|it| it.definition).collect()
         });
-        let mut result = json!({ "tools": found.iter().map(shown_match).collect::<Vec<_>>() });
+        let mut result = json!({ "tools": found.iter().map(match_for_model).collect::<Vec<_>>() });
         if found.is_empty() {
             result["hint"] =
                 json!("no tool has one of these words; name the task and its objects in other words");
@@ -89,7 +93,9 @@ impl Tool for SearchTools {
         let received: SearchArguments = serde_json::from_str(arguments.as_str()).map_err(|error| {
             ToolError::bad_parameter(format!("`{SEARCH_TOOLS}` needs `query`, a text: {error}"))
         })?;
-        Ok(Prepared::new(arguments, move |_, cx| Box::pin(async move { self.find(&received, cx).await })))
+        Ok(Prepared::new(arguments, move |_, cx| {
+            Box::pin(async move { self.search_for_model(&received, cx).await })
+        }))
     }
 
     fn needs(&self) -> &[Dependency] {
@@ -98,7 +104,7 @@ impl Tool for SearchTools {
 }
 
 /// Returns a tool as the model reads it.
-fn shown_match(definition: &ToolDefinition) -> Value {
+fn match_for_model(definition: &ToolDefinition) -> Value {
     let description = definition.description();
     let end =
         description.char_indices().nth(MAX_DESCRIPTION_CHARS).map_or(description.len(), |(place, _)| place);
@@ -118,7 +124,11 @@ fn shown_match(definition: &ToolDefinition) -> Value {
 
 /// Returns the definition of one of the tools, whose name and schema are valid.
 #[expect(clippy::expect_used, reason = "name and schema are constants, which tests read")]
-pub(super) fn definition(name: &'static str, description: &'static str, schema: Value) -> ToolDefinition {
+pub(super) fn tool_definition(
+    name: &'static str,
+    description: &'static str,
+    schema: Value,
+) -> ToolDefinition {
     let name = ToolName::new(name).expect("the name is valid");
     ToolDefinition::new(name, description, InputSchema::new(schema).expect("the schema is valid"))
 }

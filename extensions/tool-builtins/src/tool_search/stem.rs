@@ -44,7 +44,7 @@ const LONG_SUFFIXES: [&str; 18] = [
 ];
 
 /// Removes the ending of a word of lower-case letters.
-pub(super) fn stem(word: &mut String) {
+pub(super) fn stem_in_place(word: &mut String) {
     if word.len() < MIN_STEMMED_CHARS || !word.bytes().all(|letter| letter.is_ascii_lowercase()) {
         return;
     }
@@ -56,13 +56,13 @@ pub(super) fn stem(word: &mut String) {
     for _ in 0..2 {
         let found = SUFFIXES.iter().find(|(suffix, _)| word.ends_with(suffix));
         let Some((suffix, replacement)) = found else { break };
-        if measure(&word.as_bytes()[..word.len() - suffix.len()]) == 0 {
+        if vowel_consonant_changes(&word.as_bytes()[..word.len() - suffix.len()]) == 0 {
             break;
         }
         replace_suffix(word, suffix.len(), replacement);
     }
     remove_long_suffix(word);
-    remove_final_letter(word);
+    remove_final_e_or_l(word);
 }
 
 fn replace_suffix(word: &mut String, suffix_bytes: usize, replacement: &str) {
@@ -80,7 +80,7 @@ fn remove_plural(word: &mut String) {
 
 fn remove_tense(word: &mut String) {
     if word.ends_with("eed") {
-        if measure(&word.as_bytes()[..word.len() - 3]) > 0 {
+        if vowel_consonant_changes(&word.as_bytes()[..word.len() - 3]) > 0 {
             word.pop();
         }
         return;
@@ -95,9 +95,9 @@ fn remove_tense(word: &mut String) {
         return;
     }
     let letters = word.as_bytes();
-    if ends_with_double(letters) && !matches!(letters.last(), Some(b'l' | b's' | b'z')) {
+    if ends_with_double_consonant(letters) && !matches!(letters.last(), Some(b'l' | b's' | b'z')) {
         word.pop();
-    } else if measure(letters) == 1 && ends_as_syllable(letters) {
+    } else if vowel_consonant_changes(letters) == 1 && ends_in_short_syllable(letters) {
         word.push('e');
     }
 }
@@ -110,19 +110,21 @@ fn remove_long_suffix(word: &mut String) {
         None if is_ion => (3, 1),
         None => return,
     };
-    if measure(&word.as_bytes()[..word.len() - suffix_bytes]) >= min_measure {
+    if vowel_consonant_changes(&word.as_bytes()[..word.len() - suffix_bytes]) >= min_measure {
         word.truncate(word.len() - suffix_bytes);
     }
 }
 
-fn remove_final_letter(word: &mut String) {
+fn remove_final_e_or_l(word: &mut String) {
     if word.ends_with('e') {
         let rest = &word.as_bytes()[..word.len() - 1];
-        if measure(rest) > 1 || measure(rest) == 1 && !ends_as_syllable(rest) {
+        if vowel_consonant_changes(rest) > 1
+            || vowel_consonant_changes(rest) == 1 && !ends_in_short_syllable(rest)
+        {
             word.pop();
         }
     }
-    if word.ends_with("ll") && measure(&word.as_bytes()[..word.len() - 1]) > 1 {
+    if word.ends_with("ll") && vowel_consonant_changes(&word.as_bytes()[..word.len() - 1]) > 1 {
         word.pop();
     }
 }
@@ -141,16 +143,16 @@ fn has_vowel(letters: &[u8]) -> bool {
 }
 
 /// Returns the number of changes from vowels to consonants.
-fn measure(letters: &[u8]) -> usize {
+fn vowel_consonant_changes(letters: &[u8]) -> usize {
     (1..letters.len()).filter(|index| is_vowel(letters, index - 1) && !is_vowel(letters, *index)).count()
 }
 
-fn ends_with_double(letters: &[u8]) -> bool {
+fn ends_with_double_consonant(letters: &[u8]) -> bool {
     matches!(letters, [.., before, last] if before == last && !matches!(last, b'a' | b'e' | b'i' | b'o' | b'u'))
 }
 
 /// Returns `true` for an ending of consonant, vowel and consonant, such as in `creat` without its `e`.
-fn ends_as_syllable(letters: &[u8]) -> bool {
+fn ends_in_short_syllable(letters: &[u8]) -> bool {
     let count = letters.len();
     count > 2
         && !is_vowel(letters, count - 3)
@@ -165,7 +167,7 @@ mod tests {
 
     fn stemmed(word: &str) -> String {
         let mut word = word.to_owned();
-        stem(&mut word);
+        stem_in_place(&mut word);
         word
     }
 

@@ -3,7 +3,7 @@
 //! Words end at blanks and punctuation, where the case or the kind of character changes (`listPullRequests`, `HTTPServer`,
 //! `v2`), and are in lower case. Scripts without blanks between words are divided into pairs of characters.
 
-use super::stem::stem;
+use super::stem::stem_in_place;
 
 /// The maximum number of characters of a word; the rest is left out.
 const MAX_WORD_CHARS: usize = 40;
@@ -64,12 +64,12 @@ pub(super) struct WordForm {
 
 impl WordForm {
     /// Brings a word into its form; returns `false` for one that is left out.
-    pub(super) fn apply(self, word: &mut String) -> bool {
+    pub(super) fn normalize_or_skip(self, word: &mut String) -> bool {
         if self.skips_stop_words && STOP_WORDS.binary_search(&word.as_str()).is_ok() {
             return false;
         }
         if self.is_stemmed {
-            stem(word);
+            stem_in_place(word);
         }
         true
     }

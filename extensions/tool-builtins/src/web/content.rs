@@ -143,7 +143,7 @@ impl Drop for StopOnDrop {
 }
 
 /// The error of a page whose conversion takes longer than `limit`.
-pub(super) fn late_conversion(limit: Duration) -> ToolError {
+pub(super) fn late_conversion_error(limit: Duration) -> ToolError {
     let seconds = limit.as_secs_f64();
     ToolError::failed(format!("the page took more than {seconds} seconds to convert; read another one"))
 }
@@ -159,7 +159,7 @@ pub(super) async fn run_conversion<T: Send + 'static>(
     convert: impl FnOnce(&AtomicBool) -> Result<T, TreeLimit> + Send + 'static,
 ) -> Result<T, ToolError> {
     let permit = tokio::time::timeout(limit, Arc::clone(conversions).acquire_owned()).await;
-    let Ok(Ok(permit)) = permit else { return Err(late_conversion(limit)) };
+    let Ok(Ok(permit)) = permit else { return Err(late_conversion_error(limit)) };
     let stop = StopOnDrop(Arc::default());
     let flag = Arc::clone(&stop.0);
     let body = move || {
@@ -175,13 +175,13 @@ pub(super) async fn run_conversion<T: Send + 'static>(
         Ok(Ok(Err(TreeLimit::Nodes))) => {
             Err(ToolError::failed("the page has too many elements; read another page"))
         }
-        Ok(Ok(Err(TreeLimit::Stopped))) | Err(_) => Err(late_conversion(limit)),
+        Ok(Ok(Err(TreeLimit::Stopped))) | Err(_) => Err(late_conversion_error(limit)),
         Ok(Err(_)) => Err(ToolError::failed("the page cannot be converted; read another one")),
     }
 }
 
 /// Returns `text` without invisible characters. Escapes go first, since the end of a sequence may be far, or missing.
-pub(super) fn visible_text(text: &str) -> String {
+pub(super) fn without_invisible_characters(text: &str) -> String {
     match text.contains('\u{1b}') {
         true => Sanitizer::clean(&text.replace('\u{1b}', "")),
         false => Sanitizer::clean(text),
@@ -189,7 +189,7 @@ pub(super) fn visible_text(text: &str) -> String {
 }
 
 /// Returns the text of a page or of a text; blocks.
-pub(super) fn read_text(
+pub(super) fn convert_body(
     bytes: &[u8],
     media_type: &MediaType,
     is_html: bool,
@@ -198,10 +198,10 @@ pub(super) fn read_text(
 ) -> Result<PageText, TreeLimit> {
     let DecodedText { text, charset } = DecodedText::decode(bytes, media_type.charset.as_deref(), is_html);
     if !is_html {
-        return Ok(PageText::plain(visible_text(&text), charset));
+        return Ok(PageText::plain(without_invisible_characters(&text), charset));
     }
     let page = Page::convert(&text, url, stop)?;
-    let (text, notes) = (visible_text(&page.markdown), hidden_notes(&page));
+    let (text, notes) = (without_invisible_characters(&page.markdown), hidden_notes(&page));
     Ok(PageText { title: page.title, hidden: page.hidden, notes, ..PageText::plain(text, charset) })
 }
 

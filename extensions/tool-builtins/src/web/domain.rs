@@ -14,12 +14,12 @@ pub(super) struct DomainRules {
 
 impl DomainRules {
     /// Returns the reason why the host of `url` is refused.
-    pub(super) fn refusal(&self, url: &Url) -> Option<String> {
+    pub(super) fn refusal_reason(&self, url: &Url) -> Option<String> {
         let host = canonical_host(url);
-        if self.blocked.iter().any(|domain| is_below(&host, domain)) {
+        if self.blocked.iter().any(|domain| is_domain_or_below(&host, domain)) {
             return Some(format!("`{host}` is blocked"));
         }
-        if !self.allowed.is_empty() && !self.allowed.iter().any(|domain| is_below(&host, domain)) {
+        if !self.allowed.is_empty() && !self.allowed.iter().any(|domain| is_domain_or_below(&host, domain)) {
             return Some(format!("`{host}` is not one of the allowed domains"));
         }
         None
@@ -37,7 +37,7 @@ pub(super) fn canonical_host(url: &Url) -> String {
     url.host_str().unwrap_or_default().trim_end_matches('.').to_ascii_lowercase()
 }
 
-fn is_below(host: &str, domain: &str) -> bool {
+fn is_domain_or_below(host: &str, domain: &str) -> bool {
     match host.strip_suffix(domain) {
         Some(above) => above.is_empty() || above.ends_with('.'),
         None => false,

@@ -14,7 +14,10 @@ use tool_runtime::prelude::*;
 
 use super::{
     WebTools,
-    content::{ContentKind, MediaType, PageText, late_conversion, read_text, run_conversion, visible_text},
+    content::{
+        ContentKind, MediaType, PageText, convert_body, late_conversion_error, run_conversion,
+        without_invisible_characters,
+    },
     domain::canonical_host,
     robots::{MAX_ROBOTS_BYTES, Robots, product_token},
 };
@@ -53,9 +56,9 @@ pub(super) fn http_error(error: &HttpError) -> ToolError {
 }
 
 pub(super) async fn fetch_page(tools: &WebTools, query: &FetchQuery) -> Result<ToolOutput, ToolError> {
-    let url = parse_url(&query.url)?;
+    let url = parse_url_without_fragment(&query.url)?;
     let deadline = deadline_after(tools.settings.timeout);
-    let response = match follow(tools, url.clone(), deadline).await? {
+    let response = match request_following_redirects(tools, url.clone(), deadline).await? {
         FetchEnd::Response(response) => response,
         FetchEnd::Elsewhere { target, status } => return Ok(redirect_report(tools, &url, &target, status)),
     };
@@ -70,11 +73,11 @@ pub(super) async fn fetch_page(tools: &WebTools, query: &FetchQuery) -> Result<T
     let media_type = MediaType::of(response.headers());
     let limit = tools.settings.body_limit;
     let HttpBody { bytes, is_cut } = read_body(response, limit).await.map_err(|error| http_error(&error))?;
-    let page = read_page(tools, bytes, &media_type, is_cut, &url).await?;
+    let page = convert_page(tools, bytes, &media_type, is_cut, &url).await?;
     Ok(page_report(query, &page, &media_type, is_cut.then_some(limit), &url, status.as_u16()))
 }
 
-fn parse_url(text: &str) -> Result<Url, ToolError> {
+fn parse_url_without_fragment(text: &str) -> Result<Url, ToolError> {
     if text.len() > MAX_URL_BYTES {
         return Err(ToolError::failed(format!(
             "the URL is longer than {MAX_URL_BYTES} bytes; give a shorter one"
@@ -88,18 +91,22 @@ fn parse_url(text: &str) -> Result<Url, ToolError> {
 }
 
 /// Requests `url`, and follows redirects on its host.
-async fn follow(tools: &WebTools, url: Url, deadline: Instant) -> Result<FetchEnd, ToolError> {
-    check_target(tools, &url)?;
-    let policy = same_host(&url);
+async fn request_following_redirects(
+    tools: &WebTools,
+    url: Url,
+    deadline: Instant,
+) -> Result<FetchEnd, ToolError> {
+    check_url_allowed(tools, &url)?;
+    let policy = same_host_policy(&url);
     let mut redirects = Redirects::new(&url, &policy);
     let mut current = url;
     loop {
-        check_robots(tools, &current, deadline).await?;
-        let response = request(tools, current.clone(), deadline).await?;
+        check_robots_allow(tools, &current, deadline).await?;
+        let response = send_get_request(tools, current.clone(), deadline).await?;
         match redirects.next(response.status(), response.headers(), true) {
             RedirectStep::Done => return Ok(FetchEnd::Response(response)),
             RedirectStep::Follow(target) => current = *target,
-            RedirectStep::Refused { target: Some(target), .. } if is_elsewhere(&current, &target) => {
+            RedirectStep::Refused { target: Some(target), .. } if is_other_web_host(&current, &target) => {
                 return Ok(FetchEnd::Elsewhere { target: *target, status: response.status().as_u16() });
             }
             RedirectStep::Refused { reason, .. } => {
@@ -111,7 +118,7 @@ async fn follow(tools: &WebTools, url: Url, deadline: Instant) -> Result<FetchEn
 }
 
 /// Permits, besides the origin, the move of a host from `http` to `https`.
-fn same_host(url: &Url) -> RedirectPolicy {
+fn same_host_policy(url: &Url) -> RedirectPolicy {
     let mut secure = url.clone();
     let is_plain = url.scheme() == "http" && url.port().is_none() && secure.set_scheme("https").is_ok();
     match Origin::of(&secure).filter(|_| is_plain) {
@@ -121,37 +128,37 @@ fn same_host(url: &Url) -> RedirectPolicy {
 }
 
 /// Returns `true` for another host or port that a model can be told.
-fn is_elsewhere(current: &Url, target: &Url) -> bool {
+fn is_other_web_host(current: &Url, target: &Url) -> bool {
     let authority = |url: &Url| (canonical_host(url), url.port());
     let is_web = Origin::of(target).is_some() && !tool_http::has_user(target);
     is_web && target.as_str().len() <= MAX_URL_BYTES && authority(current) != authority(target)
 }
 
 /// Refuses a URL by the rules of the program, before any request.
-fn check_target(tools: &WebTools, url: &Url) -> Result<(), ToolError> {
+fn check_url_allowed(tools: &WebTools, url: &Url) -> Result<(), ToolError> {
     tools.settings.client.check(url).map_err(|error| http_error(&error))?;
-    match tools.settings.rules.refusal(url) {
+    match tools.settings.rules.refusal_reason(url) {
         Some(reason) => Err(ToolError::failed(format!("{reason} by the program; use another source"))),
         None => Ok(()),
     }
 }
 
-async fn request(tools: &WebTools, url: Url, deadline: Instant) -> Result<Response, ToolError> {
-    check_target(tools, &url)?;
+async fn send_get_request(tools: &WebTools, url: Url, deadline: Instant) -> Result<Response, ToolError> {
+    check_url_allowed(tools, &url)?;
     let mut request = Request::new(Method::GET, url);
     request.headers_mut().insert(USER_AGENT, tools.settings.user_agent.clone());
     request.headers_mut().insert(ACCEPT, HeaderValue::from_static(ACCEPTED));
     tools.settings.client.execute(request, deadline).await.map_err(|error| http_error(&error))
 }
 
-async fn check_robots(tools: &WebTools, url: &Url, deadline: Instant) -> Result<(), ToolError> {
+async fn check_robots_allow(tools: &WebTools, url: &Url, deadline: Instant) -> Result<(), ToolError> {
     if !tools.settings.honours_robots {
         return Ok(());
     }
     let Some(origin) = Origin::of(url) else { return Ok(()) };
     let robots = match tools.robots.find(&origin) {
         Some(robots) => robots,
-        None => read_robots(tools, url, origin, deadline).await?,
+        None => fetch_robots(tools, url, origin, deadline).await?,
     };
     let target = match url.query() {
         Some(query) => format!("{}?{query}", url.path()),
@@ -167,17 +174,17 @@ async fn check_robots(tools: &WebTools, url: &Url, deadline: Instant) -> Result<
 }
 
 /// Reads the rules of a site. Without any, everything is allowed; if they cannot be read now, nothing is.
-async fn read_robots(
+async fn fetch_robots(
     tools: &WebTools,
     url: &Url,
     origin: Origin,
     deadline: Instant,
 ) -> Result<Arc<Robots>, ToolError> {
     let Ok(mut current) = url.join("/robots.txt") else { return Ok(Arc::default()) };
-    let policy = same_host(&current);
+    let policy = same_host_policy(&current);
     let mut redirects = Redirects::new(&current.clone(), &policy);
     let robots = loop {
-        let response = request(tools, current, deadline).await?;
+        let response = send_get_request(tools, current, deadline).await?;
         match redirects.next(response.status(), response.headers(), true) {
             RedirectStep::Follow(target) => {
                 current = *target;
@@ -194,7 +201,7 @@ async fn read_robots(
                 break Robots::parse(&String::from_utf8_lossy(&body.bytes), product_token(agent));
             }
             // It is not kept, since the site may be back soon.
-            429 | 500.. => return Ok(Arc::new(Robots::closed())),
+            429 | 500.. => return Ok(Arc::new(Robots::forbid_all())),
             _ => break Robots::default(),
         }
     };
@@ -203,7 +210,7 @@ async fn read_robots(
     Ok(robots)
 }
 
-async fn read_page(
+async fn convert_page(
     tools: &WebTools,
     bytes: Vec<u8>,
     media_type: &MediaType,
@@ -227,8 +234,8 @@ async fn read_page(
             };
             let limit = tools.settings.conversion_timeout;
             let converted = tokio::time::timeout(limit, converter.convert_boxed(bytes)).await;
-            let text = converted.map_err(|_| late_conversion(limit))??;
-            let text = visible_text(&text);
+            let text = converted.map_err(|_| late_conversion_error(limit))??;
+            let text = without_invisible_characters(&text);
             return Ok(PageText::plain(text, "UTF-8"));
         }
         ContentKind::Binary => {
@@ -241,7 +248,7 @@ async fn read_page(
     };
     let (charset, name) = (media_type.charset.clone(), media_type.name.clone());
     let (media_type, url) = (MediaType { name, charset }, url.clone());
-    let read = move |stop: &_| read_text(&bytes, &media_type, is_html, &url, stop);
+    let read = move |stop: &_| convert_body(&bytes, &media_type, is_html, &url, stop);
     run_conversion(&tools.conversions, tools.settings.conversion_timeout, read).await
 }
 
@@ -293,7 +300,7 @@ fn page_report(
 }
 
 fn redirect_report(tools: &WebTools, url: &Url, target: &Url, status: u16) -> ToolOutput {
-    let advice = match check_target(tools, target) {
+    let advice = match check_url_allowed(tools, target) {
         Ok(()) => "to read it, call `web_fetch` with this URL".to_owned(),
         Err(error) => format!("it cannot be read: {}", error.reason()),
     };

@@ -34,7 +34,7 @@ struct PathRule {
 
 impl Robots {
     /// Rules that forbid everything, for a site whose rules cannot be read now.
-    pub(super) fn closed() -> Self {
+    pub(super) fn forbid_all() -> Self {
         Self { rules: vec![PathRule { pattern: "/".to_owned(), is_allowed: false }] }
     }
 
@@ -211,7 +211,7 @@ mod tests {
             assert_eq!(robots.allows(target), is_allowed, "{target}");
         }
         assert!(!Robots::parse(text, "unnamed").allows("/x"));
-        assert!(Robots::parse("", "bot").allows("/x") && !Robots::closed().allows("/x"));
+        assert!(Robots::parse("", "bot").allows("/x") && !Robots::forbid_all().allows("/x"));
         let equal = Robots::parse("user-agent: *\nallow: /x\ndisallow: /x\n", "bot");
         assert!(equal.allows("/x"));
     }

@@ -8,7 +8,7 @@ const SUBSTITUTION: &str = "the output of a command";
 
 impl Parser<'_> {
     /// Parses what begins with a dollar sign.
-    pub(super) fn parse_dollar(&mut self, word: &mut Word, is_quoted: bool) -> Parsed {
+    pub(super) fn parse_dollar_expansion(&mut self, word: &mut Word, is_quoted: bool) -> Parsed {
         self.position += 1;
         match self.peek() {
             Some('(') if self.peek_at(1) == Some('(') => {
@@ -18,19 +18,19 @@ impl Parser<'_> {
             Some('(') => {
                 word.expansion = Some(SUBSTITUTION);
                 self.position += 1;
-                self.parse_substitution()
+                self.parse_command_substitution()
             }
             Some('{') => {
                 word.expansion = Some("a variable");
-                self.nested(Self::parse_braced_parameter)
+                self.parse_nested(Self::parse_braced_parameter)
             }
             Some('\'' | '"') if !is_quoted => {
-                self.doubt("has a quote behind a dollar sign");
+                self.record_doubt("has a quote behind a dollar sign");
                 word.expansion = Some("a quote behind a dollar sign");
                 Ok(())
             }
             Some('[') => {
-                self.doubt("has arithmetic");
+                self.record_doubt("has arithmetic");
                 word.expansion = Some("arithmetic");
                 Ok(())
             }
@@ -45,23 +45,23 @@ impl Parser<'_> {
             }
             _ => {
                 word.expansion = Some("a variable");
-                self.position += self.name_length();
+                self.position += self.variable_name_length();
                 Ok(())
             }
         }
     }
 
     /// Parses commands up to a closing parenthesis, behind the opening one.
-    pub(super) fn parse_substitution(&mut self) -> Parsed {
+    pub(super) fn parse_command_substitution(&mut self) -> Parsed {
         if !self.here_documents.is_empty() {
-            self.doubt("has a command within a command that has a here-document");
+            self.record_doubt("has a command within a command that has a here-document");
         }
         let outer = std::mem::replace(&mut self.is_substitution, true);
         let documents = std::mem::take(&mut self.here_documents);
-        self.nested(|parser| {
+        self.parse_nested(|parser| {
             parser.parse_list(&[])?;
-            parser.check_open_here_documents();
-            parser.expect(")")
+            parser.doubt_and_drop_open_here_documents();
+            parser.expect_text(")")
         })?;
         self.here_documents = documents;
         self.is_substitution = outer;
@@ -78,7 +78,7 @@ impl Parser<'_> {
             self.position += 2 + length + 2;
             return Ok(());
         }
-        self.doubt("has arithmetic");
+        self.record_doubt("has arithmetic");
         self.position += 2;
         self.skip_to_end_of_arithmetic()
     }
@@ -87,13 +87,13 @@ impl Parser<'_> {
     fn skip_to_end_of_arithmetic(&mut self) -> Parsed {
         let mut parentheses = 0_usize;
         let mut ignored = Word::default();
-        self.nested(|parser| {
+        self.parse_nested(|parser| {
             loop {
                 match parser.peek() {
-                    None => return Err(parser.unreadable("has arithmetic without an end")),
-                    Some('$') => parser.parse_dollar(&mut ignored, true)?,
+                    None => return Err(parser.record_unreadable("has arithmetic without an end")),
+                    Some('$') => parser.parse_dollar_expansion(&mut ignored, true)?,
                     Some('`') => parser.parse_backticks(&mut ignored, true)?,
-                    Some(')') if parentheses == 0 => return parser.expect("))"),
+                    Some(')') if parentheses == 0 => return parser.expect_text("))"),
                     Some(c) => {
                         parentheses += usize::from(c == '(');
                         parentheses -= usize::from(c == ')');
@@ -107,25 +107,29 @@ impl Parser<'_> {
     /// Parses `{name}` and `{name:-default}`, behind the dollar sign.
     fn parse_braced_parameter(&mut self) -> Parsed {
         self.position += 1;
-        let name = self.name_length().max(usize::from(self.peek().is_some_and(|c| c.is_ascii_digit())));
+        let name =
+            self.variable_name_length().max(usize::from(self.peek().is_some_and(|c| c.is_ascii_digit())));
         self.position += name;
-        let has_default = self.consume(":-") || self.consume(":+") || self.consume("-") || self.consume("+");
+        let has_default = self.consume_if_at(":-")
+            || self.consume_if_at(":+")
+            || self.consume_if_at("-")
+            || self.consume_if_at("+");
         if name == 0 || (!has_default && self.peek() != Some('}')) {
-            self.doubt("changes a variable, or evaluates its value");
+            self.record_doubt("changes a variable, or evaluates its value");
         }
         let mut ignored = Word::default();
         loop {
             match self.peek() {
-                None => return Err(self.unreadable("has a brace without an end")),
+                None => return Err(self.record_unreadable("has a brace without an end")),
                 Some('}') => {
                     self.position += 1;
                     return Ok(());
                 }
-                Some('$') => self.parse_dollar(&mut ignored, true)?,
+                Some('$') => self.parse_dollar_expansion(&mut ignored, true)?,
                 Some('`') => self.parse_backticks(&mut ignored, true)?,
                 Some(c) => {
                     if matches!(c, '\'' | '"' | '\\' | '{' | '<' | '>' | '\n') {
-                        self.doubt("has a quote or brace within a variable");
+                        self.record_doubt("has a quote or brace within a variable");
                     }
                     self.position += 1;
                 }
@@ -138,16 +142,16 @@ impl Parser<'_> {
     pub(super) fn parse_backticks(&mut self, word: &mut Word, is_quoted: bool) -> Parsed {
         word.expansion = Some(SUBSTITUTION);
         if !self.here_documents.is_empty() {
-            self.doubt("has a command within a command that has a here-document");
+            self.record_doubt("has a command within a command that has a here-document");
         }
         self.position += 1;
         let mut content = Vec::new();
         loop {
             match (self.peek(), self.peek_at(1)) {
-                (None, _) => return Err(self.unreadable("has a backtick without an end")),
+                (None, _) => return Err(self.record_unreadable("has a backtick without an end")),
                 (Some('`'), _) => break,
                 (Some('\\'), next) => {
-                    self.doubt("has a backslash in backticks");
+                    self.record_doubt("has a backslash in backticks");
                     match next {
                         Some(c @ ('`' | '$' | '\\')) => content.push(c),
                         Some(c @ '"') if is_quoted => content.push(c),
@@ -162,7 +166,7 @@ impl Parser<'_> {
             }
         }
         self.position += 1;
-        self.nested(|parser| Parser::new(&content, parser.depth, parser.script).parse_text())
+        self.parse_nested(|parser| Parser::new(&content, parser.depth, parser.script).parse_whole_text())
     }
 
     /// Parses the body of a here-document, for the commands in it.
@@ -170,9 +174,9 @@ impl Parser<'_> {
         let mut ignored = Word::default();
         while let Some(c) = self.peek() {
             match c {
-                '$' => self.parse_dollar(&mut ignored, true)?,
+                '$' => self.parse_dollar_expansion(&mut ignored, true)?,
                 '`' => self.parse_backticks(&mut ignored, true)?,
-                '\\' => return Err(self.unreadable("has a backslash in a here-document")),
+                '\\' => return Err(self.record_unreadable("has a backslash in a here-document")),
                 _ => self.position += 1,
             }
         }

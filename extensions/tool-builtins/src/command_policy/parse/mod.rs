@@ -45,15 +45,15 @@ pub(super) fn parse_script(text: &str, depth: usize) -> Script {
     let mut script = Script::default();
     if characters.iter().any(|c| !matches!(c, ' '..='~' | '\t' | '\n')) {
         let what = "contains a control character, or one outside of ASCII";
-        script.doubts.push(Doubt { what, source: source_of(&characters) });
+        script.doubts.push(Doubt { what, source: shortened_source(&characters) });
     }
     // An error has left its doubt.
-    let _ = Parser::new(&characters, depth, &mut script).parse_text();
+    let _ = Parser::new(&characters, depth, &mut script).parse_whole_text();
     script
 }
 
 /// The begin of a source.
-fn source_of(characters: &[char]) -> String {
+fn shortened_source(characters: &[char]) -> String {
     let mut source: String = characters.iter().take(MAX_SOURCE_CHARS).collect();
     if characters.len() > MAX_SOURCE_CHARS {
         source.push('…');
@@ -73,12 +73,12 @@ impl<'a> Parser<'a> {
         }
     }
 
-    fn parse_text(&mut self) -> Parsed {
+    fn parse_whole_text(&mut self) -> Parsed {
         self.parse_list(&[])?;
         if self.position < self.characters.len() {
-            return Err(self.unreadable("does not parse"));
+            return Err(self.record_unreadable("does not parse"));
         }
-        self.check_open_here_documents();
+        self.doubt_and_drop_open_here_documents();
         Ok(())
     }
 
@@ -96,7 +96,7 @@ impl<'a> Parser<'a> {
     }
 
     /// Moves behind `text`, if it stands at the cursor.
-    fn consume(&mut self, text: &str) -> bool {
+    fn consume_if_at(&mut self, text: &str) -> bool {
         let is_at = self.is_at(text);
         if is_at {
             self.position += text.len();
@@ -104,33 +104,33 @@ impl<'a> Parser<'a> {
         is_at
     }
 
-    fn expect(&mut self, text: &str) -> Parsed {
-        if self.consume(text) { Ok(()) } else { Err(self.unreadable("does not parse")) }
+    fn expect_text(&mut self, text: &str) -> Parsed {
+        if self.consume_if_at(text) { Ok(()) } else { Err(self.record_unreadable("does not parse")) }
     }
 
     /// Records a doubt about what stands at the cursor.
-    fn doubt(&mut self, what: &'static str) {
+    fn record_doubt(&mut self, what: &'static str) {
         let start = self.position.min(self.characters.len());
-        self.doubt_since(start.saturating_sub(8), what);
+        self.record_doubt_from(start.saturating_sub(8), what);
     }
 
-    fn doubt_since(&mut self, start: usize, what: &'static str) {
+    fn record_doubt_from(&mut self, start: usize, what: &'static str) {
         // One is enough to ask; a few are helpful; many cost memory.
         if self.script.doubts.len() < 8 {
-            let source = source_of(self.characters.get(start..).unwrap_or_default());
+            let source = shortened_source(self.characters.get(start..).unwrap_or_default());
             self.script.doubts.push(Doubt { what, source });
         }
     }
 
-    fn unreadable(&mut self, what: &'static str) -> Unreadable {
-        self.doubt(what);
+    fn record_unreadable(&mut self, what: &'static str) -> Unreadable {
+        self.record_doubt(what);
         Unreadable
     }
 
     /// Runs `parse` one level deeper.
-    fn nested<T>(&mut self, parse: impl FnOnce(&mut Self) -> Parsed<T>) -> Parsed<T> {
+    fn parse_nested<T>(&mut self, parse: impl FnOnce(&mut Self) -> Parsed<T>) -> Parsed<T> {
         if self.depth >= MAX_DEPTH {
-            return Err(self.unreadable("is nested too deeply"));
+            return Err(self.record_unreadable("is nested too deeply"));
         }
         self.depth += 1;
         let result = parse(self);
@@ -147,14 +147,14 @@ impl<'a> Parser<'a> {
                 Some('\\') if self.peek_at(1) == Some('\n') => {
                     let before = self.position.checked_sub(1).and_then(|at| self.characters.get(at));
                     if !matches!(before, None | Some(' ' | '\t' | '\n')) {
-                        self.doubt("has a line break behind a backslash, without a blank before it");
+                        self.record_doubt("has a line break behind a backslash, without a blank before it");
                     }
                     is_continued = true;
                     self.position += 2;
                 }
                 Some('#') => {
                     if is_continued || self.is_substitution {
-                        self.doubt("has a comment within a command");
+                        self.record_doubt("has a comment within a command");
                     }
                     while self.peek().is_some_and(|c| c != '\n') {
                         self.position += 1;
@@ -166,27 +166,27 @@ impl<'a> Parser<'a> {
     }
 
     /// Skips blanks, comments and line breaks.
-    fn skip_lines(&mut self) -> Parsed {
+    fn skip_blanks_and_lines(&mut self) -> Parsed {
         loop {
             self.skip_blanks();
             if self.peek() != Some('\n') {
                 return Ok(());
             }
-            self.end_line()?;
+            self.skip_line_end_and_here_documents()?;
         }
     }
 
     /// Moves behind a line break, and behind the here-documents that begin there.
-    fn end_line(&mut self) -> Parsed {
+    fn skip_line_end_and_here_documents(&mut self) -> Parsed {
         self.position += 1;
-        self.read_here_documents()
+        self.parse_here_document_bodies()
     }
 
     /// Parses commands up to a closing parenthesis, one of the reserved words of `ends`, or the end of the text.
     fn parse_list(&mut self, ends: &[&str]) -> Parsed {
         loop {
-            self.skip_lines()?;
-            let word = self.peek_reserved();
+            self.skip_blanks_and_lines()?;
+            let word = self.peek_possible_reserved_word();
             if matches!(self.peek(), None | Some(')')) || ends.contains(&word.as_str()) {
                 return Ok(());
             }
@@ -196,19 +196,19 @@ impl<'a> Parser<'a> {
             self.parse_and_or()?;
             self.skip_blanks();
             match self.peek() {
-                Some(';') if !self.is_case_end() => self.position += 1,
+                Some(';') if !self.is_at_case_end() => self.position += 1,
                 Some('&') => {
-                    self.doubt("runs in the background");
+                    self.record_doubt("runs in the background");
                     self.position += 1;
                 }
-                Some('\n') => self.end_line()?,
+                Some('\n') => self.skip_line_end_and_here_documents()?,
                 _ => return Ok(()),
             }
         }
     }
 
     /// Returns `true` at `;;` and `;&`.
-    fn is_case_end(&self) -> bool {
+    fn is_at_case_end(&self) -> bool {
         self.is_at(";;") || self.is_at(";&")
     }
 
@@ -216,25 +216,25 @@ impl<'a> Parser<'a> {
         loop {
             self.parse_pipeline()?;
             self.skip_blanks();
-            if !self.consume("&&") && !self.consume("||") {
+            if !self.consume_if_at("&&") && !self.consume_if_at("||") {
                 return Ok(());
             }
-            self.skip_lines()?;
+            self.skip_blanks_and_lines()?;
         }
     }
 
     fn parse_pipeline(&mut self) -> Parsed {
         loop {
-            let word = self.peek_reserved();
+            let word = self.peek_possible_reserved_word();
             if word != "!" && word != "time" {
                 break;
             }
             if word == "time" {
-                self.doubt("uses `time`, which runs another command");
+                self.record_doubt("uses `time`, which runs another command");
             }
             self.position += word.len();
             self.skip_blanks();
-            if word == "time" && self.peek_token("-p") {
+            if word == "time" && self.is_at_whole_word("-p") {
                 self.position += 2;
                 self.skip_blanks();
             }
@@ -242,10 +242,10 @@ impl<'a> Parser<'a> {
         loop {
             self.parse_command()?;
             self.skip_blanks();
-            if self.is_at("||") || !(self.consume("|&") || self.consume("|")) {
+            if self.is_at("||") || !(self.consume_if_at("|&") || self.consume_if_at("|")) {
                 return Ok(());
             }
-            self.skip_lines()?;
+            self.skip_blanks_and_lines()?;
         }
     }
 
@@ -260,26 +260,26 @@ impl<'a> Parser<'a> {
                 Some('&') if self.peek_at(1) != Some('>') => break,
                 Some('(') => {
                     if words.len() != 1 {
-                        return Err(self.unreadable("does not parse"));
+                        return Err(self.record_unreadable("does not parse"));
                     }
-                    self.keep_command(words, start);
+                    self.push_command(words, start);
                     return self.parse_function_body();
                 }
-                _ if self.is_redirection() => self.parse_redirection()?,
-                _ if words.is_empty() && self.is_assignment() => self.parse_assignment()?,
+                _ if self.is_at_redirection() => self.parse_redirection()?,
+                _ if words.is_empty() && self.is_at_assignment() => self.parse_assignment()?,
                 _ => words.push(self.parse_word()?),
             }
         }
         if self.position == start {
-            return Err(self.unreadable("does not parse"));
+            return Err(self.record_unreadable("does not parse"));
         }
-        self.keep_command(words, start);
+        self.push_command(words, start);
         Ok(())
     }
 
-    fn keep_command(&mut self, words: Vec<super::script::Word>, start: usize) {
+    fn push_command(&mut self, words: Vec<super::script::Word>, start: usize) {
         if !words.is_empty() {
-            let source = source_of(self.characters.get(start..self.position).unwrap_or_default());
+            let source = shortened_source(self.characters.get(start..self.position).unwrap_or_default());
             self.script.commands.push(SimpleCommand { words, source: source.trim_end().to_owned() });
         }
     }

@@ -13,7 +13,7 @@ pub(super) struct HereDocument {
 
 impl Parser<'_> {
     /// Returns `true` if a redirection stands at the cursor, and not a process substitution.
-    pub(super) fn is_redirection(&self) -> bool {
+    pub(super) fn is_at_redirection(&self) -> bool {
         let rest = self.characters.get(self.position..).unwrap_or_default();
         let digits = rest.iter().take_while(|c| c.is_ascii_digit()).count();
         match (rest.get(digits), rest.get(digits + 1)) {
@@ -27,7 +27,7 @@ impl Parser<'_> {
     pub(super) fn parse_redirections(&mut self) -> Parsed {
         loop {
             self.skip_blanks();
-            if !self.is_redirection() {
+            if !self.is_at_redirection() {
                 return Ok(());
             }
             self.parse_redirection()?;
@@ -38,40 +38,41 @@ impl Parser<'_> {
         while self.peek().is_some_and(|c| c.is_ascii_digit()) {
             self.position += 1;
         }
-        if self.consume("<<<") {
+        if self.consume_if_at("<<<") {
             self.skip_blanks();
             return self.parse_word().map(drop);
         }
-        if self.consume("<<") {
+        if self.consume_if_at("<<") {
             return self.parse_here_document();
         }
         let operators = [("&>>", true), ("&>", true), (">>", true), (">|", true), ("<>", true)];
-        let writes =
-            operators.into_iter().find_map(|(operator, writes)| self.consume(operator).then_some(writes));
+        let writes = operators
+            .into_iter()
+            .find_map(|(operator, writes)| self.consume_if_at(operator).then_some(writes));
         let (writes, is_copy) = match writes {
             Some(writes) => (writes, false),
             None => {
                 let writes = self.peek() == Some('>');
                 self.position += 1;
-                (writes, self.consume("&"))
+                (writes, self.consume_if_at("&"))
             }
         };
         self.skip_blanks();
         let start = self.position;
         let target = self.parse_word()?;
         let is_descriptor = target.text == "-" || target.text.bytes().all(|byte| byte.is_ascii_digit());
-        if is_copy && is_descriptor && target.is_plain() && !target.text.is_empty() {
+        if is_copy && is_descriptor && target.has_no_expansion() && !target.text.is_empty() {
             return Ok(());
         }
-        if !target.is_plain() || is_copy {
-            self.doubt_since(start, "redirects to a place that is not written out");
+        if !target.has_no_expansion() || is_copy {
+            self.record_doubt_from(start, "redirects to a place that is not written out");
         }
         self.script.redirections.push(Redirection { path: target.text, writes: writes || is_copy });
         Ok(())
     }
 
     fn parse_here_document(&mut self) -> Parsed {
-        let strips_tabs = self.consume("-");
+        let strips_tabs = self.consume_if_at("-");
         self.skip_blanks();
         let quote = self.peek().filter(|c| matches!(c, '\'' | '"'));
         self.position += usize::from(quote.is_some());
@@ -82,23 +83,23 @@ impl Parser<'_> {
         }
         let is_closed = quote.is_none_or(|quote| self.peek() == Some(quote));
         self.position += usize::from(quote.is_some());
-        if delimiter.is_empty() || !is_closed || !self.peek().is_none_or(super::compound::is_word_end) {
-            return Err(self.unreadable("has a here-document with an unusual end"));
+        if delimiter.is_empty() || !is_closed || !self.peek().is_none_or(super::compound::ends_word) {
+            return Err(self.record_unreadable("has a here-document with an unusual end"));
         }
         self.here_documents.push(HereDocument { delimiter, is_literal: quote.is_some(), strips_tabs });
         Ok(())
     }
 
     /// A here-document whose body does not begin before the end of its command.
-    pub(super) fn check_open_here_documents(&mut self) {
+    pub(super) fn doubt_and_drop_open_here_documents(&mut self) {
         if !self.here_documents.is_empty() {
-            self.doubt("has a here-document without a body");
+            self.record_doubt("has a here-document without a body");
             self.here_documents.clear();
         }
     }
 
     /// Reads the bodies of all here-documents that begin at the cursor.
-    pub(super) fn read_here_documents(&mut self) -> Parsed {
+    pub(super) fn parse_here_document_bodies(&mut self) -> Parsed {
         for document in std::mem::take(&mut self.here_documents) {
             let start = self.position;
             let end = loop {
@@ -112,13 +113,13 @@ impl Parser<'_> {
                     break line_start;
                 }
                 if length == rest.len() {
-                    return Err(self.unreadable("has a here-document without an end"));
+                    return Err(self.record_unreadable("has a here-document without an end"));
                 }
                 self.position += length + 1;
             };
             if !document.is_literal {
                 let body: Vec<char> = self.characters.get(start..end).unwrap_or_default().to_vec();
-                self.nested(|parser| {
+                self.parse_nested(|parser| {
                     Parser::new(&body, parser.depth, parser.script).parse_here_document_body()
                 })?;
             }

@@ -1,6 +1,6 @@
 //! Words: quotes, backslashes, and the characters that the shell expands.
 
-use super::{Parsed, Parser, compound::is_word_end};
+use super::{Parsed, Parser, compound::ends_word};
 use crate::command_policy::script::Word;
 
 impl Parser<'_> {
@@ -13,19 +13,19 @@ impl Parser<'_> {
                 '<' | '>' if self.peek_at(1) == Some('(') => {
                     word.expansion = Some("a process substitution");
                     self.position += 2;
-                    self.parse_substitution()?;
+                    self.parse_command_substitution()?;
                 }
-                _ if is_word_end(c) => break,
+                _ if ends_word(c) => break,
                 '\'' => self.parse_single_quotes(&mut word)?,
                 '"' => self.parse_double_quotes(&mut word)?,
                 '\\' => self.parse_backslash(&mut word)?,
-                '$' => self.parse_dollar(&mut word, false)?,
+                '$' => self.parse_dollar_expansion(&mut word, false)?,
                 '`' => self.parse_backticks(&mut word, false)?,
-                _ => self.keep_unquoted(&mut word, c, start),
+                _ => self.push_unquoted_char(&mut word, c, start),
             }
         }
         if self.position == start {
-            return Err(self.unreadable("does not parse"));
+            return Err(self.record_unreadable("does not parse"));
         }
         // A lone bracket is the command `[`, or its end.
         let is_bracket = self.position == start + 1 && word.text == "[";
@@ -35,7 +35,7 @@ impl Parser<'_> {
         Ok(word)
     }
 
-    fn keep_unquoted(&mut self, word: &mut Word, c: char, start: usize) {
+    fn push_unquoted_char(&mut self, word: &mut Word, c: char, start: usize) {
         let before = self.position.checked_sub(1).and_then(|at| self.characters.get(at));
         match c {
             '*' | '?' | '[' => word.expansion = Some("a pattern of file names"),
@@ -43,7 +43,7 @@ impl Parser<'_> {
             '~' if self.position == start || matches!(before, Some('=' | ':')) => {
                 word.expansion = Some("a tilde");
             }
-            '!' => self.check_history(),
+            '!' => self.doubt_history_expansion(),
             _ => {}
         }
         word.text.push(c);
@@ -51,11 +51,11 @@ impl Parser<'_> {
     }
 
     /// An exclamation mark that an interactive shell replaces by an earlier command.
-    fn check_history(&mut self) {
+    fn doubt_history_expansion(&mut self) {
         let is_literal =
             matches!(self.peek_at(1), None | Some(' ' | '\t' | '\n' | '=' | '"' | ';' | '|' | ')'));
         if !is_literal {
-            self.doubt("has an exclamation mark, which may be a history expansion");
+            self.record_doubt("has an exclamation mark, which may be a history expansion");
         }
     }
 
@@ -64,19 +64,19 @@ impl Parser<'_> {
         self.position += 1;
         loop {
             match self.peek() {
-                None => return Err(self.unreadable("has a quote without an end")),
+                None => return Err(self.record_unreadable("has a quote without an end")),
                 Some('\'') => {
                     self.position += 1;
                     return Ok(());
                 }
-                Some(c) => self.keep_quoted(word, c),
+                Some(c) => self.push_quoted_char(word, c),
             }
         }
     }
 
-    fn keep_quoted(&mut self, word: &mut Word, c: char) {
+    fn push_quoted_char(&mut self, word: &mut Word, c: char) {
         if c == '\n' && !self.here_documents.is_empty() {
-            self.doubt("has a line break in quotes before a here-document");
+            self.record_doubt("has a line break in quotes before a here-document");
         }
         word.text.push(c);
         self.position += 1;
@@ -87,29 +87,29 @@ impl Parser<'_> {
         self.position += 1;
         loop {
             match self.peek() {
-                None => return Err(self.unreadable("has a quote without an end")),
+                None => return Err(self.record_unreadable("has a quote without an end")),
                 Some('"') => {
                     self.position += 1;
                     return Ok(());
                 }
                 Some('\\') => match self.peek_at(1) {
                     Some('\n') => {
-                        self.doubt("has a line break behind a backslash, in quotes");
+                        self.record_doubt("has a line break behind a backslash, in quotes");
                         self.position += 2;
                     }
                     Some(c @ ('$' | '`' | '"' | '\\')) => {
                         word.text.push(c);
                         self.position += 2;
                     }
-                    _ => self.keep_quoted(word, '\\'),
+                    _ => self.push_quoted_char(word, '\\'),
                 },
-                Some('$') => self.parse_dollar(word, true)?,
+                Some('$') => self.parse_dollar_expansion(word, true)?,
                 Some('`') => self.parse_backticks(word, true)?,
                 Some(c) => {
                     if c == '!' {
-                        self.check_history();
+                        self.doubt_history_expansion();
                     }
-                    self.keep_quoted(word, c);
+                    self.push_quoted_char(word, c);
                 }
             }
         }
@@ -118,8 +118,8 @@ impl Parser<'_> {
     fn parse_backslash(&mut self, word: &mut Word) -> Parsed {
         word.is_quoted = true;
         match self.peek_at(1) {
-            None => return Err(self.unreadable("ends in a backslash")),
-            Some('\n') => self.doubt("has a line break behind a backslash, within a word"),
+            None => return Err(self.record_unreadable("ends in a backslash")),
+            Some('\n') => self.record_doubt("has a line break behind a backslash, within a word"),
             Some(c) => word.text.push(c),
         }
         self.position += 2;
@@ -127,8 +127,8 @@ impl Parser<'_> {
     }
 
     /// Returns `true` if an assignment stands at the cursor.
-    pub(super) fn is_assignment(&self) -> bool {
-        let name = self.name_length();
+    pub(super) fn is_at_assignment(&self) -> bool {
+        let name = self.variable_name_length();
         let rest = self.position + name;
         let at = |distance| self.characters.get(rest + distance);
         name > 0
@@ -140,7 +140,7 @@ impl Parser<'_> {
     }
 
     /// The number of characters of the name of a variable at the cursor.
-    pub(super) fn name_length(&self) -> usize {
+    pub(super) fn variable_name_length(&self) -> usize {
         let rest = self.characters.get(self.position..).unwrap_or_default();
         match rest.first() {
             Some(c) if c.is_ascii_alphabetic() || *c == '_' => {
@@ -152,12 +152,12 @@ impl Parser<'_> {
 
     /// Parses an assignment, for the commands in its value; it is always a doubt.
     pub(super) fn parse_assignment(&mut self) -> Parsed {
-        self.doubt_since(self.position, "assigns to a variable");
+        self.record_doubt_from(self.position, "assigns to a variable");
         self.parse_word()?;
-        if self.consume("(") {
+        if self.consume_if_at("(") {
             loop {
-                self.skip_lines()?;
-                if self.consume(")") {
+                self.skip_blanks_and_lines()?;
+                if self.consume_if_at(")") {
                     break;
                 }
                 self.parse_word()?;

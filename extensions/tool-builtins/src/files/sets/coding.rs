@@ -85,12 +85,12 @@ impl CodingFileTools {
     /// None that a program can cause; a registry is built.
     pub fn into_toolset(self) -> Result<NamedTools, BuildError> {
         let name = self.name.clone();
-        Ok(named_tools(name, &self.add_to(Registry::builder()).build()?))
+        Ok(toolset_of_registry(name, &self.add_to(Registry::builder()).build()?))
     }
 }
 
 /// The set `name` of all tools of a registry.
-pub(crate) fn named_tools(name: String, tools: &Registry) -> NamedTools {
+pub(crate) fn toolset_of_registry(name: String, tools: &Registry) -> NamedTools {
     let names = tools.definitions().iter().map(|definition| definition.name().as_str());
     NamedTools::new(name, names.filter_map(|name| tools.get(name).cloned()))
 }
@@ -141,7 +141,7 @@ impl Readers {
         path: Option<String>,
         cx: &ToolContext,
     ) -> Result<String, ToolError> {
-        list_files(&self.0.roots, &FileQuery::glob(path, pattern), cx)
+        list_files(&self.0.roots, &FileQuery::for_glob(path, pattern), cx)
     }
 
     /// Searches the lines of files for a regular expression.
@@ -204,7 +204,7 @@ impl Readers {
             before: before.unwrap_or(around),
             after: after.unwrap_or(around),
             has_numbers: line_numbers,
-            ..GrepQuery::content(pattern, head_limit, offset)
+            ..GrepQuery::for_matching_lines(pattern, head_limit, offset)
         };
         search_files(&self.0.roots, &query, cx)
     }

@@ -103,7 +103,7 @@ impl DefaultFileTools {
         cx: &ToolContext,
     ) -> Result<String, ToolError> {
         let depth = usize::try_from(depth).unwrap_or(usize::MAX);
-        list_files(&self.files.roots, &FileQuery::list(path, pattern, depth), cx)
+        list_files(&self.files.roots, &FileQuery::for_list(path, pattern, depth), cx)
     }
 
     /// Searches the lines of all files for a regular expression, and shows at most 50.
@@ -124,7 +124,7 @@ impl DefaultFileTools {
         offset: u64,
         cx: &ToolContext,
     ) -> Result<String, ToolError> {
-        let content = GrepQuery::content(query, MAX_SEARCH_LINES, offset);
+        let content = GrepQuery::for_matching_lines(query, MAX_SEARCH_LINES, offset);
         search_files(
             &self.files.roots,
             &GrepQuery { path, glob: file_pattern, case_sensitive, ..content },

@@ -4,5 +4,5 @@ mod coding;
 mod default;
 
 #[cfg(all(feature = "shell", feature = "web"))]
-pub(crate) use self::coding::named_tools;
+pub(crate) use self::coding::toolset_of_registry;
 pub use self::{coding::CodingFileTools, default::DefaultFileTools};

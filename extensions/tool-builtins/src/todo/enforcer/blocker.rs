@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use tool_runtime::{RunContext, Tool, ToolContext, ToolError, ToolName, builder::ToolBuilder, tool_args};
 
-use super::{Observers, TodoEvent, TodoTools, branch_of};
+use super::{Observers, TodoEvent, TodoTools, branch_or_agent};
 
 /// The default name of the tool.
 const DEFAULT_NAME: &str = "todo_declare_blocker";
@@ -43,14 +43,14 @@ impl Blocker {
     }
 
     /// Creates the tool for the lists of `todos`.
-    pub(super) fn tool(&self, todos: TodoTools, observers: Observers) -> impl Tool + 'static {
+    pub(super) fn build_tool(&self, todos: TodoTools, observers: Observers) -> impl Tool + 'static {
         let builder = match &self.name {
             Some(name) => ToolBuilder::named(name.clone()),
             None => ToolBuilder::new(DEFAULT_NAME),
         };
         builder.description(self.description.to_string()).expect_handler(
             move |declaration: Declaration, cx: ToolContext| {
-                let result = declare(&todos, &observers, &declaration, &cx);
+                let result = declare_blocker(&todos, &observers, &declaration, &cx);
                 async move { result }
             },
         )
@@ -58,7 +58,7 @@ impl Blocker {
 
     /// Returns `true` if the model of this run has declared a blocker.
     pub(super) fn is_declared(&self, todos: &TodoTools, run: &RunContext) -> bool {
-        run.state().get(&key_of(todos, run)).is_some_and(|id| *id == *run.id().to_string())
+        run.state().get(&declaration_state_key(todos, run)).is_some_and(|id| *id == *run.id().to_string())
     }
 }
 
@@ -69,11 +69,11 @@ impl Default for Blocker {
 }
 
 /// Returns the name of the state of a declaration, which ends with the run.
-fn key_of(todos: &TodoTools, run: &RunContext) -> String {
-    format!("temp:blocker:{}", todos.key_of(branch_of(run)))
+fn declaration_state_key(todos: &TodoTools, run: &RunContext) -> String {
+    format!("temp:blocker:{}", todos.state_key_of_branch(branch_or_agent(run)))
 }
 
-fn declare(
+fn declare_blocker(
     todos: &TodoTools,
     observers: &Observers,
     declaration: &Declaration,
@@ -86,8 +86,8 @@ fn declare(
     }
     if let Some(run) = cx.run() {
         // A store may keep the value longer than it should: it holds for this run only.
-        cx.state().set(key_of(todos, run), run.id().to_string())?;
-        let (agent, branch) = (run.agent().unwrap_or_default(), branch_of(run));
+        cx.state().set(declaration_state_key(todos, run), run.id().to_string())?;
+        let (agent, branch) = (run.agent().unwrap_or_default(), branch_or_agent(run));
         observers.emit(&TodoEvent::BlockerDeclared { agent, branch, reason });
     }
     Ok("Noted. The open tasks stay open. Tell the user what prevents them, and what is needed to go on.")

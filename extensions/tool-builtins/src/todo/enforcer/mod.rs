@@ -22,7 +22,7 @@ use tool_runtime::{Registry, RunContext, ToolError, ToolName, guard::catch};
 
 use self::{blocker::Blocker, event::Observers};
 pub use self::{event::TodoEvent, reminder::TodoReminder};
-use super::{TODO_INSTRUCTION, Todo, TodoTools, branch_of};
+use super::{TODO_INSTRUCTION, Todo, TodoTools, branch_or_agent};
 
 /// The default of [`TodoEnforcer::max_reminders`].
 const DEFAULT_MAX_REMINDERS: u32 = 3;
@@ -167,7 +167,7 @@ impl AgentHook for TodoEnforcer {
         if open.is_empty() {
             return Ok(None);
         }
-        let branch = branch_of(run);
+        let branch = branch_or_agent(run);
         // Child runs copy the values of a run, and several agents share those of one: each has a key of its own.
         let key = format!("tool_builtins.todo.{}.{branch}", run.id());
         let count = run.value_or_insert_with(&key, ReminderCount::default);
@@ -188,7 +188,7 @@ impl From<TodoEnforcer> for AgentPart {
     fn from(enforcer: TodoEnforcer) -> Self {
         let tools = Registry::builder()
             .toolset(enforcer.todos.clone())
-            .add(enforcer.blocker.tool(enforcer.todos.clone(), enforcer.observers.clone()));
+            .add(enforcer.blocker.build_tool(enforcer.todos.clone(), enforcer.observers.clone()));
         let instruction = match &enforcer.instruction {
             Some(own) => Arc::clone(own),
             None => format!("{TODO_INSTRUCTION}\n{}", enforcer.blocker.instruction()).into(),

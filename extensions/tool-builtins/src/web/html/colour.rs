@@ -72,16 +72,16 @@ pub(crate) fn canonical_colour(value: &str) -> Option<u32> {
 
 /// Returns `true` for a colour that paints nothing.
 pub(crate) fn is_transparent(value: &str) -> bool {
-    value == "transparent" || alpha(value).is_some_and(|it| it < MIN_VISIBLE_ALPHA)
+    value == "transparent" || alpha_of_colour(value).is_some_and(|it| it < MIN_VISIBLE_ALPHA)
 }
 
 /// Returns `true` for a colour behind which no other one is seen.
 pub(crate) fn is_opaque(value: &str) -> bool {
-    alpha(value).is_some_and(|it| (1.0 - it) * 255.0 <= f64::from(MAX_DIFFERENCE))
+    alpha_of_colour(value).is_some_and(|it| (1.0 - it) * 255.0 <= f64::from(MAX_DIFFERENCE))
 }
 
 /// The part of what is behind it that a colour covers; `None` if it cannot be read.
-pub(crate) fn alpha(value: &str) -> Option<f64> {
+pub(crate) fn alpha_of_colour(value: &str) -> Option<f64> {
     if let Some(digits) = value.strip_prefix('#') {
         let (alpha, whole) = match digits.len() {
             4 => (digits.get(3..)?, 15.0),

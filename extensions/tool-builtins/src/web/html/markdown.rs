@@ -60,7 +60,7 @@ pub(super) struct MarkdownWriter<'t> {
 
 impl<'t> MarkdownWriter<'t> {
     /// Writes the part of `tree` below `root`, with links relative to `base`.
-    pub(super) fn write(
+    pub(super) fn write_part(
         tree: &'t Tree,
         root: NodeId,
         base: &'t Url,
@@ -85,9 +85,9 @@ impl<'t> MarkdownWriter<'t> {
                     upcoming = tree.next_visit(root, Visit::Leave(id), false);
                     continue;
                 }
-                Visit::Enter(id) => writer.enter(id),
+                Visit::Enter(id) => writer.begin_element(id),
                 Visit::Leave(id) => {
-                    writer.leave(id);
+                    writer.end_element(id);
                     false
                 }
             };
@@ -119,7 +119,7 @@ impl<'t> MarkdownWriter<'t> {
     }
 
     /// Begins an element; `false` if its children are written already.
-    fn enter(&mut self, id: NodeId) -> bool {
+    fn begin_element(&mut self, id: NodeId) -> bool {
         if let NodeData::Text(text) = self.tree.data(id) {
             self.push_text(text);
             return true;
@@ -156,7 +156,7 @@ impl<'t> MarkdownWriter<'t> {
         true
     }
 
-    fn leave(&mut self, id: NodeId) {
+    fn end_element(&mut self, id: NodeId) {
         let tag = self.tree.tag(id);
         match tag {
             "strong" | "b" | "em" | "i" | "a" => self.close_mark(id),
@@ -272,7 +272,7 @@ impl<'t> MarkdownWriter<'t> {
     }
 
     /// Writes what stands before the next text: line ends, marks, a space.
-    fn begin_text(&mut self) {
+    fn write_pending_marks(&mut self) {
         let is_start = self.out.is_empty();
         if self.breaks > 0 || is_start {
             let breaks = if is_start { 0 } else { self.breaks.min(2) };
@@ -299,7 +299,7 @@ impl<'t> MarkdownWriter<'t> {
 
     /// Writes Markdown that has no end of a line.
     pub(super) fn push_raw(&mut self, text: &str) {
-        self.begin_text();
+        self.write_pending_marks();
         self.out.push_str(text);
     }
 
@@ -312,7 +312,7 @@ impl<'t> MarkdownWriter<'t> {
             }
             if self.breaks > 0 || self.has_space || self.out.is_empty() || self.has_open_mark() {
                 let is_line_start = self.breaks > 0 || self.out.is_empty();
-                self.begin_text();
+                self.write_pending_marks();
                 if is_line_start && matches!(character, '#' | '>' | '-' | '+' | '=' | '~') {
                     self.out.push('\\');
                 }

@@ -23,7 +23,7 @@ pub(super) use self::{
     tree::{DOCUMENT, MAX_DEPTH, NodeId, Tree, TreeLimit},
     visible::is_dropped,
 };
-use super::content::visible_text;
+use super::content::without_invisible_characters;
 
 /// Characters of a title.
 pub(super) const MAX_TITLE_CHARS: usize = 200;
@@ -46,7 +46,7 @@ impl Page {
         let mut base = None;
         for id in tree.descendants(DOCUMENT, |id| tree.is_foreign(id)) {
             match tree.tag(id) {
-                "title" if title.is_empty() => title = tree.line(id, MAX_TITLE_CHARS, |_| false),
+                "title" if title.is_empty() => title = tree.text_line(id, MAX_TITLE_CHARS, |_| false),
                 "base" if base.is_none() => {
                     // Each link has it as its start.
                     let href = tree.attribute(id, "href").filter(|it| it.len() <= MAX_LINK_BYTES);
@@ -64,15 +64,15 @@ impl Page {
             css::hide_nodes(&mut tree, false, stop)?;
             markdown = write_readable_part(&tree, base, stop)?;
         }
-        Ok(Self { title: visible_text(&title), markdown, hidden, is_all_hidden })
+        Ok(Self { title: without_invisible_characters(&title), markdown, hidden, is_all_hidden })
     }
 }
 
 fn write_readable_part(tree: &Tree, base: &Url, stop: &AtomicBool) -> Result<String, TreeLimit> {
-    let (part, has_surroundings) = visible::readable_part(tree);
-    let markdown = MarkdownWriter::write(tree, part, base, has_surroundings, stop)?;
+    let (part, has_surroundings) = visible::find_readable_part(tree);
+    let markdown = MarkdownWriter::write_part(tree, part, base, has_surroundings, stop)?;
     match markdown.is_empty() && has_surroundings {
-        true => MarkdownWriter::write(tree, part, base, false, stop),
+        true => MarkdownWriter::write_part(tree, part, base, false, stop),
         false => Ok(markdown),
     }
 }

@@ -154,7 +154,7 @@ impl Tree {
             node.is_hidden = false;
         }
         for id in hidden {
-            self.update(Some(*id), |node| node.is_hidden = true);
+            self.update_node(Some(*id), |node| node.is_hidden = true);
         }
     }
 
@@ -217,7 +217,12 @@ impl Tree {
     }
 
     /// Returns at most `max_chars` of the text below `root`, on one line.
-    pub(crate) fn line(&self, root: NodeId, max_chars: usize, is_dropped: impl Fn(NodeId) -> bool) -> String {
+    pub(crate) fn text_line(
+        &self,
+        root: NodeId,
+        max_chars: usize,
+        is_dropped: impl Fn(NodeId) -> bool,
+    ) -> String {
         let texts = self.descendants(root, is_dropped).filter_map(|id| match self.data(id) {
             NodeData::Text(text) => Some(text.as_str()),
             _ => None,
@@ -242,7 +247,7 @@ impl Tree {
         line
     }
 
-    pub(super) fn push(&mut self, data: NodeData) -> NodeId {
+    pub(super) fn push_detached(&mut self, data: NodeData) -> NodeId {
         let (parent, previous, next, first_child, last_child) = (None, None, None, None, None);
         self.nodes.push(Node {
             parent,
@@ -257,7 +262,7 @@ impl Tree {
         self.nodes.len() - 1
     }
 
-    pub(super) fn update(&mut self, id: Option<NodeId>, change: impl FnOnce(&mut Node)) {
+    pub(super) fn update_node(&mut self, id: Option<NodeId>, change: impl FnOnce(&mut Node)) {
         if let Some(node) = id.and_then(|id| self.nodes.get_mut(id)) {
             change(node);
         }
@@ -267,33 +272,33 @@ impl Tree {
         let Some(node) = self.nodes.get_mut(id) else { return };
         let (parent, previous, next) = (node.parent.take(), node.previous.take(), node.next.take());
         match previous {
-            Some(_) => self.update(previous, |it| it.next = next),
-            None => self.update(parent, |it| it.first_child = next),
+            Some(_) => self.update_node(previous, |it| it.next = next),
+            None => self.update_node(parent, |it| it.first_child = next),
         }
         match next {
-            Some(_) => self.update(next, |it| it.previous = previous),
-            None => self.update(parent, |it| it.last_child = previous),
+            Some(_) => self.update_node(next, |it| it.previous = previous),
+            None => self.update_node(parent, |it| it.last_child = previous),
         }
     }
 
     /// Inserts `id` before the child `next` of `parent`, or as its last one; returns its depth.
-    pub(super) fn insert(&mut self, parent: NodeId, next: Option<NodeId>, id: NodeId) -> u32 {
+    pub(super) fn move_before_or_last(&mut self, parent: NodeId, next: Option<NodeId>, id: NodeId) -> u32 {
         self.detach(id);
         let depth = self.node(parent).map_or(0, |it| it.depth) + 1;
         let previous = match next {
             Some(next) => self.node(next).and_then(|it| it.previous),
             None => self.node(parent).and_then(|it| it.last_child),
         };
-        self.update(Some(id), |it| {
+        self.update_node(Some(id), |it| {
             (it.parent, it.previous, it.next, it.depth) = (Some(parent), previous, next, depth);
         });
         match previous {
-            Some(_) => self.update(previous, |it| it.next = Some(id)),
-            None => self.update(Some(parent), |it| it.first_child = Some(id)),
+            Some(_) => self.update_node(previous, |it| it.next = Some(id)),
+            None => self.update_node(Some(parent), |it| it.first_child = Some(id)),
         }
         match next {
-            Some(_) => self.update(next, |it| it.previous = Some(id)),
-            None => self.update(Some(parent), |it| it.last_child = Some(id)),
+            Some(_) => self.update_node(next, |it| it.previous = Some(id)),
+            None => self.update_node(Some(parent), |it| it.last_child = Some(id)),
         }
         depth
     }

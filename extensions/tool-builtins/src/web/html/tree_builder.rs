@@ -43,24 +43,24 @@ pub(super) struct TreeBuilder {
 impl TreeBuilder {
     pub(super) fn new() -> Self {
         let mut tree = Tree { nodes: Vec::new(), is_quirky: false, hidden: HiddenText::default() };
-        tree.push(NodeData::Document);
+        tree.push_detached(NodeData::Document);
         let nameless = Rc::new(QualName::new(None, ns!(), local_name!("")));
         Self { tree: RefCell::new(tree), limit: Cell::new(None), nameless, merged_names: RefCell::default() }
     }
 
-    fn ignored(&self) -> Handle {
+    fn handle_of_ignored_node(&self) -> Handle {
         Handle { id: None, name: Rc::clone(&self.nameless) }
     }
 
-    fn push(&self, data: NodeData) -> NodeId {
+    fn push_within_limit(&self, data: NodeData) -> NodeId {
         let mut tree = self.tree.borrow_mut();
         if tree.nodes.len() >= MAX_NODES {
             self.limit.set(Some(TreeLimit::Nodes));
         }
-        tree.push(data)
+        tree.push_detached(data)
     }
 
-    fn insert(&self, parent: NodeId, next: Option<NodeId>, child: NodeOrText<Handle>) {
+    fn insert_or_merge_text(&self, parent: NodeId, next: Option<NodeId>, child: NodeOrText<Handle>) {
         let id = match child {
             NodeOrText::AppendNode(Handle { id: Some(id), .. }) => id,
             NodeOrText::AppendNode(_) => return,
@@ -77,10 +77,10 @@ impl TreeBuilder {
                     return;
                 }
                 drop(tree);
-                self.push(NodeData::Text(text.to_string()))
+                self.push_within_limit(NodeData::Text(text.to_string()))
             }
         };
-        if self.tree.borrow_mut().insert(parent, next, id) > MAX_DEPTH {
+        if self.tree.borrow_mut().move_before_or_last(parent, next, id) > MAX_DEPTH {
             self.limit.set(Some(TreeLimit::Depth));
         }
     }
@@ -116,20 +116,23 @@ impl TreeSink for TreeBuilder {
     fn create_element(&self, name: QualName, attributes: Vec<Attribute>, _: ElementFlags) -> Handle {
         let name = Rc::new(name);
         let attributes = named_values(attributes).collect();
-        Handle { id: Some(self.push(NodeData::Element { name: Rc::clone(&name), attributes })), name }
+        Handle {
+            id: Some(self.push_within_limit(NodeData::Element { name: Rc::clone(&name), attributes })),
+            name,
+        }
     }
 
     fn create_comment(&self, _: StrTendril) -> Handle {
-        self.ignored()
+        self.handle_of_ignored_node()
     }
 
     fn create_pi(&self, _: StrTendril, _: StrTendril) -> Handle {
-        self.ignored()
+        self.handle_of_ignored_node()
     }
 
     fn append(&self, parent: &Handle, child: NodeOrText<Handle>) {
         if let Some(parent) = parent.id {
-            self.insert(parent, None, child);
+            self.insert_or_merge_text(parent, None, child);
         }
     }
 
@@ -159,14 +162,14 @@ impl TreeSink for TreeBuilder {
     fn append_before_sibling(&self, sibling: &Handle, child: NodeOrText<Handle>) {
         let parent = sibling.id.and_then(|id| self.tree.borrow().parent(id));
         if let Some(parent) = parent {
-            self.insert(parent, sibling.id, child);
+            self.insert_or_merge_text(parent, sibling.id, child);
         }
     }
 
     fn add_attrs_if_missing(&self, target: &Handle, added: Vec<Attribute>) {
         let Some(id) = target.id else { return };
         let mut merged = self.merged_names.borrow_mut();
-        self.tree.borrow_mut().update(Some(id), |node| {
+        self.tree.borrow_mut().update_node(Some(id), |node| {
             if let NodeData::Element { attributes, .. } = &mut node.data {
                 let names = merged
                     .entry(id)
@@ -186,7 +189,7 @@ impl TreeSink for TreeBuilder {
         let (Some(node), Some(new_parent)) = (node.id, new_parent.id) else { return };
         let mut tree = self.tree.borrow_mut();
         while let Some(child) = tree.node(node).and_then(|it| it.first_child) {
-            tree.insert(new_parent, None, child);
+            tree.move_before_or_last(new_parent, None, child);
         }
     }
 }

@@ -33,16 +33,16 @@ pub(super) fn is_never_text(tree: &Tree, id: NodeId) -> bool {
         || tree.attribute(id, "aria-hidden").is_some_and(|it| it.eq_ignore_ascii_case("true"))
         || (tag == "dialog" && tree.attribute(id, "open").is_none())
         || tree.attribute(id, "popover").is_some()
-        || (tag == "img" && ["width", "height"].iter().any(|side| is_tiny(tree, id, side)))
+        || (tag == "img" && ["width", "height"].iter().any(|side| is_tiny_side(tree, id, side)))
 }
 
 /// Returns `true` for an image of a single point, which counts readers and has no visible description.
-fn is_tiny(tree: &Tree, id: NodeId, side: &str) -> bool {
+fn is_tiny_side(tree: &Tree, id: NodeId, side: &str) -> bool {
     tree.attribute(id, side).is_some_and(|it| matches!(it.trim().trim_end_matches("px"), "0" | "1"))
 }
 
 /// Returns the element with the text of the page, and `true` if the elements around its text are inside of it.
-pub(crate) fn readable_part(tree: &Tree) -> (NodeId, bool) {
+pub(crate) fn find_readable_part(tree: &Tree) -> (NodeId, bool) {
     let visible = || tree.descendants(DOCUMENT, |id| is_dropped(tree, id));
     let mut body = DOCUMENT;
     let (mut main, mut articles) = (None, Vec::new());
@@ -60,7 +60,7 @@ pub(crate) fn readable_part(tree: &Tree) -> (NodeId, bool) {
     // Of several articles, none is the page.
     let article = articles.first().copied().filter(|_| articles.len() == 1);
     for part in main.into_iter().chain(article) {
-        if tree.line(part, MIN_MAIN_CHARS, |id| is_dropped(tree, id)).chars().count() > MIN_MAIN_CHARS {
+        if tree.text_line(part, MIN_MAIN_CHARS, |id| is_dropped(tree, id)).chars().count() > MIN_MAIN_CHARS {
             return (part, false);
         }
     }

@@ -7,7 +7,7 @@ use tool_runtime::prelude::*;
 
 use super::{
     SearchEngine, SearchQuery, SearchResult,
-    request::{EngineServer, server_settings, text_member},
+    request::{EngineServer, server_settings, text_member_or_empty},
 };
 use crate::web::html::{DOCUMENT, Tree, is_dropped};
 
@@ -76,30 +76,31 @@ impl SearchEngine for Brave {
         if let Some(key) = &self.key {
             headers.insert("x-subscription-token", key.clone());
         }
-        let answer = self.server.get("/res/v1/web/search", &parameters, headers).await?;
+        let answer = self.server.get_answer("/res/v1/web/search", &parameters, headers).await?;
         if !answer.status.is_success() {
-            return Err(answer.refusal(self.name(), "check the key and the limits of the subscription"));
+            return Err(answer.status_error(self.name(), "check the key and the limits of the subscription"));
         }
         let answer: Value = serde_json::from_slice(&answer.body)
             .map_err(|_| ToolError::failed("the answer of `brave` is not JSON; check its base URL"))?;
         let results = answer.pointer("/web/results").and_then(Value::as_array);
-        Ok(results.into_iter().flatten().map(read_result).collect())
+        Ok(results.into_iter().flatten().map(parse_result).collect())
     }
 }
 
-fn read_result(result: &Value) -> SearchResult {
-    let [title, snippet] = ["title", "description"].map(|name| plain_text(&text_member(result, name)));
-    SearchResult { title, url: text_member(result, "url"), snippet }
+fn parse_result(result: &Value) -> SearchResult {
+    let [title, snippet] =
+        ["title", "description"].map(|name| text_of_html(&text_member_or_empty(result, name)));
+    SearchResult { title, url: text_member_or_empty(result, "url"), snippet }
 }
 
 /// Returns a text without the marks of its matches, which are HTML.
-fn plain_text(html: &str) -> String {
+fn text_of_html(html: &str) -> String {
     let mut end = html.len().min(MAX_TEXT_BYTES);
     while !html.is_char_boundary(end) {
         end -= 1;
     }
     match Tree::parse(html.get(..end).unwrap_or_default(), &AtomicBool::new(false)) {
-        Ok(tree) => tree.line(DOCUMENT, MAX_TEXT_CHARS, |id| is_dropped(&tree, id)),
+        Ok(tree) => tree.text_line(DOCUMENT, MAX_TEXT_CHARS, |id| is_dropped(&tree, id)),
         Err(_) => String::new(),
     }
 }

@@ -64,14 +64,14 @@ impl SearchEngine for DuckDuckGo {
         let start = query.page.saturating_sub(1).saturating_mul(RESULTS_PER_PAGE).to_string();
         let parameters = [("q", query.text.as_str()), ("s", &start)];
         let parameters = if query.page > 1 { &parameters[..] } else { &parameters[..1] };
-        let answer = self.server.get("/html/", parameters, HeaderMap::new()).await?;
+        let answer = self.server.get_answer("/html/", parameters, HeaderMap::new()).await?;
         let refused = "it refuses programs that send many queries; try again later, or set another engine";
         if answer.status.as_u16() != 200 {
-            return Err(answer.refusal(self.name(), refused));
+            return Err(answer.status_error(self.name(), refused));
         }
         let read = move |stop: &AtomicBool| {
             let text = String::from_utf8_lossy(&answer.body);
-            let results = page_results(&text, stop)?;
+            let results = parse_results(&text, stop)?;
             let is_challenge = results.is_empty() && text.contains("anomaly-modal");
             Ok((results, is_challenge))
         };
@@ -89,7 +89,7 @@ impl SearchEngine for DuckDuckGo {
     }
 }
 
-fn page_results(html: &str, stop: &AtomicBool) -> Result<Vec<SearchResult>, TreeLimit> {
+fn parse_results(html: &str, stop: &AtomicBool) -> Result<Vec<SearchResult>, TreeLimit> {
     let tree = Tree::parse(html, stop)?;
     let mut results: Vec<SearchResult> = Vec::new();
     let mut is_advertisement = false;
@@ -101,7 +101,7 @@ fn page_results(html: &str, stop: &AtomicBool) -> Result<Vec<SearchResult>, Tree
             continue;
         }
         if tree.has_class(id, "result__a") {
-            if let Some(url) = tree.attribute(id, "href").and_then(result_url) {
+            if let Some(url) = tree.attribute(id, "href").and_then(target_of_result_link) {
                 results.push(SearchResult { title: visible_line(&tree, id), url, snippet: String::new() });
             }
         } else if tree.has_class(id, "result__snippet")
@@ -114,11 +114,11 @@ fn page_results(html: &str, stop: &AtomicBool) -> Result<Vec<SearchResult>, Tree
 }
 
 fn visible_line(tree: &Tree, id: NodeId) -> String {
-    tree.line(id, MAX_TEXT_CHARS, |it| is_dropped(tree, it))
+    tree.text_line(id, MAX_TEXT_CHARS, |it| is_dropped(tree, it))
 }
 
 /// Returns the address of a result, which a link of the engine may have as its parameter `uddg`.
-fn result_url(href: &str) -> Option<String> {
+fn target_of_result_link(href: &str) -> Option<String> {
     let url = Url::parse("https://html.duckduckgo.com/html/").ok()?.join(href).ok()?;
     let host = url.host_str().unwrap_or_default();
     let is_own = host == "duckduckgo.com" || host.ends_with(".duckduckgo.com");

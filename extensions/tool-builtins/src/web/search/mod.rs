@@ -13,7 +13,7 @@ use tool_runtime::prelude::*;
 pub use self::{brave::Brave, duckduckgo::DuckDuckGo, searxng::SearXng};
 use super::{
     builder::WebSettings,
-    content::visible_text,
+    content::without_invisible_characters,
     domain::DomainRules,
     fetch::{MAX_URL_BYTES, UNTRUSTED_NOTE},
 };
@@ -163,7 +163,8 @@ pub(super) async fn search_web(
     let found = found.map_err(|_| {
         ToolError::failed(format!("`{name}` did not answer in time; try again later")).retryable(true)
     })??;
-    let is_kept = |url: &Url| rules.refusal(url).or_else(|| settings.rules.refusal(url)).is_none();
+    let is_kept =
+        |url: &Url| rules.refusal_reason(url).or_else(|| settings.rules.refusal_reason(url)).is_none();
     let has_more = !found.is_empty();
     let results: Vec<SearchResult> =
         found.into_iter().filter_map(|it| bounded_result(it, is_kept)).take(settings.max_results).collect();
@@ -205,7 +206,7 @@ fn bounded_result(result: SearchResult, is_kept: impl Fn(&Url) -> bool) -> Optio
 fn bounded_line(text: &str, max_chars: usize) -> String {
     // Blanks and invisible characters may be many; a text of the engine has a limit by its body.
     let mut line = String::new();
-    for word in visible_text(text).split_whitespace() {
+    for word in without_invisible_characters(text).split_whitespace() {
         if !line.is_empty() {
             line.push(' ');
         }

@@ -73,7 +73,7 @@ impl EngineServer {
     }
 
     /// Requests `path` below the base URL. A redirect is an answer.
-    pub(super) async fn get(
+    pub(super) async fn get_answer(
         &self,
         path: &str,
         parameters: &[(&str, &str)],
@@ -112,7 +112,7 @@ impl EngineServer {
 
 impl EngineAnswer {
     /// Returns the error of an answer without results; `advice` says what the program can do.
-    pub(super) fn refusal(&self, name: &str, advice: &str) -> ToolError {
+    pub(super) fn status_error(&self, name: &str, advice: &str) -> ToolError {
         let status = self.status.as_u16();
         let is_retryable = self.status.is_server_error() || status == 429;
         ToolError::failed(format!("`{name}` answered with status {status}; {advice}")).retryable(is_retryable)
@@ -120,7 +120,7 @@ impl EngineAnswer {
 }
 
 /// Returns a text of a JSON object; empty if there is none.
-pub(super) fn text_member(value: &Value, name: &str) -> String {
+pub(super) fn text_member_or_empty(value: &Value, name: &str) -> String {
     value.get(name).and_then(Value::as_str).unwrap_or_default().to_owned()
 }
 

@@ -5,7 +5,7 @@ use tool_runtime::prelude::*;
 
 use super::{
     SearchEngine, SearchQuery, SearchResult,
-    request::{EngineServer, server_settings, text_member},
+    request::{EngineServer, server_settings, text_member_or_empty},
 };
 
 /// An instance of [SearXNG](https://docs.searxng.org), whose `search.formats` include `json`.
@@ -36,19 +36,19 @@ impl SearchEngine for SearXng {
     async fn search(&self, query: &SearchQuery) -> Result<Vec<SearchResult>, ToolError> {
         let page = query.page.to_string();
         let parameters = [("q", query.text.as_str()), ("format", "json"), ("pageno", &page)];
-        let answer = self.server.get("/search", &parameters, HeaderMap::new()).await?;
+        let answer = self.server.get_answer("/search", &parameters, HeaderMap::new()).await?;
         let advice = "add `json` to `search.formats` in the settings of the instance";
         if !answer.status.is_success() {
-            return Err(answer.refusal(self.name(), advice));
+            return Err(answer.status_error(self.name(), advice));
         }
         let answer: Value = serde_json::from_slice(&answer.body)
             .map_err(|_| ToolError::failed(format!("the answer of `searxng` is not JSON; {advice}")))?;
         let results = answer.get("results").and_then(Value::as_array);
-        Ok(results.into_iter().flatten().map(read_result).collect())
+        Ok(results.into_iter().flatten().map(parse_result).collect())
     }
 }
 
-fn read_result(result: &Value) -> SearchResult {
-    let [title, url, snippet] = ["title", "url", "content"].map(|name| text_member(result, name));
+fn parse_result(result: &Value) -> SearchResult {
+    let [title, url, snippet] = ["title", "url", "content"].map(|name| text_member_or_empty(result, name));
     SearchResult { title, url, snippet }
 }

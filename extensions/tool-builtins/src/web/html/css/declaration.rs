@@ -2,7 +2,7 @@
 
 use cssparser::{ParseError, Parser, Token};
 
-use super::validity::is_valid;
+use super::validity::is_valid_value;
 
 /// Bytes of a value; longer ones are those of shapes and images.
 const MAX_VALUE_BYTES: usize = 512;
@@ -84,7 +84,7 @@ pub(super) fn inline_declarations(style: &str) -> Vec<Declaration> {
         let read = input.parse_until_after(cssparser::Delimiter::Semicolon, |input| {
             let name = input.expect_ident_cloned()?;
             input.expect_colon()?;
-            read_declaration(&name, input, &mut declarations)
+            read_and_push_declarations(&name, input, &mut declarations)
         });
         // A mistake costs its declaration.
         let _: Result<(), ParseError<()>> = read;
@@ -93,13 +93,13 @@ pub(super) fn inline_declarations(style: &str) -> Vec<Declaration> {
 }
 
 /// Reads the value of a property, and adds what decides about text. An error stands for a rule in place of a value.
-pub(super) fn read_declaration(
+pub(super) fn read_and_push_declarations(
     name: &str,
     input: &mut Parser<'_>,
     declarations: &mut Vec<Declaration>,
 ) -> Result<(), ParseError<()>> {
     let (mut value, mut is_important) = (String::new(), false);
-    write_value(input, &mut value, &mut is_important, 0)?;
+    write_normalized_value(input, &mut value, &mut is_important, 0)?;
     if value.is_empty() {
         return Ok(());
     }
@@ -107,7 +107,7 @@ pub(super) fn read_declaration(
         UNREAD.clone_into(&mut value);
     }
     let mut push = |property, value: &str| {
-        if is_valid(property, value) {
+        if is_valid_value(property, value) {
             declarations.push(Declaration { property, value: value.to_owned(), is_important });
         }
     };
@@ -117,20 +117,20 @@ pub(super) fn read_declaration(
             push(Property::BackgroundImage, if is_picture(&value) { PICTURE } else { "none" });
         }
         "background-image" if is_picture(&value) => push(Property::BackgroundImage, PICTURE),
-        "font" => push(Property::FontSize, font_size(&value)),
+        "font" => push(Property::FontSize, font_size_of_font(&value)),
         shorthand @ ("margin" | "padding" | "inset") => {
-            for (side, value) in sides(shorthand).into_iter().zip(side_values(&value)) {
+            for (side, value) in side_properties(shorthand).into_iter().zip(side_values(&value)) {
                 push(side, value);
             }
         }
-        "flex" => push(Property::FlexGrow, flex_grow(&value)),
+        "flex" => push(Property::FlexGrow, flex_grow_of_flex(&value)),
         "flex-flow" => {
             let direction = components(&value).find(|it| !it.contains("wrap")).unwrap_or("row");
             push(Property::FlexDirection, direction);
         }
         "overflow" | "overflow-x" | "overflow-y" => push(Property::Overflow, &value),
         name => {
-            if let Some(property) = single_property(name) {
+            if let Some(property) = longhand_property(name) {
                 push(property, &value);
             }
         }
@@ -138,7 +138,7 @@ pub(super) fn read_declaration(
     Ok(())
 }
 
-fn single_property(name: &str) -> Option<Property> {
+fn longhand_property(name: &str) -> Option<Property> {
     Some(match name {
         "display" => Property::Display,
         "visibility" => Property::Visibility,
@@ -186,7 +186,7 @@ fn single_property(name: &str) -> Option<Property> {
 }
 
 /// The properties of the sides of a shorthand, from the top to the right.
-fn sides(shorthand: &str) -> [Property; 4] {
+fn side_properties(shorthand: &str) -> [Property; 4] {
     use Property::*;
     match shorthand {
         "margin" => [MarginTop, MarginRight, MarginBottom, MarginLeft],
@@ -207,7 +207,7 @@ fn side_values(value: &str) -> [&str; 4] {
 }
 
 /// The part of the free room that an element takes by a value of `flex`.
-fn flex_grow(value: &str) -> &str {
+fn flex_grow_of_flex(value: &str) -> &str {
     match components(value).next() {
         Some("none" | "initial" | "unset" | "revert") => "0",
         Some(part) if part.parse::<f64>().is_ok() => part,
@@ -216,7 +216,7 @@ fn flex_grow(value: &str) -> &str {
 }
 
 /// Writes the rest of a value: escapes decoded, without comments, blanks only between two parts.
-fn write_value(
+fn write_normalized_value(
     input: &mut Parser<'_>,
     value: &mut String,
     is_important: &mut bool,
@@ -246,10 +246,10 @@ fn write_value(
             Token::Function(name) => part = name.to_ascii_lowercase() + "(",
             Token::ParenthesisBlock => part.push('('),
             Token::IDHash(name) | Token::Hash(name) => part = format!("#{}", name.to_ascii_lowercase()),
-            Token::Number { value, .. } => part = bounded(*value).to_string(),
-            Token::Percentage { unit_value, .. } => part = format!("{}%", bounded(unit_value * 100.0)),
+            Token::Number { value, .. } => part = clamp_number(*value).to_string(),
+            Token::Percentage { unit_value, .. } => part = format!("{}%", clamp_number(unit_value * 100.0)),
             Token::Dimension { value, unit, .. } => {
-                part = format!("{}{}", bounded(*value), unit.to_ascii_lowercase())
+                part = format!("{}{}", clamp_number(*value), unit.to_ascii_lowercase())
             }
             Token::UnquotedUrl(_) => part.push_str("url()"),
             Token::Comma => part.push(','),
@@ -268,7 +268,8 @@ fn write_value(
             if depth == MAX_DEPTH {
                 continue;
             }
-            input.parse_nested_block(|input| write_value(input, value, is_important, depth + 1))?;
+            input
+                .parse_nested_block(|input| write_normalized_value(input, value, is_important, depth + 1))?;
             if is_open {
                 value.push(')');
             }
@@ -276,14 +277,14 @@ fn write_value(
     }
 }
 
-fn bounded(number: f32) -> f32 {
+fn clamp_number(number: f32) -> f32 {
     number.clamp(-MAX_NUMBER, MAX_NUMBER)
 }
 
 /// The text of the conditions of an at-rule.
-pub(super) fn condition_text(input: &mut Parser<'_>) -> Result<String, ParseError<()>> {
+pub(super) fn read_condition_text(input: &mut Parser<'_>) -> Result<String, ParseError<()>> {
     let (mut text, mut is_important) = (String::new(), false);
-    write_value(input, &mut text, &mut is_important, 0)?;
+    write_normalized_value(input, &mut text, &mut is_important, 0)?;
     Ok(text)
 }
 
@@ -314,7 +315,7 @@ fn background_colour(value: &str) -> &str {
 }
 
 /// The size in a value of `font`; the keywords of a whole value, such as `inherit`, stay.
-fn font_size(value: &str) -> &str {
+fn font_size_of_font(value: &str) -> &str {
     let is_size = |it: &&str| {
         let has_line_height = it.contains('/');
         let size = it.split('/').next().unwrap_or_default();

@@ -1,10 +1,15 @@
 //! The declarations that hide an element, and those that hide its text alone.
 
 use super::{
-    super::colour::{alpha, canonical_colour, is_opaque, is_same_colour, is_transparent, mixed_colour},
+    super::colour::{
+        alpha_of_colour, canonical_colour, is_opaque, is_same_colour, is_transparent, mixed_colour,
+    },
     declaration::{Declaration, PICTURE, PROPERTY_COUNT, Property, components},
     layout::ParentLayout,
-    length::{Axis, Length, font_pixels, functions, is_far_away, is_invisible_part, is_zero_scale, number},
+    length::{
+        Axis, Length, font_pixels, functions_and_arguments, is_far_away, is_invisible_fraction,
+        is_zero_scale, number_and_unit,
+    },
     media::EM,
 };
 
@@ -18,7 +23,7 @@ pub(super) enum HidingSource {
 
 impl HidingSource {
     /// The place of what two styles hide together.
-    pub(super) fn with(self, other: Self) -> Self {
+    pub(super) fn combined_with(self, other: Self) -> Self {
         if self == other { self } else { Self::StyleSheet }
     }
 }
@@ -40,7 +45,12 @@ impl Default for ElementStyle<'_> {
 
 impl<'s> ElementStyle<'s> {
     /// Adds a declaration; of one property, the greatest `weight` wins, and the last of equal ones.
-    pub(super) fn add(&mut self, declaration: &'s Declaration, weight: u64, source: HidingSource) {
+    pub(super) fn add_if_stronger(
+        &mut self,
+        declaration: &'s Declaration,
+        weight: u64,
+        source: HidingSource,
+    ) {
         if let Some(place) = self.values.get_mut(declaration.property as usize)
             && place.is_none_or(|(known, ..)| known <= weight)
         {
@@ -52,7 +62,7 @@ impl<'s> ElementStyle<'s> {
         self.values.get(property as usize).copied().flatten().map(|(_, value, source)| (value, source))
     }
 
-    pub(super) fn value(&self, property: Property) -> &'s str {
+    pub(super) fn value_or_empty(&self, property: Property) -> &'s str {
         self.get(property).map_or("", |(value, _)| value)
     }
 
@@ -65,25 +75,28 @@ impl<'s> ElementStyle<'s> {
             self.get(property).filter(|(value, _)| test(value)).map(|(_, source)| source)
         };
         let is_clipped = |value: &str| {
-            let position = self.value(Property::Position);
+            let position = self.value_or_empty(Property::Position);
             !matches!(position, "static" | "relative" | "sticky" | "-webkit-sticky")
                 && is_empty_rectangle(value)
         };
         hides(Display, &|it| it == "none")
             .or_else(|| hides(ContentVisibility, &|it| it == "hidden"))
-            .or_else(|| hides(Opacity, &is_invisible_part))
+            .or_else(|| hides(Opacity, &is_invisible_fraction))
             .or_else(|| hides(Zoom, &is_zero_scale))
             .or_else(|| hides(Scale, &|it| components(it).take(2).any(is_zero_scale)))
             .or_else(|| self.empty_box_source(tag, parent))
             .or_else(|| self.shift_source())
             .or_else(|| hides(Translate, &|it| is_translated_away(components(it))))
             .or_else(|| hides(Clip, &is_clipped))
-            .or_else(|| hides(ClipPath, &|it| functions(it).into_iter().any(is_empty_shape)))
+            .or_else(|| hides(ClipPath, &|it| functions_and_arguments(it).into_iter().any(is_empty_shape)))
             .or_else(|| {
-                let is_opacity = |(name, part): &(&str, &str)| *name == "opacity" && is_invisible_part(part);
-                hides(Filter, &|it| functions(it).iter().any(is_opacity))
+                let is_opacity =
+                    |(name, part): &(&str, &str)| *name == "opacity" && is_invisible_fraction(part);
+                hides(Filter, &|it| functions_and_arguments(it).iter().any(is_opacity))
             })
-            .or_else(|| hides(Transform, &|it| functions(it).into_iter().any(is_hiding_transform)))
+            .or_else(|| {
+                hides(Transform, &|it| functions_and_arguments(it).into_iter().any(is_hiding_transform))
+            })
     }
 }
 
@@ -133,7 +146,7 @@ impl TextStyle {
     };
 
     /// The properties of the text in an element; a link does not have the colour around it.
-    pub(super) fn within(mut self, style: &ElementStyle<'_>, is_link: bool) -> Self {
+    pub(super) fn inherited_by(mut self, style: &ElementStyle<'_>, is_link: bool) -> Self {
         let set = |flag: &mut Option<HidingSource>, property, test: &dyn Fn(&str) -> bool| {
             if let Some((value, source)) = style.get(property)
                 && !matches!(value, "inherit" | "unset" | "revert" | "revert-layer")
@@ -157,7 +170,7 @@ impl TextStyle {
         }
         self.set_backdrop(style);
         self.layout = ParentLayout::of_style(style);
-        self.is_shape |= style.value(Property::BackgroundClip) == "text";
+        self.is_shape |= style.value_or_empty(Property::BackgroundClip) == "text";
         self
     }
 
@@ -184,8 +197,10 @@ impl TextStyle {
                 (_, behind) if is_transparent(value) => behind,
                 (Some(colour), _) if is_opaque(value) => Backdrop::Colour(colour, source),
                 // What shines through is a part of the colour.
-                (Some(colour), Backdrop::Colour(behind, other)) => match alpha(value) {
-                    Some(alpha) => Backdrop::Colour(mixed_colour(colour, behind, alpha), source.with(other)),
+                (Some(colour), Backdrop::Colour(behind, other)) => match alpha_of_colour(value) {
+                    Some(alpha) => {
+                        Backdrop::Colour(mixed_colour(colour, behind, alpha), source.combined_with(other))
+                    }
                     None => Backdrop::Unknown,
                 },
                 (None, behind) if matches!(value, "none" | "initial" | "unset" | "inherit" | "revert") => {
@@ -194,7 +209,7 @@ impl TextStyle {
                 _ => Backdrop::Unknown,
             };
         }
-        if style.value(Property::BackgroundImage) == PICTURE {
+        if style.value_or_empty(Property::BackgroundImage) == PICTURE {
             self.backdrop = Backdrop::Unknown;
         }
     }
@@ -212,7 +227,7 @@ impl TextStyle {
     fn colour_source(&self) -> Option<HidingSource> {
         let (text, source) = self.colour?;
         let Backdrop::Colour(behind, other) = self.backdrop else { return None };
-        is_same_colour(text, behind).then_some(source.with(other))
+        is_same_colour(text, behind).then_some(source.combined_with(other))
     }
 }
 
@@ -243,7 +258,7 @@ fn is_translated_away<'v>(distances: impl IntoIterator<Item = &'v str>) -> bool 
 
 /// Returns `true` for a rectangle of at most one point from side to side.
 fn is_empty_rectangle(value: &str) -> bool {
-    let [("rect", sides)] = functions(value)[..] else { return false };
+    let [("rect", sides)] = functions_and_arguments(value)[..] else { return false };
     let sides: Vec<Option<f64>> = sides
         .split([',', ' '])
         .filter(|it| !it.is_empty())
@@ -258,12 +273,12 @@ fn is_empty_rectangle(value: &str) -> bool {
 }
 
 fn is_empty_shape((shape, arguments): (&str, &str)) -> bool {
-    let is_zero = |it: &str| number(it).is_some_and(|(it, _)| it.abs() < 0.05);
+    let is_zero = |it: &str| number_and_unit(it).is_some_and(|(it, _)| it.abs() < 0.05);
     let mut parts = arguments.split([',', ' ']).filter(|it| !it.is_empty()).peekable();
     match shape {
         "inset" => {
             let sides: Vec<&str> = parts.take_while(|it| *it != "round").collect();
-            let part = |index: usize| match number(sides.get(index % sides.len().max(1))?)? {
+            let part = |index: usize| match number_and_unit(sides.get(index % sides.len().max(1))?)? {
                 (part, "%") => Some(part),
                 (zero, _) => Some(zero).filter(|it| *it == 0.0),
             };

@@ -3,7 +3,7 @@
 use super::{
     declaration::Property,
     hiding::{ElementStyle, HidingSource},
-    length::{Axis, Length, number},
+    length::{Axis, Length, number_and_unit},
 };
 
 /// Pixels by which floats, such as columns, are not moved back among others.
@@ -28,8 +28,8 @@ pub(super) enum ParentLayout {
 
 impl ParentLayout {
     pub(super) fn of_style(style: &ElementStyle<'_>) -> Self {
-        let display = style.value(Property::Display);
-        let direction = style.value(Property::FlexDirection);
+        let display = style.value_or_empty(Property::Display);
+        let direction = style.value_or_empty(Property::FlexDirection);
         match display {
             "flex" | "inline-flex" | "-webkit-flex" | "-webkit-inline-flex" => match direction {
                 "" | "initial" | "row" | "row-reverse" => Self::Flex(Axis::Horizontal),
@@ -67,7 +67,7 @@ impl ElementStyle<'_> {
     /// Returns the place of the style that leaves no room for the text of the element.
     pub(super) fn empty_box_source(&self, tag: &str, parent: ParentLayout) -> Option<HidingSource> {
         // The size of a table, and of its parts, is a smallest one.
-        let display = self.value(Property::Display);
+        let display = self.value_or_empty(Property::Display);
         let is_table = match display {
             "" => matches!(tag, "table" | "thead" | "tbody" | "tfoot" | "tr" | "td" | "th" | "caption"),
             display => display.contains("table"),
@@ -84,19 +84,19 @@ impl ElementStyle<'_> {
             let (value, source) = self.get(property)?;
             let is_set = !matches!(value, "auto" | "none" | "normal" | "initial" | "unset" | "revert");
             let is_point = is_set && Length::parse(value, axis).is_some_and(Length::is_point);
-            Some(source).filter(|source| is_point && self.is_cut(*source))
+            Some(source).filter(|source| is_point && self.cuts_overflow(*source))
         };
         let source = source_of_point(size)
             .filter(|_| !self.may_grow(axis, parent))
             .or_else(|| source_of_point(max))?;
-        let padding = Length::sum(padding.map(|it| self.value(it)), axis);
-        let is_empty = Length::parse(self.value(min), axis).is_some_and(Length::is_point)
+        let padding = Length::sum(padding.map(|it| self.value_or_empty(it)), axis);
+        let is_empty = Length::parse(self.value_or_empty(min), axis).is_some_and(Length::is_point)
             && padding.is_some_and(|it| it.pixels() <= MIN_PADDING);
         is_empty.then_some(source)
     }
 
     /// Returns `true` if a text that has no room is not seen beside the box.
-    fn is_cut(&self, source: HidingSource) -> bool {
+    fn cuts_overflow(&self, source: HidingSource) -> bool {
         match self.get(Property::Overflow) {
             Some((value, _)) => !value.starts_with("visible"),
             // A sheet that is not read may cut what an element makes small.
@@ -106,9 +106,9 @@ impl ElementStyle<'_> {
 
     /// Returns `true` if the box may be larger than it says, since it takes the free room of its parent.
     fn may_grow(&self, axis: Axis, parent: ParentLayout) -> bool {
-        let is_growing = match self.value(Property::FlexGrow) {
+        let is_growing = match self.value_or_empty(Property::FlexGrow) {
             "" | "initial" | "unset" | "revert" => false,
-            value => number(value).is_none_or(|(part, _)| part > 0.0),
+            value => number_and_unit(value).is_none_or(|(part, _)| part > 0.0),
         };
         is_growing && (parent == ParentLayout::Unknown || parent == ParentLayout::Flex(axis))
     }
@@ -116,11 +116,12 @@ impl ElementStyle<'_> {
     /// Returns the place of the styles that move the element out of the window.
     pub(super) fn shift_source(&self) -> Option<HidingSource> {
         use Property::*;
-        let is_set = |property| !matches!(self.value(property), "" | "auto" | "initial" | "unset" | "revert");
-        let is_positioned = self.value(Position) != "static";
+        let is_set =
+            |property| !matches!(self.value_or_empty(property), "" | "auto" | "initial" | "unset" | "revert");
+        let is_positioned = self.value_or_empty(Position) != "static";
         // The end of a box that stands by its start is of no matter.
         let stands_by_end = |start, end| is_positioned && is_set(end) && !is_set(start);
-        let is_right_float = self.value(Float) == "right";
+        let is_right_float = self.value_or_empty(Float) == "right";
         self.start_shift_source([Left, MarginLeft, PaddingLeft], Axis::Horizontal)
             .or_else(|| self.start_shift_source([Top, MarginTop, PaddingTop], Axis::Vertical))
             .or_else(|| match stands_by_end(Left, Right) {
@@ -142,10 +143,10 @@ impl ElementStyle<'_> {
         [offset, margin, padding]: [Property; 3],
         axis: Axis,
     ) -> Option<HidingSource> {
-        let position = self.value(Property::Position);
-        let has_offset = position != "static" && !matches!(self.value(offset), "" | "auto");
+        let position = self.value_or_empty(Property::Position);
+        let has_offset = position != "static" && !matches!(self.value_or_empty(offset), "" | "auto");
         let is_float = axis == Axis::Horizontal
-            && matches!(self.value(Property::Float), "left" | "right")
+            && matches!(self.value_or_empty(Property::Float), "left" | "right")
             && !matches!(position, "absolute" | "fixed");
         let is_hiding = match (has_offset, axis) {
             _ if is_float => Self::is_float_away,
@@ -180,7 +181,7 @@ impl ElementStyle<'_> {
         is_hiding: fn(Length, Axis) -> bool,
     ) -> Option<HidingSource> {
         let values = properties.iter().filter_map(|property| self.get(*property));
-        let source = values.clone().map(|(_, source)| source).reduce(HidingSource::with)?;
+        let source = values.clone().map(|(_, source)| source).reduce(HidingSource::combined_with)?;
         let sum = Length::sum(values.map(|(value, _)| value), axis)?;
         is_hiding(sum, axis).then_some(source)
     }

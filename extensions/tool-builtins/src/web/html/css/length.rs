@@ -6,7 +6,7 @@ use super::media::{EM, HEIGHT, WIDTH};
 const MIN_VISIBLE_PART: f64 = 0.05;
 
 /// Returns a number and its unit; `None` for anything else, such as a sum.
-pub(super) fn number(value: &str) -> Option<(f64, &str)> {
+pub(super) fn number_and_unit(value: &str) -> Option<(f64, &str)> {
     let value = value.strip_prefix("calc(").and_then(|it| it.strip_suffix(')')).unwrap_or(value);
     let is_part = |it: char| it.is_ascii_digit() || matches!(it, '.' | '-' | '+');
     let (number, unit) = value.split_at_checked(value.find(|it| !is_part(it)).unwrap_or(value.len()))?;
@@ -16,14 +16,14 @@ pub(super) fn number(value: &str) -> Option<(f64, &str)> {
 
 /// Returns a number or a percentage as a part of the whole.
 pub(super) fn fraction(value: &str) -> Option<f64> {
-    match number(value)? {
+    match number_and_unit(value)? {
         (number, "") => Some(number),
         (number, "%") => Some(number / 100.0),
         _ => None,
     }
 }
 
-pub(super) fn is_invisible_part(value: &str) -> bool {
+pub(super) fn is_invisible_fraction(value: &str) -> bool {
     fraction(value).is_some_and(|it| it < MIN_VISIBLE_PART)
 }
 
@@ -41,7 +41,7 @@ pub(super) enum Axis {
 
 impl Axis {
     /// Pixels of the window.
-    fn window(self) -> f64 {
+    fn window_pixels(self) -> f64 {
         match self {
             Self::Horizontal => WIDTH,
             Self::Vertical => HEIGHT,
@@ -64,7 +64,7 @@ impl Length {
         if matches!(value, "" | "auto" | "none" | "normal" | "initial" | "unset" | "revert") {
             return Some(Self::default());
         }
-        let (number, unit) = number(value)?;
+        let (number, unit) = number_and_unit(value)?;
         let absolute = |pixels: f64| Some(Self { absolute: number * pixels, relative: 0.0 });
         let relative = |whole: f64| Some(Self { absolute: 0.0, relative: number / 100.0 * whole });
         match unit {
@@ -76,7 +76,7 @@ impl Length {
             "cm" => absolute(96.0 / 2.54),
             "mm" => absolute(9.6 / 2.54),
             "q" => absolute(2.4 / 2.54),
-            "%" => relative(axis.window()),
+            "%" => relative(axis.window_pixels()),
             "vw" | "svw" | "lvw" | "dvw" | "vi" | "vmax" | "cqw" | "cqi" | "cqmax" => relative(WIDTH),
             "vh" | "svh" | "lvh" | "dvh" | "vb" | "vmin" | "cqh" | "cqb" | "cqmin" => relative(HEIGHT),
             _ => None,
@@ -97,7 +97,7 @@ impl Length {
 
     /// Returns `true` if nothing that is moved so far is in the window: before its start, or far behind its end.
     pub(super) fn is_far_away(self, axis: Axis) -> bool {
-        let start = if self.relative == 0.0 { -500.0 } else { -axis.window() };
+        let start = if self.relative == 0.0 { -500.0 } else { -axis.window_pixels() };
         self.pixels() <= start || self.absolute >= 3000.0
     }
 
@@ -114,7 +114,7 @@ pub(super) fn is_far_away(value: &str, axis: Axis) -> bool {
 
 /// Returns the pixels of a font; `around` are those of the text around it. `None` if they are not known.
 pub(super) fn font_pixels(value: &str, around: Option<f64>) -> Option<f64> {
-    let Some((number, unit)) = number(value) else {
+    let Some((number, unit)) = number_and_unit(value) else {
         return match value {
             "smaller" => around.map(|it| it / 1.2),
             "larger" => around.map(|it| it * 1.2),
@@ -131,7 +131,7 @@ pub(super) fn font_pixels(value: &str, around: Option<f64>) -> Option<f64> {
 }
 
 /// Returns the functions of a value with their arguments.
-pub(super) fn functions(value: &str) -> Vec<(&str, &str)> {
+pub(super) fn functions_and_arguments(value: &str) -> Vec<(&str, &str)> {
     let mut functions = Vec::new();
     let (mut depth, mut start, mut opening) = (0_usize, 0, 0);
     for (index, character) in value.char_indices() {
@@ -176,7 +176,7 @@ mod tests {
             ("px", None),
             ("", None),
         ] {
-            assert_eq!(number(value), expected, "{value}");
+            assert_eq!(number_and_unit(value), expected, "{value}");
         }
     }
 
@@ -195,8 +195,8 @@ mod tests {
 
     #[test]
     fn functions_are_found_with_and_without_blanks_between_them() {
-        assert_eq!(functions("a(1)b(c(2),3) d()"), [("a", "1"), ("b", "c(2),3"), ("d", "")]);
-        assert_eq!(functions("none"), []);
-        assert_eq!(functions("a)b(c"), []);
+        assert_eq!(functions_and_arguments("a(1)b(c(2),3) d()"), [("a", "1"), ("b", "c(2),3"), ("d", "")]);
+        assert_eq!(functions_and_arguments("none"), []);
+        assert_eq!(functions_and_arguments("a)b(c"), []);
     }
 }

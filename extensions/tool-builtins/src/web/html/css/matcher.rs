@@ -39,29 +39,29 @@ impl<'t> Matcher<'t> {
     }
 
     #[cfg(test)]
-    pub(super) fn steps(&self) -> u64 {
+    pub(super) fn used_steps(&self) -> u64 {
         MAX_STEPS - self.steps_left.get()
     }
 
     /// Takes one step of a comparison; `false` if there are none left.
-    fn take_step(&self) -> bool {
+    fn use_step(&self) -> bool {
         self.steps_left.set(self.steps_left.get().saturating_sub(1));
         !self.is_exhausted()
     }
 
     /// Takes the steps of bytes that are read; `false` if there are none left.
-    fn take_bytes(&self, bytes: usize) -> bool {
+    fn use_steps_for_bytes(&self, bytes: usize) -> bool {
         let steps = (bytes / BYTES_PER_STEP) as u64;
         self.steps_left.set(self.steps_left.get().saturating_sub(steps));
         !self.is_exhausted()
     }
 
     pub(super) fn matches(&self, selector: &Selector, id: NodeId) -> bool {
-        self.matches_from(selector, selector.compounds.len(), id)
+        self.matches_first_compounds(selector, selector.compounds.len(), id)
     }
 
     /// Compares the first `count` compounds, of which the last one is about `id`.
-    fn matches_from(&self, selector: &Selector, count: usize, id: NodeId) -> bool {
+    fn matches_first_compounds(&self, selector: &Selector, count: usize, id: NodeId) -> bool {
         let Some(index) = count.checked_sub(1) else { return true };
         let compound = selector.compounds.get(index);
         if !compound.is_some_and(|compound| self.matches_compound(compound, id)) {
@@ -77,7 +77,7 @@ impl<'t> Matcher<'t> {
         let is_repeated = matches!(combinator, Combinator::Descendant | Combinator::LaterSibling);
         let mut other = next(self, id);
         while let Some(id) = other {
-            if self.matches_from(selector, index, id) {
+            if self.matches_first_compounds(selector, index, id) {
                 return true;
             }
             if !is_repeated || self.is_exhausted() {
@@ -93,31 +93,33 @@ impl<'t> Matcher<'t> {
     }
 
     fn matches_condition(&self, condition: &Condition, id: NodeId) -> bool {
-        if !(self.take_step() && self.take_bytes(condition.name_bytes())) {
+        if !(self.use_step() && self.use_steps_for_bytes(condition.name_bytes())) {
             return false;
         }
         match condition {
             Condition::Tag(tag) => self.tree.tag(id) == tag,
-            Condition::Id(name) => self.attribute(id, "id").is_some_and(|id| self.is_same_name(id, name)),
-            Condition::Class(name) => self.attribute(id, "class").is_some_and(|classes| {
+            Condition::Id(name) => {
+                self.attribute_within_steps(id, "id").is_some_and(|id| self.is_same_name(id, name))
+            }
+            Condition::Class(name) => self.attribute_within_steps(id, "class").is_some_and(|classes| {
                 classes.split_ascii_whitespace().any(|it| self.is_same_name(it, name))
             }),
             Condition::Attribute { name, test, ignores_case } => {
-                self.attribute(id, name).is_some_and(|value| test.accepts(value, *ignores_case))
+                self.attribute_within_steps(id, name).is_some_and(|value| test.accepts(value, *ignores_case))
             }
             Condition::Root => self.tree.tag(id) == "html",
             Condition::Empty => self.tree.first_child(id).is_none(),
             Condition::Checked => match self.tree.tag(id) {
-                "input" => self.attribute(id, "checked").is_some() && self.is_checkable(id),
-                "option" => self.attribute(id, "selected").is_some(),
+                "input" => self.attribute_within_steps(id, "checked").is_some() && self.is_checkable(id),
+                "option" => self.attribute_within_steps(id, "selected").is_some(),
                 _ => false,
             },
             Condition::Disabled => {
                 let controls = ["button", "fieldset", "input", "optgroup", "option", "select", "textarea"];
-                controls.contains(&self.tree.tag(id)) && self.attribute(id, "disabled").is_some()
+                controls.contains(&self.tree.tag(id)) && self.attribute_within_steps(id, "disabled").is_some()
             }
             Condition::Nth { step, first, is_from_end, is_of_type } => {
-                let position = self.position(id, *is_from_end, *is_of_type);
+                let position = self.sibling_position(id, *is_from_end, *is_of_type);
                 position.is_some_and(|it| is_nth(it, *step, *first))
             }
             // If there are no steps left, nothing matches.
@@ -148,19 +150,19 @@ impl<'t> Matcher<'t> {
     }
 
     fn is_checkable(&self, id: NodeId) -> bool {
-        let kind = self.attribute(id, "type").unwrap_or_default();
+        let kind = self.attribute_within_steps(id, "type").unwrap_or_default();
         ["checkbox", "radio"].iter().any(|it| kind.eq_ignore_ascii_case(it))
     }
 
     /// Reads an attribute, at the cost of the names with which it is compared.
-    fn attribute(&self, id: NodeId, name: &str) -> Option<&'t str> {
+    fn attribute_within_steps(&self, id: NodeId, name: &str) -> Option<&'t str> {
         // Short names cost no more than their number.
         let bytes_per_name = if name.len() > BYTES_PER_STEP { name.len() } else { 1 };
-        if !self.take_bytes(self.tree.attribute_count(id).saturating_mul(bytes_per_name)) {
+        if !self.use_steps_for_bytes(self.tree.attribute_count(id).saturating_mul(bytes_per_name)) {
             return None;
         }
         let value = self.tree.attribute(id, name)?;
-        self.take_bytes(value.len()).then_some(value)
+        self.use_steps_for_bytes(value.len()).then_some(value)
     }
 
     /// Compares names of classes and ids, which have no case in a page without a document type.
@@ -185,7 +187,7 @@ impl<'t> Matcher<'t> {
     }
 
     /// The number of an element among its siblings, from 1; `None` if there are too many to count.
-    fn position(&self, id: NodeId, is_from_end: bool, is_of_type: bool) -> Option<i32> {
+    fn sibling_position(&self, id: NodeId, is_from_end: bool, is_of_type: bool) -> Option<i32> {
         let next = |id: NodeId| match is_from_end {
             true => self.tree.next(id),
             false => self.tree.previous(id),
@@ -197,8 +199,10 @@ impl<'t> Matcher<'t> {
         };
         let bytes = if is_of_type { tag.len() } else { 0 };
         let others = std::iter::successors(next(id), |other| next(*other));
-        let count =
-            others.take_while(|_| self.take_step() && self.take_bytes(bytes)).filter(is_counted).count();
+        let count = others
+            .take_while(|_| self.use_step() && self.use_steps_for_bytes(bytes))
+            .filter(is_counted)
+            .count();
         let position = i32::try_from(count).unwrap_or(i32::MAX).saturating_add(1);
         Some(position).filter(|_| !self.is_exhausted())
     }

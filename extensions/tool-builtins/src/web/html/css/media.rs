@@ -15,15 +15,15 @@ const MAX_DEPTH: usize = 8;
 /// A feature that is not known is taken as present: what its rules hide may be hidden.
 pub(super) fn is_for_screen(queries: &str) -> bool {
     let queries = queries.trim();
-    queries.is_empty() || queries.split(',').any(|query| is_true(query.trim(), 0))
+    queries.is_empty() || queries.split(',').any(|query| is_query_true(query.trim(), 0))
 }
 
-fn is_true(query: &str, depth: usize) -> bool {
+fn is_query_true(query: &str, depth: usize) -> bool {
     if depth > MAX_DEPTH {
         return true;
     }
     if let Some(rest) = query.strip_prefix("not ") {
-        return !is_true(rest, depth + 1);
+        return !is_query_true(rest, depth + 1);
     }
     let query = query.strip_prefix("only ").unwrap_or(query);
     query.split(" or ").any(|part| part.split(" and ").all(|it| is_condition_true(it, depth)))
@@ -42,7 +42,7 @@ fn is_condition_true(condition: &str, depth: usize) -> bool {
     };
     let feature = feature.trim();
     if feature.starts_with('(') || feature.starts_with("not ") {
-        return is_true(feature, depth + 1);
+        return is_query_true(feature, depth + 1);
     }
     match feature.split_once(':') {
         Some((name, value)) => is_feature_true(name.trim(), value.trim()),
@@ -75,7 +75,7 @@ fn is_feature_true(name: &str, value: &str) -> bool {
             };
         }
     };
-    let Some(limit) = pixels(value) else { return true };
+    let Some(limit) = parse_pixels(value) else { return true };
     match bound {
         "min" => size >= limit,
         "max" => size <= limit,
@@ -101,7 +101,7 @@ fn is_range_true(feature: &str) -> bool {
     let number = |operand: &String| match operand.as_str() {
         "width" | "device-width" => Some(WIDTH),
         "height" | "device-height" => Some(HEIGHT),
-        value => pixels(value),
+        value => parse_pixels(value),
     };
     let pairs = operands.iter().zip(operands.iter().skip(1)).zip(&operators);
     pairs.into_iter().all(|((one, other), operator)| {
@@ -115,7 +115,7 @@ fn is_range_true(feature: &str) -> bool {
     })
 }
 
-fn pixels(value: &str) -> Option<f64> {
+fn parse_pixels(value: &str) -> Option<f64> {
     let value = value.trim();
     let length = |unit: &str| value.strip_suffix(unit).and_then(|it| it.parse::<f64>().ok());
     let number = length("px").or(length("rem").or(length("em")).map(|it| it * EM));

@@ -49,7 +49,7 @@ pub(super) fn hide_nodes(
 ) -> Result<HiddenText, TreeLimit> {
     let mut rules = StyleRules::default();
     if has_sheets {
-        read_sheets(tree, &mut rules, stop);
+        add_rules_of_sheets(tree, &mut rules, stop);
     }
     let mut walk = StyleWalk::new(tree, &rules);
     walk.visit_all(stop)?;
@@ -60,7 +60,7 @@ pub(super) fn hide_nodes(
     Ok(report)
 }
 
-fn read_sheets(tree: &Tree, rules: &mut StyleRules, stop: &AtomicBool) {
+fn add_rules_of_sheets(tree: &Tree, rules: &mut StyleRules, stop: &AtomicBool) {
     // A template is no part of the page.
     for id in tree.descendants(DOCUMENT, |id| tree.tag(id) == "template") {
         let attribute = |name| tree.attribute(id, name).unwrap_or_default();
@@ -117,7 +117,7 @@ impl<'t> StyleWalk<'t> {
                 return Err(TreeLimit::Stopped);
             }
             let enters = match visit {
-                Visit::Enter(id) => self.enter(id),
+                Visit::Enter(id) => self.judge_node(id),
                 Visit::Leave(id) => {
                     if let NodeData::Element { .. } = self.tree.data(id) {
                         self.around.pop();
@@ -131,11 +131,11 @@ impl<'t> StyleWalk<'t> {
     }
 
     /// Judges a node; `false` if nothing in it is shown.
-    fn enter(&mut self, id: NodeId) -> bool {
+    fn judge_node(&mut self, id: NodeId) -> bool {
         let around = self.around.last().copied().unwrap_or(TextStyle::PLAIN);
         if let NodeData::Text(_) = self.tree.data(id) {
             if let Some(source) = around.hiding_source() {
-                self.hide(id, source);
+                self.record_hidden(id, source);
             }
             return false;
         }
@@ -145,31 +145,31 @@ impl<'t> StyleWalk<'t> {
         let declarations = own_declarations(self.tree, id);
         let mut style = ElementStyle::default();
         for declaration in &declarations.attributes {
-            style.add(declaration, 0, HidingSource::Element);
+            style.add_if_stronger(declaration, 0, HidingSource::Element);
         }
         self.add_rules(&mut style, id);
         for declaration in &declarations.inline {
-            style.add(
+            style.add_if_stronger(
                 declaration,
-                weight(declaration.is_important, true, false, 0, 0),
+                cascade_weight(declaration.is_important, true, false, 0, 0),
                 HidingSource::Element,
             );
         }
         let is_link = self.tree.tag(id) == "a" && self.tree.attribute(id, "href").is_some();
         let source = style.hiding_source(self.tree.tag(id), around.layout);
-        let text = around.within(&style, is_link);
+        let text = around.inherited_by(&style, is_link);
         self.around.push(text);
         // An image is shown as its description.
         let is_image = self.tree.tag(id) == "img";
         let source = source.or_else(|| text.hiding_source().filter(|_| is_image));
         match source {
-            Some(source) => self.hide(id, source),
+            Some(source) => self.record_hidden(id, source),
             None => return !is_never_text(self.tree, id),
         }
         false
     }
 
-    fn hide(&mut self, id: NodeId, source: HidingSource) {
+    fn record_hidden(&mut self, id: NodeId, source: HidingSource) {
         self.hidden.push(id);
         if source == HidingSource::StyleSheet && !is_never_text(self.tree, id) {
             let texts = self.tree.descendants(id, |it| is_never_text(self.tree, it));
@@ -213,12 +213,18 @@ impl<'t> StyleWalk<'t> {
 fn add_rule<'s>(style: &mut ElementStyle<'s>, index: usize, rule: &'s StyleRule) {
     let specificity = rule.selector.specificity;
     for declaration in rule.declarations.iter() {
-        let weight = weight(declaration.is_important, false, rule.is_layered, specificity, index);
-        style.add(declaration, weight, HidingSource::StyleSheet);
+        let weight = cascade_weight(declaration.is_important, false, rule.is_layered, specificity, index);
+        style.add_if_stronger(declaration, weight, HidingSource::StyleSheet);
     }
 }
 
-fn weight(is_important: bool, is_inline: bool, is_layered: bool, specificity: u32, index: usize) -> u64 {
+fn cascade_weight(
+    is_important: bool,
+    is_inline: bool,
+    is_layered: bool,
+    specificity: u32,
+    index: usize,
+) -> u64 {
     let index = u64::try_from(index).unwrap_or(u64::MAX).min(u64::from(u32::MAX));
     // Among important declarations, those of a layer win.
     let is_strong = is_layered == is_important;

@@ -10,7 +10,7 @@ const MAX_COMPOUNDS: usize = 32;
 /// Levels of selectors inside of others.
 const MAX_DEPTH: usize = 8;
 
-/// The weight of a selector in the cascade, of which `weight` has 29 bits.
+/// The weight of a selector in the cascade, of which `cascade_weight` has 29 bits.
 const MAX_SPECIFICITY: u32 = 1 << 24;
 
 /// The relation of a part of a selector to the one before it.
@@ -100,14 +100,14 @@ pub(super) struct SelectorList {
 
 type SelectorError = ParseError<()>;
 
-fn unread<T>() -> Result<T, SelectorError> {
+fn unread_error<T>() -> Result<T, SelectorError> {
     Err(ParseError::custom(()))
 }
 
 impl SelectorList {
     /// Reads selectors; `parent` are those of the rule around them.
     pub(super) fn parse(input: &mut Parser<'_>, parent: Option<&SelectorGroup>) -> Self {
-        parse_list(input, parent, 0)
+        parse_selector_list(input, parent, 0)
     }
 }
 
@@ -155,7 +155,7 @@ impl Condition {
     }
 }
 
-fn parse_list(input: &mut Parser<'_>, parent: Option<&SelectorGroup>, depth: usize) -> SelectorList {
+fn parse_selector_list(input: &mut Parser<'_>, parent: Option<&SelectorGroup>, depth: usize) -> SelectorList {
     let mut list = SelectorList::default();
     loop {
         let selector = input
@@ -178,13 +178,13 @@ fn parse_selector(
     depth: usize,
 ) -> Result<Option<Selector>, SelectorError> {
     if depth > MAX_DEPTH {
-        return unread();
+        return unread_error();
     }
     let (mut compounds, mut combinators) = (Vec::new(), Vec::new());
     let mut compound = Compound::default();
     let mut combinator = None;
-    if let Some(selectors) = parent.filter(|_| !names_parent(input)) {
-        compound.conditions.push(one_of_parent(selectors));
+    if let Some(selectors) = parent.filter(|_| !contains_parent_selector(input)) {
+        compound.conditions.push(parent_condition(selectors));
         combinator = Some(Combinator::Descendant);
     }
     while let Ok(token) = input.next_including_whitespace() {
@@ -197,14 +197,14 @@ fn parse_selector(
             token => {
                 if let Some(combinator) = combinator.take() {
                     if compound.conditions.is_empty() {
-                        return unread();
+                        return unread_error();
                     }
                     compounds.push(std::mem::take(&mut compound));
                     combinators.push(combinator);
                 }
                 match (token, parent) {
                     (Token::Delim('&'), Some(selectors)) => {
-                        compound.conditions.push(one_of_parent(selectors))
+                        compound.conditions.push(parent_condition(selectors))
                     }
                     (token, _) => match parse_condition(token, input, depth)? {
                         Some(condition) => compound.conditions.push(condition),
@@ -214,20 +214,20 @@ fn parse_selector(
             }
         }
         if compounds.len() > MAX_COMPOUNDS {
-            return unread();
+            return unread_error();
         }
     }
     // A selector does not end with a combinator, but for blanks.
     let is_whole = matches!(combinator, None | Some(Combinator::Descendant));
     if compound.conditions.is_empty() || !is_whole {
-        return unread();
+        return unread_error();
     }
     compounds.push(compound);
     Ok(Some(Selector::new(compounds, combinators)))
 }
 
 /// Returns `true` if a selector says where the one of the rule around it stands.
-fn names_parent(input: &mut Parser<'_>) -> bool {
+fn contains_parent_selector(input: &mut Parser<'_>) -> bool {
     let start = input.state();
     let mut is_found = false;
     while let (false, Ok(token)) = (is_found, input.next()) {
@@ -237,7 +237,7 @@ fn names_parent(input: &mut Parser<'_>) -> bool {
     is_found
 }
 
-fn one_of_parent(selectors: &SelectorGroup) -> Condition {
+fn parent_condition(selectors: &SelectorGroup) -> Condition {
     Condition::Parent(selectors.clone())
 }
 
@@ -254,11 +254,11 @@ fn parse_condition(
         Token::IDHash(name) | Token::Hash(name) => Condition::Id(name.to_string()),
         Token::Delim('.') => match input.next_including_whitespace()? {
             Token::Ident(name) => Condition::Class(name.to_string()),
-            _ => return unread(),
+            _ => return unread_error(),
         },
         Token::SquareBracketBlock => input.parse_nested_block(parse_attribute)?,
         Token::Colon => return parse_pseudo_class(input, depth),
-        _ => return unread(),
+        _ => return unread_error(),
     };
     Ok(Some(condition))
 }
@@ -282,7 +282,7 @@ fn parse_attribute(input: &mut Parser<'_>) -> Result<Condition, SelectorError> {
         Token::PrefixMatch => AttributeTest::Prefix(value),
         Token::SuffixMatch => AttributeTest::Suffix(value),
         Token::SubstringMatch => AttributeTest::Part(value),
-        _ => return unread(),
+        _ => return unread_error(),
     };
     Ok(Condition::Attribute { name, test, ignores_case })
 }
@@ -301,8 +301,8 @@ fn parse_pseudo_class(input: &mut Parser<'_>, depth: usize) -> Result<Option<Con
             "last-child" => nth(0, 1, true, false),
             "first-of-type" => nth(0, 1, false, true),
             "last-of-type" => nth(0, 1, true, true),
-            "only-child" => both_ends(false),
-            "only-of-type" => both_ends(true),
+            "only-child" => only_of_siblings(false),
+            "only-of-type" => only_of_siblings(true),
             "link" | "any-link" => Condition::Attribute {
                 name: "href".to_owned(),
                 test: AttributeTest::Exists,
@@ -315,16 +315,16 @@ fn parse_pseudo_class(input: &mut Parser<'_>, depth: usize) -> Result<Option<Con
             | "-webkit-autofill" | "fullscreen" | "modal" | "popover-open" | "playing" | "paused" => {
                 Condition::Never
             }
-            _ => return unread(),
+            _ => return unread_error(),
         },
-        Token::Function(name) => parse_function(&name, input, depth)?,
-        _ => return unread(),
+        Token::Function(name) => parse_functional_pseudo_class(&name, input, depth)?,
+        _ => return unread_error(),
     };
     Ok(Some(condition))
 }
 
 /// The condition on an element that is the first and the last one.
-fn both_ends(is_of_type: bool) -> Condition {
+fn only_of_siblings(is_of_type: bool) -> Condition {
     let conditions =
         [false, true].map(|is_from_end| Condition::Nth { step: 0, first: 1, is_from_end, is_of_type });
     let compound = Compound { conditions: conditions.into() };
@@ -332,7 +332,7 @@ fn both_ends(is_of_type: bool) -> Condition {
     Condition::Any { selectors, is_weightless: false }
 }
 
-fn parse_function(
+fn parse_functional_pseudo_class(
     name: &CowRcStr<'_>,
     input: &mut Parser<'_>,
     depth: usize,
@@ -348,9 +348,9 @@ fn parse_function(
                 Ok(Condition::Nth { step, first, is_from_end, is_of_type })
             }
             "not" | "is" | "where" | "matches" | "-webkit-any" | "-moz-any" => {
-                let list = parse_list(input, None, depth + 1);
+                let list = parse_selector_list(input, None, depth + 1);
                 if list.unread > 0 {
-                    return unread();
+                    return unread_error();
                 }
                 let selectors = list.selectors.into();
                 Ok(match name.as_str() {
@@ -358,7 +358,7 @@ fn parse_function(
                     name => Condition::Any { selectors, is_weightless: name == "where" },
                 })
             }
-            _ => unread(),
+            _ => unread_error(),
         }
     })
 }

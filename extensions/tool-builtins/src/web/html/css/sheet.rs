@@ -14,7 +14,7 @@ use cssparser::{
 };
 
 use super::{
-    declaration::{Declaration, condition_text, read_declaration},
+    declaration::{Declaration, read_and_push_declarations, read_condition_text},
     media::is_for_screen,
     selector::{Condition, Selector, SelectorGroup, SelectorList},
 };
@@ -75,7 +75,7 @@ impl StyleRules {
         indices.filter_map(|index| Some((*index, self.rules.get(*index)?)))
     }
 
-    fn push(&mut self, rule: StyleRule) {
+    fn push_by_key(&mut self, rule: StyleRule) {
         let key = RuleKey::of_selector(&rule.selector);
         self.by_key.entry(key).or_default().push(self.rules.len());
         self.rules.push(rule);
@@ -165,7 +165,7 @@ impl<'r> RuleParser<'r> {
     }
 
     /// Adds the declarations so far as rules; those of rules inside come after them.
-    fn add_rules(&mut self) {
+    fn flush_declarations_as_rules(&mut self) {
         let declarations: Arc<[Declaration]> =
             last_declarations(std::mem::take(&mut self.declarations)).into();
         let Some(SelectorGroup { selectors, .. }) = self.parent.as_ref().filter(|_| !declarations.is_empty())
@@ -175,7 +175,7 @@ impl<'r> RuleParser<'r> {
         let room = MAX_SELECTORS.saturating_sub(self.rules.rules.len());
         for selector in selectors.iter().take(room) {
             let (selector, declarations) = (Arc::clone(selector), Arc::clone(&declarations));
-            self.rules.push(StyleRule { selector, declarations, is_layered: self.is_layered });
+            self.rules.push_by_key(StyleRule { selector, declarations, is_layered: self.is_layered });
         }
         let unread = self.unread_selectors + selectors.len().saturating_sub(room);
         self.rules.unread += unread.saturating_sub(self.counted_selectors);
@@ -188,7 +188,7 @@ impl<'r> RuleParser<'r> {
         is_layered: bool,
         input: &mut Parser<'_>,
     ) -> Result<(), ParseError<()>> {
-        self.add_rules();
+        self.flush_declarations_as_rules();
         if self.depth == MAX_DEPTH {
             self.rules.unread += 1;
             return Err(ParseError::custom(()));
@@ -214,7 +214,7 @@ impl<'r> RuleParser<'r> {
                 break;
             }
         }
-        body.add_rules();
+        body.flush_declarations_as_rules();
         if !is_rule {
             self.counted_selectors = body.counted_selectors;
         }
@@ -232,7 +232,7 @@ impl<'i> DeclarationParser<'i> for RuleParser<'_> {
         input: &mut Parser<'i>,
         _: &ParserState,
     ) -> Result<(), ParseError<()>> {
-        read_declaration(&name, input, &mut self.declarations)
+        read_and_push_declarations(&name, input, &mut self.declarations)
     }
 }
 
@@ -270,7 +270,7 @@ impl<'i> AtRuleParser<'i> for RuleParser<'_> {
         name: CowRcStr<'i>,
         input: &mut Parser<'i>,
     ) -> Result<AtRuleBody, ParseError<()>> {
-        let condition = condition_text(input)?;
+        let condition = read_condition_text(input)?;
         let name = name.to_ascii_lowercase();
         let holds = match name.as_str() {
             "media" => is_for_screen(&condition),

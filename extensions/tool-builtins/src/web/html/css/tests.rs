@@ -4,7 +4,7 @@
 use std::sync::atomic::AtomicBool;
 
 use super::{
-    HiddenText, StyleWalk, read_sheets,
+    HiddenText, StyleWalk, add_rules_of_sheets,
     sheet::{MAX_SELECTORS, StyleRules},
 };
 use crate::web::html::tree::{DOCUMENT, NodeData, Tree};
@@ -24,12 +24,12 @@ fn page_report(html: &str) -> PageReport {
     let stop = AtomicBool::new(false);
     let tree = Tree::parse(html, &stop).unwrap();
     let mut rules = StyleRules::default();
-    read_sheets(&tree, &mut rules, &stop);
+    add_rules_of_sheets(&tree, &mut rules, &stop);
     let mut walk = StyleWalk::new(&tree, &rules);
     walk.visit_all(&stop).unwrap();
-    let (steps, is_exhausted) = (walk.matcher.steps(), walk.matcher.is_exhausted());
+    let (steps, is_exhausted) = (walk.matcher.used_steps(), walk.matcher.is_exhausted());
     let hidden = tree.hidden;
-    let text = tree.line(DOCUMENT, 100, |id| super::super::is_dropped(&tree, id));
+    let text = tree.text_line(DOCUMENT, 100, |id| super::super::is_dropped(&tree, id));
     PageReport { rules: rules.rules.len(), steps, is_exhausted, hidden, text }
 }
 

@@ -3,7 +3,7 @@
 use super::{
     super::colour::{canonical_colour, is_colour_name, is_transparent},
     declaration::{PICTURE, Property, UNREAD, components},
-    length::{Axis, is_far_away, number},
+    length::{Axis, is_far_away, number_and_unit},
 };
 
 const UNITS: [&str; 36] = [
@@ -120,7 +120,7 @@ const FILTER_FUNCTIONS: [&str; 11] = [
 ];
 
 /// Returns `true` if a browser takes `value`, in small letters, for the property.
-pub(super) fn is_valid(property: Property, value: &str) -> bool {
+pub(super) fn is_valid_value(property: Property, value: &str) -> bool {
     use Property::*;
     let is_global = ["inherit", "initial", "unset", "revert", "revert-layer"].contains(&value);
     if is_global || value.contains("var(") {
@@ -134,7 +134,7 @@ pub(super) fn is_valid(property: Property, value: &str) -> bool {
         Opacity | Zoom | Scale => components(value).all(|part| {
             ["none", "normal", "reset", UNREAD].contains(&part)
                 || starts_with_function(part, &["calc", "min", "max", "clamp"])
-                || number(part).is_some_and(|(_, unit)| unit.is_empty() || unit == "%")
+                || number_and_unit(part).is_some_and(|(_, unit)| unit.is_empty() || unit == "%")
         }),
         Color | FillColor => is_colour(value),
         BackgroundImage => value == PICTURE || value == "none",
@@ -149,7 +149,7 @@ pub(super) fn is_valid(property: Property, value: &str) -> bool {
         Overflow => words_are(&["visible", "hidden", "clip", "scroll", "auto", "overlay"]),
         Position => ["static", "relative", "absolute", "fixed", "sticky", "-webkit-sticky"].contains(&value),
         Float => ["left", "right", "none", "inline-start", "inline-end"].contains(&value),
-        FlexGrow => number(value).is_some_and(|(part, unit)| part >= 0.0 && unit.is_empty()),
+        FlexGrow => number_and_unit(value).is_some_and(|(part, unit)| part >= 0.0 && unit.is_empty()),
         FlexDirection => ["row", "row-reverse", "column", "column-reverse"].contains(&value),
         Clip => value == "auto" || value.starts_with("rect("),
         ClipPath => {
@@ -168,7 +168,7 @@ pub(super) fn is_valid(property: Property, value: &str) -> bool {
         | PaddingRight | PaddingTop | PaddingBottom => {
             // What is calculated becomes zero.
             let is_positive = |(size, _)| size >= 0.0 || value.starts_with("calc(");
-            is_length(value) && number(value).is_none_or(is_positive)
+            is_length(value) && number_and_unit(value).is_none_or(is_positive)
         }
         LetterSpacing | TextIndent | Left | Right | Top | Bottom | MarginLeft | MarginRight | MarginTop
         | MarginBottom | Translate => components(value).all(is_length),
@@ -177,7 +177,7 @@ pub(super) fn is_valid(property: Property, value: &str) -> bool {
 
 fn is_length(part: &str) -> bool {
     let functions = ["calc", "min", "max", "clamp", "env", "fit-content", "anchor", "anchor-size"];
-    match number(part) {
+    match number_and_unit(part) {
         // Without a unit, a page without a document type takes it.
         Some((size, "")) => size == 0.0 || is_far_away(part, Axis::Horizontal),
         Some((_, unit)) => UNITS.contains(&unit) || starts_with_function(part, &functions),
