@@ -1,4 +1,4 @@
-//! The diagnostics of a server: tools that it does not have, although it should, and rules that apply to none.
+//! The diagnostics of a server: tools, prompts and resources that it does not have, although it should, and rules that apply to none.
 
 use std::{
     collections::HashMap,
@@ -67,10 +67,20 @@ impl DiagnosticLog {
         Diagnostic: From<&'a D>,
     {
         for diagnostic in diagnostics {
-            let diagnostic = Diagnostic::from(diagnostic);
-            if self.note_if_new(&diagnostic, lasting) {
-                self.log_and_notify_listener(&diagnostic);
-            }
+            self.report_one(&Diagnostic::from(diagnostic), lasting);
+        }
+    }
+
+    /// Logs the diagnostics of a list of prompts or resources, as [`report`](Self::report) does.
+    pub(super) fn report_list(&self, diagnostics: &[Diagnostic]) {
+        for diagnostic in diagnostics {
+            self.report_one(diagnostic, false);
+        }
+    }
+
+    fn report_one(&self, diagnostic: &Diagnostic, lasting: bool) {
+        if self.note_if_new(diagnostic, lasting) {
+            self.log_and_notify_listener(diagnostic);
         }
     }
 
@@ -97,9 +107,9 @@ impl DiagnosticLog {
     fn log_and_notify_listener(&self, diagnostic: &Diagnostic) {
         let Diagnostic { code, message, .. } = diagnostic;
         match diagnostic.severity {
-            Severity::Error => tracing::error!(code, "the server lacks a tool: {message}"),
-            Severity::Warning => tracing::warn!(code, "a tool of the server: {message}"),
-            _ => tracing::info!(code, "a tool of the server: {message}"),
+            Severity::Error => tracing::error!(code, "the server lacks an item: {message}"),
+            Severity::Warning => tracing::warn!(code, "an item of the server: {message}"),
+            _ => tracing::info!(code, "an item of the server: {message}"),
         }
         if let Some(listener) = &self.listener
             && let Err(panic) = tool_runtime::guard::catch(|| listener(diagnostic))
@@ -179,10 +189,10 @@ mod tests {
         for (severity, line) in [
             (
                 Severity::Error,
-                "ERROR tool_mcp::server::diagnostics: the server lacks a tool: m {code: \"c\"}",
+                "ERROR tool_mcp::server::diagnostics: the server lacks an item: m {code: \"c\"}",
             ),
-            (Severity::Warning, "WARN tool_mcp::server::diagnostics: a tool of the server: m {code: \"c\"}"),
-            (Severity::Note, "INFO tool_mcp::server::diagnostics: a tool of the server: m {code: \"c\"}"),
+            (Severity::Warning, "WARN tool_mcp::server::diagnostics: an item of the server: m {code: \"c\"}"),
+            (Severity::Note, "INFO tool_mcp::server::diagnostics: an item of the server: m {code: \"c\"}"),
         ] {
             let mut diagnostic = Diagnostic::from(&diagnostic("a"));
             (diagnostic.severity, diagnostic.code, diagnostic.message) = (severity, "c", "m".to_owned());

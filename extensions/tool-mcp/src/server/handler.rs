@@ -230,6 +230,7 @@ impl ServerHandler for RequestHandler {
             let page = Paging::new(cursor.as_deref(), self.shared.page_size);
             let page =
                 self.run_program_code(&context, None, async { resources.list(&run, page).await }).await?;
+            self.report_diagnostics(|| resources.diagnostics());
             let mut result = ListResourcesResult::with_all_items(page.items);
             result.next_cursor = page.next;
             Ok(result)
@@ -249,6 +250,7 @@ impl ServerHandler for RequestHandler {
             let page = self
                 .run_program_code(&context, None, async { resources.templates(&run, page).await })
                 .await?;
+            self.report_diagnostics(|| resources.diagnostics());
             let mut result = ListResourceTemplatesResult::with_all_items(page.items);
             result.next_cursor = page.next;
             Ok(result)
@@ -275,6 +277,7 @@ impl ServerHandler for RequestHandler {
             let page = Paging::new(cursor.as_deref(), self.shared.page_size);
             let page =
                 self.run_program_code(&context, None, async { prompts.list(&run, page).await }).await?;
+            self.report_diagnostics(|| prompts.diagnostics());
             let mut result = ListPromptsResult::with_all_items(page.items);
             result.next_cursor = page.next;
             Ok(result)

@@ -3,7 +3,8 @@
 //! [`serve_stdio`] serves a client that starts the program; [`McpServer`] sets name, instructions and limits, and serves
 //! any pair of streams, or streamable HTTP ([`McpServer::serve_http`], [`HttpServer`]). Tools are a [`Registry`], an
 //! [`Executor`], whose rules, hooks, limits and approver then hold for remote calls, or a [`Toolbox`], whose changes are
-//! announced to clients. [`Resources`] and [`Prompts`] are traits; [`ResourceSet`] and [`PromptSet`] are in memory.
+//! announced to clients. [`Resources`] and [`Prompts`] are traits; [`ResourceSet`] and [`PromptSet`] are in memory. A server has any
+//! number of each.
 //!
 //! All revisions of the protocol are served that `rmcp` speaks, 2026-07-28 among them.
 //!
@@ -19,11 +20,11 @@
 //! tool with an output schema has structured content; up to revision 2025-11-25, a value that is no object stands in an
 //! object, under `result`.
 //!
-//! # Tools that the server lost
+//! # Items that the server lost
 //!
 //! A tool that a server should have and does not, since its set cannot be listed, its name is taken or its visibility panicked, is a log line,
-//! a diagnostic of [`McpServer::on_diagnostic`] and [`HttpServer::diagnostics`], and a line of the command `serve`. The server has its
-//! other tools all the same.
+//! a diagnostic of [`McpServer::on_diagnostic`] and [`HttpServer::diagnostics`], and a line of the command `serve`; so are the prompts
+//! and resources that a list lacks. The server has its other items all the same.
 //!
 //! # Messages that cannot be read
 //!
@@ -136,7 +137,8 @@ pub use self::{
     caller::{Answer, Caller, Elicitation, Roots, Sampling},
     error::ServeError,
     offer::{
-        ChangeSignal, Completing, Page, Paging, PromptSet, Prompts, ResourceSet, Resources, TemplateError,
+        ChangeListener, ChangeSignal, Completing, OfferChange, Page, Paging, PromptSet, Prompts, ResourceSet,
+        Resources, TemplateError,
     },
     seal::UsedStates,
     tools::ServedTools,
@@ -145,6 +147,7 @@ use self::{
     clients::Clients,
     handler::RequestHandler,
     listed_tools::ListedTools,
+    offer::{PromptSources, ResourceSources},
     running_requests::Running,
     seal::Seals,
     server_state::ServerState,
@@ -192,8 +195,8 @@ pub async fn serve_stdio(tools: impl Into<ServedTools>) -> Result<(), ServeError
 #[must_use = "a server does nothing until it serves"]
 pub struct McpServer {
     tools: ServedTools,
-    resources: Option<Arc<dyn Resources>>,
-    prompts: Option<Arc<dyn Prompts>>,
+    resources: Vec<Arc<dyn Resources>>,
+    prompts: Vec<Arc<dyn Prompts>>,
     implementation: Implementation,
     instructions: Option<String>,
     page_size: usize,
@@ -231,8 +234,8 @@ impl McpServer {
         Self {
             implementation: Implementation::new(name, version),
             tools,
-            resources: None,
-            prompts: None,
+            resources: Vec::new(),
+            prompts: Vec::new(),
             instructions: None,
             page_size: 1_000,
             max_request: MAX_REQUEST,
@@ -271,8 +274,8 @@ impl McpServer {
     }
 
     /// Sets a closure that receives diagnostics: of tools that the server should have and does not, since their set cannot be listed, their
-    /// name is taken, or their visibility panicked, and of rules that apply to no tool. Each is passed once, and again if it was over for a
-    /// minute. They are logged, too. Default: none.
+    /// name is taken, or their visibility panicked, of rules that apply to no tool, and of prompts and resources that a list lacks. Each is
+    /// passed once, and again if it was over for a minute. They are logged, too. Default: none.
     ///
     /// # Examples
     ///
@@ -308,18 +311,6 @@ impl McpServer {
     /// Sets the instructions for the model that uses the server. Default: none.
     pub fn instructions(mut self, instructions: impl Into<String>) -> Self {
         self.instructions = Some(instructions.into());
-        self
-    }
-
-    /// Offers resources beside the tools. Default: none.
-    pub fn resources(mut self, resources: impl Resources) -> Self {
-        self.resources = Some(Arc::new(resources));
-        self
-    }
-
-    /// Offers prompts beside the tools. Default: none.
-    pub fn prompts(mut self, prompts: impl Prompts) -> Self {
-        self.prompts = Some(Arc::new(prompts));
         self
     }
 
@@ -374,8 +365,8 @@ impl McpServer {
         Ok(Arc::new(ServerState {
             listed: Mutex::new(Arc::new(listed)),
             tools,
-            resources: self.resources,
-            prompts: self.prompts,
+            resources: ResourceSources::joined(self.resources),
+            prompts: PromptSources::joined(self.prompts),
             implementation: self.implementation,
             instructions: self.instructions,
             page_size: self.page_size,

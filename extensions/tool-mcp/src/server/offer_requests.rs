@@ -12,7 +12,11 @@ use rmcp::{
     service::RequestContext,
 };
 use serde_json::{Value, json};
-use tool_runtime::{ErrorKind, RunContext, ToolError, guard::catch_async};
+use tool_runtime::{
+    ErrorKind, RunContext, ToolError,
+    diagnostic::Diagnostic,
+    guard::{catch, catch_async},
+};
 
 use super::{
     handler::RequestHandler,
@@ -117,6 +121,14 @@ impl RequestHandler {
         info.values = candidates;
         info.values.truncate(MAX_CANDIDATES);
         Ok(CompleteResult::new(info))
+    }
+
+    /// Reports the diagnostics of a list.
+    pub(super) fn report_diagnostics(&self, diagnostics: impl FnOnce() -> Vec<Diagnostic>) {
+        match catch(diagnostics) {
+            Ok(diagnostics) => self.shared.tools.diagnostics.report_list(&diagnostics),
+            Err(panic) => tracing::error!(message = panic.message(), "the diagnostics of a list panicked"),
+        }
     }
 
     /// Runs code of the program: until the client cancels the request, and inside the panic barrier. `uri` is the resource that

@@ -3,7 +3,7 @@
 use std::{collections::BTreeMap, sync::Arc};
 
 use rmcp::model::{GetPromptResult, Prompt};
-use tool_runtime::{BoxFuture, RunContext, ToolError};
+use tool_runtime::{BoxFuture, RunContext, ToolError, diagnostic::Diagnostic};
 
 use super::{ChangeSignal, Completing, Page, Paging};
 
@@ -58,5 +58,11 @@ pub trait Prompts: Send + Sync + 'static {
     /// Returns the signal of changes. Default: none.
     fn changes(&self) -> Option<&ChangeSignal> {
         None
+    }
+
+    /// Returns the diagnostics since the last call of this method, such as prompts that the list lacks. Called after each list; see
+    /// [`McpServer::on_diagnostic`](crate::server::McpServer::on_diagnostic). Default: none.
+    fn diagnostics(&self) -> Vec<Diagnostic> {
+        Vec::new()
     }
 }

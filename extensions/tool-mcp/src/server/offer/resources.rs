@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use rmcp::model::{Resource, ResourceTemplate};
-use tool_runtime::{BoxFuture, RunContext, ToolError, output};
+use tool_runtime::{BoxFuture, RunContext, ToolError, diagnostic::Diagnostic, output};
 
 use super::{ChangeSignal, Completing, Page, Paging};
 
@@ -116,7 +116,16 @@ pub trait Resources: Send + Sync + 'static {
         None
     }
 
+    /// Returns the diagnostics since the last call of this method, such as resources that the list lacks. Called after each list; see
+    /// [`McpServer::on_diagnostic`](crate::server::McpServer::on_diagnostic). Default: none.
+    fn diagnostics(&self) -> Vec<Diagnostic> {
+        Vec::new()
+    }
+
     /// Called when a client subscribes to `uri`, so that its changes can be watched for. Default: nothing.
+    ///
+    /// If a server has resources of several sources, each that has a signal of changes is called: one that has no such resource returns
+    /// an error of kind `NotFound`, or ignores it.
     ///
     /// # Errors
     ///
@@ -126,7 +135,7 @@ pub trait Resources: Send + Sync + 'static {
         Ok(())
     }
 
-    /// Called when a client that subscribed to `uri` no longer does, or is gone. Default: nothing.
+    /// Called when a client that subscribed to `uri` no longer does, or is gone; of several sources, each. Default: nothing.
     fn unsubscribe(&self, uri: &str) {
         let _ = uri;
     }

@@ -20,6 +20,7 @@ mod received;
 mod requests;
 mod results;
 mod rounds;
+mod sources;
 #[cfg(unix)]
 mod standard;
 mod stores;
