@@ -16,8 +16,10 @@ use tool_runtime::{
 };
 
 use super::{
-    Attached, BUILTIN, CatalogueItem, CatalogueSnapshot, ItemKind, ItemObject, State, key::item_key,
+    Attached, BUILTIN, CatalogueItem, CatalogueSnapshot, ItemKind, ItemObject, State, USER, UserItemList,
+    UserItems, key::item_key,
 };
+use crate::{prompt::Prompt, resource::ReadableResource};
 
 /// The separator between the names of a toolset and its tool, for models.
 const TOOL_SEPARATOR: &str = "__";
@@ -38,8 +40,30 @@ pub(super) async fn list_connectors(connectors: &[Attached], run: &Arc<RunContex
     join_all(connectors.iter().map(|attached| list_connector(attached, run))).await
 }
 
-/// Gathers the items of a catalogue: those of the program, those that connectors listed, and the tools of a snapshot of its toolbox.
-pub(super) fn gather_items(state: &State, listed: Vec<NamespaceItems>, tools: Snapshot) -> CatalogueSnapshot {
+/// Lists the items of the user of a run.
+pub(super) async fn list_user_items(
+    items: Option<Arc<dyn UserItems>>,
+    run: &Arc<RunContext>,
+) -> Option<NamespaceItems> {
+    let items = items?;
+    let mut listed = NamespaceItems::new(USER.into());
+    let list = catch_async(|| items.list(run)).await.map(|list| list.map(|list| vec![list]));
+    for UserItemList { prompts, resources, diagnostics } in listed.listed_or_none("items", list) {
+        listed.add_prompts(prompts);
+        listed.add_resources(resources);
+        listed.diagnostics.extend(diagnostics);
+    }
+    Some(listed)
+}
+
+/// Gathers the items of a catalogue: those of the program, those that connectors listed, the tools of a snapshot of its toolbox, and those of
+/// the user.
+pub(super) fn gather_items(
+    state: &State,
+    listed: Vec<NamespaceItems>,
+    tools: Snapshot,
+    user: Option<NamespaceItems>,
+) -> CatalogueSnapshot {
     let mut builtin = NamespaceItems::new(BUILTIN.into());
     for (name, prompt) in &*state.prompts {
         builtin.add(name, ItemObject::Prompt(Arc::clone(prompt)));
@@ -68,6 +92,7 @@ pub(super) fn gather_items(state: &State, listed: Vec<NamespaceItems>, tools: Sn
         let raw = raw.filter(|_| namespace != BUILTIN).unwrap_or(name);
         all[place].add(raw, ItemObject::Tool(Arc::clone(tool)));
     }
+    all.extend(user);
     let diagnostics = all.iter_mut().flat_map(|it| std::mem::take(&mut it.diagnostics)).collect();
     let items: Vec<_> = all.into_iter().flat_map(|it| it.items).collect();
     CatalogueSnapshot::new(tools, &items, diagnostics)
@@ -78,18 +103,10 @@ async fn list_connector(attached: &Attached, run: &Arc<RunContext>) -> Namespace
     let mut listed = NamespaceItems::new(Arc::clone(&attached.namespace));
     let (prompts, resources) =
         join(catch_async(|| connector.prompts(run)), catch_async(|| connector.resources(run))).await;
-    for prompt in listed.listed_or_none("prompts", prompts) {
-        match catch(|| prompt.definition().name().to_owned()) {
-            Ok(name) => listed.add(&name, ItemObject::Prompt(prompt)),
-            Err(panic) => listed.report_unusable("prompt", &panic),
-        }
-    }
-    for resource in listed.listed_or_none("resources", resources) {
-        match catch(|| resource.uri().normalized().to_owned()) {
-            Ok(uri) => listed.add(&uri, ItemObject::Resource(resource)),
-            Err(panic) => listed.report_unusable("resource", &panic),
-        }
-    }
+    let prompts = listed.listed_or_none("prompts", prompts);
+    listed.add_prompts(prompts);
+    let resources = listed.listed_or_none("resources", resources);
+    listed.add_resources(resources);
     listed.diagnostics.extend(catch(|| connector.diagnostics()).unwrap_or_default());
     listed
 }
@@ -97,6 +114,24 @@ async fn list_connector(attached: &Attached, run: &Arc<RunContext>) -> Namespace
 impl NamespaceItems {
     fn new(namespace: Arc<str>) -> Self {
         Self { namespace, items: Vec::new(), names: HashSet::new(), diagnostics: Vec::new() }
+    }
+
+    fn add_prompts(&mut self, prompts: Vec<Arc<dyn Prompt>>) {
+        for prompt in prompts {
+            match catch(|| prompt.definition().name().to_owned()) {
+                Ok(name) => self.add(&name, ItemObject::Prompt(prompt)),
+                Err(panic) => self.report_unusable("prompt", &panic),
+            }
+        }
+    }
+
+    fn add_resources(&mut self, resources: Vec<Arc<dyn ReadableResource>>) {
+        for resource in resources {
+            match catch(|| resource.uri().normalized().to_owned()) {
+                Ok(uri) => self.add(&uri, ItemObject::Resource(resource)),
+                Err(panic) => self.report_unusable("resource", &panic),
+            }
+        }
     }
 
     /// Adds an item; of several of one kind and name, the first.

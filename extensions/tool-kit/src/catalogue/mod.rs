@@ -4,6 +4,7 @@
 //! | --- | --- |
 //! | [`Catalogue`] | the union of all items: add, remove, connect |
 //! | [`Connector`] | a source of items that comes and goes: one namespace |
+//! | [`UserItems`] | the prompts and resources that a user stored: the namespace `user` |
 //! | [`CatalogueSnapshot`], [`CatalogueItem`] | one consistent state: look-up and list |
 //! | [`ItemQuery`], [`ItemPage`] | a filter, and a part of the list |
 //! | [`Delegate`], [`PromptCall`] | the code that runs prompts when they are called |
@@ -17,6 +18,7 @@ mod gathering;
 mod key;
 mod query;
 mod snapshot;
+mod user_items;
 
 use std::{
     collections::BTreeMap,
@@ -24,7 +26,7 @@ use std::{
     sync::{Arc, PoisonError, RwLock},
 };
 
-use futures_util::future::join;
+use futures_util::future::join3;
 use tokio::sync::broadcast;
 use tool_runtime::{RunContext, Toolbox, registry::BuildError};
 
@@ -34,18 +36,23 @@ pub use self::{
     event::{CatalogueChange, CatalogueEvent, CatalogueListener},
     query::{ItemPage, ItemQuery},
     snapshot::{CatalogueItem, CatalogueSnapshot, ItemKind, ItemObject},
+    user_items::{UserItemList, UserItems},
 };
 use crate::{prompt::Prompt, resource::ReadableResource};
 
 /// The namespace of the items of the program itself.
 pub const BUILTIN: &str = "builtin";
 
+/// The namespace of the items that the user of a run stored.
+pub const USER: &str = "user";
+
 /// The events that a listener buffers.
 const MAX_BUFFERED_EVENTS: usize = 256;
 
 /// Tools, prompts and resources from the program and from [connectors](Connector). Cheap to clone; clones are the same catalogue.
 ///
-/// The items of the program are those of the namespace `builtin`; each connector has a namespace of its own. Tools live in a
+/// The items of the program are those of the namespace `builtin`, each connector has a namespace of its own, and `user` has those that the
+/// [user of a run](UserItems) stored. Tools live in a
 /// [`Toolbox`], so that rules, approval, pins and dialects work as everywhere: a model sees the tools of a connector as
 /// `<namespace>__<name>`. Look-up and list read a [snapshot](Self::snapshot).
 ///
@@ -53,7 +60,7 @@ const MAX_BUFFERED_EVENTS: usize = 256;
 ///
 /// | key | item |
 /// | --- | --- |
-/// | `search` | a tool, or else a prompt: of the program, or else of the first connector that has one |
+/// | `search` | a tool, or else a prompt: of the program, or else of the first connector that has one, or else of the user |
 /// | `library.search` | the one of the namespace `library`; `builtin.search`: of the program |
 /// | `notes://today` | a resource; other spellings of an equal URI find it, too |
 /// | `notes://today#library` | the one of the namespace `library` |
@@ -93,6 +100,7 @@ pub struct Catalogue {
 struct Inner {
     tools: Toolbox,
     state: RwLock<Arc<State>>,
+    user_items: RwLock<Option<Arc<dyn UserItems>>>,
     events: broadcast::Sender<CatalogueEvent>,
 }
 
@@ -133,7 +141,8 @@ impl Catalogue {
     #[must_use]
     pub fn of_tools(tools: Toolbox) -> Self {
         let (state, events) = (RwLock::default(), broadcast::Sender::new(MAX_BUFFERED_EVENTS));
-        Self { inner: Arc::new(Inner { tools, state, events }), callers: call::Callers::default() }
+        let inner = Inner { tools, state, user_items: RwLock::default(), events };
+        Self { inner: Arc::new(inner), callers: call::Callers::default() }
     }
 
     /// Returns the toolbox of the catalogue, by which tools are added and removed.
@@ -144,7 +153,7 @@ impl Catalogue {
 
     /// Takes a snapshot of all items for `run`.
     ///
-    /// All connectors and toolsets are listed concurrently, without a timeout: each limits its own time. One that fails or panics costs its
+    /// All connectors, toolsets and the items of the user are listed concurrently, without a timeout: each limits its own time. One that fails or panics costs its
     /// own items, with a [diagnostic](CatalogueSnapshot::diagnostics). Dropping the future cancels the listing.
     ///
     /// # Errors
@@ -152,9 +161,13 @@ impl Catalogue {
     /// As [`Toolbox::snapshot`].
     pub async fn snapshot(&self, run: &Arc<RunContext>) -> Result<CatalogueSnapshot, BuildError> {
         let state = self.state();
-        let (tools, listed) =
-            join(self.inner.tools.snapshot(run), gathering::list_connectors(&state.connectors, run)).await;
-        Ok(gathering::gather_items(&state, listed, tools?))
+        let (tools, listed, user) = join3(
+            self.inner.tools.snapshot(run),
+            gathering::list_connectors(&state.connectors, run),
+            gathering::list_user_items(self.user_items(), run),
+        )
+        .await;
+        Ok(gathering::gather_items(&state, listed, tools?, user))
     }
 
     /// Creates a listener for later changes.

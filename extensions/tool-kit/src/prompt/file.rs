@@ -102,7 +102,8 @@ impl PromptFile {
         read().map_err(|error| error.in_file(path))
     }
 
-    fn parse_named(text: &str, file_name: Option<&str>) -> Result<Self, PromptError> {
+    /// Reads a prompt whose name is `file_name`, unless the front matter states one.
+    pub(crate) fn parse_named(text: &str, file_name: Option<&str>) -> Result<Self, PromptError> {
         if text.len() > Self::MAX_BYTES {
             return Err(too_long());
         }
@@ -125,6 +126,12 @@ impl PromptFile {
         let template =
             Template::compile(body).map_err(|problem| template_error(problem, text, body_offset))?;
         Ok(Self { definition, instruction, template, text: text.into(), body_offset })
+    }
+
+    /// Returns the text that it was read from.
+    #[cfg(feature = "session")]
+    pub(crate) fn text(&self) -> &str {
+        &self.text
     }
 
     pub(super) fn has_text_of(&self, other: &Self) -> bool {

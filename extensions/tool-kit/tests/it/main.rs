@@ -7,3 +7,5 @@ mod folders;
 mod offered;
 mod prompt_files;
 mod resources;
+#[cfg(feature = "session")]
+mod user_items;
