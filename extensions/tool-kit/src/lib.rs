@@ -6,8 +6,9 @@
 //! | [`ReadableResource`](resource::ReadableResource) | a readable object with a URI | [`StoredResource`](resource::StoredResource), [`FileResource`](resource::FileResource), [`live`](resource::live) |
 //!
 //! A [`Catalogue`](catalogue::Catalogue) lists them beside the tools of the program and the items of [connectors](catalogue::Connector), and
-//! finds them by name, namespace and URI. With the feature `mcp`, the module `mcp` offers prompts and resources to the clients of an MCP server,
-//! and connects to other servers. The feature `cli` adds commands to `tool-cli`. Needs Rust 1.89, as the YAML library does.
+//! finds them by name, namespace and URI. With the feature `mcp`, the module `mcp` serves a catalogue, and single prompts and resources, to the
+//! clients of an MCP server, and connects to other servers. With the feature `session`, the module `session` has the prompts and resources that
+//! users stored. The feature `cli` adds commands to `tool-cli`. Needs Rust 1.89, as the YAML library does.
 
 pub mod catalogue;
 #[cfg(feature = "cli")]
@@ -21,3 +22,5 @@ pub mod mcp;
 mod names;
 pub mod prompt;
 pub mod resource;
+#[cfg(feature = "session")]
+pub mod session;

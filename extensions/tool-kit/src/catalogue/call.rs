@@ -130,7 +130,7 @@ impl Catalogue {
         }
     }
 
-    async fn call_prompt(
+    pub(crate) async fn call_prompt(
         &self,
         item: &CatalogueItem,
         prompt: &Arc<dyn Prompt>,

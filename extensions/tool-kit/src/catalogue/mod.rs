@@ -17,6 +17,8 @@ mod event;
 mod gathering;
 mod key;
 mod query;
+#[cfg(feature = "mcp")]
+mod served_parts;
 mod snapshot;
 mod user_items;
 

@@ -17,6 +17,8 @@ struct Inner {
     tools: Snapshot,
     /// Tools, then prompts, then resources, each by key.
     items: Vec<CatalogueItem>,
+    /// The places of the items in the order of look-up.
+    lookup_order: Vec<usize>,
     /// The items by the keys by which they are listed.
     by_key: HashMap<Arc<str>, Places>,
     /// The items by names and URIs without their namespaces: the first of each kind in the order of look-up.
@@ -141,14 +143,14 @@ impl CatalogueSnapshot {
         }
         let (mut by_key, mut by_name) =
             (HashMap::with_capacity(found.len()), HashMap::with_capacity(found.len()));
-        for (item, place) in found.iter().zip(places) {
+        for (item, &place) in found.iter().zip(&places) {
             for (index, text) in [(&mut by_key, &item.key), (&mut by_name, &item.name)] {
                 let places: &mut Places = index.entry(Arc::clone(text)).or_default();
                 places[item.kind() as usize].get_or_insert(place);
             }
         }
         let items = listed.into_iter().map(|(_, item)| item.clone()).collect();
-        Self { inner: Arc::new(Inner { tools, items, by_key, by_name, diagnostics }) }
+        Self { inner: Arc::new(Inner { tools, items, lookup_order: places, by_key, by_name, diagnostics }) }
     }
 
     /// Returns the tools, which call them, and are those of an [`Executor`](tool_runtime::Executor).
@@ -181,6 +183,11 @@ impl CatalogueSnapshot {
     /// Returns all items: tools, then prompts, then resources, each by key.
     pub(crate) fn items(&self) -> &[CatalogueItem] {
         &self.inner.items
+    }
+
+    /// Returns the items in the order of look-up: those of the program, then those of each connector, then those of the user.
+    pub fn in_lookup_order(&self) -> impl Iterator<Item = &CatalogueItem> {
+        self.inner.lookup_order.iter().filter_map(|place| self.inner.items.get(*place))
     }
 
     /// Finds an item by its [key](super::Catalogue#keys): of several kinds, a tool counts more than a prompt.

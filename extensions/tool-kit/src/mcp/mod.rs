@@ -1,4 +1,6 @@
-//! Prompts and resources for the clients of an MCP server, and the items of other servers (feature `mcp`).
+//! Catalogues, prompts and resources for the clients of an MCP server, and the items of other servers (feature `mcp`).
+//!
+//! [`serve_catalogue`] serves all items of a catalogue. Single ones are offered beside those that a server has:
 //!
 //! ```
 //! use tool_kit::{mcp::{offer_prompt, offer_resource}, prompt::PromptFile, resource::StoredResource};
@@ -17,6 +19,9 @@
 
 mod connector;
 mod input;
+mod serve;
+mod served_prompts;
+mod served_resources;
 
 use std::sync::Arc;
 
@@ -24,10 +29,13 @@ use tool_mcp::{
     rmcp::model,
     server::{PromptSet, ResourceSet},
 };
-use tool_runtime::RunContext;
+use tool_runtime::{Content, RunContext, ToolError, serde_json::Value};
 
-pub use self::connector::McpConnector;
 use self::input::{InputReader, candidates_of};
+pub use self::{
+    connector::McpConnector,
+    serve::{RUN_PROMPT, ServedCatalogue, offer_catalogue, serve_catalogue},
+};
 use crate::{
     prompt::{FolderChange, FolderError, Prompt, PromptDefinition, PromptFolder, PromptRole},
     resource::ReadableResource,
@@ -44,22 +52,33 @@ const INPUT_ARGUMENT: &str = "input";
 #[must_use]
 pub fn offer_prompt(prompts: PromptSet, prompt: impl Prompt) -> PromptSet {
     let prompt: Arc<dyn Prompt> = Arc::new(prompt);
-    let definition = prompt.definition();
-    let (described, reader) = (described_prompt(definition), InputReader::new(definition));
-    let completed = Arc::clone(&prompt);
-    let contents = move |run: Arc<RunContext>, arguments| {
-        let (prompt, input) = (Arc::clone(&prompt), reader.read(arguments));
+    let rendered = Arc::clone(&prompt);
+    offer_prompt_with(prompts, prompt, move |run, input| {
+        let prompt = Arc::clone(&rendered);
         async move {
             let rendered = prompt.render(&run, &input).await?;
-            let instruction =
-                rendered.instruction.map(|text| (model::Role::User, tool_runtime::Content::text(text)));
+            let instruction = rendered.instruction.map(|text| (model::Role::User, Content::text(text)));
             let messages =
                 rendered.messages.into_iter().map(|message| (role_of(message.role), message.content));
             Ok(instruction.into_iter().chain(messages).collect())
         }
-    };
+    })
+}
+
+/// Adds a prompt whose messages are those that `messages` returns for an input.
+fn offer_prompt_with<F>(
+    prompts: PromptSet,
+    prompt: Arc<dyn Prompt>,
+    messages: impl Fn(Arc<RunContext>, Value) -> F + Send + Sync + 'static,
+) -> PromptSet
+where
+    F: Future<Output = Result<Vec<(model::Role, Content)>, ToolError>> + Send + 'static,
+{
+    let definition = prompt.definition();
+    let (described, reader) = (described_prompt(definition), InputReader::new(definition));
+    let contents = move |run: Arc<RunContext>, arguments| messages(run, reader.read(arguments));
     prompts.contents_with_candidates(described, contents, move |_, completing| {
-        candidates_of(completed.definition(), completing.argument, completing.value)
+        candidates_of(prompt.definition(), completing.argument, completing.value)
     })
 }
 
@@ -67,10 +86,7 @@ pub fn offer_prompt(prompts: PromptSet, prompt: impl Prompt) -> PromptSet {
 #[must_use]
 pub fn offer_resource(resources: ResourceSet, resource: impl ReadableResource) -> ResourceSet {
     let resource: Arc<dyn ReadableResource> = Arc::new(resource);
-    let mut described = model::Resource::new(resource.uri().as_str(), resource.name());
-    described.description = resource.description().map(str::to_owned);
-    described.mime_type = Some(resource.mime_type().to_owned()).filter(|mime_type| !mime_type.is_empty());
-    resources.document(described, move |run| {
+    resources.document(described_resource(&*resource, resource.uri().as_str()), move |run| {
         let resource = Arc::clone(&resource);
         async move { resource.read(&run).await }
     })
@@ -109,6 +125,13 @@ fn described_prompt(definition: &PromptDefinition) -> model::Prompt {
     let mut prompt = model::Prompt::new(definition.name(), definition.description(), arguments);
     prompt.title = definition.title().map(str::to_owned);
     prompt
+}
+
+fn described_resource(resource: &dyn ReadableResource, uri: &str) -> model::Resource {
+    let mut described = model::Resource::new(uri, resource.name());
+    described.description = resource.description().map(str::to_owned);
+    described.mime_type = Some(resource.mime_type().to_owned()).filter(|mime_type| !mime_type.is_empty());
+    described
 }
 
 fn described_argument(argument: crate::prompt::PromptArgument) -> model::PromptArgument {

@@ -7,5 +7,7 @@ mod folders;
 mod offered;
 mod prompt_files;
 mod resources;
+#[cfg(feature = "mcp")]
+mod served;
 #[cfg(feature = "session")]
 mod user_items;
