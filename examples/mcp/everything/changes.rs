@@ -2,25 +2,23 @@
 
 use std::sync::OnceLock;
 
-use tool_mcp::{rmcp::model::Prompt, server::PromptSet};
-use tool_runtime::{Toolbox, prelude::*};
+use tool_kit::catalogue::Catalogue;
+use tool_runtime::prelude::*;
 
-/// The lists of the server.
-pub(crate) struct Lists {
-    /// Set once it holds the tools that change it.
-    toolbox: OnceLock<Toolbox>,
-    prompts: PromptSet,
-}
+use crate::prompts::temporary_prompt;
+
+/// The catalogue of the server: set once it holds the tools that change it.
+#[derive(Default)]
+pub(crate) struct Lists(OnceLock<Catalogue>);
 
 impl Lists {
-    pub(crate) fn new(prompts: PromptSet) -> Self {
-        Self { toolbox: OnceLock::new(), prompts }
+    pub(crate) fn set_catalogue(&self, catalogue: Catalogue) {
+        // The program sets it once.
+        let _ = self.0.set(catalogue);
     }
 
-    /// Sets the toolbox, which holds the tools that change it.
-    pub(crate) fn set_toolbox(&self, toolbox: Toolbox) {
-        // The program sets it once.
-        let _ = self.toolbox.set(toolbox);
+    fn catalogue(&self) -> anyhow::Result<&Catalogue> {
+        self.0.get().ok_or_else(|| anyhow::anyhow!("the server has no catalogue"))
     }
 }
 
@@ -33,7 +31,7 @@ fn test_temporary() -> &'static str {
 /// Adds a tool to the list, or removes it.
 #[tool]
 fn test_trigger_tool_change(lists: &Lists) -> anyhow::Result<&'static str> {
-    let Some(toolbox) = lists.toolbox.get() else { anyhow::bail!("the server has no toolbox") };
+    let toolbox = lists.catalogue()?.tools();
     if toolbox.remove("test_temporary") {
         return Ok("removed");
     }
@@ -44,12 +42,11 @@ fn test_trigger_tool_change(lists: &Lists) -> anyhow::Result<&'static str> {
 
 /// Adds a prompt to the list, or removes it.
 #[tool]
-fn test_trigger_prompt_change(lists: &Lists) -> &'static str {
-    if lists.prompts.remove("test_temporary_prompt") {
-        return "removed";
+fn test_trigger_prompt_change(lists: &Lists) -> anyhow::Result<&'static str> {
+    let catalogue = lists.catalogue()?;
+    if catalogue.remove("test_temporary_prompt").is_ok() {
+        return Ok("removed");
     }
-    let prompt = Prompt::new("test_temporary_prompt", Some("Comes and goes."), None);
-    // Clones are the same set.
-    let _ = lists.prompts.clone().text(prompt, |_| "Still here.".to_owned());
-    "added"
+    catalogue.add_prompt(temporary_prompt()?)?;
+    Ok("added")
 }

@@ -5,8 +5,8 @@
 //! cargo run --bin mcp-everything -- --stdio
 //! ```
 //!
-//! `content` has the kinds of results, `reports` progress and log lines, `questions` and `rounds` questions to the client,
-//! `resources` and `prompts` what a server offers beside tools, `changes` lists that change, `tasks` long-running calls,
+//! Its items are those of a catalogue. `content` has the kinds of results, `reports` progress and log lines, `questions` and `rounds` questions
+//! to the client, `resources` and `prompts` what a server offers beside tools, `changes` lists that change, `tasks` long-running calls,
 //! and `schema` schemas of others.
 
 #![allow(deprecated, reason = "roots are deprecated (SEP-2577), and part of every revision in force")]
@@ -24,26 +24,27 @@ mod tasks;
 use std::{env, sync::Arc};
 
 use tokio::net::TcpListener;
-use tool_mcp::server::{Caller, McpServer};
+use tool_kit::{catalogue::Catalogue, mcp::serve_catalogue};
+use tool_mcp::server::Caller;
 use tool_runtime::{CancellationToken, Toolbox, prelude::*};
 
 use self::changes::Lists;
 
 #[tokio::main]
 async fn main() -> anyhow::Result<()> {
-    let prompts = prompts::prompts();
-    let lists = Arc::new(Lists::new(prompts.clone()));
+    let lists = Arc::new(Lists::default());
     let tools = Registry::builder()
         .discover()
         .provide_per_run::<Caller>()
         .provide_shared(Arc::clone(&lists))
         .build()?;
-    let toolbox = Toolbox::from_registry(&tools);
-    lists.set_toolbox(toolbox.clone());
-    let server = McpServer::new(toolbox)
+    let catalogue = Catalogue::of_tools(Toolbox::from_registry(&tools));
+    prompts::add_prompts(&catalogue)?;
+    resources::add_resources(&catalogue)?;
+    lists.set_catalogue(catalogue.clone());
+    let server = serve_catalogue(&catalogue)
         .named("mcp-everything", env!("CARGO_PKG_VERSION"))
-        .resources(resources::resources()?)
-        .prompts(prompts);
+        .resources(resources::templates()?);
 
     let arguments: Vec<String> = env::args().skip(1).collect();
     let arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
