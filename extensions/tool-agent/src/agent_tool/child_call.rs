@@ -9,7 +9,8 @@ use tool_runtime::{
 
 use super::{AgentToolSettings, HistoryScope, ResponseMode, branch_state::BranchState, sub_agent};
 use crate::{
-    AgentEvent, AgentEventKind, AgentStream, End, EndReason, Part, Role, RunOptions, RunUsage, Runner,
+    AgentEvent, AgentEventKind, AgentStream, End, EndReason, Message, Part, Role, RunOptions, RunUsage,
+    Runner,
     runner::{
         CallStart, ChildPlace, Continuation, OpenBelow, OpenQuestion, ParentRun, RunAdditions, RunHistory,
         ShownRun, boxed,
@@ -112,7 +113,7 @@ impl<'c> ChildCall<'c> {
     pub(super) fn begin(
         settings: &'c AgentToolSettings,
         cx: &ToolContext,
-        message: String,
+        message: impl Into<Message>,
     ) -> Result<Box<RunningChild<'c>>, ToolError> {
         let additions = RunAdditions::below_call(cx.get::<CallGuards>().and_then(CallGuards::plugins));
         Self::begin_with(settings, cx, additions, message)
@@ -127,14 +128,14 @@ impl<'c> ChildCall<'c> {
         settings: &'c AgentToolSettings,
         cx: &ToolContext,
         additions: Box<RunAdditions>,
-        message: String,
+        message: impl Into<Message>,
     ) -> Result<Box<RunningChild<'c>>, ToolError> {
         // The run has the token, and ends with an end of each of its calls: it is not dropped at once.
         let _ = cx.cancellation();
-        Ok(Self::start(settings, cx)?.run(additions, message))
+        Ok(Self::start(settings, cx)?.run(additions, message.into()))
     }
 
-    fn run(self, additions: Box<RunAdditions>, message: String) -> Box<RunningChild<'c>> {
+    fn run(self, additions: Box<RunAdditions>, message: Message) -> Box<RunningChild<'c>> {
         let Self { settings, run, place, own, initial_state, parent, address, continuation } = self;
         let (view, stays_open, shown) = (Arc::clone(&place.view), place.stays_open, Arc::clone(&place.shown));
         let mut counted = CountedUsage {

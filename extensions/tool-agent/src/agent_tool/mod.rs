@@ -4,6 +4,7 @@ mod branch_state;
 mod child_call;
 mod dynamic;
 mod history_key;
+mod run_below;
 mod sub_agent;
 
 use std::{

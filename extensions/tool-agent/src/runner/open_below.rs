@@ -44,6 +44,7 @@ use super::{
     scope::RunScope,
     tools::with_run_settings,
 };
+use crate::Message;
 
 /// A call of an agent above an open call, in [`End::paths`](crate::End::paths).
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -174,8 +175,8 @@ pub(super) fn is_long_running(outcome: &CallOutcome) -> bool {
 
 impl Runner {
     /// Runs the agent below a call, for a message.
-    pub(crate) fn run_below(&self, run: RunOptions, place: ChildPlace, message: String) -> AgentStream {
-        self.start_run_in(run, Some(place), Input::Message(message.into()))
+    pub(crate) fn run_below(&self, run: RunOptions, place: ChildPlace, message: Message) -> AgentStream {
+        self.start_run_in(run, Some(place), Input::Message(message))
     }
 
     /// Continues a run below a call that ended with open calls.
