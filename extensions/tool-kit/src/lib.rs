@@ -8,8 +8,11 @@
 //! A [`Catalogue`](catalogue::Catalogue) lists them beside the tools of the program and the items of [connectors](catalogue::Connector), and
 //! finds them by name, namespace and URI. With the feature `mcp`, the module `mcp` serves a catalogue, and single prompts and resources, to the
 //! clients of an MCP server, and connects to other servers. With the feature `session`, the module `session` has the prompts and resources that
-//! users stored. The feature `cli` adds commands to `tool-cli`. Needs Rust 1.89, as the YAML library does.
+//! users stored. With the feature `agent`, `agent::AgentDelegate` runs prompts by agents. The feature `cli` adds commands to `tool-cli`. Needs
+//! Rust 1.89, as the YAML library does.
 
+#[cfg(feature = "agent")]
+pub mod agent;
 pub mod catalogue;
 #[cfg(feature = "cli")]
 pub mod cli;

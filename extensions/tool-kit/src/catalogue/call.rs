@@ -1,52 +1,18 @@
-//! Calls of items, and the delegate that runs prompts.
+//! Calls of items by their keys.
 
-use std::{fmt, sync::Arc};
+use std::sync::Arc;
 
 use tool_runtime::{
-    BoxFuture, CallOutcome, Content, Executor, Registry, RunContext, ToolCall, ToolError, ToolOutput,
-    guard::catch_async,
+    CallOutcome, Content, Executor, Registry, RunContext, ToolCall, ToolError, ToolOutput,
     output::{Resource, ResourceBody},
+    serde_json::Value,
 };
 
-use super::{Catalogue, CatalogueItem, CatalogueSnapshot, ItemObject, key::shown_key};
-use crate::prompt::Prompt;
+use super::{Catalogue, CatalogueSnapshot, ItemObject, key::shown_key, prompt_call::Delegate};
+use crate::prompt::PromptDefinition;
 
 /// The type of input and structured results.
-const JSON_TYPE: &str = "application/json";
-
-/// Runs the prompts of a catalogue: [`Catalogue::with_delegate`].
-///
-/// It is called outside of locks, and may list, look up, add, remove and call items, too.
-pub trait Delegate: Send + Sync + 'static {
-    /// Runs a prompt, and returns its result, if it has one.
-    ///
-    /// # Errors
-    ///
-    /// Returns an error if the prompt cannot be run.
-    fn call<'a>(&'a self, call: PromptCall<'a>) -> BoxFuture<'a, Result<Option<Resource>, ToolError>>;
-}
-
-/// A call of a prompt.
-#[non_exhaustive]
-pub struct PromptCall<'a> {
-    /// The prompt.
-    pub prompt: &'a Arc<dyn Prompt>,
-    /// The resources of the call, in their order; by convention, the first one is the input.
-    pub resources: Vec<Resource>,
-    /// The run of the caller.
-    pub run: &'a Arc<RunContext>,
-    /// The items at the time of the call.
-    pub items: &'a CatalogueSnapshot,
-}
-
-impl fmt::Debug for PromptCall<'_> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("PromptCall")
-            .field("prompt", &self.prompt.definition().name())
-            .field("resources", &self.resources.len())
-            .finish_non_exhaustive()
-    }
-}
+pub(super) const JSON_TYPE: &str = "application/json";
 
 /// The parts of a catalogue that call its items.
 #[derive(Clone)]
@@ -75,6 +41,12 @@ impl Catalogue {
     pub fn with_executor(mut self, executor: Executor) -> Self {
         self.callers.executor = executor;
         self
+    }
+
+    /// Returns the executor whose settings hold for calls of tools.
+    #[must_use]
+    pub fn executor(&self) -> &Executor {
+        &self.callers.executor
     }
 
     /// Calls a tool or a prompt by its [key](Self#keys), and returns its result as a resource, if it has one.
@@ -120,7 +92,8 @@ impl Catalogue {
         match item.object() {
             ItemObject::Tool(tool) => {
                 let name = tool.definition().name();
-                call_tool(&self.callers.executor, &items, name, run, resources).await
+                let output = call_tool(&self.callers.executor, &items, name, run, resources).await?;
+                Ok(resource_of_output(name, &output))
             }
             ItemObject::Prompt(prompt) => self.call_prompt(item, prompt, &items, run, resources).await,
             ItemObject::Resource(_) => Err(ToolError::bad_parameter(format!(
@@ -129,37 +102,12 @@ impl Catalogue {
             ))),
         }
     }
-
-    pub(crate) async fn call_prompt(
-        &self,
-        item: &CatalogueItem,
-        prompt: &Arc<dyn Prompt>,
-        items: &CatalogueSnapshot,
-        run: &Arc<RunContext>,
-        resources: Vec<Resource>,
-    ) -> Result<Option<Resource>, ToolError> {
-        let Some(delegate) = &self.callers.delegate else {
-            return Err(ToolError::bad_parameter(format!(
-                "the prompt `{}` is run by a delegate, and the catalogue has none; set one by `with_delegate`",
-                shown_key(item.key())
-            )));
-        };
-        let call = PromptCall { prompt, resources, run, items };
-        match catch_async(|| delegate.call(call)).await {
-            Ok(result) => result,
-            Err(panic) => Err(ToolError::failed(format!("the delegate panicked: {}", panic.message()))),
-        }
-    }
 }
 
 /// Returns a JSON value as the input of a call.
 #[must_use]
-pub fn json_input(value: &tool_runtime::serde_json::Value) -> Resource {
-    Resource {
-        uri: "json:input".to_owned(),
-        mime_type: JSON_TYPE.to_owned(),
-        body: ResourceBody::Text(value.to_string()),
-    }
+pub fn json_input(value: &Value) -> Resource {
+    json_resource("input", value)
 }
 
 async fn call_tool(
@@ -168,26 +116,34 @@ async fn call_tool(
     name: &str,
     run: &Arc<RunContext>,
     resources: Vec<Resource>,
-) -> Result<Option<Resource>, ToolError> {
+) -> Result<ToolOutput, ToolError> {
     let mut resources = resources.into_iter();
-    let input = resources.next().map_or(Ok("{}".to_owned()), input_text)?;
+    let input = resources.next().map_or(Ok("{}".to_owned()), json_text)?;
     let call = ToolCall::new(name, input).with_resources(resources.collect());
     let executor = executor.with_tools(items.tools().clone()).map_err(|error| {
         ToolError::failed(format!("the executor of the catalogue fits no tools: {error}"))
     })?;
-    match executor.batch(vec![call]).with_run(Arc::clone(run)).run().await.pop() {
-        Some(CallOutcome::Finished(result)) => result.outcome.map(|output| resource_of_output(name, &output)),
-        Some(CallOutcome::Pending(pending)) => match pending.result.map(|result| result.outcome) {
-            Some(Err(error)) => Err(error),
-            Some(Ok(output)) => Ok(resource_of_output(name, &output)),
-            None => Err(ToolError::failed(format!("the tool `{name}` goes on after its call"))),
+    let outcomes = executor.batch(vec![call]).with_run(Arc::clone(run)).run().await;
+    result_of_call(name, outcomes.into_iter().next())
+}
+
+/// Returns the result of the call of an item.
+pub(super) fn result_of_call(item: &str, outcome: Option<CallOutcome>) -> Result<ToolOutput, ToolError> {
+    match outcome {
+        Some(CallOutcome::Finished(result)) => result.outcome,
+        Some(CallOutcome::Pending(pending)) => match pending.result {
+            Some(result) => result.outcome,
+            None => Err(ToolError::failed(format!("`{}` goes on after its call", shown_key(item)))),
         },
-        _ => Err(ToolError::failed(format!("the tool `{name}` is called by the program that declared it"))),
+        _ => {
+            let problem = format!("`{}` is called by the program that declared it", shown_key(item));
+            Err(ToolError::failed(problem))
+        }
     }
 }
 
-/// Returns the text of the input of a tool.
-fn input_text(resource: Resource) -> Result<String, ToolError> {
+/// Returns the JSON of the input of a call.
+pub(crate) fn json_text(resource: Resource) -> Result<String, ToolError> {
     let essence = resource.mime_type.split(';').next().unwrap_or_default().trim();
     let is_json = essence.eq_ignore_ascii_case(JSON_TYPE) || essence.to_ascii_lowercase().ends_with("+json");
     match resource.body {
@@ -204,12 +160,9 @@ fn resource_of_output(name: &str, output: &ToolOutput) -> Option<Resource> {
     if let [Content::Resource { resource }] = &*output.content() {
         return Some(resource.clone());
     }
-    if let Some(value) = output.structured().filter(|value| !value.is_string()) {
-        return Some(Resource {
-            uri: format!("json:{name}"),
-            mime_type: JSON_TYPE.to_owned(),
-            body: ResourceBody::Text(value.to_string()),
-        });
+    if output.structured().is_some_and(|value| !value.is_string()) {
+        // With the digits of its numbers.
+        return output.to_resource(name).map(|value| Resource { uri: format!("json:{name}"), ..value });
     }
     let text = output.text();
     (!text.is_empty()).then(|| Resource {
@@ -217,4 +170,22 @@ fn resource_of_output(name: &str, output: &ToolOutput) -> Option<Resource> {
         mime_type: "text/plain".to_owned(),
         body: ResourceBody::Text(text.into_owned()),
     })
+}
+
+/// Returns the result of a prompt as a resource: a text is a value of its output, if that has a schema.
+pub(super) fn resource_of_prompt(prompt: &PromptDefinition, output: &ToolOutput) -> Option<Resource> {
+    match output.structured() {
+        Some(value @ Value::String(_)) if prompt.output().is_some() => {
+            Some(json_resource(prompt.name(), &value))
+        }
+        _ => resource_of_output(prompt.name(), output),
+    }
+}
+
+fn json_resource(name: &str, value: &Value) -> Resource {
+    Resource {
+        uri: format!("json:{name}"),
+        mime_type: JSON_TYPE.to_owned(),
+        body: ResourceBody::Text(value.to_string()),
+    }
 }

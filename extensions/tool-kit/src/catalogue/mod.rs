@@ -8,6 +8,7 @@
 //! | [`CatalogueSnapshot`], [`CatalogueItem`] | one consistent state: look-up and list |
 //! | [`ItemQuery`], [`ItemPage`] | a filter, and a part of the list |
 //! | [`Delegate`], [`PromptCall`] | the code that runs prompts when they are called |
+//! | [`PromptTool`] | a prompt as a tool for a model |
 //! | [`CatalogueListener`], [`CatalogueEvent`] | notification of changes |
 
 mod call;
@@ -15,7 +16,11 @@ mod connector;
 mod edit;
 mod event;
 mod gathering;
+mod item_json;
 mod key;
+mod object_schema;
+mod prompt_call;
+mod prompt_tool;
 mod query;
 #[cfg(feature = "mcp")]
 mod served_parts;
@@ -33,12 +38,19 @@ use tokio::sync::broadcast;
 use tool_runtime::{RunContext, Toolbox, registry::BuildError};
 
 pub use self::{
-    call::{Delegate, PromptCall, json_input},
+    call::json_input,
     connector::{Connector, ConnectorNotifier},
     event::{CatalogueChange, CatalogueEvent, CatalogueListener},
+    prompt_call::{Delegate, PromptCall},
+    prompt_tool::PromptTool,
     query::{ItemPage, ItemQuery},
     snapshot::{CatalogueItem, CatalogueSnapshot, ItemKind, ItemObject},
     user_items::{UserItemList, UserItems},
+};
+#[cfg(feature = "agent")]
+pub(crate) use self::{
+    call::json_text,
+    object_schema::{ObjectSchema, unwrapped_text},
 };
 use crate::{prompt::Prompt, resource::ReadableResource};
 

@@ -2,6 +2,7 @@
 
 use std::{collections::HashMap, fmt, sync::Arc};
 
+use serde::Serialize;
 use tool_runtime::{Registry, Tool, ToolError, diagnostic::Diagnostic, toolbox::Snapshot};
 
 use super::key::{canonical_key, shown_key};
@@ -30,7 +31,8 @@ struct Inner {
 type Places = [Option<usize>; ItemKind::ALL.len()];
 
 /// The kind of an item.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
+#[serde(rename_all = "lowercase")]
 pub enum ItemKind {
     /// A tool.
     Tool,

@@ -49,7 +49,7 @@ pub struct PromptDefinition {
 pub enum PromptThinking {
     /// Not at all.
     Off,
-    /// As much as is usual for the model.
+    /// To a usual amount: moderately, where a model has several.
     On,
     /// A little.
     Low,

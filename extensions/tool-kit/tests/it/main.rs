@@ -1,6 +1,8 @@
 //! Tests of the catalogue, prompts and resources, through the public interface.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "tests")]
 
+#[cfg(feature = "agent")]
+mod agent;
 mod catalogue;
 mod folders;
 #[cfg(feature = "mcp")]

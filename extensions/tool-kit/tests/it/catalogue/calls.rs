@@ -1,13 +1,10 @@
 //! Calls of tools and prompts by their keys.
 
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 
-use tool_kit::{
-    catalogue::{Catalogue, Delegate, PromptCall, json_input},
-    prompt::PromptFile,
-};
+use tool_kit::catalogue::{Catalogue, json_input};
 use tool_runtime::{
-    BoxFuture, ErrorKind, Executor, RunContext, Toolbox,
+    ErrorKind, Executor, RunContext, Toolbox,
     output::{Resource, ResourceBody},
     policy::{Rule, Rules},
     prelude::*,
@@ -105,51 +102,4 @@ async fn rules_of_the_executor_hold_for_calls() {
     let denied = catalogue.call(&run(), "library.search", Vec::new()).await.unwrap_err();
     assert_eq!(denied.kind(), ErrorKind::Denied);
     assert!(catalogue.call(&run(), "own", Vec::new()).await.is_ok());
-}
-
-/// Renders prompts, and does something to the catalogue before.
-#[derive(Clone, Default)]
-struct Rendering {
-    catalogue: Arc<Mutex<Option<Catalogue>>>,
-    panics: bool,
-}
-
-impl Delegate for Rendering {
-    fn call<'a>(&'a self, call: PromptCall<'a>) -> BoxFuture<'a, Result<Option<Resource>, ToolError>> {
-        Box::pin(async move {
-            assert!(!self.panics, "a mistake");
-            let catalogue = self.catalogue.lock().unwrap().clone().unwrap();
-            if catalogue.disconnect("library").is_ok() {
-                catalogue.add_prompts([prompt("added")])?;
-            }
-            let input = match &call.resources[0].body {
-                ResourceBody::Text(text) => serde_json::from_str(text).unwrap_or_default(),
-                ResourceBody::Blob(_) => Value::Null,
-            };
-            let text = call.prompt.render(call.run, &input).await?.text();
-            Ok(Some(document("text:rendered", "text/plain", &format!("{text} {}", call.resources.len()))))
-        })
-    }
-}
-
-#[tokio::test]
-async fn a_prompt_is_run_by_the_delegate_which_may_change_the_catalogue() {
-    let delegate = Rendering::default();
-    let catalogue = Catalogue::new().with_delegate(delegate.clone());
-    *delegate.catalogue.lock().unwrap() = Some(catalogue.clone());
-    catalogue.connect(Fixed::named("library")).unwrap();
-    let explain = PromptFile::parse("---\nname: explain\n---\nExplain {{ .topic }}.").unwrap();
-    catalogue.add_prompt(explain).unwrap();
-    let resources = || vec![json_input(&json!({ "topic": "tides" })), document("a:1", "text/plain", "x")];
-    let rendered = catalogue.call(&run(), "explain", resources()).await.unwrap().unwrap();
-    assert_eq!(rendered.body, ResourceBody::Text("Explain tides. 2".to_owned())); // U27 U26
-    let gone = catalogue.call(&run(), "library.search", Vec::new()).await.unwrap_err();
-    assert_eq!(gone.kind(), ErrorKind::NotFound); // U08
-    assert!(catalogue.call(&run(), "added", resources()).await.is_ok()); // U08
-    *delegate.catalogue.lock().unwrap() = None;
-
-    let catalogue = Catalogue::new().with_delegate(Rendering { panics: true, ..Rendering::default() });
-    catalogue.add_prompts([prompt("greet")]).unwrap();
-    let error = catalogue.call(&run(), "greet", Vec::new()).await.unwrap_err().to_string();
-    assert!(error.contains("the delegate panicked: a mistake"), "{error}");
 }

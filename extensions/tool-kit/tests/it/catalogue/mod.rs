@@ -2,8 +2,11 @@
 
 mod calls;
 mod changes;
+mod delegates;
+mod item_json;
 mod lookup;
 mod model;
+mod prompt_tools;
 #[cfg(feature = "mcp")]
 mod servers;
 
@@ -41,7 +44,7 @@ fn resource(uri: &str) -> Arc<dyn ReadableResource> {
 
 /// A connector with fixed items.
 #[derive(Clone, Default)]
-struct Fixed {
+pub(crate) struct Fixed {
     namespace: String,
     tools: Vec<Arc<dyn Tool>>,
     prompts: Vec<Arc<dyn Prompt>>,
@@ -50,7 +53,7 @@ struct Fixed {
 
 impl Fixed {
     /// One with an item of each kind.
-    fn named(namespace: &str) -> Self {
+    pub(crate) fn named(namespace: &str) -> Self {
         Self {
             namespace: namespace.to_owned(),
             tools: vec![tool("search")],

@@ -5,11 +5,7 @@ use tool_kit::{
     catalogue::{Catalogue, Delegate, PromptCall},
     mcp::{RUN_PROMPT, ServedCatalogue, serve_catalogue},
 };
-use tool_runtime::{
-    BoxFuture,
-    output::{Resource, ResourceBody},
-    prelude::*,
-};
+use tool_runtime::{BoxFuture, Content, prelude::*};
 
 use super::{BOTH, catalogue, connect, prompt};
 
@@ -17,18 +13,14 @@ use super::{BOTH, catalogue, connect, prompt};
 struct Echo;
 
 impl Delegate for Echo {
-    fn call<'a>(&'a self, call: PromptCall<'a>) -> BoxFuture<'a, Result<Option<Resource>, ToolError>> {
+    fn call<'a>(&'a self, call: PromptCall<'a>) -> BoxFuture<'a, Result<ToolOutput, ToolError>> {
         Box::pin(async move {
             let name = call.prompt.definition().name().to_owned();
             let input = call.resources[0].clone();
             match &*name {
-                "explain" => Ok(Some(input)),
-                "greet" => Ok(Some(Resource {
-                    uri: "text:greet".to_owned(),
-                    mime_type: "text/plain".to_owned(),
-                    body: ResourceBody::Text(format!("ran {name}")),
-                })),
-                "mine" => Ok(None),
+                "explain" => Ok(ToolOutput::new([Content::Resource { resource: input }])),
+                "greet" => Ok(ToolOutput::new([Content::text(format!("ran {name}"))])),
+                "mine" => Ok(ToolOutput::empty()),
                 _ => Err(ToolError::bad_parameter("it cannot be run")),
             }
         })
