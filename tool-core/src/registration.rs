@@ -1,9 +1,10 @@
-//! The registration of tools by the linker.
+//! The registration of tools, and of other items that are functions, by the linker.
 //!
-//! `inventory` collects one [`Registration`] for each annotated function at link time. It is a constant: no code runs
-//! before `main`, and tools are created on demand.
+//! `inventory` collects one [`Registration`] for each annotated tool at link time, and one [`ItemRegistration`] for each
+//! function that is an item of another kind. They are constants: no code runs before `main`, and items are created on
+//! demand.
 
-use std::{fmt, sync::Arc};
+use std::{any::Any, fmt, sync::Arc};
 
 use crate::{
     __private::{InvocationMode, Invoked, Spec},
@@ -91,6 +92,51 @@ impl fmt::Debug for Registration {
 }
 
 inventory::collect!(Registration);
+
+/// The linker's entry for one annotated function that is an item of another kind, such as a prompt: the constant data of
+/// its kind, and the function with its arguments, in the form of a tool that no registry of tools lists.
+#[derive(Clone, Copy)]
+pub struct ItemRegistration {
+    data: &'static (dyn Any + Send + Sync),
+    function: Registration,
+}
+
+impl ItemRegistration {
+    #[doc(hidden)]
+    #[must_use]
+    pub const fn new(
+        data: &'static (dyn Any + Send + Sync),
+        spec: &'static Spec,
+        invocation: InvokeFn,
+    ) -> Self {
+        Self { data, function: Registration::new(spec, invocation) }
+    }
+
+    /// Returns the items of this program whose data is a `T`, in no particular order.
+    pub fn all_of<T: Any>() -> impl Iterator<Item = &'static Self> {
+        inventory::iter::<Self>.into_iter().filter(|item| item.data::<T>().is_some())
+    }
+
+    /// Returns the constant data, if it is a `T`.
+    #[must_use]
+    pub fn data<T: Any>(&self) -> Option<&'static T> {
+        self.data.downcast_ref()
+    }
+
+    /// Returns the function.
+    #[must_use]
+    pub fn function(&self) -> &Registration {
+        &self.function
+    }
+}
+
+impl fmt::Debug for ItemRegistration {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("ItemRegistration").field("function", &self.function).finish_non_exhaustive()
+    }
+}
+
+inventory::collect!(ItemRegistration);
 
 /// The names of the tools of an `impl` block with `#[toolset]`, collected by the linker: for the error of a call to a
 /// toolset that was not added.

@@ -35,7 +35,7 @@ pub(crate) fn fallback_function(
         Some(Handle::None) => return clean,
     };
     let attrs: Vec<_> = cfg_attributes(&item.attrs).into_iter().cloned().collect();
-    let type_ = expand::handle_type(name, &item.sig.ident, &item.vis, &attrs);
+    let type_ = expand::handle_type(krate.kind(), (name, &item.sig.ident), &item.vis, &attrs);
     let implementation = handle_impl(name, krate);
     quote!(#clean #type_ #(#attrs)* #implementation)
 }
@@ -91,12 +91,13 @@ pub(crate) fn fallback_toolset(item: &ItemImpl, krate: &Krate) -> TokenStream {
     }
 }
 
-/// An implementation of `Handle` that is never evaluated, since the program does not compile.
+/// An implementation of the trait of handles that is never evaluated, since the program does not compile.
 fn handle_impl(handle: &Ident, krate: &Krate) -> TokenStream {
     let private = krate.private_module();
+    let (handle_trait, registration) = expand::handle_types(krate.kind());
     quote! {
-        impl #private::Handle for #handle {
-            const REGISTRATION: &'static #private::Registration = ::core::unreachable!();
+        impl #private::#handle_trait for #handle {
+            const REGISTRATION: &'static #private::#registration = ::core::unreachable!();
         }
     }
 }

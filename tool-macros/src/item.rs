@@ -9,8 +9,9 @@ use syn::{
 };
 
 use crate::args::is_helper;
+use crate::kind::ItemKind;
 
-/// The item below `#[tool]`, `#[toolset]` or `#[tool_args]`.
+/// The item below an attribute.
 pub(crate) enum Target {
     Function(Box<FunctionItem>),
     /// A struct, enum or union.
@@ -94,8 +95,8 @@ impl FunctionItem {
     /// The function without helper attributes on its parameters.
     pub(crate) fn without_helpers(&self) -> TokenStream {
         let Self { attrs, vis, sig, body } = self;
-        // A second `#[tool]` was reported already; its expansion would cause further errors.
-        let attrs = attrs.iter().filter(|attr| !is_tool(attr));
+        // A second attribute of an item was reported already; its expansion would cause further errors.
+        let attrs = attrs.iter().filter(|attr| ItemKind::of_attribute(attr).is_none());
         let allowed = allow_needless_pass_by_value(sig);
         let sig = clean_signature(sig);
         quote!(#(#attrs)* #allowed #vis #sig #body)
@@ -142,8 +143,7 @@ pub(crate) fn clean_impl(item: &ItemImpl) -> ItemImpl {
     item
 }
 
-/// Returns `true` if the last segment of the path of an attribute is `tool`: a macro cannot resolve paths.
+/// Returns `true` for `#[tool]`.
 pub(crate) fn is_tool(attr: &Attribute) -> bool {
-    let last = attr.path().segments.last();
-    last.is_some_and(|segment| segment.ident == "tool")
+    ItemKind::of_attribute(attr) == Some(ItemKind::Tool)
 }

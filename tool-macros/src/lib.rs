@@ -1,6 +1,7 @@
-//! The attributes `#[tool]`, `#[toolset]` and `#[tool_args]`.
+//! The attributes `#[tool]`, `#[toolset]` and `#[tool_args]` of `tool_runtime`, and `#[prompt]` of `tool_kit`.
 //!
-//! Use them through `tool_runtime`, whose re-exports have the documentation: expansions refer to items of that crate.
+//! Use them through these crates, whose re-exports have the documentation: expansions refer to items of the crate that owns the
+//! attribute.
 //!
 //! The pipeline: `args` and `signature` parse the attribute and its item, `validate` checks the rules, `expand` writes
 //! the tokens of valid items, and `fallback` those of items with errors. A stage does not repeat the checks of the
@@ -14,6 +15,7 @@ mod errors;
 mod expand;
 mod fallback;
 mod item;
+mod kind;
 mod krate;
 mod names;
 mod pipeline;
@@ -38,6 +40,12 @@ pub fn toolset(attr: TokenStream, item: TokenStream) -> TokenStream {
 #[proc_macro_attribute]
 pub fn tool_args(attr: TokenStream, item: TokenStream) -> TokenStream {
     pipeline::tool_args(attr.into(), item.into()).into()
+}
+
+/// Makes a function a prompt; see `tool_kit::prompt`.
+#[proc_macro_attribute]
+pub fn prompt(attr: TokenStream, item: TokenStream) -> TokenStream {
+    pipeline::prompt(attr.into(), item.into()).into()
 }
 
 #[cfg(test)]

@@ -3,23 +3,26 @@
 use syn::Ident;
 use syn::ext::IdentExt as _;
 
+use crate::kind::ItemKind;
+
 /// The longest name that every provider accepts, in bytes.
 const MAX_NAME_BYTES: usize = 64;
 
-/// Returns the reason why `name` is not a valid tool name, or `None`; the rule is `[A-Za-z_][A-Za-z0-9_-]{0,63}`.
-pub(crate) fn why_no_tool_name(name: &str) -> Option<String> {
+/// Returns the reason why `name` is not a valid name of an item, or `None`; the rule is `[A-Za-z_][A-Za-z0-9_-]{0,63}`.
+pub(crate) fn why_no_item_name(kind: ItemKind, name: &str) -> Option<String> {
+    let noun = kind.noun();
     let is_allowed = |it: char| it.is_ascii_alphanumeric() || it == '_' || it == '-';
     if let Some(other) = name.chars().find(|it| !is_allowed(*it)) {
-        return Some(format!("a tool name cannot contain `{other}`, only letters, digits, `_` and `-`"));
+        return Some(format!("a {noun} name cannot contain `{other}`, only letters, digits, `_` and `-`"));
     }
     if name.len() > MAX_NAME_BYTES {
         let length = name.len();
         return Some(format!(
-            "a tool name has at most {MAX_NAME_BYTES} characters, but this one has {length}"
+            "a {noun} name has at most {MAX_NAME_BYTES} characters, but this one has {length}"
         ));
     }
     let starts_well = name.starts_with(|it: char| it.is_ascii_alphabetic() || it == '_');
-    (!starts_well).then(|| "a tool name starts with a letter or `_`".to_owned())
+    (!starts_well).then(|| format!("a {noun} name starts with a letter or `_`"))
 }
 
 /// An identifier without its raw prefix: `r#type` is `type`.
@@ -128,17 +131,17 @@ fn camel_case(name: &str, mut upper: bool) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::{RenameRule, snake_case, why_no_tool_name};
+    use super::{ItemKind, RenameRule, snake_case, why_no_item_name};
     use proc_macro2::Span;
     use syn::Ident;
 
     #[test]
     fn names_that_providers_refuse_are_refused() {
         for name in ["add", "_x", "a-b", "A9", &"x".repeat(64)] {
-            assert_eq!(why_no_tool_name(name), None);
+            assert_eq!(why_no_item_name(ItemKind::Tool, name), None);
         }
         for name in ["", "a b", "9a", "-a", "ä", "a.b", &"x".repeat(65)] {
-            assert!(why_no_tool_name(name).is_some(), "{name}");
+            assert!(why_no_item_name(ItemKind::Tool, name).is_some(), "{name}");
         }
     }
 

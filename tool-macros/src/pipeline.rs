@@ -1,12 +1,13 @@
 //! From an attribute and its item to tokens: read, validate, expand.
 
 use proc_macro2::{Span, TokenStream};
-use quote::quote;
+use quote::{ToTokens as _, quote};
 use syn::{DeriveInput, ImplItem, ItemImpl, LitStr, Type};
 
-use crate::args::{self, ToolArgsKeys, ToolKeys, ToolsetKeys, WrittenKeys};
+use crate::args::{self, PromptKeys, ToolArgsKeys, ToolKeys, ToolsetKeys, WrittenKeys};
 use crate::errors::Errors;
 use crate::item::{FunctionItem, Target, clean_impl, is_tool};
+use crate::kind::ItemKind;
 use crate::signature::{Function, without_groups};
 use crate::validate::{self, Tool};
 use crate::{expand, fallback, names};
@@ -39,23 +40,60 @@ pub(crate) fn tool(attr: TokenStream, item: TokenStream) -> TokenStream {
 
 fn tool_function(attr: TokenStream, item: &FunctionItem, errors: Errors) -> TokenStream {
     let (keys, written) = args::read_keys::<ToolKeys>(attr, &errors);
-    let krate = args::named_crate(keys.krate.as_ref());
-    report_duplicate_attributes(&item.attrs, &errors);
+    let krate = args::named_crate(keys.krate.as_ref(), ItemKind::Tool);
+    report_other_attributes(ItemKind::Tool, &item.attrs, &errors);
     let handle = keys.handle.clone();
-    match validate::validate_function((keys, written), function_parts(item), &errors) {
+    match validate::validate_function((keys, written), function_parts(ItemKind::Tool, item), &errors) {
         Some(tool) => expand::expand_function(item, &tool, &krate),
         None => errors_before_item(errors, &fallback::fallback_function(item, handle.as_ref(), &krate)),
     }
 }
 
-fn function_parts(item: &FunctionItem) -> Function<'_> {
-    Function { attrs: &item.attrs, sig: &item.sig }
+fn function_parts(kind: ItemKind, item: &FunctionItem) -> Function<'_> {
+    Function { kind, attrs: &item.attrs, sig: &item.sig }
+}
+
+/// `#[prompt]`.
+pub(crate) fn prompt(attr: TokenStream, item: TokenStream) -> TokenStream {
+    let (kind, errors) = (ItemKind::Prompt, Errors::default());
+    let function = match read_function(kind, item, &errors) {
+        Ok(function) => function,
+        Err(item) => return errors_before_item(errors, &item),
+    };
+    let (keys, written) = args::read_keys::<PromptKeys>(attr, &errors);
+    let krate = args::named_crate(keys.krate.as_ref(), kind);
+    report_other_attributes(kind, &function.attrs, &errors);
+    let handle = keys.handle.clone();
+    match validate::validate_prompt((keys, written), function_parts(kind, &function), &errors) {
+        Some(prompt) => expand::expand_prompt(&function, &prompt, &krate),
+        None => errors_before_item(errors, &fallback::fallback_function(&function, handle.as_ref(), &krate)),
+    }
+}
+
+/// The function below an attribute that other items cannot have, or the item as it is to be emitted.
+fn read_function(
+    kind: ItemKind,
+    item: TokenStream,
+    errors: &Errors,
+) -> Result<Box<FunctionItem>, TokenStream> {
+    let Some(target) = errors.value_or_report(syn::parse2(item.clone())) else {
+        return Err(item);
+    };
+    let noun = kind.noun();
+    let (what, start) = match target {
+        Target::Function(function) => return Ok(function),
+        Target::Type(item) => ("a type", item.ident.to_token_stream()),
+        Target::Impl(block) => ("an `impl` block", block.impl_token.to_token_stream()),
+        Target::Other(what, start) => (what, start),
+    };
+    errors.report_at(&start, format!("{what} cannot be a {noun}; put `#[{noun}]` on a function"));
+    Err(item)
 }
 
 fn tool_structure(attr: TokenStream, item: &DeriveInput, errors: Errors) -> TokenStream {
     let (keys, written) = args::read_keys::<ToolKeys>(attr, &errors);
-    let krate = args::named_crate(keys.krate.as_ref());
-    report_duplicate_attributes(&item.attrs, &errors);
+    let krate = args::named_crate(keys.krate.as_ref(), ItemKind::Tool);
+    report_other_attributes(ItemKind::Tool, &item.attrs, &errors);
     let derives = validate::checked_derives(item, false, &errors);
     match validate::validate_struct((keys, written), item, &errors) {
         Some(tool) => expand::expand_struct(item, &derives, &tool, &krate),
@@ -63,18 +101,32 @@ fn tool_structure(attr: TokenStream, item: &DeriveInput, errors: Errors) -> Toke
     }
 }
 
-/// "duplicate `#[tool]`"
-fn report_duplicate_attributes(attrs: &[syn::Attribute], errors: &Errors) {
-    for again in attrs.iter().filter(|attr| is_tool(attr)) {
-        errors.report_at(again, "duplicate `#[tool]`; merge the keys into one attribute");
+/// "duplicate `#[tool]`", or another attribute that makes an item of a function
+fn report_other_attributes(kind: ItemKind, attrs: &[syn::Attribute], errors: &Errors) {
+    for attr in attrs {
+        match ItemKind::of_attribute(attr) {
+            None => {}
+            Some(same) if same == kind => errors.report_at(attr, duplicate_attribute(kind)),
+            Some(other) => {
+                let (noun, other) = (kind.noun(), other.noun());
+                let message = format!(
+                    "a {noun} cannot be a {other} as well; put `#[{other}]` on a function that calls this one"
+                );
+                errors.report_at(attr, message);
+            }
+        }
     }
+}
+
+fn duplicate_attribute(kind: ItemKind) -> String {
+    format!("duplicate `#[{}]`; merge the keys into one attribute", kind.noun())
 }
 
 /// `#[toolset]`.
 pub(crate) fn toolset(attr: TokenStream, item: TokenStream) -> TokenStream {
     let errors = Errors::default();
     let (keys, _) = args::read_keys::<ToolsetKeys>(attr, &errors);
-    let krate = args::named_crate(keys.krate.as_ref());
+    let krate = args::named_crate(keys.krate.as_ref(), ItemKind::Tool);
     let Some(target) = errors.value_or_report(syn::parse2(item.clone())) else {
         return errors_before_item(errors, &item);
     };
@@ -158,9 +210,9 @@ fn read_tool_method(
     };
     let keys: (ToolKeys, WrittenKeys) = args::read_keys(tokens, &own);
     if method.attrs.iter().filter(|attr| is_tool(attr)).count() > 1 {
-        own.report_at(attr, "duplicate `#[tool]`; merge the keys into one attribute");
+        own.report_at(attr, duplicate_attribute(ItemKind::Tool));
     }
-    let function = Function { attrs: &method.attrs, sig: &method.sig };
+    let function = Function { kind: ItemKind::Tool, attrs: &method.attrs, sig: &method.sig };
     let tool = validate::validate_method(keys, function, set, &own);
     errors.absorb(own);
     tool
@@ -170,7 +222,7 @@ fn read_tool_method(
 pub(crate) fn tool_args(attr: TokenStream, item: TokenStream) -> TokenStream {
     let errors = Errors::default();
     let (keys, _) = args::read_keys::<ToolArgsKeys>(attr, &errors);
-    let krate = args::named_crate(keys.krate.as_ref());
+    let krate = args::named_crate(keys.krate.as_ref(), ItemKind::Tool);
     let Some(target) = errors.value_or_report(syn::parse2(item.clone())) else {
         return errors_before_item(errors, &item);
     };

@@ -17,10 +17,12 @@ use syn::{
 
 use crate::args::Helpers;
 use crate::errors::Errors;
+use crate::kind::ItemKind;
 
-/// The attributes and the signature of a function or method.
+/// The attributes and the signature of a function or method, and the kind of item that it becomes.
 #[derive(Clone, Copy)]
 pub(crate) struct Function<'a> {
+    pub(crate) kind: ItemKind,
     pub(crate) attrs: &'a [Attribute],
     pub(crate) sig: &'a Signature,
 }

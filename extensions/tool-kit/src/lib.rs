@@ -2,7 +2,7 @@
 //!
 //! | item | what it is | made by |
 //! | --- | --- | --- |
-//! | [`Prompt`](prompt::Prompt) | a described template of messages | [`PromptFile`](prompt::PromptFile), [`PromptFolder`](prompt::PromptFolder), [`text_prompt`](prompt::text_prompt) |
+//! | [`Prompt`](prompt::Prompt) | a described template of messages | [`#[prompt]`](macro@prompt), [`PromptFile`](prompt::PromptFile), [`PromptFolder`](prompt::PromptFolder), [`text_prompt`](prompt::text_prompt) |
 //! | [`ReadableResource`](resource::ReadableResource) | a readable object with a URI | [`StoredResource`](resource::StoredResource), [`FileResource`](resource::FileResource), [`live`](resource::live) |
 //!
 //! A [`Catalogue`](catalogue::Catalogue) lists them beside the tools of the program and the items of [connectors](catalogue::Connector), and
@@ -20,6 +20,7 @@ pub mod cli;
 #[cfg(all(doctest, feature = "cli"))]
 #[doc = include_str!("../../../tool-runtime/src/docs/guide/toolkit.md")]
 pub mod guide {}
+pub mod function;
 #[cfg(feature = "mcp")]
 pub mod mcp;
 mod names;
@@ -27,3 +28,19 @@ pub mod prompt;
 pub mod resource;
 #[cfg(feature = "session")]
 pub mod session;
+
+// A macro and a module may have one name: `use tool_kit::prompt` imports both.
+#[doc = include_str!("docs/prompt.md")]
+pub use tool_macros::prompt;
+
+/// Support code for the expansions of the attributes; not public API.
+#[doc(hidden)]
+pub mod __private {
+    pub use tool_runtime::__private::*;
+
+    pub use crate::{
+        function::{PromptHandle, PromptSpec, prompt_output},
+        prompt::PromptThinking,
+        prompt_outcome,
+    };
+}

@@ -51,8 +51,9 @@ pub(crate) use self::{
 };
 pub use crate::{
     Dependency, FunctionTool, Method, Permission, Registration, Retry, Run, SourceLocation, StaticToolSet,
-    ToolContext, ToolError, merged, outcome, outcome_sync, registration::DeclaredToolset, retried, site,
-    takes_its_parameters_by_reference, to_json,
+    ToolContext, ToolError, merged, outcome, outcome_sync,
+    registration::{DeclaredToolset, ItemRegistration},
+    retried, site, takes_its_parameters_by_reference, to_json,
 };
 
 /// A JSON object.

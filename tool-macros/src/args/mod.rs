@@ -1,4 +1,4 @@
-//! The grammar of `#[tool(..)]`, `#[toolset(..)]` and `#[tool_args(..)]`.
+//! The grammar of the attributes.
 //!
 //! Each attribute is a struct whose fields are its keys; the type of a field defines the values of its key. A mistake
 //! in one key does not hide others: valid keys are kept, and [`crate::validate`] checks them.
@@ -17,11 +17,13 @@ use syn::spanned::Spanned as _;
 use syn::{Expr, LitStr, Path, Type};
 
 use crate::errors::Errors;
+use crate::kind::ItemKind;
 use crate::krate::Krate;
 use crate::names::RenameRule;
 
 pub(crate) use forms::{Confirm, Grace, Handle, Instance, Meta, Millis, OutputSchema, Retry, Unknown};
 pub(crate) use helpers::{Default as ParameterDefault, Helpers, attribute_of_field, is_helper};
+pub(crate) use items::PromptKeys;
 pub(crate) use schema::limits_of_field;
 pub(crate) use value::{Key, literal_int};
 
@@ -46,6 +48,9 @@ macro_rules! attribute_keys {
         attribute_keys! { @names $($item)* }
     };
 }
+
+// Below the macro that it uses.
+mod items;
 
 attribute_keys! {
     /// `#[tool(..)]`.
@@ -127,9 +132,9 @@ attribute_keys! {
     }
 }
 
-/// The crate that `crate = path` names; default: `::tool_runtime`.
-pub(crate) fn named_crate(key: Option<&Key<Path>>) -> Krate {
-    Krate::new(key.map(|key| key.value.clone()))
+/// The crate that `crate = path` names; default: the owner of the attribute.
+pub(crate) fn named_crate(key: Option<&Key<Path>>, kind: ItemKind) -> Krate {
+    Krate::new(key.map(|key| key.value.clone()), kind)
 }
 
 /// The keys that were written, valid or not: a rule about a missing key does not apply to a key that could not be read.

@@ -118,7 +118,7 @@ impl Value for Expr {
         value_expression(meta).cloned().ok_or_else(|| {
             let key = darling::util::path_to_string(meta.path());
             let (takes, way_out) = match key.as_str() {
-                "description" => ("a string", " = \"..\""),
+                "description" | "system_prompt" => ("a string", " = \"..\""),
                 "input_schema" | "output_schema" => ("a JSON Schema", " = json!({ .. })"),
                 "max_result_size" => ("a number of bytes", " = 65536"),
                 _ => ("a value", " = .."),

@@ -6,6 +6,7 @@ use syn::Path;
 use syn::spanned::Spanned as _;
 
 use crate::args::{Confirm, Key};
+use crate::kind::ItemKind;
 use crate::validate::{Callee, Decoded, Instance, Property, Tool};
 
 /// Passes the slots and the function to the library. Type errors are reported at the name of the function, unless a
@@ -74,9 +75,10 @@ fn slot_names(tool: &Tool) -> Vec<Ident> {
 fn future_body(tool: &Tool, instance: &Instance) -> TokenStream {
     let call = local_variable("__call");
     let run = function_call(tool, instance, &slot_names(tool));
-    let outcome = with_retry_decision(tool, run, |value| match tool.is_merging() {
-        true => quote_spanned!(tool.result=> __tool::merged!(#call, #value)),
-        false => quote_spanned!(tool.result=> __tool::outcome!(#call, #value)),
+    let outcome = with_retry_decision(tool, run, |value| match tool.kind {
+        ItemKind::Tool if tool.is_merging() => quote_spanned!(tool.result=> __tool::merged!(#call, #value)),
+        ItemKind::Tool => quote_spanned!(tool.result=> __tool::outcome!(#call, #value)),
+        ItemKind::Prompt => quote_spanned!(tool.result=> __tool::prompt_outcome!(#value)),
     });
     quote_spanned!(callee_span(tool)=> __tool::boxed(async move { #outcome }))
 }
@@ -85,11 +87,10 @@ fn future_body(tool: &Tool, instance: &Instance) -> TokenStream {
 fn blocking_body(tool: &Tool, instance: &Instance) -> TokenStream {
     let call = local_variable("__call");
     let run = function_call(tool, instance, &slot_names(tool));
-    let outcome = with_retry_decision(
-        tool,
-        run,
-        |value| quote_spanned!(tool.result=> __tool::outcome_sync!(#call, #value)),
-    );
+    let outcome = with_retry_decision(tool, run, |value| match tool.kind {
+        ItemKind::Tool => quote_spanned!(tool.result=> __tool::outcome_sync!(#call, #value)),
+        ItemKind::Prompt => quote_spanned!(tool.result=> __tool::prompt_outcome!(#value)),
+    });
     quote_spanned! {callee_span(tool)=>
         __tool::boxed(__tool::blocking(#call, move |#call| #outcome))
     }

@@ -6,6 +6,7 @@
 
 mod aliases;
 mod call;
+mod prompts;
 mod spec;
 
 use proc_macro2::{Ident, TokenStream};
@@ -13,24 +14,41 @@ use quote::{quote, quote_spanned};
 use syn::spanned::Spanned as _;
 use syn::{DeriveInput, Generics, ItemImpl, Visibility};
 
+pub(crate) use self::prompts::expand_prompt;
 use crate::item::{FunctionItem, clean_impl};
+use crate::kind::ItemKind;
 use crate::krate::Krate;
 use crate::names;
 use crate::validate::{Callee, Derives, Instance, Tool};
 
 /// A function and its registration.
 pub(crate) fn expand_function(item: &FunctionItem, tool: &Tool, krate: &Krate) -> TokenStream {
-    let function = item.without_helpers();
-    let handle =
-        tool.handle.as_ref().map(|handle| handle_type(handle, &item.sig.ident, &item.vis, &tool.cfgs));
+    let function = function_and_handle(item, tool);
     let registrations = all_registrations(tool, krate);
-    quote!(#function #handle #registrations)
+    quote!(#function #registrations)
 }
 
-/// The handle of a tool: a type that `Registry::builder().tool::<..>()` takes.
+fn function_and_handle(item: &FunctionItem, tool: &Tool) -> TokenStream {
+    let function = item.without_helpers();
+    let handle = tool
+        .handle
+        .as_ref()
+        .map(|handle| handle_type(tool.kind, (handle, &item.sig.ident), &item.vis, &tool.cfgs));
+    quote!(#function #handle)
+}
+
+/// The trait of handles, and the type of registrations.
+pub(crate) fn handle_types(kind: ItemKind) -> (TokenStream, TokenStream) {
+    match kind {
+        ItemKind::Tool => (quote!(Handle), quote!(Registration)),
+        ItemKind::Prompt => (quote!(PromptHandle), quote!(ItemRegistration)),
+    }
+}
+
+/// The handle of an item: a type by which it is registered by hand.
 pub(crate) fn handle_type(
-    handle: &Ident,
-    function: &Ident,
+    kind: ItemKind,
+    (handle, function): (&Ident, &Ident),
     vis: &Visibility,
     cfgs: &[syn::Attribute],
 ) -> TokenStream {
@@ -39,10 +57,15 @@ pub(crate) fn handle_type(
         Some(plain) => format!("`{plain}()`"),
         None => format!("[`{function}()`]"),
     };
-    let doc = format!(
-        "The tool {named}, as a type: `Registry::builder().tool::<{}>()` registers it by hand.",
-        names::unraw_name(handle)
-    );
+    let handle_name = names::unraw_name(handle);
+    let doc = match kind {
+        ItemKind::Tool => format!(
+            "The tool {named}, as a type: `Registry::builder().tool::<{handle_name}>()` registers it by hand."
+        ),
+        ItemKind::Prompt => format!(
+            "The prompt {named}, as a type: `FunctionPrompt::of::<{handle_name}>(&registry)` makes it by hand."
+        ),
+    };
     quote! {
         #(#cfgs)*
         #[doc = #doc]
@@ -98,22 +121,28 @@ pub(crate) fn expand_arguments(item: &DeriveInput, derives: &Derives, krate: &Kr
 }
 
 fn all_registrations(tool: &Tool, krate: &Krate) -> TokenStream {
-    tool.instances.iter().map(|instance| registration(tool, instance, krate)).collect()
+    let value = quote!(__tool::Registration::new(&__SPEC, __invocation));
+    tool.instances.iter().map(|instance| registration((tool, instance), None, &value, krate)).collect()
 }
 
-/// The registration of one tool: its `Spec`, its call, its handle, and its `inventory` entry.
-fn registration(tool: &Tool, instance: &Instance, krate: &Krate) -> TokenStream {
+/// The registration of one item: its `Spec`, its call, its constant data, its handle, and its `inventory` entry.
+fn registration(
+    (tool, instance): (&Tool, &Instance),
+    data: Option<&TokenStream>,
+    value: &TokenStream,
+    krate: &Krate,
+) -> TokenStream {
     let private = krate.private_module();
     let (cfgs, bindings) = (&tool.cfgs, &instance.bindings);
     let spec = spec::spec_literal(tool, instance);
     let invocation = call::invocation(tool, instance);
     let checks = call::limit_checks(tool);
     let checks = (!checks.is_empty()).then(|| quote!(const _: fn() = || { #checks };));
-    let registration = quote!(__tool::Registration::new(&__SPEC, __invocation));
+    let (handle_trait, registration) = handle_types(tool.kind);
     let handle = tool.handle.as_ref().map(|handle| {
         quote! {
-            impl __tool::Handle for #handle {
-                const REGISTRATION: &'static __tool::Registration = &#registration;
+            impl __tool::#handle_trait for #handle {
+                const REGISTRATION: &'static __tool::#registration = &#value;
             }
         }
     });
@@ -122,7 +151,7 @@ fn registration(tool: &Tool, instance: &Instance, krate: &Krate) -> TokenStream 
         .register
         .as_ref()
         .is_none_or(|register| register.value)
-        .then(|| quote!(__tool::inventory::submit! { #registration }));
+        .then(|| quote!(__tool::inventory::submit! { #value }));
     // Lints that generated code may trigger. The list must stay short: `allow` of a lint that the user's crate forbids
     // is an error.
     quote! {
@@ -133,6 +162,7 @@ fn registration(tool: &Tool, instance: &Instance, krate: &Krate) -> TokenStream 
             use __tool::probe::*;
             #(#bindings)*
             static __SPEC: __tool::Spec = #spec;
+            #data
             fn __invocation<'a>(__mode: __tool::InvocationMode<'_, 'a>) -> __tool::Invoked<'a> {
                 #invocation
             }

@@ -30,7 +30,7 @@ pub(super) fn spec_literal(tool: &Tool, instance: &Instance) -> TokenStream {
 
 /// The fields of a struct literal that differ from the default.
 #[derive(Default)]
-struct Fields(TokenStream);
+pub(super) struct Fields(TokenStream);
 
 impl Fields {
     fn set(&mut self, name: &str, value: impl ToTokens) {
@@ -38,7 +38,7 @@ impl Fields {
         self.0.extend(quote!(#name: #value,));
     }
 
-    fn set_some(&mut self, name: &str, value: Option<impl ToTokens>) {
+    pub(super) fn set_some(&mut self, name: &str, value: Option<impl ToTokens>) {
         if let Some(value) = value {
             self.set(name, quote!(::core::option::Option::Some(#value)));
         }
@@ -51,6 +51,10 @@ impl Fields {
         }
     }
 
+    pub(super) fn into_tokens(self) -> TokenStream {
+        self.0
+    }
+
     /// A switch that is off by default.
     fn set_flag(&mut self, name: &str, is_on: bool) {
         if is_on {
@@ -59,7 +63,7 @@ impl Fields {
     }
 }
 
-fn key_value<T>(key: &Option<Key<T>>) -> Option<&T> {
+pub(super) fn key_value<T>(key: &Option<Key<T>>) -> Option<&T> {
     key.as_ref().map(|key| &key.value)
 }
 

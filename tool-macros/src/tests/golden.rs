@@ -193,3 +193,42 @@ golden! {
         }
     }
 }
+
+golden! {
+    prompt:
+    #[prompt(
+        name = "review", title = "Reviews a change", description = concat!("Reviews", "."),
+        model = "gpt-5", provider = "openai", system_prompt = include_str!("review.md"),
+        output_schema = json!({ "type": "string" }), tools("read", "grep"),
+        thinking = true, thinking_budget = 1024,
+        rename_all = "camelCase", strict, unknown_fields = "ignore", handle = Review, crate = crate::deps::kit,
+    )]
+    #[cfg(unix)]
+    async fn review_change(
+        repository: &Repository,
+        /// The commit.
+        #[schemars(length(min = 7))]
+        commit_id: &str,
+        #[arg(default = 3)] lines: u8,
+    ) -> Result<String, GitError> {
+        repository.review(commit_id, lines).await
+    }
+}
+
+golden! {
+    blocking_prompt:
+    #[prompt(blocking, register = false)]
+    /// Reads a template.
+    fn template(path: String) -> Vec<PromptMessage> {
+        read(path)
+    }
+}
+
+golden! {
+    prompt_after_a_mistake:
+    #[prompt(tilte = "x")]
+    /// Greets.
+    pub(crate) fn greet(#[arg(default = "x")] name: String) -> String {
+        name
+    }
+}

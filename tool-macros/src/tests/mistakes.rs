@@ -167,3 +167,60 @@ check! {
     }
     "a tool cannot be variadic; take a `Vec` instead"
 }
+
+check! {
+    every_mistake_of_a_prompt_is_reported: {
+        #[prompt(
+            name = "a b", title = "Short", modle = "x", tools = "a", system_prompt = "", thinking = "much",
+            thinking_budget = "all", blocking, crate = 3,
+        )]
+        #[prompt]
+        async unsafe fn f<T>(self, x: &mut u8, #[arg(secret)] y: T, z: impl Copy) -> ! {}
+    }
+    "unknown key `modle`; did you mean `model`?"
+    "`tools` takes strings; write `tools(\"..\", \"..\")`"
+    "`thinking` takes \"off\", \"on\", \"low\", \"medium\" or \"high\"; write `thinking = \"low\"`"
+    "`thinking_budget` takes a number of tokens; write `thinking_budget = 1024`"
+    "`crate` takes a path; write `crate = some::path`"
+    "duplicate `#[prompt]`; merge the keys into one attribute"
+    "a title has at least 10 characters, but this one has 5; say what the prompt is for"
+    "`system_prompt` is empty; remove it or write a text"
+    "a method cannot be a prompt; write a function, which takes the value of `self` as `&Type`"
+    "an `unsafe fn` cannot be a prompt; wrap it in a safe function"
+    "a prompt must return; replace `!` by the type of a result"
+    "an `async fn` must not block; remove `blocking` or `async`"
+    "a prompt needs a description; write a doc comment (`/// ...`) or `description = \"...\"`"
+    "concurrent calls cannot share a `&mut`; take `&T` with a lock inside, or an owned value"
+    "`secret` hides a value in the records of calls, which a prompt has not; remove it"
+    "`impl Trait` cannot be a prompt argument; write a concrete type"
+    "a generic function cannot be a prompt; write a function for each type"
+}
+
+check! {
+    keys_of_a_prompt_that_contradict_each_other_are_reported: {
+        #[prompt(thinking = false, thinking_budget = 10, register = false, handle = none, system_prompt = 3)]
+        /// F.
+        fn f() -> String {}
+    }
+    "`system_prompt` takes a string; write `system_prompt = \"..\"`"
+    "`thinking_budget` contradicts `thinking = \"off\"`; keep one of the two"
+    "a prompt without a handle cannot be registered by hand; remove one of the two"
+}
+
+check! {
+    a_tool_is_no_prompt_as_well: {
+        #[tool]
+        #[prompt(name = "x")]
+        /// F.
+        fn f() {}
+    }
+    "a tool cannot be a prompt as well; put `#[prompt]` on a function that calls this one"
+}
+
+check! {
+    a_struct_is_no_prompt: {
+        #[prompt(name = "x")]
+        struct Greet {}
+    }
+    "a type cannot be a prompt; put `#[prompt]` on a function"
+}

@@ -15,6 +15,7 @@ fn expand(item: TokenStream) -> TokenStream {
     match name.as_str() {
         "toolset" => pipeline::toolset(keys, rest),
         "tool_args" => pipeline::tool_args(keys, rest),
+        "prompt" => pipeline::prompt(keys, rest),
         _ => pipeline::tool(keys, rest),
     }
 }

@@ -7,9 +7,10 @@ use syn::punctuated::Punctuated;
 use syn::spanned::Spanned as _;
 use syn::{Expr, GenericParam, Ident, LitStr, Token, Type};
 
-use super::keys::check_tool_name;
+use super::keys::check_item_name;
 use crate::args::{self, ToolKeys, WrittenKeys};
 use crate::errors::Errors;
+use crate::kind::ItemKind;
 use crate::names;
 use crate::signature::Function;
 
@@ -39,6 +40,14 @@ pub(super) fn read_instances(
     let params = function.type_and_const_parameters();
     let ident = &function.sig.ident;
     match (&keys.instantiate, params.first()) {
+        (None, Some(param)) if function.kind != ItemKind::Tool => {
+            let noun = function.kind.noun();
+            errors.report_at(
+                param,
+                format!("a generic function cannot be a {noun}; write a function for each type"),
+            );
+            Vec::new()
+        }
         (None, Some(param)) => {
             if !written.has_key("instantiate") {
                 errors.report_at(
@@ -53,7 +62,8 @@ pub(super) fn read_instances(
             Vec::new()
         }
         (None, None) => {
-            let name = super::checked_tool_name(keys, &names::unraw_name(ident), ident, errors);
+            let name =
+                super::checked_item_name(function.kind, keys, &names::unraw_name(ident), ident, errors);
             vec![Instance::of_plain_function(name)]
         }
         (Some(key), None) => {
@@ -76,7 +86,7 @@ pub(super) fn read_instances(
 fn check_instance_names(instances: &[args::Instance], errors: &Errors) {
     for (at, instance) in instances.iter().enumerate() {
         let name = &instance.name;
-        check_tool_name(name, errors);
+        check_item_name(ItemKind::Tool, name, errors);
         let earlier = instances.iter().take(at);
         if earlier.into_iter().any(|it| it.name.value() == name.value()) {
             errors.report_at(name, format!("two instances are named `{}`; rename one", name.value()));

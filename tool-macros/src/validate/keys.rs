@@ -1,10 +1,11 @@
-//! Rules for the keys of `#[tool(..)]`.
+//! Rules for the keys of `#[tool(..)]`, and for those that the attributes share.
 
 use syn::{Expr, ExprLit, Ident, Lit, LitStr, Path};
 
 use super::ToolKind;
 use crate::args::{Handle, Key, ToolKeys, key_span, literal_int};
 use crate::errors::Errors;
+use crate::kind::ItemKind;
 use crate::names;
 use crate::signature::{Function, Returns};
 
@@ -48,7 +49,7 @@ pub(super) fn check_keys_fit_kind(keys: &ToolKeys, kind: ToolKind<'_>, errors: &
 }
 
 /// "these keys contradict each other"
-pub(super) fn check_contradicting_keys(keys: &ToolKeys, errors: &Errors) {
+pub(super) fn check_contradicting_keys(keys: &ToolKeys, kind: ItemKind, errors: &Errors) {
     let on = |key: &Option<Key<bool>>| key.as_ref().is_some_and(|key| key.value);
     if on(&keys.read_only) && on(&keys.destructive) {
         let span = key_span(keys.destructive.as_ref());
@@ -76,7 +77,9 @@ pub(super) fn check_contradicting_keys(keys: &ToolKeys, errors: &Errors) {
     let unregistered = keys.register.as_ref().filter(|key| !key.value);
     let nameless = keys.handle.as_ref().filter(|key| matches!(key.value, Handle::None));
     if let (Some(register), Some(_)) = (unregistered, nameless) {
-        let message = "a tool without a handle cannot be registered by hand; remove one of the two";
+        let noun = kind.noun();
+        let message =
+            format!("a {noun} without a handle cannot be registered by hand; remove one of the two");
         errors.report_at(&register.path, message);
     }
     if let (Some(register), Some(_)) = (unregistered, &keys.instantiate) {
@@ -123,15 +126,15 @@ pub(super) fn check_keys_fit_function(keys: &ToolKeys, function: Function<'_>, e
 }
 
 /// Rule for a name in the attribute.
-pub(super) fn check_tool_name(name: &LitStr, errors: &Errors) {
-    if let Some(why) = names::why_no_tool_name(&name.value()) {
+pub(super) fn check_item_name(kind: ItemKind, name: &LitStr, errors: &Errors) {
+    if let Some(why) = names::why_no_item_name(kind, &name.value()) {
         errors.report_at(name, why);
     }
 }
 
 /// Rule for a name that is derived from an identifier.
-pub(super) fn check_identifier_as_tool_name(name: &str, ident: &Ident, errors: &Errors) {
-    if let Some(why) = names::why_no_tool_name(name) {
+pub(super) fn check_identifier_as_item_name(kind: ItemKind, name: &str, ident: &Ident, errors: &Errors) {
+    if let Some(why) = names::why_no_item_name(kind, name) {
         errors.report_at(ident, format!("{why}; add `name = \"..\"`"));
     }
 }

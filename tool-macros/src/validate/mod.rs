@@ -6,6 +6,7 @@
 mod generics;
 mod keys;
 mod parameters;
+mod prompts;
 mod structs;
 
 use proc_macro2::{Span, TokenStream};
@@ -15,6 +16,7 @@ use syn::{Attribute, DeriveInput, Expr, ExprLit, Ident, Lit, LitStr, Safety, Typ
 use crate::args::{Handle, OutputSchema, ToolKeys, WrittenKeys};
 use crate::docs;
 use crate::errors::Errors;
+use crate::kind::ItemKind;
 use crate::names;
 use crate::signature::{
     Function, Returns, associated_type, cfg_attributes, receiver_or_self_tokens, without_groups,
@@ -22,10 +24,12 @@ use crate::signature::{
 
 pub(crate) use generics::Instance;
 pub(crate) use parameters::{Decoded, Property};
+pub(crate) use prompts::{Prompt, validate_prompt};
 pub(crate) use structs::{Derives, checked_derives};
 
-/// A tool without errors in its syntax.
+/// A tool without errors in its syntax; or the function of a prompt, with the keys that both have.
 pub(crate) struct Tool {
+    pub(crate) kind: ItemKind,
     pub(crate) keys: ToolKeys,
     pub(crate) cfgs: Vec<Attribute>,
     pub(crate) callee: Callee,
@@ -61,7 +65,7 @@ pub(crate) enum Callee {
     Struct { ident: Ident },
 }
 
-/// The kind of item below `#[tool]`; some keys are allowed on one kind only.
+/// The form of the item below `#[tool]`; some keys are allowed on one kind only.
 #[derive(Clone, Copy, PartialEq)]
 pub(crate) enum ToolKind<'a> {
     Function,
@@ -76,16 +80,22 @@ pub(crate) fn validate_function(
     function: Function<'_>,
     errors: &Errors,
 ) -> Option<Tool> {
-    let ident = &function.sig.ident;
+    let (ident, noun) = (&function.sig.ident, function.kind.noun());
     if let Some(self_tokens) = receiver_or_self_tokens(function.sig) {
-        errors.report_at(
-            &self_tokens,
-            "a method requires `#[toolset]` on its `impl Type` block; a method of a trait cannot be a tool",
-        );
+        let message = match function.kind {
+            ItemKind::Tool => {
+                "a method requires `#[toolset]` on its `impl Type` block; a method of a trait cannot be a tool".to_owned()
+            }
+            ItemKind::Prompt => {
+                format!("a method cannot be a {noun}; write a function, which takes the value of `self` as `&Type`")
+            }
+        };
+        errors.report_at(&self_tokens, message);
     }
     if names::is_primitive(&ident.to_string()) && keys.handle.is_none() {
-        let message =
-            "the type of this tool would shadow a primitive type; add `handle = Name` or `handle = none`";
+        let message = format!(
+            "the type of this {noun} would shadow a primitive type; add `handle = Name` or `handle = none`"
+        );
         errors.report_at(ident, message);
     }
     let callee = Callee::Function { ident: ident.clone(), is_async: function.sig.asyncness.is_some() };
@@ -116,12 +126,15 @@ fn validated_tool(
 ) -> Option<Tool> {
     check_function_qualifiers(function, errors);
     keys::check_keys_fit_kind(&keys, kind, errors);
-    keys::check_contradicting_keys(&keys, errors);
+    keys::check_contradicting_keys(&keys, function.kind, errors);
     keys::check_keys_fit_function(&keys, function, errors);
-    let description = checked_description(&keys, &written, function.attrs, &function.sig.ident, errors);
+    let description =
+        checked_description(function.kind, &keys, &written, function.attrs, &function.sig.ident, errors);
     let parameters = parameters::read_parameters(function, keys.rename_all.as_ref(), errors);
     let instances = generics::read_instances(&keys, &written, function, errors);
     let described = match function.returned_type() {
+        // Only the result of a tool has a schema.
+        _ if function.kind != ItemKind::Tool => None,
         Returns::Nothing | Returns::Opaque => None,
         Returns::Value(ty) => Some(ty.into_token_stream()),
         Returns::Items(item) => Some(quote!(__tool::Items<#item>)),
@@ -137,6 +150,7 @@ fn validated_tool(
         (None, _) => Some(function.sig.ident.clone()),
     };
     errors.is_empty().then(|| Tool {
+        kind: function.kind,
         cfgs: function.cfg_attributes().into_iter().cloned().collect(),
         toolset: match kind {
             ToolKind::Method(set) => Some(set.clone()),
@@ -166,13 +180,14 @@ pub(crate) fn validate_struct(
 ) -> Option<Tool> {
     structs::check_struct_as_tool(item, errors);
     keys::check_keys_fit_kind(&keys, ToolKind::Struct, errors);
-    keys::check_contradicting_keys(&keys, errors);
-    let description = checked_description(&keys, &written, &item.attrs, &item.ident, errors);
+    keys::check_contradicting_keys(&keys, ItemKind::Tool, errors);
+    let description = checked_description(ItemKind::Tool, &keys, &written, &item.attrs, &item.ident, errors);
     let ident = &item.ident;
-    let name = checked_tool_name(&keys, &names::snake_case(ident), ident, errors);
+    let name = checked_item_name(ItemKind::Tool, &keys, &names::snake_case(ident), ident, errors);
     let returned = quote_spanned!(ident.span()=> <#ident as __tool::Run>::Output);
     let (output, streamed) = output_types(&keys, Some(returned.clone()));
     errors.is_empty().then(|| Tool {
+        kind: ItemKind::Tool,
         cfgs: cfg_attributes(&item.attrs).into_iter().cloned().collect(),
         callee: Callee::Struct { ident: ident.clone() },
         description,
@@ -188,15 +203,21 @@ pub(crate) fn validate_struct(
     })
 }
 
-/// The name of the tool: the key `name`, or the name of its item.
-fn checked_tool_name(keys: &ToolKeys, of_ident: &str, ident: &Ident, errors: &Errors) -> LitStr {
+/// The name of an item: the key `name`, or the identifier.
+fn checked_item_name(
+    kind: ItemKind,
+    keys: &ToolKeys,
+    of_ident: &str,
+    ident: &Ident,
+    errors: &Errors,
+) -> LitStr {
     match &keys.name {
         Some(key) => {
-            keys::check_tool_name(&key.value, errors);
+            keys::check_item_name(kind, &key.value, errors);
             key.value.clone()
         }
         None => {
-            keys::check_identifier_as_tool_name(of_ident, ident, errors);
+            keys::check_identifier_as_item_name(kind, of_ident, ident, errors);
             LitStr::new(of_ident, ident.span())
         }
     }
@@ -204,19 +225,21 @@ fn checked_tool_name(keys: &ToolKeys, of_ident: &str, ident: &Ident, errors: &Er
 
 /// "a tool needs a description"
 fn checked_description(
+    kind: ItemKind,
     keys: &ToolKeys,
     written: &WrittenKeys,
     attrs: &[Attribute],
     ident: &Ident,
     errors: &Errors,
 ) -> TokenStream {
-    const MISSING: &str = "a tool needs a description; \
-        write a doc comment (`/// ...`) or `description = \"...\"`";
+    let noun = kind.noun();
+    let missing =
+        format!("a {noun} needs a description; write a doc comment (`/// ...`) or `description = \"...\"`");
     match &keys.description {
         Some(key) => {
             if let Expr::Lit(ExprLit { lit, .. }) = &key.value {
                 match lit {
-                    Lit::Str(text) if text.value().trim().is_empty() => errors.report_at(text, MISSING),
+                    Lit::Str(text) if text.value().trim().is_empty() => errors.report_at(text, missing),
                     Lit::Str(_) => {}
                     other => {
                         errors.report_at(other, "`description` takes a string; write `description = \"..\"`")
@@ -227,7 +250,7 @@ fn checked_description(
         }
         None => docs::description(attrs).unwrap_or_else(|| {
             if !written.has_key("description") {
-                errors.report_at(ident, MISSING);
+                errors.report_at(ident, missing);
             }
             TokenStream::new()
         }),
@@ -236,17 +259,20 @@ fn checked_description(
 
 /// Rules for the qualifiers and the result type of a function.
 fn check_function_qualifiers(function: Function<'_>, errors: &Errors) {
-    let sig = function.sig;
+    let (sig, noun) = (function.sig, function.kind.noun());
     // A variadic function is always `unsafe extern`: one error, not three.
     if let Some(variadic) = &sig.variadic {
-        errors.report_at(variadic, "a tool cannot be variadic; take a `Vec` instead");
+        errors.report_at(variadic, format!("a {noun} cannot be variadic; take a `Vec` instead"));
         return;
     }
     if let Safety::Unsafe(keyword) = &sig.safety {
-        errors.report_at(keyword, "an `unsafe fn` cannot be a tool; wrap it in a safe function");
+        errors.report_at(keyword, format!("an `unsafe fn` cannot be a {noun}; wrap it in a safe function"));
     }
     if let Some(abi) = &sig.abi {
-        errors.report_at(abi, "an `extern` function cannot be a tool; call it from an ordinary function");
+        errors.report_at(
+            abi,
+            format!("an `extern` function cannot be a {noun}; call it from an ordinary function"),
+        );
     }
     let syn::ReturnType::Type(_, ty) = &sig.output else {
         return;
@@ -255,11 +281,13 @@ fn check_function_qualifiers(function: Function<'_>, errors: &Errors) {
         Type::ImplTrait(opaque) if associated_type(opaque, "Output").is_some() => {
             errors.report_at(
                 opaque,
-                "`impl Future` cannot be the result of a tool; write `async fn` and the type of its output",
+                format!(
+                    "`impl Future` cannot be the result of a {noun}; write `async fn` and the type of its output"
+                ),
             );
         }
         Type::Never(never) => {
-            errors.report_at(never, "a tool must return; replace `!` by the type of a result")
+            errors.report_at(never, format!("a {noun} must return; replace `!` by the type of a result"));
         }
         _ => {}
     }

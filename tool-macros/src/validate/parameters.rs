@@ -7,6 +7,7 @@ use syn::{Pat, ReceiverKind, Type};
 
 use crate::args::{Helpers, Key, ParameterDefault};
 use crate::errors::Errors;
+use crate::kind::ItemKind;
 use crate::names::{self, RenameRule};
 use crate::signature::{Forbidden, Function, Parameter, Role, without_groups};
 
@@ -46,7 +47,7 @@ pub(super) fn read_parameters(
 ) -> Vec<Property> {
     let parameters = function.parameters(errors);
     check_count(function, &parameters, errors);
-    check_single_struct(&parameters, errors);
+    check_single_struct(function.kind, &parameters, errors);
     if let Some(rule) = rule
         && parameters.iter().any(|it| it.role == Role::Whole)
     {
@@ -55,8 +56,8 @@ pub(super) fn read_parameters(
     }
     for parameter in &parameters {
         check_pattern(parameter, errors);
-        check_type_syntax(parameter, errors);
-        check_attributes(parameter, errors);
+        check_type_syntax(function.kind, parameter, errors);
+        check_attributes(function.kind, parameter, errors);
     }
     let rule = rule.map(|key| key.value);
     let properties: Vec<(Property, Names)> =
@@ -129,22 +130,27 @@ fn to_property(parameter: Parameter<'_>, rule: Option<RenameRule>) -> (Property,
 fn check_count(function: Function<'_>, parameters: &[Parameter<'_>], errors: &Errors) {
     if let Some(parameter) = parameters.get(MAX_PARAMETERS) {
         let message = format!(
-            "`{}` has {} parameters, but a tool has at most {MAX_PARAMETERS}; put them into an argument struct",
+            "`{}` has {} parameters, but a {} has at most {MAX_PARAMETERS}; put them into an argument struct",
             names::unraw_name(&function.sig.ident),
-            parameters.len()
+            parameters.len(),
+            function.kind.noun()
         );
         errors.report_at(&parameter.node.pat, message);
     }
 }
 
 /// "an argument struct contains all arguments"
-fn check_single_struct(parameters: &[Parameter<'_>], errors: &Errors) {
+fn check_single_struct(kind: ItemKind, parameters: &[Parameter<'_>], errors: &Errors) {
     let mut wholes = parameters.iter().filter(|it| it.role == Role::Whole);
     if wholes.next().is_none() {
         return;
     }
     for second in wholes {
-        errors.report_at(&second.node.pat, "a tool has one argument struct; put its fields into the first");
+        let noun = kind.noun();
+        errors.report_at(
+            &second.node.pat,
+            format!("a {noun} has one argument struct; put its fields into the first"),
+        );
     }
     for property in parameters.iter().filter(|it| it.role == Role::Property) {
         let message = "an argument struct contains all arguments; make this parameter one of its fields";
@@ -164,11 +170,12 @@ fn check_pattern(parameter: &Parameter<'_>, errors: &Errors) {
 }
 
 /// "this type cannot be a tool argument"
-fn check_type_syntax(parameter: &Parameter<'_>, errors: &Errors) {
+fn check_type_syntax(kind: ItemKind, parameter: &Parameter<'_>, errors: &Errors) {
     let ty = &*parameter.node.ty;
     let found = Forbidden::in_type(ty);
     if let Some(opaque) = found.opaque {
-        errors.report_at(opaque, "`impl Trait` cannot be a tool argument; write a concrete type");
+        let noun = kind.noun();
+        errors.report_at(opaque, format!("`impl Trait` cannot be a {noun} argument; write a concrete type"));
     }
     if let Some(mutable) = found.mutable {
         errors.report_at(
@@ -189,10 +196,17 @@ fn check_type_syntax(parameter: &Parameter<'_>, errors: &Errors) {
 }
 
 /// "this attribute does not apply to this parameter"
-fn check_attributes(parameter: &Parameter<'_>, errors: &Errors) {
+fn check_attributes(kind: ItemKind, parameter: &Parameter<'_>, errors: &Errors) {
     let Some(span) = parameter.helpers.property_attribute_span() else {
         return;
     };
+    if parameter.helpers.secret && kind != ItemKind::Tool {
+        let noun = kind.noun();
+        errors.report_at_span(
+            span,
+            format!("`secret` hides a value in the records of calls, which a {noun} has not; remove it"),
+        );
+    }
     if parameter.role == Role::Whole {
         errors.report_at_span(
             span,

@@ -13,6 +13,7 @@
 
 mod call;
 mod connector;
+mod discovery;
 mod edit;
 mod event;
 mod gathering;

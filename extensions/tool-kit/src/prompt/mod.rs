@@ -8,7 +8,7 @@ mod front_matter;
 mod schema;
 mod template;
 
-use std::sync::Arc;
+use std::{borrow::Cow, sync::Arc};
 
 use serde::{Deserialize, Serialize};
 use tool_runtime::{BoxFuture, Content, RunContext, ToolError, serde_json::Value};
@@ -20,7 +20,8 @@ pub use self::{
     folder::{FolderChange, FolderError, PromptFolder},
 };
 
-/// A described template of messages. [`PromptFile`] is one from a file; [`text_prompt`] makes one from a function.
+/// A described template of messages. [`PromptFile`] is one from a file, [`FunctionPrompt`](crate::function::FunctionPrompt) one from a
+/// function with [`#[prompt]`](macro@crate::prompt); [`text_prompt`] makes one from a closure.
 ///
 /// # Examples
 ///
@@ -139,8 +140,41 @@ impl RenderedPrompt {
     }
 }
 
-/// A prompt from a function.
-struct FunctionPrompt<F> {
+/// One message of the user.
+impl From<String> for RenderedPrompt {
+    fn from(text: String) -> Self {
+        PromptMessage::user(text).into()
+    }
+}
+
+/// One message of the user.
+impl From<&str> for RenderedPrompt {
+    fn from(text: &str) -> Self {
+        PromptMessage::user(text).into()
+    }
+}
+
+/// One message of the user.
+impl From<Cow<'_, str>> for RenderedPrompt {
+    fn from(text: Cow<'_, str>) -> Self {
+        PromptMessage::user(text).into()
+    }
+}
+
+impl From<PromptMessage> for RenderedPrompt {
+    fn from(message: PromptMessage) -> Self {
+        Self::new([message])
+    }
+}
+
+impl From<Vec<PromptMessage>> for RenderedPrompt {
+    fn from(messages: Vec<PromptMessage>) -> Self {
+        Self::new(messages)
+    }
+}
+
+/// A prompt from a closure.
+struct TextPrompt<F> {
     definition: PromptDefinition,
     make: F,
 }
@@ -150,10 +184,10 @@ pub fn text_prompt<F>(definition: PromptDefinition, make: F) -> impl Prompt
 where
     F: Fn(&Value) -> Result<String, ToolError> + Send + Sync + 'static,
 {
-    FunctionPrompt { definition, make }
+    TextPrompt { definition, make }
 }
 
-impl<F> Prompt for FunctionPrompt<F>
+impl<F> Prompt for TextPrompt<F>
 where
     F: Fn(&Value) -> Result<String, ToolError> + Send + Sync + 'static,
 {

@@ -5,6 +5,7 @@
 mod agent;
 mod catalogue;
 mod folders;
+mod functions;
 #[cfg(feature = "mcp")]
 mod offered;
 mod prompt_files;

@@ -1,0 +1,102 @@
+//! A catalogue of all items that are linked into the program.
+
+use std::sync::Arc;
+
+use tool_runtime::{
+    Registry, ToolError, Toolbox,
+    diagnostic::{Diagnostic, Severity},
+    registry::RegistryBuilder,
+};
+
+use super::Catalogue;
+use crate::{
+    function::{DiscoveryError, FunctionPrompt},
+    prompt::Prompt,
+};
+
+impl Catalogue {
+    /// Creates a catalogue of all annotated functions that are linked into this program: tools, and prompts.
+    ///
+    /// A crate without any reference to it is not linked; see [`link!`](tool_runtime::link).
+    ///
+    /// # Errors
+    ///
+    /// Returns an error with all mistakes of all items: names that several of one kind have, schemas that are not valid, and values that no
+    /// item may require here; [`discover_with`](Self::discover_with) provides them.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use std::sync::Arc;
+    /// use tool_kit::{catalogue::{Catalogue, ItemQuery}, prompt};
+    /// use tool_runtime::prelude::*;
+    ///
+    /// /// Adds two numbers.
+    /// #[tool]
+    /// fn add(a: i64, b: i64) -> i64 {
+    ///     a + b
+    /// }
+    ///
+    /// /// Explains a topic.
+    /// #[prompt]
+    /// fn explain(topic: String) -> String {
+    ///     format!("Explain {topic}.")
+    /// }
+    ///
+    /// # #[tokio::main] async fn main() -> anyhow::Result<()> {
+    /// let catalogue = Catalogue::discover()?;
+    /// let snapshot = catalogue.snapshot(&Arc::new(RunContext::new())).await?;
+    /// let keys: Vec<_> = snapshot.list(&ItemQuery::all()).items.iter().map(|item| item.key().to_owned()).collect();
+    /// assert_eq!(keys, ["add", "explain"]);
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub fn discover() -> Result<Self, DiscoveryError> {
+        Self::discover_with(Registry::builder())
+    }
+
+    /// Creates a catalogue of all annotated functions, with the tools, settings and provided values of `builder`.
+    ///
+    /// # Errors
+    ///
+    /// As [`discover`](Self::discover); also for the mistakes of `builder`.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use tool_kit::{catalogue::Catalogue, prompt};
+    /// use tool_runtime::prelude::*;
+    ///
+    /// struct Library(&'static str);
+    ///
+    /// /// Recommends a book.
+    /// #[prompt]
+    /// fn recommend(library: &Library) -> String {
+    ///     format!("Recommend a book of {}.", library.0)
+    /// }
+    ///
+    /// assert!(Catalogue::discover().unwrap_err().to_string().contains("takes a `&"));
+    /// let catalogue = Catalogue::discover_with(Registry::builder().provide(Library("Turku")))?;
+    /// # drop(catalogue);
+    /// # Ok::<(), tool_kit::function::DiscoveryError>(())
+    /// ```
+    pub fn discover_with(builder: RegistryBuilder) -> Result<Self, DiscoveryError> {
+        let (registry, mut diagnostics) = match builder.discover().build() {
+            Ok(registry) => (Some(registry), Vec::new()),
+            Err(error) => (None, error.diagnostics().iter().map(Diagnostic::from).collect()),
+        };
+        // Without a registry, it is not known which values are provided.
+        let (prompts, mistakes) = FunctionPrompt::discover_all(registry.as_ref());
+        diagnostics.extend(mistakes);
+        let registry = DiscoveryError::unless_none(registry.unwrap_or_default(), diagnostics)?;
+        let catalogue = Self::of_tools(Toolbox::from_registry(&registry));
+        let prompts = prompts.into_iter().map(|prompt| Arc::new(prompt) as Arc<dyn Prompt>);
+        catalogue.add_prompts(prompts).map_err(unaddable_items)?;
+        Ok(catalogue)
+    }
+}
+
+/// Returns the error of discovered items that cannot be added.
+fn unaddable_items(error: ToolError) -> DiscoveryError {
+    DiscoveryError::of(Diagnostic::new(Severity::Error, "unusable_item", error.feedback()))
+}

@@ -1,0 +1,20 @@
+//! Functions as items: [`#[prompt]`](macro@crate::prompt).
+//!
+//! | type | made of |
+//! | --- | --- |
+//! | [`FunctionPrompt`] | a function with [`#[prompt]`](macro@crate::prompt) |
+//!
+//! [`Catalogue::discover`](crate::catalogue::Catalogue::discover) finds all of them that are linked into the program. By hand, each is made by
+//! its handle, a type of the name of the function. A parameter by reference is provided by the program: by the [registry] from which the item
+//! is made, or by the run.
+//!
+//! [registry]: tool_runtime::registry::RegistryBuilder::provide
+
+mod call;
+mod error;
+mod prompt;
+
+pub use self::{
+    error::DiscoveryError,
+    prompt::{FunctionPrompt, PromptHandle, PromptSpec, prompt_output},
+};

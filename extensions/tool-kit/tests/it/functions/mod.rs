@@ -1,0 +1,4 @@
+//! Functions as items.
+
+mod discovery;
+mod prompts;
