@@ -10,7 +10,7 @@ use tool_runtime::{
 
 use crate::{JsonText, SessionError, key::check_name, millis};
 
-/// An entry of a session, with its number. Entries are never changed.
+/// An entry of a session, with its number. Entries are never changed, but for those of a view that is [removed](EntryContent::REMOVED).
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Entry {
     /// The position in the session: 1, 2, 3, and so on, without gaps. It alone orders entries; times may jump.
@@ -81,6 +81,9 @@ impl EntryContent {
     /// The kind of a change of control: which of several agents has the conversation, and which one has the next message.
     pub const CONTROL: &str = "control";
 
+    /// The kind of an entry that [`SessionWrite::remove_views`](crate::SessionWrite::remove_views) removed. Its body is `null`.
+    pub const REMOVED: &str = "removed";
+
     /// Creates the content of an entry of `run`, at the present time.
     #[must_use]
     pub fn new(run: impl Into<CallId>, kind: impl Into<Arc<str>>, body: JsonText) -> Self {
@@ -147,6 +150,17 @@ impl EntryContent {
     pub fn with_outer_call(mut self, address: CallAddress) -> Self {
         self.outer_call = Some(address);
         self
+    }
+
+    /// Returns `true` if the view key is `view`, or continues it after a `/`.
+    pub(crate) fn is_in_view(&self, view: &str) -> bool {
+        let rest = self.view.as_deref().and_then(|own| own.strip_prefix(view));
+        rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
+    }
+
+    /// Removes the content, but for its time and its origin.
+    pub(crate) fn remove(&mut self) {
+        (self.kind, self.body) = (Self::REMOVED.into(), JsonText::null());
     }
 
     /// Checks the names.

@@ -52,6 +52,11 @@ impl JsonText {
         Ok(Self(text.into()))
     }
 
+    /// Returns the text `null`.
+    pub(crate) fn null() -> Self {
+        Self("null".into())
+    }
+
     /// Wraps a text that a store checked before it stored it.
     #[cfg(any(feature = "sqlite", feature = "postgres"))]
     pub(crate) fn from_stored(text: impl Into<Arc<str>>) -> Self {

@@ -86,7 +86,7 @@ pub trait SessionStore: Send + Sync {
     /// As [`renew`](Self::renew).
     fn abandon(&self, lease: &Lease) -> impl Future<Output = Result<(), SessionError>> + Send;
 
-    /// Applies a write, renews the lease, and makes the next revision.
+    /// Applies a write, renews the lease, and makes the next revision. Views are removed before its entries are added.
     ///
     /// A write with entries may be repeated after [`Unavailable`](SessionError::Unavailable): if the session has the next revision
     /// already, and its last entries are those of the write, the earlier attempt took effect, and its version is returned.

@@ -28,6 +28,8 @@ pub struct SessionWrite {
     pub revision: u64,
     /// The entries that are added, in order.
     pub entries: Vec<EntryContent>,
+    /// The view keys whose earlier entries are [removed](EntryContent::REMOVED). Default: none.
+    pub removed_views: Vec<Arc<str>>,
     /// The changes of state.
     pub state: ScopedState,
     /// The usage of the run so far, which replaces the one stored before; a run that is continued reads it from its
@@ -46,8 +48,8 @@ impl SessionWrite {
     /// Creates a write for a session of `revision` that changes nothing else.
     #[must_use]
     pub fn new(revision: u64) -> Self {
-        let (entries, state) = (Vec::new(), ScopedState::default());
-        Self { revision, entries, state, usage: None, title: None, ends_run: false }
+        let (entries, removed_views, state) = (Vec::new(), Vec::new(), ScopedState::default());
+        Self { revision, entries, removed_views, state, usage: None, title: None, ends_run: false }
     }
 
     /// Adds an entry.
@@ -61,6 +63,16 @@ impl SessionWrite {
     #[must_use]
     pub fn entries(mut self, contents: impl IntoIterator<Item = EntryContent>) -> Self {
         self.entries.extend(contents);
+        self
+    }
+
+    /// Removes the earlier entries whose view key is one of `views`, or continues one of them after a `/`. Each keeps its number, its time and its
+    /// origin; its kind becomes [`REMOVED`](EntryContent::REMOVED), and its body `null`.
+    ///
+    /// A write that is to be repeatable after [`Unavailable`](SessionError::Unavailable) has an entry, too.
+    #[must_use]
+    pub fn remove_views(mut self, views: impl IntoIterator<Item = impl Into<Arc<str>>>) -> Self {
+        self.removed_views.extend(views.into_iter().map(Into::into));
         self
     }
 
@@ -99,6 +111,7 @@ impl SessionWrite {
         const MAX: usize = SessionWrite::MAX_BYTES;
         check_name("title", self.title.as_deref().unwrap_or_default())?;
         self.entries.iter().try_for_each(EntryContent::check_names)?;
+        self.removed_views.iter().try_for_each(|view| check_view(view))?;
         self.state.check_depths()?;
         let bytes = self.body_bytes();
         if bytes > MAX {
@@ -113,6 +126,16 @@ impl SessionWrite {
     /// Returns the number of bytes of all bodies.
     pub(crate) fn body_bytes(&self) -> usize {
         self.entries.iter().map(|entry| entry.body.as_str().len()).sum()
+    }
+}
+
+/// Checks the view key of entries that are removed: without one, an entry belongs to the conversation of the session.
+fn check_view(view: &str) -> Result<(), SessionError> {
+    match view {
+        "" => Err(SessionError::Invalid(
+            "the view key of removed entries is empty; name the view, or delete the session".to_owned(),
+        )),
+        view => check_name("view key", view),
     }
 }
 

@@ -196,6 +196,10 @@ impl Sessions {
         if write.title.is_some() {
             session.title.clone_from(&write.title);
         }
+        for view in &write.removed_views {
+            let removed = entries.iter_mut().filter(|entry| entry.content.is_in_view(view));
+            removed.for_each(|entry| entry.content.remove());
+        }
         for content in &write.entries {
             session.entries += 1;
             entries.push(Entry { number: session.entries, content: content.clone() });

@@ -54,6 +54,7 @@ pub(crate) async fn apply_writes<C: SqlConnection>(
             version
         }));
     }
+    remove_views(connection, &changes).await?;
     insert_entries(connection, changes.iter().flat_map(ChangedSession::numbered_entries)).await?;
     store_changed_sessions(connection, &changes).await?;
     // The rows that other sessions wait for are locked last.
@@ -170,6 +171,22 @@ async fn store_changed_sessions<C: SqlConnection>(
             update
         };
         connection.execute(update).await?;
+    }
+    Ok(())
+}
+
+/// Removes the entries of views, which have been there before.
+async fn remove_views<C: SqlConnection>(
+    connection: &mut C,
+    changes: &[ChangedSession<'_>],
+) -> Result<(), SessionError> {
+    const REMOVE: &str = "UPDATE entries SET kind = ?1, body = 'null' WHERE session = ?2 AND kind <> ?1 \
+                          AND (view = ?3 OR substr(view, 1, length(?4)) = ?4)";
+    for change in changes {
+        for view in &change.write.removed_views {
+            let remove = Statement::new(REMOVE).bind(EntryContent::REMOVED).bind(change.row_id);
+            connection.execute(remove.bind(&**view).bind(format!("{view}/"))).await?;
+        }
     }
     Ok(())
 }

@@ -128,8 +128,9 @@ impl Writer {
         write: SessionWrite,
     ) -> Result<SessionVersion, SessionError> {
         let version = SharedOutput::default();
+        let kind = if write.removed_views.is_empty() { JobKind::Write } else { JobKind::Deletion };
         let write = QueuedWrite { lease, write, version: Arc::clone(&version) };
-        self.submit_and_await(JobKind::Write, JobOperation::Write(write.into()), version).await
+        self.submit_and_await(kind, JobOperation::Write(write.into()), version).await
     }
 
     async fn submit_and_await<T: Send + 'static>(

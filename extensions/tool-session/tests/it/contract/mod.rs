@@ -37,7 +37,8 @@ macro_rules! contract_of {
                 numbers_and_deep_values_are_kept, a_scope_has_at_most_16_mib;
             writes: a_write_is_one_transaction, a_write_for_another_revision_is_refused, a_repeated_write_is_stored_once,
                 the_end_of_a_run_ends_its_lease, an_entry_of_64_megabytes_is_refused, many_sessions_are_written_at_once,
-                a_write_without_entries_changes_title_and_revision;
+                a_write_without_entries_changes_title_and_revision, a_removed_view_keeps_the_numbers_of_its_entries_and_nothing_else,
+                a_write_that_is_refused_removes_no_view;
         }
     };
 }

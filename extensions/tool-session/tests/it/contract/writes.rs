@@ -1,7 +1,9 @@
 //! Writes: one transaction for each step of a run.
 
 use tool_runtime::serde_json::json;
-use tool_session::{JsonText, LeaseRequest, SessionError, SessionVersion, SessionWrite};
+use tool_session::{
+    EntryContent, EntryQuery, JsonText, LeaseRequest, SessionError, SessionVersion, SessionWrite,
+};
 
 use super::world::{StoreFactory, World, key, map, message};
 
@@ -111,4 +113,62 @@ pub(crate) async fn a_write_without_entries_changes_title_and_revision<F: StoreF
     world.sessions.write(&lease, &SessionWrite::new(1)).await.unwrap();
     let session = world.sessions.load(&key("s")).await.unwrap().unwrap().session;
     assert_eq!((session.revision, session.title.as_deref()), (2, Some("One")));
+}
+
+pub(crate) async fn a_removed_view_keeps_the_numbers_of_its_entries_and_nothing_else<F: StoreFactory>() {
+    let world = World::new::<F>().await;
+    let lease = world.acquire(&key("s"), "one").await.unwrap();
+    let of_view = |text: &str, view: &str| message("one", text).with_view(view).with_agent("clerk");
+    let write = SessionWrite::new(0).entries([
+        message("one", "root"),
+        of_view("a", "%_"),
+        of_view("below a", "%_/b"),
+        of_view("beside a", "%_b"),
+        of_view("like a", "xy/b"),
+        of_view("above a", "%"),
+    ]);
+    world.sessions.write(&lease, &write).await.unwrap();
+    let other = world.acquire(&key("t"), "one").await.unwrap();
+    world.sessions.write(&other, &SessionWrite::new(0).entry(of_view("other", "%_"))).await.unwrap();
+    let before = world.entries(&key("s"), EntryQuery::forward()).await;
+    // An entry that the same write adds stays.
+    let write = SessionWrite::new(1).remove_views(["%_", "missing"]).entry(of_view("again", "%_"));
+    let version = world.sessions.write(&lease, &write).await.unwrap();
+    assert_eq!(version, SessionVersion { revision: 2, entries: 7 });
+    // Its answer was lost.
+    assert_eq!(world.sessions.write(&lease, &write).await.unwrap(), version);
+
+    let after = world.entries(&key("s"), EntryQuery::forward()).await;
+    for (entry, removed) in after.iter().zip([false, true, true, false, false, false]) {
+        let number = usize::try_from(entry.number).unwrap();
+        let mut expected = before[number - 1].clone();
+        if removed {
+            expected.content.kind = EntryContent::REMOVED.into();
+            expected.content.body = JsonText::new("null").unwrap();
+        }
+        assert_eq!(*entry, expected);
+    }
+    assert_eq!((after.len(), after[6].content.body.as_str()), (7, "\"again\""));
+    let texts = world.entries(&key("s"), EntryQuery::forward().of_kind(EntryContent::MESSAGE)).await;
+    assert_eq!(texts.len(), 5);
+    assert_eq!(world.texts(&key("t")).await, ["other"]);
+    // The session is exported, and forked, with what remains.
+    let export = world.sessions.export(&key("s")).await.unwrap();
+    assert_eq!(export.entries, after);
+    assert_eq!(world.sessions.fork(&key("s"), 3, "u").await.unwrap().entries, 3);
+    assert_eq!(world.entries(&key("u"), EntryQuery::forward()).await, after[..3]);
+}
+
+pub(crate) async fn a_write_that_is_refused_removes_no_view<F: StoreFactory>() {
+    let world = World::new::<F>().await;
+    let lease = world.acquire(&key("s"), "one").await.unwrap();
+    let entry = message("one", "a").with_view("v");
+    world.sessions.write(&lease, &SessionWrite::new(0).entry(entry)).await.unwrap();
+    let before = world.entries(&key("s"), EntryQuery::forward()).await;
+    world.sessions.write(&lease, &SessionWrite::new(0).remove_views(["v"])).await.unwrap_err();
+    let error = world.sessions.write(&lease, &SessionWrite::new(1).remove_views([""])).await.unwrap_err();
+    assert!(error.to_string().contains("the view key of removed entries is empty; name the view"), "{error}");
+    let long = SessionWrite::new(1).remove_views(["v".repeat(10_000)]);
+    assert!(matches!(world.sessions.write(&lease, &long).await, Err(SessionError::Invalid(_))));
+    assert_eq!(world.entries(&key("s"), EntryQuery::forward()).await, before);
 }

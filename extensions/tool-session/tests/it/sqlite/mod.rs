@@ -1,5 +1,7 @@
 //! The store in a file.
 
+mod removed_views;
+
 use std::{
     any::Any,
     path::{Path, PathBuf},
