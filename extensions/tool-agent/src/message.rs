@@ -2,11 +2,16 @@
 
 #[cfg(feature = "http")]
 use std::sync::OnceLock;
-use std::{borrow::Cow, fmt, sync::Arc};
+use std::{borrow::Cow, fmt, sync::Arc, time::SystemTime};
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, value::RawValue};
 use tool_runtime::{Content, ToolCall, ToolResult};
+
+mod origin;
+mod wire;
+
+pub(crate) use self::origin::MessageOrigin;
 
 /// A message of a conversation: of the user, of a model, or with the results of calls. Cheap to clone.
 ///
@@ -37,6 +42,7 @@ struct MessageData {
     metadata: Map<String, Value>,
     /// `true` for the message of the user with which a run began. A session stores it beside the message.
     is_input: bool,
+    origin: MessageOrigin,
     /// The message in the form of the provider to which it was sent first.
     #[cfg(feature = "http")]
     rendered: OnceLock<Rendered>,
@@ -106,6 +112,7 @@ impl Message {
             agent: None,
             metadata: Map::new(),
             is_input: false,
+            origin: MessageOrigin::now(),
             #[cfg(feature = "http")]
             rendered: OnceLock::new(),
         }))
@@ -178,6 +185,7 @@ impl Message {
             agent: shared.agent.clone(),
             metadata: shared.metadata.clone(),
             is_input: shared.is_input,
+            origin: shared.origin.clone(),
             #[cfg(feature = "http")]
             rendered: OnceLock::new(),
         });
@@ -219,6 +227,34 @@ impl Message {
     #[must_use]
     pub fn metadata(&self) -> &Map<String, Value> {
         &self.0.metadata
+    }
+
+    /// Returns the time at which the message was made, as the session has it; `None` for a message that was read from JSON alone.
+    #[must_use]
+    pub fn time(&self) -> Option<SystemTime> {
+        self.0.origin.time
+    }
+
+    /// Returns the [branch](tool_runtime::RunContext::branch) of the [agent](Self::agent); `None` for a message without one.
+    #[must_use]
+    pub fn branch(&self) -> Option<&str> {
+        self.0.origin.branch.as_deref()
+    }
+
+    pub(crate) fn origin(&self) -> &MessageOrigin {
+        &self.0.origin
+    }
+
+    /// Sets the time and the branch as a session has them.
+    pub(crate) fn with_origin(self, origin: MessageOrigin) -> Self {
+        self.changed(|message| message.origin = origin)
+    }
+
+    /// Sets the agent of a branch as [`with_agent`](Self::with_agent) does.
+    pub(crate) fn with_agent_of_branch(self, agent: Arc<str>, branch: Option<&str>) -> Self {
+        self.changed(|message| {
+            (message.agent, message.origin.branch) = (Some(agent), branch.map(Into::into));
+        })
     }
 
     /// Marks the message with which a run begins, or any other one.
@@ -332,46 +368,6 @@ impl<T: Into<String>> From<T> for Message {
     fn from(text: T) -> Self {
         Self::user(text)
     }
-}
-
-impl Serialize for Message {
-    fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let MessageData { role, parts, original, agent, metadata, .. } = &*self.0;
-        let original = original.as_ref().map(Shared::Borrowed);
-        let (parts, metadata, agent) = (parts.into(), Shared::Borrowed(metadata), agent.clone());
-        Wire { role: *role, parts, original, agent, metadata }.serialize(serializer)
-    }
-}
-
-impl<'de> Deserialize<'de> for Message {
-    fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        let Wire { role, parts, original, agent, metadata } = Wire::deserialize(deserializer)?;
-        let message = Self::new(role, parts.into_owned(), original.map(Shared::into_owned));
-        Ok(match (&agent, metadata.is_empty()) {
-            (None, true) => message,
-            _ => {
-                message.changed(|message| (message.agent, message.metadata) = (agent, metadata.into_owned()))
-            }
-        })
-    }
-}
-
-type Shared<'m, T> = Cow<'m, T>;
-
-#[derive(Serialize, Deserialize)]
-struct Wire<'m> {
-    role: Role,
-    parts: Shared<'m, [Part]>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    original: Option<Shared<'m, Original>>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    agent: Option<Arc<str>>,
-    #[serde(default, skip_serializing_if = "is_empty")]
-    metadata: Shared<'m, Map<String, Value>>,
-}
-
-fn is_empty(metadata: &Shared<'_, Map<String, Value>>) -> bool {
-    metadata.is_empty()
 }
 
 #[cfg(test)]

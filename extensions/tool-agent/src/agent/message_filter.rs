@@ -1,8 +1,12 @@
 //! The messages of a conversation that the model of an agent receives.
 
-use std::{collections::BTreeSet, sync::Arc};
+use std::{
+    collections::BTreeSet,
+    sync::Arc,
+    time::{Duration, SystemTime},
+};
 
-use crate::Message;
+use crate::{Message, Role};
 
 /// The messages of a conversation that the model of an agent receives. The conversation is stored whole, and other agents receive it all.
 ///
@@ -29,6 +33,9 @@ use crate::Message;
 pub struct MessageFilter {
     /// The other agents whose messages are shown; `None` for all.
     agents: Option<BTreeSet<Arc<str>>>,
+    /// The branches of the other agents whose messages are shown; `None` for all.
+    branches: Option<BTreeSet<Arc<str>>>,
+    max_age: Option<Duration>,
     is_of_run: bool,
 }
 
@@ -45,6 +52,21 @@ impl MessageFilter {
         self
     }
 
+    /// Shows, of the messages of other agents, those of agents in these [branches](tool_runtime::RunContext::branch), or below them: the names of the
+    /// agents from the root of the tree on, such as `court.council`. Messages of the user and of the agent itself are shown in any case. Default: all.
+    pub fn only_branches(mut self, branches: impl IntoIterator<Item = impl Into<Arc<str>>>) -> Self {
+        self.branches = Some(branches.into_iter().map(Into::into).collect());
+        self
+    }
+
+    /// Shows the messages from the first one on that is not older than `age` at the time of the request, by its [time](Message::time), with what precedes
+    /// it up to the message of the user that it answers. The message of the user with which the run began, and what follows it, are shown in any case.
+    /// Default: any age.
+    pub fn only_newer_than(mut self, age: Duration) -> Self {
+        self.max_age = Some(age);
+        self
+    }
+
     /// Shows the message of the user with which the run began, and what follows. A run that [continues](crate::Runner::resume) another one began with the
     /// message of that one. Default: also the messages of earlier runs of the session.
     pub fn only_this_run(mut self) -> Self {
@@ -54,15 +76,17 @@ impl MessageFilter {
 
     /// Returns `true` if the filter shows all messages.
     pub(crate) fn is_all(&self) -> bool {
-        self.agents.is_none() && !self.is_of_run
+        self.agents.is_none() && self.branches.is_none() && self.max_age.is_none() && !self.is_of_run
     }
 
     /// Returns the messages that the model of `agent` receives.
     pub(crate) fn filtered_messages(&self, agent: &str, messages: &[Message]) -> Vec<Message> {
         // After a compaction, the message may be a part of a summary: then the summary is shown.
-        let start = match self.is_of_run {
-            true => messages.iter().rposition(Message::is_input).unwrap_or(0),
-            false => 0,
+        let run_start = messages.iter().rposition(Message::is_input).unwrap_or(0);
+        let start = match (self.is_of_run, self.max_age) {
+            (true, _) => run_start,
+            (false, Some(age)) => first_newer_than(messages, age).min(run_start),
+            (false, None) => 0,
         };
         let of_run = messages.get(start..).unwrap_or_default();
         of_run.iter().filter(|message| self.shows(agent, message)).cloned().collect()
@@ -70,6 +94,23 @@ impl MessageFilter {
 
     fn shows(&self, agent: &str, message: &Message) -> bool {
         let Some(author) = message.agent() else { return true };
-        author == agent || self.agents.as_ref().is_none_or(|names| names.contains(author))
+        let is_in_branch = |above: &Arc<str>| {
+            let rest = message.branch().and_then(|branch| branch.strip_prefix(&**above));
+            rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('.'))
+        };
+        author == agent
+            || self.agents.as_ref().is_none_or(|names| names.contains(author))
+                && self.branches.as_ref().is_none_or(|branches| branches.iter().any(is_in_branch))
+    }
+}
+
+/// Returns the position of the message of the user before the first answer that is not older than `age`, so that no call is without its results. A message
+/// without a time is of any age.
+fn first_newer_than(messages: &[Message], age: Duration) -> usize {
+    let Some(oldest) = SystemTime::now().checked_sub(age) else { return 0 };
+    let is_new = |message: &Message| message.time().is_none_or(|time| time >= oldest);
+    match messages.iter().position(is_new) {
+        Some(first) => messages[..=first].iter().rposition(|it| it.role() == Role::User).unwrap_or(0),
+        None => messages.len(),
     }
 }

@@ -12,8 +12,8 @@ use crate::{
     AgentEvent, AgentEventKind, AgentStream, End, EndReason, Message, Part, Role, RunOptions, RunUsage,
     Runner,
     runner::{
-        CallStart, ChildPlace, Continuation, OpenBelow, OpenQuestion, ParentRun, RunAdditions, RunHistory,
-        ShownRun, boxed,
+        CallStart, ChildPlace, Continuation, OpenBelow, OpenQuestion, ParentRun, RunAdditions, ShownRun,
+        boxed,
     },
 };
 
@@ -43,11 +43,33 @@ pub(super) struct RunningChild<'c> {
     initial_state: Map<String, Value>,
     parent: Option<Arc<ParentRun>>,
     address: CallAddress,
-    view: Arc<str>,
+    history: CallHistory,
     stays_open: bool,
     shown: Arc<OnceLock<ShownRun>>,
     /// The texts of the responses so far.
     texts: Vec<String>,
+}
+
+/// The history of a run, which ends with its call, also if the call is dropped, unless the call stays open.
+struct CallHistory {
+    view: Arc<str>,
+    parent: Option<Arc<ParentRun>>,
+}
+
+impl CallHistory {
+    /// Returns the view key of a history whose call stays open.
+    fn keep(mut self) -> Arc<str> {
+        self.parent = None;
+        Arc::clone(&self.view)
+    }
+}
+
+impl Drop for CallHistory {
+    fn drop(&mut self) {
+        if let Some(parent) = &self.parent {
+            parent.end_history(&self.view);
+        }
+    }
 }
 
 /// The usage of a run, which counts for its parent also if the call is dropped.
@@ -137,7 +159,8 @@ impl<'c> ChildCall<'c> {
 
     fn run(self, additions: Box<RunAdditions>, message: Message) -> Box<RunningChild<'c>> {
         let Self { settings, run, place, own, initial_state, parent, address, continuation } = self;
-        let (view, stays_open, shown) = (Arc::clone(&place.view), place.stays_open, Arc::clone(&place.shown));
+        let (stays_open, shown) = (place.stays_open, Arc::clone(&place.shown));
+        let history = CallHistory { view: Arc::clone(&place.view), parent: parent.clone() };
         let mut counted = CountedUsage {
             usage: RunUsage::default(),
             before: RunUsage::default(),
@@ -162,7 +185,7 @@ impl<'c> ChildCall<'c> {
             initial_state,
             parent,
             address,
-            view,
+            history,
             stays_open,
             shown,
             texts,
@@ -221,7 +244,7 @@ impl RunningChild<'_> {
             initial_state,
             parent,
             address,
-            view,
+            history,
             stays_open,
             shown,
             texts,
@@ -232,6 +255,7 @@ impl RunningChild<'_> {
         let agent = settings.runner.agent().name();
         let details = json!({ "agent": agent, "run": run.id(), "usage": end.usage });
         if let Some(parent) = parent.as_ref().filter(|_| stays_open && end.reason == EndReason::OpenCalls) {
+            let view = history.keep();
             let operation = view.to_string();
             parent.open_below(OpenBelow {
                 call: address,
@@ -273,18 +297,16 @@ impl AgentToolSettings {
         address: &CallAddress,
         continuation: Option<&Continuation>,
     ) -> ChildPlace {
-        let mut above = parent.and_then(|parent| parent.history()).cloned();
-        let mut stays_open = parent.is_some_and(|parent| parent.may_stay_open(address));
-        if self.history == HistoryScope::Fresh {
-            stays_open &= above.as_ref().is_some_and(|above| !above.has_shared_store());
-            above = above.map(RunHistory::without_store);
-        }
-        let key = || run.key().unwrap_or_default().to_owned();
+        let above = parent.and_then(|parent| parent.history()).cloned();
+        let stays_open = parent.is_some_and(|parent| parent.may_stay_open(address));
+        let key = run.key().unwrap_or_default();
         let view = match (continuation, &self.history, &above) {
             (Some(Continuation { below, .. }), ..) => Arc::clone(&below.view),
             (None, HistoryScope::Persistent(key), _) => persistent_view(&self.runner, key).into(),
-            (None, HistoryScope::ParentBranch, Some(above)) => above.view_below(&key()).into(),
-            _ => key().into(),
+            (None, HistoryScope::ParentBranch, Some(above)) => above.view_below(key).into(),
+            (None, HistoryScope::Fresh, Some(above)) => above.fresh_view_below(key).into(),
+            (None, HistoryScope::Isolated, Some(above)) => above.own_view_below(key).into(),
+            (None, _, None) => key.into(),
         };
         let shares = self.history == HistoryScope::ParentBranch;
         ChildPlace {

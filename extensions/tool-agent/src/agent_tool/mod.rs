@@ -145,8 +145,9 @@ pub enum HistoryScope {
     /// The history of earlier calls in the session under this key: the run continues their conversation. One run at a time has it; others wait for the
     /// time of [`Runner::when_busy`]. An empty key is `agenttool:<agent>:default`.
     Persistent(String),
-    /// None, as with [`Isolated`](Self::Isolated), and no store receives a message of the run or of the runs below it. In a session with a
-    /// store, its open calls are therefore answered with an error.
+    /// None, as with [`Isolated`](Self::Isolated), and nothing remains of it: the messages of the run, and of the runs below it, are stored until the call
+    /// is answered, so that its open calls are answered in any process, and [removed](tool_session::SessionWrite::remove_views) with the result. Histories
+    /// that runs below it [keep](Self::Persistent) remain. What an interrupted run left is removed with the next message of the session.
     Fresh,
 }
 

@@ -32,7 +32,8 @@ pub(super) struct ActiveRun {
 
 impl ActiveRun {
     /// Creates a run of the agent of `scope`, which has `model`. Boxed, since runs nest.
-    pub(super) fn new(scope: RunScope, model: SharedModel, conversation: RunConversation) -> Box<Self> {
+    pub(super) fn new(scope: RunScope, model: SharedModel, mut conversation: RunConversation) -> Box<Self> {
+        conversation.answered = scope.parent.answered_histories().clone();
         Box::new(Self {
             hooks: HookChain::new(&scope.hooks, &scope.agent),
             output_type: None,

@@ -5,6 +5,11 @@
 //! | view key | names the history of a run; a root run has none, and the key of a run that shares the history of the run above continues the key of that run, after a `/` |
 //! | branch | the agents above a run and its own, which says nothing about what it sees |
 //! | history scope | how the view key of a run below a call is made: [`HistoryScope`](crate::HistoryScope) |
+//!
+//! The history of a [fresh](crate::HistoryScope::Fresh) run is removed from the store with the step that has the result of its call. Its key is
+//! `%fresh/<agent>-<run id>`, and the keys of the runs below it continue that, also of those that do not share their histories, so that one prefix names
+//! them all. No other key has this first segment: a `%` of a program is escaped. Entries that a crash left of such histories are removed with the next
+//! message of the user, which answers all calls.
 
 use std::{
     collections::HashMap,
@@ -33,6 +38,21 @@ use crate::Message;
 
 /// The separator of the segments of a view key.
 pub(super) const SEPARATOR: char = '/';
+
+/// The first segment of the keys of histories that end with their calls.
+const FRESH_ROOT: &str = "%fresh";
+
+/// Returns the history that ends with its call of which `view` is a part: itself, or one above it.
+pub(super) fn fresh_history(view: &str) -> Option<&str> {
+    let rest = view.strip_prefix(FRESH_ROOT)?.strip_prefix(SEPARATOR)?;
+    let end = rest.find(SEPARATOR).unwrap_or(rest.len());
+    Some(&view[..view.len() - rest.len() + end])
+}
+
+/// Returns `true` for a history that ends with its call.
+pub(super) fn is_of_one_call(view: &str) -> bool {
+    fresh_history(view) == Some(view)
+}
 
 /// The histories of the runs below the calls of one session in memory, by their view keys.
 #[derive(Default)]
@@ -96,18 +116,30 @@ impl RunHistory {
         format!("{}{SEPARATOR}{key}", self.view())
     }
 
+    /// Returns the view key of a run below that has a history of its own.
+    pub(crate) fn own_view_below(&self, key: &str) -> String {
+        match self.views.iter().find_map(|view| fresh_history(view)) {
+            Some(fresh) => format!("{fresh}{SEPARATOR}{key}"),
+            None => key.to_owned(),
+        }
+    }
+
+    /// Returns the view key of a run below whose history ends with its call.
+    pub(crate) fn fresh_view_below(&self, key: &str) -> String {
+        match self.views.iter().any(|view| fresh_history(view).is_some()) {
+            // It ends with the history of the run above.
+            true => self.own_view_below(key),
+            false => format!("{FRESH_ROOT}{SEPARATOR}{key}"),
+        }
+    }
+
     pub(super) fn stays_open(&self) -> bool {
         self.stays_open
     }
 
-    /// Returns `true` if other processes may continue the session.
-    pub(crate) fn has_shared_store(&self) -> bool {
-        self.writer.as_ref().is_some_and(|writer| !writer.has_own_store())
-    }
-
-    /// Returns the history of a run of which no store receives a message.
-    pub(crate) fn without_store(self) -> Self {
-        Self { writer: None, ..self }
+    /// Returns `true` if a store has the messages of the run.
+    pub(super) fn is_stored(&self) -> bool {
+        self.writer.is_some()
     }
 
     /// Waits for the turn of an agent that works beside others in its history `view`.

@@ -13,6 +13,7 @@ use super::{
     group::{MemberState, POSITION_KIND, Position},
     handle::Inbox,
     member::EntryOrigin,
+    parent_run::AnsweredHistories,
     scope::RunScope,
     session::SessionTurn,
     session_writer::SessionWriter,
@@ -41,6 +42,8 @@ pub(super) struct RunConversation {
     pub(super) control: Control,
     /// The state of an agent that works beside others.
     pub(super) member_state: Option<MemberState>,
+    /// The histories of runs below calls that the next step removes, as the run has them.
+    pub(super) answered: AnsweredHistories,
 }
 
 /// The turn of one of several agents in a conversation.
@@ -80,6 +83,7 @@ impl RunConversation {
             progress,
             control,
             member_state: None,
+            answered: AnsweredHistories::default(),
         }
     }
 
@@ -98,6 +102,7 @@ impl RunConversation {
             progress,
             control,
             member_state: None,
+            answered: AnsweredHistories::default(),
         }
     }
 
@@ -121,19 +126,6 @@ impl RunConversation {
             Some(member) => writer.entry_of(&member.origin, kind, body, has_secret),
             None => writer.entry(kind, body, has_secret),
         }
-    }
-
-    /// Returns messages with the name of the agent that runs, if it is one of several.
-    fn signed(&self, messages: Vec<Message>) -> Vec<Message> {
-        let Some(agent) = self.member.as_ref().and_then(|member| member.origin.run.agent()) else {
-            return messages;
-        };
-        let agent: Arc<str> = agent.into();
-        let sign = |message: Message| match message.role() {
-            Role::User => message,
-            Role::Assistant | Role::Tool => message.with_agent(Arc::clone(&agent)),
-        };
-        messages.into_iter().map(sign).collect()
     }
 
     /// Stores a message.
@@ -218,12 +210,21 @@ impl RunConversation {
             let messages = self.unstored_entries(&writer)?;
             Ok(position.into_iter().chain(messages).chain(state?).collect())
         });
-        let is_stored = writer.write(entries, self.total_usage()).await;
+        let is_stored = self.write_step(&writer, entries).await;
         self.session.unstored.clear();
         if is_stored {
             self.keep_control();
         }
         is_stored
+    }
+
+    /// Writes a step, which removes the histories of calls that are answered. Returns `false` if it is not stored.
+    pub(super) async fn write_step(
+        &self,
+        writer: &SessionWriter,
+        entries: Result<Vec<EntryContent>, SessionError>,
+    ) -> bool {
+        writer.write(entries, self.answered.take(), self.total_usage()).await
     }
 
     /// Keeps control for the next run, unless the message that moved it may be refused.
@@ -287,7 +288,7 @@ impl RunConversation {
             .zip(self.session.position.clone())
             .map(|(member, position)| writer.entry_of(&member.origin, POSITION_KIND, &position, false));
         let entries = [Some(entry), position].into_iter().flatten().collect();
-        writer.write(entries, self.total_usage()).await;
+        self.write_step(&writer, entries).await;
     }
 
     /// Stores the open batch while the run waits for answers.
@@ -297,7 +298,7 @@ impl RunConversation {
         if entries.as_ref().is_ok_and(Vec::is_empty) {
             return;
         }
-        writer.write(entries, self.total_usage()).await;
+        self.write_step(&writer, entries).await;
     }
 
     /// Returns the entry of the open batch, if there is one, after the position of its agent.
@@ -330,7 +331,7 @@ impl RunConversation {
         let unstored = self.unstored_entries(&writer);
         let open = self.open_batch_entries(&writer);
         let entries = unstored.and_then(|unstored| Ok(unstored.into_iter().chain(open?).collect()));
-        writer.write_end(entries, reason, self.total_usage()).await;
+        writer.write_end(entries, self.answered.take(), reason, self.total_usage()).await;
         self.session.unstored.clear();
         writer.failure().cloned()
     }

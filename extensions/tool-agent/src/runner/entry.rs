@@ -3,7 +3,7 @@
 //! | kind | body | written |
 //! | --- | --- | --- |
 //! | `message` | `{"v":1,"message":{"role":"user","parts":[{"text":"Hello."}]}}` | with each message of the conversation, before it is an event and before a call of it runs; the message of the user with which a run began has `"input":true`; a response that was cut off has `"cutOff":{"stopReason":"length"}`, and its last call never runs |
-//! | `compaction` | `{"v":1,"messages":[..],"added":[1]}` | after a compaction: the conversation as the model receives it; `added` has the positions of messages that no entry has, such as a note about omitted ones, and `input` the position of the message with which the run began |
+//! | `compaction` | `{"v":1,"messages":[..],"added":[1]}` | after a compaction: the conversation as the model receives it; `added` has the positions of messages that no entry has, such as a note about omitted ones, `origins` the time and the branch of each, and `input` the position of the message with which the run began |
 //! | `open-batch` | `{"v":1,"outcomes":[..],"definitions":["..",null],"after":[..]}` | before the end of a run with open calls: the outcomes of the last batch, the hashes of the definitions of its tools, the messages that follow its results, and `below`, the questions of runs below calls of agents |
 //! | `call-intent` | `{"v":1,"intent":{"address":{..},"tool":"charge","definition":"..","arguments":".."}}` | before the body of a call runs whose tool is neither read-only nor idempotent; `arguments` is a hash |
 //! | `call-outcome` | `{"v":1,"address":{..},"outcome":{..},"definition":".."}` | as a call of such a tool ends, or waits for an answer; after a crash it is the outcome of the call |
@@ -39,7 +39,7 @@ use tool_runtime::{
 use tool_session::{EntryContent, JsonText, SessionError, SessionKey};
 
 use super::{EndReason, RunUsage, control::Control, open_below::OpenBelow, usage::is_default};
-use crate::{Message, format_version::FormatVersion};
+use crate::{Message, format_version::FormatVersion, message::MessageOrigin};
 
 /// The body of an entry of the kind `message`.
 #[derive(Debug, Serialize, Deserialize)]
@@ -86,6 +86,9 @@ pub(super) struct CompactionBody {
     /// The positions of messages that are not entries.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub(super) added: Vec<usize>,
+    /// The time and the branch of each message.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    origins: Vec<MessageOrigin>,
     /// The position of the message of the user with which the last run began, if it is there.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     input: Option<usize>,
@@ -177,9 +180,11 @@ impl MessageBody {
         Self { version: FormatVersion, is_input: message.is_input(), message, cut_off: None }
     }
 
-    /// Returns the message, marked if a run began with it.
-    pub(super) fn into_message(self) -> Message {
-        self.message.marked_as_input(self.is_input)
+    /// Returns the message of an entry, marked if a run began with it, with the time of the entry and the branch of its agent.
+    pub(super) fn into_message(self, content: &EntryContent) -> Message {
+        let branch = self.message.agent().and_then(|_| content.branch.clone());
+        let origin = MessageOrigin { time: Some(content.time), branch };
+        self.message.with_origin(origin).marked_as_input(self.is_input)
     }
 }
 
@@ -214,12 +219,16 @@ impl ControlBody {
 impl CompactionBody {
     pub(super) fn new(messages: Vec<Message>, added: Vec<usize>) -> Self {
         let input = messages.iter().rposition(Message::is_input);
-        Self { version: FormatVersion, messages, added, input }
+        let origins = messages.iter().map(|message| message.origin().clone()).collect();
+        Self { version: FormatVersion, messages, added, origins, input }
     }
 
-    /// Takes the messages, of which the one is marked with which the last run began.
+    /// Takes the messages with their origins, of which the one is marked with which the last run began.
     pub(super) fn take_messages(&mut self) -> Vec<Message> {
         let mut messages = std::mem::take(&mut self.messages);
+        for (message, origin) in messages.iter_mut().zip(std::mem::take(&mut self.origins)) {
+            *message = message.clone().with_origin(origin);
+        }
         if let Some(message) = self.input.and_then(|input| messages.get_mut(input)) {
             *message = message.clone().marked_as_input(true);
         }
@@ -325,4 +334,31 @@ impl EntryCodec {
 /// Returns `true` for the kinds that continue in the session alone that has them, and not in its forks.
 fn is_of_one_session(kind: &str) -> bool {
     [EntryContent::OPEN_BATCH, EntryContent::CALL_OUTCOME].contains(&kind)
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used, reason = "a test may")]
+mod tests {
+    use std::time::{Duration, UNIX_EPOCH};
+
+    use super::*;
+
+    #[test]
+    fn a_compaction_keeps_the_times_and_branches_of_its_messages() {
+        let origin = |seconds| MessageOrigin {
+            time: Some(UNIX_EPOCH + Duration::from_secs(seconds)),
+            branch: Some("court.council.buyer".into()),
+        };
+        let messages =
+            [1, 2].map(|seconds| Message::user("Go.").with_agent("buyer").with_origin(origin(seconds)));
+        let text = JsonText::of(&CompactionBody::new(messages.to_vec(), Vec::new())).unwrap();
+        let read = text.read::<CompactionBody>().unwrap().take_messages();
+        let origins: Vec<_> = read.iter().map(Message::origin).collect();
+        assert_eq!(origins, [&origin(1), &origin(2)]);
+
+        // One of an earlier version has none.
+        let text = JsonText::new(r#"{"messages":[{"role":"user","parts":[{"text":"Go."}]}]}"#).unwrap();
+        let read = text.read::<CompactionBody>().unwrap().take_messages();
+        assert_eq!((read[0].time(), read[0].branch()), (None, None));
+    }
 }

@@ -73,7 +73,7 @@ use self::{
     span::RunSpan, store_settings::StoreSettings,
 };
 pub(crate) use self::{
-    child_history::{ChildPlace, RunHistory},
+    child_history::ChildPlace,
     flow::boxed,
     open_below::{CallStart, Continuation, OpenBelow, OpenQuestion},
     parent_run::{ParentRun, ShownRun},

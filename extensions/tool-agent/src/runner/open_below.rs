@@ -294,6 +294,7 @@ pub(super) async fn continue_below(
 /// Closes a run that waits below a call: its questions can no longer be answered.
 pub(super) async fn close_below(scope: &RunScope, executor: &Executor, below: &OpenBelow) {
     discard_questions(executor, below).await;
+    scope.parent.end_history(&below.view);
     if let Some(history) = scope.parent.history() {
         history.close(&below.view).await;
     }

@@ -14,7 +14,7 @@ use tool_runtime::{
 
 use super::{
     AgentEvent, ChildUsage, RunUsage,
-    child_history::RunHistory,
+    child_history::{RunHistory, is_of_one_call},
     context_note::{note_of_conversation, note_of_run},
     handle::Inbox,
     open_below::CallsBelow,
@@ -50,6 +50,22 @@ pub(crate) struct ParentRun {
     history: OnceLock<RunHistory>,
     below: Mutex<CallsBelow>,
     shown: Mutex<ShownMessages>,
+    answered: AnsweredHistories,
+}
+
+/// The histories of runs below calls that end with their calls. The next step of the run, which has the results of the calls, removes them.
+#[derive(Clone, Default)]
+pub(super) struct AnsweredHistories(Arc<Mutex<Vec<Arc<str>>>>);
+
+impl AnsweredHistories {
+    /// Adds the view keys of histories whose calls are answered.
+    pub(super) fn add(&self, views: impl IntoIterator<Item = Arc<str>>) {
+        lock(&self.0).extend(views);
+    }
+
+    pub(super) fn take(&self) -> Vec<Arc<str>> {
+        std::mem::take(&mut *lock(&self.0))
+    }
 }
 
 /// The usage of the runs below the calls.
@@ -108,7 +124,7 @@ impl ParentRun {
             Some(above) => (Arc::clone(&above.approvals), above.approver.clone()),
             None => (Arc::clone(inbox), SharedApprover::new(HandleApprover(Arc::clone(inbox)))),
         };
-        let (events, usage, arrived, freed, below, shown) = Default::default();
+        let (events, usage, arrived, freed, below, shown, answered) = Default::default();
         let (run_id, history) = (run.id().clone(), OnceLock::new());
         let parent = Arc::new(Self {
             approvals,
@@ -122,6 +138,7 @@ impl ParentRun {
             history,
             below,
             shown,
+            answered,
         });
         run.set(PARENT_KEY, Arc::downgrade(&parent));
         let mut runs = run.value::<Vec<CallId>>(RUNS_KEY).as_deref().cloned().unwrap_or_default();
@@ -183,6 +200,18 @@ impl ParentRun {
         let count = shown.notes.len();
         let from = std::mem::replace(&mut shown.taken, count);
         shown.notes[from..].to_vec()
+    }
+
+    /// Returns the histories of runs below calls that the next step removes.
+    pub(super) fn answered_histories(&self) -> &AnsweredHistories {
+        &self.answered
+    }
+
+    /// Ends the history `view` of a run below a call that is answered: its store removes it, if it was for this call alone.
+    pub(crate) fn end_history(&self, view: &Arc<str>) {
+        if self.history().is_some_and(RunHistory::is_stored) && is_of_one_call(view) {
+            self.answered.add([Arc::clone(view)]);
+        }
     }
 
     /// Returns the calls whose runs below wait.

@@ -67,7 +67,7 @@ async fn add_notes(
             return None;
         }
         let (body, is_sealed) = codec.read::<MessageBody>(content).ok()?;
-        let message = body.into_message();
+        let message = body.into_message(content);
         let text = if is_sealed { None } else { policy.note(&message) }?;
         let author = match message.role() {
             Role::User => Some("user"),

@@ -96,7 +96,7 @@ pub(super) async fn run_to_end(
 async fn run_group_to_end(
     runner: &Runner,
     scope: RunScope,
-    conversation: RunConversation,
+    mut conversation: RunConversation,
     input: Input,
     mut span: RunSpan,
 ) {
@@ -107,6 +107,7 @@ async fn run_group_to_end(
         Input::Recovery if scope.place.is_some() && is_waiting => Input::Answers(Answers::new()),
         input => input,
     };
+    conversation.answered = scope.parent.answered_histories().clone();
     let writer = conversation.session.writer.clone();
     let agents = boxed(|| run_group(&runner.0, &scope, conversation, input));
     let (_conversation, end) = match writer {
@@ -257,6 +258,7 @@ async fn add_input(run: &mut ActiveRun, message: Message) {
     if scope.place.is_none() {
         // Runs below calls of a run that was dropped: no call above them is open.
         boxed(|| conversation.session.children.close_all()).await;
+        conversation.answered.add(conversation.progress.take_fresh_histories());
     }
     conversation.control.assign_message(&scope.root);
     run.follow_control();

@@ -185,26 +185,29 @@ impl SessionWriter {
         })
     }
 
-    /// Writes one step: its entries, the changes of state, and the usage. Returns `false` if it is not stored.
+    /// Writes one step: its entries, the changes of state, and the usage; removes the histories with the keys `removed_views`. Returns `false` if it is
+    /// not stored.
     pub(super) async fn write(
         &self,
         entries: Result<Vec<EntryContent>, SessionError>,
+        removed_views: Vec<Arc<str>>,
         usage: RunUsage,
     ) -> bool {
-        self.write_step(entries, usage, false).await
+        self.write_step(entries, removed_views, usage, false).await
     }
 
     /// Writes the last entries and the end of the run, and releases the lease. Returns `false` if that is not stored.
     pub(super) async fn write_end(
         &self,
         entries: Result<Vec<EntryContent>, SessionError>,
+        removed_views: Vec<Arc<str>>,
         reason: &EndReason,
         usage: RunUsage,
     ) -> bool {
         let end =
             end_entry(&self.run, reason, usage, self.recovered()).map(|end| self.in_view(self.of_agent(end)));
         let entries = entries.and_then(|entries| Ok(entries.into_iter().chain([end?]).collect()));
-        let is_stored = self.write_step(entries, usage, true).await;
+        let is_stored = self.write_step(entries, removed_views, usage, true).await;
         self.is_ended.fetch_or(is_stored, Ordering::Relaxed);
         is_stored
     }
@@ -212,11 +215,12 @@ impl SessionWriter {
     async fn write_step(
         &self,
         entries: Result<Vec<EntryContent>, SessionError>,
+        removed_views: Vec<Arc<str>>,
         usage: RunUsage,
         ends_run: bool,
     ) -> bool {
         if self.view.is_some() {
-            return self.write_below(entries).await;
+            return self.write_below(entries, removed_views).await;
         }
         let mut state = self.shared.state.lock().await;
         let values = self.run.state();
@@ -226,7 +230,7 @@ impl SessionWriter {
                 false => state_changes(&state.stored_values, &values),
             };
             let write = SessionWrite::new(state.revision).entries(entries?).changes(changes);
-            let write = write.usage(usage_text(usage, self.recovered())?);
+            let write = write.remove_views(removed_views).usage(usage_text(usage, self.recovered())?);
             Ok(if ends_run { write.end_of_run() } else { write })
         };
         let is_stored = self.write_next(&mut state, step).await;

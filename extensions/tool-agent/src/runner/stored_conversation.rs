@@ -117,7 +117,10 @@ pub(super) async fn read_conversation(
                     reader.add_shared(codec, entry)?;
                     continue;
                 }
-                Visibility::Hidden => continue,
+                Visibility::Hidden => {
+                    reader.progress.see_hidden(&entry.content);
+                    continue;
+                }
             }
             reader.progress.see_entry(entry, inherited_entries);
             reader.position.see_entry(codec, entry, inherited_entries)?;
@@ -183,7 +186,7 @@ pub(super) async fn read_messages(
     while let Some(page_query) = query {
         let page = store.entries(key, &page_query).await?;
         for entry in page.entries.iter().filter(|entry| entry.content.view.is_none()) {
-            messages.push(read_body::<MessageBody>(codec, entry)?.0.into_message());
+            messages.push(read_body::<MessageBody>(codec, entry)?.0.into_message(&entry.content));
         }
         query = page_query.next(&page);
     }
@@ -250,7 +253,7 @@ impl ConversationReader {
         if self.messages.is_empty() {
             self.progress.cut_off = body.cut_off.take();
         }
-        let message = body.into_message();
+        let message = body.into_message(&entry.content);
         self.progress.see_message(&entry.content.run, message.role());
         self.has_secrets |= is_sealed;
         self.bytes += entry.content.body.as_str().len();
@@ -266,7 +269,7 @@ impl ConversationReader {
             let (body, is_sealed) = read_body::<MessageBody>(codec, entry)?;
             self.has_secrets |= is_sealed;
             self.bytes += entry.content.body.as_str().len();
-            self.shared.push_front(&entry.content, body.into_message());
+            self.shared.push_front(&entry.content, body.into_message(&entry.content));
         }
         Ok(())
     }

@@ -1,5 +1,7 @@
 //! The progress of the last run of a session, as its store has it.
 
+use std::{collections::BTreeSet, sync::Arc};
+
 use serde::Deserialize;
 use tool_runtime::{
     CallOutcome, RunContext, ToolCall,
@@ -10,6 +12,7 @@ use tool_session::{Entry, EntryContent, LeaseGrant, SessionError};
 
 use super::{
     RunUsage,
+    child_history::fresh_history,
     entry::{CallIntentBody, CallOutcomeBody, CutOff, EntryCodec, RecoveredRuns},
     open_batch::OpenBatch,
     open_below::OpenBelow,
@@ -41,6 +44,8 @@ pub(super) struct StoredProgress {
     pub(super) usage: RunUsage,
     /// The usage with which the last run ended, if its end is the last entry.
     end_usage: RunUsage,
+    /// The histories of runs below calls that end with their calls.
+    fresh_histories: BTreeSet<Arc<str>>,
 }
 
 /// The part of the body of an end that a later run reads.
@@ -85,6 +90,22 @@ impl StoredProgress {
         self.is_question_seen |= &*entry.content.kind == EntryContent::END;
         let has_messages = [EntryContent::MESSAGE, EntryContent::COMPACTION].contains(&&*entry.content.kind);
         self.has_own_message |= has_messages && entry.number > inherited_entries;
+    }
+
+    /// Notes an entry of another history.
+    pub(super) fn see_hidden(&mut self, content: &EntryContent) {
+        let is_removed = &*content.kind == EntryContent::REMOVED;
+        let fresh = content.view.as_deref().filter(|_| !is_removed).and_then(fresh_history);
+        if let Some(fresh) = fresh
+            && !self.fresh_histories.contains(fresh)
+        {
+            self.fresh_histories.insert(fresh.into());
+        }
+    }
+
+    /// Takes the histories that end with their calls: those of open calls, and those that an interrupted run left.
+    pub(super) fn take_fresh_histories(&mut self) -> BTreeSet<Arc<str>> {
+        std::mem::take(&mut self.fresh_histories)
     }
 
     /// Notes a message, the last one first: those up to the question belong to the run that a recovery continues.

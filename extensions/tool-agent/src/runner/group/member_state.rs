@@ -25,6 +25,7 @@ use super::{
     Place,
     position::{MEMBER_KIND, MemberEnd, MemberProgress},
 };
+use crate::{Message, Role};
 
 /// The state of an agent that works beside others.
 pub(in crate::runner) struct MemberState {
@@ -131,11 +132,23 @@ impl RunConversation {
         }
     }
 
+    /// Returns messages with the name of the agent that runs, if it is one of several.
+    pub(in crate::runner) fn signed(&self, messages: Vec<Message>) -> Vec<Message> {
+        let Some(run) = self.member.as_ref().map(|member| &member.origin.run) else { return messages };
+        let Some(agent) = run.agent() else { return messages };
+        let (agent, branch): (Arc<str>, _) = (agent.into(), run.branch());
+        let sign = |message: Message| match message.role() {
+            Role::User => message,
+            Role::Assistant | Role::Tool => message.with_agent_of_branch(Arc::clone(&agent), branch),
+        };
+        messages.into_iter().map(sign).collect()
+    }
+
     /// Stores the position of the agent that runs, as before messages that are no messages of the session.
     pub(in crate::runner) async fn store_position(&mut self) {
         let Some(writer) = self.session.writer.clone() else { return };
         if let Some(entry) = self.take_position(&writer).transpose() {
-            writer.write(entry.map(|entry| vec![entry]), self.total_usage()).await;
+            self.write_step(&writer, entry.map(|entry| vec![entry])).await;
         }
     }
 
@@ -166,7 +179,7 @@ impl RunConversation {
         let entry = writer.entry_of(&state.origin, MEMBER_KIND, &body, self.has_secrets);
         let open = self.open_batch_entries(&writer);
         let entries = open.and_then(|open| Ok(open.into_iter().chain([entry?]).collect()));
-        writer.write(entries, self.total_usage()).await;
+        self.write_step(&writer, entries).await;
         progress
     }
 }

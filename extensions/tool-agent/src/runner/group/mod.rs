@@ -278,6 +278,9 @@ async fn add_checked(scope: &RunScope, conversation: &mut RunConversation, messa
     close_open_calls(scope, conversation, "not answered: the user sent another message").await;
     close_interrupted_calls(scope, conversation).await;
     conversation.session.position = None;
+    if scope.place.is_none() {
+        conversation.answered.add(conversation.progress.take_fresh_histories());
+    }
     let checks: Vec<_> = scope
         .agent
         .models()

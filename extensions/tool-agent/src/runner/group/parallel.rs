@@ -366,13 +366,15 @@ pub(super) fn place_of_member(
     token: &CancellationToken,
 ) -> Place {
     let run = place.run.parallel_member(member.name()).with_cancellation(token.child_token());
-    let run = match view {
-        Some(view) => run.with_key(&*view),
-        None => run,
+    let history = place.parent.history();
+    let own_key = || {
+        let key = run.key().unwrap_or_default();
+        history.map_or_else(|| key.to_owned(), |history| history.own_view_below(key))
     };
-    let run = Arc::new(with_time_limit(run, member));
+    let key = view.map_or_else(own_key, |view| view.to_string());
+    let run = Arc::new(with_time_limit(run.with_key(key), member));
     let parent = ParentRun::offer_part(&run, &scope.inbox, Some(Arc::clone(&place.parent)));
-    if let Some(history) = place.parent.history() {
+    if let Some(history) = history {
         parent.set_history(history.clone());
     }
     let step = PathStep { agent: member.name().to_owned(), step: index as u64 };

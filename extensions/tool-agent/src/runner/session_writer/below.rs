@@ -5,7 +5,7 @@ use std::sync::{Arc, OnceLock, atomic::AtomicBool};
 use tool_runtime::{RunContext, context::Trigger};
 use tool_session::{EntryContent, SessionError, SessionKey, SessionWrite};
 
-use super::{EntryCodec, SessionWriter, StoreAccess};
+use super::{EntryCodec, SessionWriter, StoreAccess, WriterState};
 
 impl SessionWriter {
     /// Creates the writer of a run below a call of this run, whose history has the key `view`.
@@ -51,8 +51,15 @@ impl SessionWriter {
     }
 
     /// Writes a step of a run below a call: the state and the usage of the session are those of the root run.
-    pub(super) async fn write_below(&self, entries: Result<Vec<EntryContent>, SessionError>) -> bool {
+    pub(super) async fn write_below(
+        &self,
+        entries: Result<Vec<EntryContent>, SessionError>,
+        removed_views: Vec<Arc<str>>,
+    ) -> bool {
         let mut state = self.shared.state.lock().await;
-        self.write_next(&mut state, |state| Ok(SessionWrite::new(state.revision).entries(entries?))).await
+        let step = |state: &WriterState| {
+            Ok(SessionWrite::new(state.revision).entries(entries?).remove_views(removed_views))
+        };
+        self.write_next(&mut state, step).await
     }
 }

@@ -109,3 +109,45 @@ async fn a_filter_by_run_shows_the_question_of_the_run_that_is_continued() {
         assert!(shown.iter().any(|text| text == "And remove it."), "{shown:?}");
     }
 }
+
+// Q18, Q20
+#[tokio::test]
+async fn an_agent_with_a_filter_by_branch_sees_the_agents_of_that_branch_and_below_it() {
+    for (branch, is_seen) in
+        [("court.council", true), ("court", true), ("court.coun", false), ("council", false)]
+    {
+        let [lawyer, buyer] =
+            ["lawyer", "buyer"].map(|name| agent(name, vec![Reply::text(format!("I am {name}.")); 2]));
+        let council = Agent::sequence("council", [lawyer, buyer]).build().unwrap();
+        let critic = agent("critic", [Reply::text("No."), Reply::text("Never.")]);
+        let (judge, model) = builder("judge", [Reply::text("Yes."), Reply::text("Still yes.")]);
+        let judge = judge.message_filter(MessageFilter::all().only_branches([branch])).build().unwrap();
+        let runner = Runner::new(Agent::sequence("court", [council, critic, judge]).build().unwrap());
+        let run = || RunContext::new().with_session("s");
+        runner.run_with(run(), "Decide.").answer().await.unwrap();
+        // The messages of the first run come from the session.
+        runner.run_with(run(), "Again.").answer().await.unwrap();
+        let council = |is_seen: bool| match is_seen {
+            true => vec!["[lawyer] said:\nI am lawyer.", "[buyer] said:\nI am buyer."],
+            false => Vec::new(),
+        };
+        let critic = |text: &'static str| if branch == "court" { vec![text] } else { Vec::new() };
+        let first = [vec!["Decide."], council(is_seen), critic("[critic] said:\nNo.")].concat();
+        let second = [vec!["Yes.", "Again."], council(is_seen), critic("[critic] said:\nNever.")].concat();
+        assert_eq!(texts(&model, 0), first, "{branch}");
+        assert_eq!(texts(&model, 1), [first, second].concat(), "{branch}");
+    }
+}
+
+#[tokio::test]
+async fn messages_of_a_run_have_the_times_at_which_they_were_made() {
+    let before = std::time::SystemTime::now();
+    let runner = Runner::new(agent("clerk", [product(), Reply::text("12.")]));
+    let run = || RunContext::new().with_session("s");
+    runner.run_with(run(), "3 times 4?").answer().await.unwrap();
+    let history = runner.history(&run()).await;
+    let times: Vec<_> = history.iter().map(|message| message.time().unwrap()).collect();
+    let millisecond = std::time::Duration::from_millis(1);
+    assert!(times.len() == 4 && times.is_sorted(), "{times:?}");
+    assert!(times[0] + millisecond >= before && times[3] <= std::time::SystemTime::now(), "{times:?}");
+}

@@ -1,7 +1,12 @@
 //! The histories of runs below calls: what they see, and who sees them.
 
-use tool_agent::{Agent, AgentTool, Answers, HistoryScope, Message, Runner, ScriptedModel, model::Reply};
-use tool_runtime::{RunContext, prelude::*};
+use std::time::{Duration, SystemTime};
+
+use tool_agent::{
+    Agent, AgentTool, Answers, HistoryScope, Message, MessageFilter, Part, Runner, ScriptedModel,
+    model::Reply,
+};
+use tool_runtime::{RunContext, ToolResult, prelude::*};
 use tool_session::{EntryContent, JsonText, LeaseRequest, SessionWrite};
 
 use super::{
@@ -15,7 +20,7 @@ over_stores! {
     a_persistent_history_has_the_earlier_calls_with_its_key,
     an_entry_without_a_view_is_seen_in_every_view_with_a_history,
     a_child_of_the_parent_branch_continues_with_the_history_above_in_another_process,
-    nothing_of_a_fresh_child_is_stored,
+    an_agent_with_a_filter_by_time_sees_what_is_not_older_and_its_own_run,
 }
 
 /// A program whose manager asks a clerk with this history, in sessions of a store.
@@ -181,15 +186,42 @@ async fn a_child_of_the_parent_branch_continues_with_the_history_above_in_anothe
     assert!(all[3].contains("the tool `remove` returned: a.txt is removed"), "{all:?}");
 }
 
-// Q22
-async fn nothing_of_a_fresh_child_is_stored<F: StoreFactory>() {
-    let desk = Desk::new::<F>(HistoryScope::Fresh).await;
-    let (runner, child_model, _) =
-        desk.process([Reply::calls([removal("a.txt", "r1")]), Reply::text("No.")], asks());
-    assert_eq!(runner.run_with(run("s"), "The secret is 7.").answer().await.unwrap(), "Done.");
-    assert_eq!((desk.views().await.len(), desk.office.effects().len()), (0, 0));
-    let result = child_model.requests()[1].messages[2].tool_results().next().unwrap().clone();
-    assert!(result.text().contains("not answered: the run ends with the call"), "{}", result.text());
+// Q20
+async fn an_agent_with_a_filter_by_time_sees_what_is_not_older_and_its_own_run<F: StoreFactory>() {
+    let office = Office::new::<F>().await;
+    let minutes = |minutes: u64| Duration::from_secs(60 * minutes);
+    let store = &office.world.store;
+    let grant = store.acquire(&key("s"), &LeaseRequest::new("import", "test")).await.unwrap();
+    let call = removal("a.txt", "r1");
+    let result = ToolResult::new(call.id.clone(), "remove", Ok(ToolOutput::from("a.txt is removed")));
+    let messages = [
+        (180, Message::user("Three hours ago.")),
+        (179, Message::assistant([Part::Text("Yes.".to_owned())])),
+        (150, Message::user("Remove it.")),
+        (130, Message::assistant([Part::Call(call)])),
+        (70, Message::results([result])),
+        (60, Message::assistant([Part::Text("It is removed.".to_owned())])),
+    ];
+    let entries = messages.map(|(age, message)| {
+        let body = JsonText::of(&json!({ "v": 1, "message": message })).unwrap();
+        let time = SystemTime::now() - minutes(age);
+        EntryContent::new("import", EntryContent::MESSAGE, body).with_time(time)
+    });
+    let write = SessionWrite::new(grant.session.revision).entries(entries).end_of_run();
+    store.write(&grant.lease, &write).await.unwrap();
+
+    // An answer is not separated from its question, nor a result from its call, and the message of the run is shown in any case.
+    let half_a_minute = Duration::from_secs(30);
+    let ages = [(200, 7), (179, 7), (140, 5), (100, 5), (65, 5), (30, 1), (0, 1), (u64::MAX / 120, 7)];
+    for (age, count) in ages {
+        let filter = MessageFilter::all().only_newer_than(minutes(age) + half_a_minute);
+        let (clerk, model) = office.leaf("clerk", [Reply::text("Fine.")]);
+        let fork = format!("fork {age}");
+        store.fork(&key("s"), 6, &fork).await.unwrap();
+        office.runner(clerk.message_filter(filter)).run_with(run(&fork), "Now?").answer().await.unwrap();
+        let messages = &model.requests()[0].messages;
+        assert_eq!((messages.len(), messages[count - 1].text().as_str()), (count, "Now?"), "{age}");
+    }
 }
 
 #[tokio::test]

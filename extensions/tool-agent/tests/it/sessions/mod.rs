@@ -10,9 +10,11 @@ mod contract;
 mod default_store;
 mod dynamic_agents;
 mod failures;
+mod fresh_histories;
 mod histories;
 mod kills;
 mod member_progress;
+mod member_skills;
 mod members;
 #[cfg(feature = "artifacts")]
 mod memory;
