@@ -46,10 +46,16 @@ fn says_and_calls(tool: &str) -> Reply {
 
 /// The agent of a case.
 fn agent(case: &str) -> Agent {
-    if case == "members" {
-        let speaker =
-            |name: &str| Agent::builder(name, ScriptedModel::new([Reply::text(name)])).build().unwrap();
-        return Agent::sequence("team", [speaker("one"), speaker("two")]).build().unwrap();
+    let speaker = |name: &str| Agent::builder(name, ScriptedModel::new([Reply::text(name)])).build().unwrap();
+    let pair = || [speaker("one"), speaker("two")];
+    match case {
+        "members" => return Agent::sequence("team", pair()).build().unwrap(),
+        "parallel" => return Agent::parallel("panel", pair()).build().unwrap(),
+        "panel of a team" => {
+            let panel = Agent::parallel("panel", pair()).build().unwrap();
+            return Agent::sequence("team", [panel, speaker("three")]).build().unwrap();
+        }
+        _ => {}
     }
     let limits = Limits { rounds: Some(1), ..Limits::default() };
     let model: SharedModel = match case {
@@ -124,6 +130,16 @@ fn a_turn_is_written_as_its_form_says() {
         ("whole", "withdrawn", "5\n", format!("note: {withdrawn}"), 0),
         ("streams", "members", "one\ntwo\n", "note: one:\nnote: two:\n".to_owned(), 0),
         ("whole", "members", "two\n", String::new(), 0),
+        ("streams", "parallel", "one\ntwo\n", "note: one:\nnote: two:\n".to_owned(), 0),
+        ("whole", "parallel", "one:\none\n\ntwo:\ntwo\n", String::new(), 0),
+        (
+            "streams",
+            "panel of a team",
+            "one\ntwo\nthree\n",
+            "note: one:\nnote: two:\nnote: three:\n".to_owned(),
+            0,
+        ),
+        ("whole", "panel of a team", "three\n", String::new(), 0),
         ("streams", "limit", "Let me see\n", chatty.to_owned(), 1),
         ("whole", "limit", "", format!("{chatty}{before}"), 1),
         ("streams", "failed", "", String::new(), 1),

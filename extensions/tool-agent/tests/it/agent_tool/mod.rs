@@ -3,6 +3,7 @@
 mod below;
 mod dynamic;
 mod history_key;
+mod hostile;
 mod inherited;
 mod results;
 mod states;
