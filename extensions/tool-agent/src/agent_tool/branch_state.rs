@@ -28,6 +28,9 @@ impl<'a> BranchState<'a> {
 
     /// Returns the state with which the run of a call starts.
     pub(super) fn initial_state(&self, granted: &ChildState, cx: &ToolContext) -> Map<String, Value> {
+        if *granted == ChildState::None && self.names.is_empty() {
+            return Map::new();
+        }
         let above = cx.run().map(|run| run.state_for_child()).unwrap_or_default();
         let is_granted = |name: &String| match granted {
             ChildState::None => self.contains(name),

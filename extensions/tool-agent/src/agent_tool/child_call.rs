@@ -252,14 +252,13 @@ impl RunningChild<'_> {
         } = *self;
         counted.usage = end.usage;
         drop(counted);
-        let agent = settings.runner.agent().name();
-        let details = json!({ "agent": agent, "run": run.id(), "usage": end.usage });
+        let agent = &settings.runner.agent().0.name;
         if let Some(parent) = parent.as_ref().filter(|_| stays_open && end.reason == EndReason::OpenCalls) {
             let view = history.keep();
             let operation = view.to_string();
             parent.open_below(OpenBelow {
                 call: address,
-                agent: agent.into(),
+                agent: Arc::clone(agent),
                 view,
                 questions: OpenQuestion::all_of(&end),
                 texts,
@@ -284,7 +283,9 @@ impl RunningChild<'_> {
             state: own.shared_changes(&settings.state, &initial_state, &run.state()).map_err(of_run)?,
             ..Actions::default()
         };
-        Ok(output.with_details(details).with_child_run_id(id).with_actions(actions))
+        let (agent, run, usage) = (Arc::clone(agent), run.id().clone(), end.usage);
+        let details = move || json!({ "agent": agent, "run": run, "usage": usage });
+        Ok(output.with_details_from(details).with_child_run_id(id).with_actions(actions))
     }
 }
 

@@ -290,6 +290,10 @@ impl AgentTool {
 
     /// Returns the message of the run, and the settings of its call.
     fn read(&self, arguments: Arguments<'_>) -> Result<(String, Cow<'_, AgentToolSettings>), ToolError> {
+        if self.settings.takes_request && self.history_key.is_none() {
+            let request = text_argument(&self.definition, arguments, REQUEST)?;
+            return Ok((request, Cow::Borrowed(&self.settings)));
+        }
         let canonical = self.definition.canonical(arguments)?.into_text();
         let settings = match &self.history_key {
             None => Cow::Borrowed(&self.settings),
@@ -319,13 +323,14 @@ fn text_schema(name: &str, description: &str) -> Result<InputSchema, SchemaError
     InputSchema::new(schema)
 }
 
-/// Returns the text `name` of the arguments.
+/// Returns the text `name` of the arguments, all of which are texts.
 fn text_argument(
     definition: &ToolDefinition,
-    arguments: Arguments<'_>,
+    mut arguments: Arguments<'_>,
     name: &str,
 ) -> Result<String, ToolError> {
-    canonical_text(&definition.canonical(arguments)?.into_text(), name)
+    let mut texts: BTreeMap<String, String> = definition.decode(&mut arguments)?;
+    Ok(texts.remove(name).unwrap_or_default())
 }
 
 /// Returns the text `name` of canonical arguments, all of which are texts.

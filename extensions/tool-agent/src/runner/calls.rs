@@ -1,6 +1,6 @@
 //! The calls of one response.
 
-use std::{collections::HashSet, sync::Arc};
+use std::{collections::HashMap, sync::Arc};
 
 use tool_runtime::{
     CallOutcome,
@@ -27,7 +27,7 @@ pub(super) async fn run_batch_with_steering(
     let steering = Steering::new(move || std::future::ready(inbox.next_steering()));
     let mut stream = batch.with_run(Arc::clone(&scope.run)).steering(&steering).stream();
     let children = scope.parent.receive_events();
-    let mut events = BatchEvents { scope, children, started: HashSet::new(), held: Vec::new() };
+    let mut events = BatchEvents { scope, children, started: HashMap::new(), held: Vec::new() };
     let mut outcomes = Vec::new();
     loop {
         tokio::select! {
@@ -52,8 +52,8 @@ pub(super) async fn run_batch_with_steering(
 struct BatchEvents<'r> {
     scope: &'r RunScope,
     children: ChildEvents,
-    /// The calls whose start is an event already.
-    started: HashSet<CallAddress>,
+    /// The calls whose start is an event already, by their serials: to hash an address, the texts of its ids are made.
+    started: HashMap<u64, CallAddress>,
     /// Events below calls of which it is none yet.
     held: Vec<ChildEvent>,
 }
@@ -72,7 +72,7 @@ impl BatchEvents<'_> {
         self.scope.emit(AgentEventKind::Tool { event: Box::new(event) }).await;
         if let Some(call) = start {
             self.release_held(&call).await;
-            self.started.insert(call);
+            self.started.insert(call.serial, call);
         }
     }
 
@@ -96,7 +96,7 @@ impl BatchEvents<'_> {
         // first run.
         let is_own = child.call.run.as_ref() == Some(self.scope.run.id())
             || self.scope.parent.is_resumed_call(&child.call);
-        match is_own && !self.started.contains(&child.call) {
+        match is_own && self.started.get(&child.call.serial) != Some(&child.call) {
             true => self.held.push(child),
             false => self.emit_below(child).await,
         }

@@ -252,6 +252,14 @@ impl Runner {
             Input::Message(message) => Some(message.clone()),
             Input::Answers(_) | Input::Recovery | Input::Turn => None,
         };
+        // A run below a call has a token of its own already.
+        let run = match &place {
+            Some(_) => run,
+            None => {
+                let token = run.cancellation().child_token();
+                run.with_cancellation(token)
+            }
+        };
         let run = Arc::new(self.complete_context(run, message.as_ref()));
         let handle = RunHandle::new(run.cancellation().clone());
         let (runner, inbox) = (self.clone(), handle.inbox());
@@ -343,10 +351,8 @@ impl Runner {
     }
 
     /// Completes the run with the parts that the runner and the agent define.
-    fn complete_context(&self, run: RunContext, input: Option<&Message>) -> RunContext {
+    fn complete_context(&self, mut run: RunContext, input: Option<&Message>) -> RunContext {
         let RunnerSettings { agent, app, memory, store, .. } = &*self.0;
-        let token = run.cancellation().child_token();
-        let mut run = run.with_cancellation(token);
         if run.agent().is_none() {
             run = run.with_agent(agent.name());
         }

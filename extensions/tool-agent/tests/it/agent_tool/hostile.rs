@@ -126,7 +126,8 @@ async fn of_ten_megabytes_that_a_child_returns_the_model_above_receives_the_budg
         }
         assert_eq!(answer, "Done.");
         let received = &results(&model)[0];
-        assert!(received.len() <= BUDGET && received.len() > BUDGET / 2, "{}", received.len());
+        // And the note about the omitted part.
+        assert!(received.len() <= BUDGET + 100 && received.len() > BUDGET / 2, "{}", received.len());
         assert!(received.contains("omitted"), "{}", &received[BUDGET / 3..BUDGET / 2]);
         // The text is in the events once as it arrives or as a response, and once in the end of the child: the bytes grow with the text alone.
         assert!(bytes < 3 * TEXT_BYTES, "{bytes}");
@@ -152,10 +153,10 @@ async fn a_child_that_never_ends_is_stopped_by_its_rounds_by_the_time_of_the_run
         let never = hook::before_model(|_| future::pending::<Result<_, ToolError>>());
         AgentTool::new(agent.hook(never).build().unwrap()).unwrap()
     };
-    let (agent, _) = manager(silent());
+    let (agent, above) = manager(silent());
     let limits = Limits { time: Some(Duration::from_secs(60)), ..Limits::default() };
-    let end = Runner::new(agent.limits(limits).build().unwrap()).run("Go.").end().await;
-    assert!(matches!(end.reason, EndReason::Limit { limit: Limit::Time, .. }), "{end}");
+    Runner::new(agent.limits(limits).build().unwrap()).run("Go.").end().await;
+    assert!(results(&above)[0].to_lowercase().contains("time"), "{:?}", results(&above));
     let (agent, _) = manager(silent());
     let mut stream = Runner::new(agent.build().unwrap()).run("Go.");
     let (handle, mut finished, mut end) = (stream.handle(), 0, None);
