@@ -7,7 +7,7 @@
 //! compiler finds them in the slots of an expansion, and the rejected keys decide about those: without its `default` or
 //! `#[args]`, a parameter would cause errors that it does not have.
 
-use proc_macro2::{Ident, TokenStream};
+use proc_macro2::{Ident, Span, TokenStream};
 use quote::quote;
 use syn::{Attribute, Data, DeriveInput, Field, ItemImpl};
 
@@ -91,13 +91,14 @@ pub(crate) fn fallback_toolset(item: &ItemImpl, krate: &Krate) -> TokenStream {
     }
 }
 
-/// An implementation of the trait of handles that is never evaluated, since the program does not compile.
+/// An implementation of the traits of handles that is never evaluated, since the program does not compile.
 fn handle_impl(handle: &Ident, krate: &Krate) -> TokenStream {
     let private = krate.private_module();
-    let (handle_trait, registration) = expand::handle_types(krate.kind());
-    quote! {
-        impl #private::#handle_trait for #handle {
+    let registration = expand::registration_type(krate.kind());
+    let traits = expand::handle_traits(krate.kind()).iter().map(|name| Ident::new(name, Span::call_site()));
+    quote! { #(
+        impl #private::#traits for #handle {
             const REGISTRATION: &'static #private::#registration = ::core::unreachable!();
         }
-    }
+    )* }
 }

@@ -6,16 +6,18 @@ pub(crate) enum ItemKind {
     #[default]
     Tool,
     Prompt,
+    Resource,
 }
 
 impl ItemKind {
-    const ALL: [Self; 2] = [Self::Tool, Self::Prompt];
+    const ALL: [Self; 3] = [Self::Tool, Self::Prompt, Self::Resource];
 
     /// The name of the attribute, and the noun of the item.
     pub(crate) fn noun(self) -> &'static str {
         match self {
             Self::Tool => "tool",
             Self::Prompt => "prompt",
+            Self::Resource => "resource",
         }
     }
 
@@ -23,7 +25,7 @@ impl ItemKind {
     pub(crate) fn owner_crate(self) -> &'static str {
         match self {
             Self::Tool => "tool_runtime",
-            Self::Prompt => "tool_kit",
+            Self::Prompt | Self::Resource => "tool_kit",
         }
     }
 

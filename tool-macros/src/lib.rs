@@ -1,4 +1,5 @@
-//! The attributes `#[tool]`, `#[toolset]` and `#[tool_args]` of `tool_runtime`, and `#[prompt]` of `tool_kit`.
+//! The attributes `#[tool]`, `#[toolset]` and `#[tool_args]` of `tool_runtime`, and `#[prompt]` and `#[resource]` of
+//! `tool_kit`.
 //!
 //! Use them through these crates, whose re-exports have the documentation: expansions refer to items of the crate that owns the
 //! attribute.
@@ -20,6 +21,7 @@ mod krate;
 mod names;
 mod pipeline;
 mod signature;
+mod uri;
 mod validate;
 
 use proc_macro::TokenStream;
@@ -46,6 +48,12 @@ pub fn tool_args(attr: TokenStream, item: TokenStream) -> TokenStream {
 #[proc_macro_attribute]
 pub fn prompt(attr: TokenStream, item: TokenStream) -> TokenStream {
     pipeline::prompt(attr.into(), item.into()).into()
+}
+
+/// Makes a function a resource; see `tool_kit::resource`.
+#[proc_macro_attribute]
+pub fn resource(attr: TokenStream, item: TokenStream) -> TokenStream {
+    pipeline::resource(attr.into(), item.into()).into()
 }
 
 #[cfg(test)]

@@ -4,7 +4,7 @@ use proc_macro2::{Span, TokenStream};
 use quote::{ToTokens as _, quote};
 use syn::{DeriveInput, ImplItem, ItemImpl, LitStr, Type};
 
-use crate::args::{self, PromptKeys, ToolArgsKeys, ToolKeys, ToolsetKeys, WrittenKeys};
+use crate::args::{self, PromptKeys, ResourceKeys, ToolArgsKeys, ToolKeys, ToolsetKeys, WrittenKeys};
 use crate::errors::Errors;
 use crate::item::{FunctionItem, Target, clean_impl, is_tool};
 use crate::kind::ItemKind;
@@ -50,7 +50,7 @@ fn tool_function(attr: TokenStream, item: &FunctionItem, errors: Errors) -> Toke
 }
 
 fn function_parts(kind: ItemKind, item: &FunctionItem) -> Function<'_> {
-    Function { kind, attrs: &item.attrs, sig: &item.sig }
+    Function { kind, uri: None, attrs: &item.attrs, sig: &item.sig }
 }
 
 /// `#[prompt]`.
@@ -66,6 +66,23 @@ pub(crate) fn prompt(attr: TokenStream, item: TokenStream) -> TokenStream {
     let handle = keys.handle.clone();
     match validate::validate_prompt((keys, written), function_parts(kind, &function), &errors) {
         Some(prompt) => expand::expand_prompt(&function, &prompt, &krate),
+        None => errors_before_item(errors, &fallback::fallback_function(&function, handle.as_ref(), &krate)),
+    }
+}
+
+/// `#[resource]`.
+pub(crate) fn resource(attr: TokenStream, item: TokenStream) -> TokenStream {
+    let (kind, errors) = (ItemKind::Resource, Errors::default());
+    let function = match read_function(kind, item, &errors) {
+        Ok(function) => function,
+        Err(item) => return errors_before_item(errors, &item),
+    };
+    let (keys, written) = args::read_keys::<ResourceKeys>(attr, &errors);
+    let krate = args::named_crate(keys.krate.as_ref(), kind);
+    report_other_attributes(kind, &function.attrs, &errors);
+    let handle = keys.handle.clone();
+    match validate::validate_resource((keys, written), function_parts(kind, &function), &errors) {
+        Some(resource) => expand::expand_resource(&function, &resource, &krate),
         None => errors_before_item(errors, &fallback::fallback_function(&function, handle.as_ref(), &krate)),
     }
 }
@@ -212,7 +229,7 @@ fn read_tool_method(
     if method.attrs.iter().filter(|attr| is_tool(attr)).count() > 1 {
         own.report_at(attr, duplicate_attribute(ItemKind::Tool));
     }
-    let function = Function { kind: ItemKind::Tool, attrs: &method.attrs, sig: &method.sig };
+    let function = Function { uri: None, kind: ItemKind::Tool, attrs: &method.attrs, sig: &method.sig };
     let tool = validate::validate_method(keys, function, set, &own);
     errors.absorb(own);
     tool

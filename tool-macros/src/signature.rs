@@ -18,11 +18,14 @@ use syn::{
 use crate::args::Helpers;
 use crate::errors::Errors;
 use crate::kind::ItemKind;
+use crate::uri::ParsedUri;
 
 /// The attributes and the signature of a function or method, and the kind of item that it becomes.
 #[derive(Clone, Copy)]
 pub(crate) struct Function<'a> {
     pub(crate) kind: ItemKind,
+    /// The URI of a resource.
+    pub(crate) uri: Option<&'a ParsedUri>,
     pub(crate) attrs: &'a [Attribute],
     pub(crate) sig: &'a Signature,
 }

@@ -10,6 +10,7 @@ mod describe;
 mod errors;
 mod injected;
 mod invocation;
+mod item_slot;
 mod items;
 mod outcome;
 mod request_additions;
@@ -38,6 +39,7 @@ pub use self::{
         BoxInvocation, Call, Invocation, InvocationMode, Invoked, OwnedCall, RunInputs, Slots, allow, boxed,
         guarded, invocation, never,
     },
+    item_slot::{InjectedSlot, VariableSlot, injected, variable},
     outcome::{Ending, Tag, conclude, conclude_sync, json},
     request_additions::{AsyncRequestAddition, RequestAddition},
     slot::{Argument, OwnedSlot, Provides, Slot, SlotList, Source, WholeSlot, default_from_text},

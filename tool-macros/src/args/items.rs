@@ -1,4 +1,4 @@
-//! The keys of `#[prompt(..)]`: those that it shares with `#[tool(..)]`, and its own.
+//! The keys of `#[prompt(..)]` and `#[resource(..)]`: those that they share with `#[tool(..)]`, and their own.
 
 use darling::{FromMeta, Result};
 use syn::{Expr, Lit, LitStr, Path};
@@ -50,6 +50,40 @@ impl PromptKeys {
             rename_all: self.rename_all.clone(),
             strict: self.strict.clone(),
             unknown_fields: self.unknown_fields.clone(),
+            blocking: self.blocking.clone(),
+            register: self.register.clone(),
+            handle: self.handle.clone(),
+            krate: self.krate.clone(),
+            ..ToolKeys::default()
+        }
+    }
+}
+
+attribute_keys! {
+    /// `#[resource(..)]`.
+    #[derive(FromMeta, Default)]
+    #[darling(default)]
+    pub(crate) struct ResourceKeys {
+        pub(crate) uri: Option<Key<LitStr>>,
+        pub(crate) name: Option<Key<LitStr>>,
+        pub(crate) description: Option<Key<Expr>>,
+        pub(crate) mime_type: Option<Key<LitStr>>,
+        pub(crate) blocking: Option<Key<bool>>,
+
+        // Generated items.
+        pub(crate) register: Option<Key<bool>>,
+        pub(crate) handle: Option<Key<Handle>>,
+        #[darling(rename = "crate")]
+        pub(crate) krate: Option<Key<Path>>,
+    }
+}
+
+impl ResourceKeys {
+    /// The keys that have the same meaning on a tool.
+    pub(crate) fn shared_keys(&self) -> ToolKeys {
+        ToolKeys {
+            name: self.name.clone(),
+            description: self.description.clone(),
             blocking: self.blocking.clone(),
             register: self.register.clone(),
             handle: self.handle.clone(),

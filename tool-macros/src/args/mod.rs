@@ -23,7 +23,7 @@ use crate::names::RenameRule;
 
 pub(crate) use forms::{Confirm, Grace, Handle, Instance, Meta, Millis, OutputSchema, Retry, Unknown};
 pub(crate) use helpers::{Default as ParameterDefault, Helpers, attribute_of_field, is_helper};
-pub(crate) use items::PromptKeys;
+pub(crate) use items::{PromptKeys, ResourceKeys};
 pub(crate) use schema::limits_of_field;
 pub(crate) use value::{Key, literal_int};
 

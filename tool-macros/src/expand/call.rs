@@ -60,7 +60,14 @@ fn parameter_slot(parameter: &Property) -> TokenStream {
         let make = default.value_function(span);
         quote_spanned!(span=> .or(#make, |__v| __tool::to_json!(__v)))
     });
-    quote_spanned!(span=> __tool::TypeProbe::<#ty>::new().#method() #or)
+    let slot = quote_spanned!(span=> __tool::TypeProbe::<#ty>::new().#method() #or);
+    match parameter.slot_check {
+        None => slot,
+        Some(check) => {
+            let check = Ident::new(check, span);
+            quote_spanned!(span=> __tool::#check(#slot))
+        }
+    }
 }
 
 fn is_blocking(tool: &Tool) -> bool {
@@ -78,9 +85,17 @@ fn future_body(tool: &Tool, instance: &Instance) -> TokenStream {
     let outcome = with_retry_decision(tool, run, |value| match tool.kind {
         ItemKind::Tool if tool.is_merging() => quote_spanned!(tool.result=> __tool::merged!(#call, #value)),
         ItemKind::Tool => quote_spanned!(tool.result=> __tool::outcome!(#call, #value)),
-        ItemKind::Prompt => quote_spanned!(tool.result=> __tool::prompt_outcome!(#value)),
+        ItemKind::Prompt | ItemKind::Resource => item_outcome(tool, &value),
     });
     quote_spanned!(callee_span(tool)=> __tool::boxed(async move { #outcome }))
+}
+
+/// The outcome of a prompt or of a resource, which is never a stream.
+fn item_outcome(tool: &Tool, value: &TokenStream) -> TokenStream {
+    match tool.kind {
+        ItemKind::Resource => quote_spanned!(tool.result=> __tool::resource_outcome!(__ITEM, #value)),
+        ItemKind::Tool | ItemKind::Prompt => quote_spanned!(tool.result=> __tool::prompt_outcome!(#value)),
+    }
 }
 
 /// The body on a thread that may block; it owns its arguments.
@@ -89,7 +104,7 @@ fn blocking_body(tool: &Tool, instance: &Instance) -> TokenStream {
     let run = function_call(tool, instance, &slot_names(tool));
     let outcome = with_retry_decision(tool, run, |value| match tool.kind {
         ItemKind::Tool => quote_spanned!(tool.result=> __tool::outcome_sync!(#call, #value)),
-        ItemKind::Prompt => quote_spanned!(tool.result=> __tool::prompt_outcome!(#value)),
+        ItemKind::Prompt | ItemKind::Resource => item_outcome(tool, &value),
     });
     quote_spanned! {callee_span(tool)=>
         __tool::boxed(__tool::blocking(#call, move |#call| #outcome))

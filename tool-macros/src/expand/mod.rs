@@ -6,15 +6,15 @@
 
 mod aliases;
 mod call;
-mod prompts;
+mod items;
 mod spec;
 
-use proc_macro2::{Ident, TokenStream};
+use proc_macro2::{Ident, Span, TokenStream};
 use quote::{quote, quote_spanned};
 use syn::spanned::Spanned as _;
 use syn::{DeriveInput, Generics, ItemImpl, Visibility};
 
-pub(crate) use self::prompts::expand_prompt;
+pub(crate) use self::items::{expand_prompt, expand_resource};
 use crate::item::{FunctionItem, clean_impl};
 use crate::kind::ItemKind;
 use crate::krate::Krate;
@@ -37,11 +37,20 @@ fn function_and_handle(item: &FunctionItem, tool: &Tool) -> TokenStream {
     quote!(#function #handle)
 }
 
-/// The trait of handles, and the type of registrations.
-pub(crate) fn handle_types(kind: ItemKind) -> (TokenStream, TokenStream) {
+/// The traits of handles of a kind; each item has one of them.
+pub(crate) fn handle_traits(kind: ItemKind) -> &'static [&'static str] {
     match kind {
-        ItemKind::Tool => (quote!(Handle), quote!(Registration)),
-        ItemKind::Prompt => (quote!(PromptHandle), quote!(ItemRegistration)),
+        ItemKind::Tool => &["Handle"],
+        ItemKind::Prompt => &["PromptHandle"],
+        ItemKind::Resource => &["ResourceHandle", "TemplateHandle"],
+    }
+}
+
+/// The type of the registrations of a kind.
+pub(crate) fn registration_type(kind: ItemKind) -> TokenStream {
+    match kind {
+        ItemKind::Tool => quote!(Registration),
+        ItemKind::Prompt | ItemKind::Resource => quote!(ItemRegistration),
     }
 }
 
@@ -62,9 +71,9 @@ pub(crate) fn handle_type(
         ItemKind::Tool => format!(
             "The tool {named}, as a type: `Registry::builder().tool::<{handle_name}>()` registers it by hand."
         ),
-        ItemKind::Prompt => format!(
-            "The prompt {named}, as a type: `FunctionPrompt::of::<{handle_name}>(&registry)` makes it by hand."
-        ),
+        ItemKind::Prompt | ItemKind::Resource => {
+            format!("The {} {named}, as a type, by which it is made by hand.", kind.noun())
+        }
     };
     quote! {
         #(#cfgs)*
@@ -122,14 +131,22 @@ pub(crate) fn expand_arguments(item: &DeriveInput, derives: &Derives, krate: &Kr
 
 fn all_registrations(tool: &Tool, krate: &Krate) -> TokenStream {
     let value = quote!(__tool::Registration::new(&__SPEC, __invocation));
-    tool.instances.iter().map(|instance| registration((tool, instance), None, &value, krate)).collect()
+    let entry = Entry { data: None, value, handle_trait: "Handle" };
+    tool.instances.iter().map(|instance| registration((tool, instance), &entry, krate)).collect()
+}
+
+/// The `inventory` entry of an item.
+struct Entry {
+    /// The constant data of an item that is no tool.
+    data: Option<TokenStream>,
+    value: TokenStream,
+    handle_trait: &'static str,
 }
 
 /// The registration of one item: its `Spec`, its call, its constant data, its handle, and its `inventory` entry.
 fn registration(
     (tool, instance): (&Tool, &Instance),
-    data: Option<&TokenStream>,
-    value: &TokenStream,
+    Entry { data, value, handle_trait }: &Entry,
     krate: &Krate,
 ) -> TokenStream {
     let private = krate.private_module();
@@ -138,7 +155,8 @@ fn registration(
     let invocation = call::invocation(tool, instance);
     let checks = call::limit_checks(tool);
     let checks = (!checks.is_empty()).then(|| quote!(const _: fn() = || { #checks };));
-    let (handle_trait, registration) = handle_types(tool.kind);
+    let (handle_trait, registration) =
+        (Ident::new(handle_trait, Span::call_site()), registration_type(tool.kind));
     let handle = tool.handle.as_ref().map(|handle| {
         quote! {
             impl __tool::#handle_trait for #handle {

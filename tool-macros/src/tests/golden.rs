@@ -232,3 +232,30 @@ golden! {
         name
     }
 }
+
+golden! {
+    resource:
+    #[resource(uri = "notes://today", mime_type = "text/markdown", name = "notes", handle = Today)]
+    /// The notes of today.
+    pub async fn today(notes: &Notes) -> Result<String, NotesError> {
+        notes.today().await
+    }
+}
+
+golden! {
+    resource_with_variables:
+    #[resource(uri = "notes://{year}/{+path}", blocking, crate = kit)]
+    /// A file of a year.
+    fn notes(cx: &ToolContext, year: u16, #[serde(rename = "path")] file: &str) -> Vec<u8> {
+        read(year, file)
+    }
+}
+
+golden! {
+    resource_after_a_mistake:
+    #[resource(url = "notes://today")]
+    /// The notes of today.
+    fn today() -> String {
+        String::new()
+    }
+}

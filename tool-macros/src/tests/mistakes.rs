@@ -224,3 +224,46 @@ check! {
     }
     "a type cannot be a prompt; put `#[prompt]` on a function"
 }
+
+check! {
+    every_mistake_of_a_resource_is_reported: {
+        #[resource(uri = "notes://{day}/{x}", mime_type = "markdown", title = "Notes", name = "1")]
+        fn notes(#[arg(default)] day: String, Filter { a }: Filter) {}
+    }
+    "unknown key `title`; the keys are `blocking`, `crate`, `description`, `handle`, `mime_type`, `name`, `register`, `uri`"
+    "`mime_type` takes a MIME type; write one such as `mime_type = \"text/markdown\"`"
+    "a resource returns its content; add the type of its result, as in `-> String`"
+    "a resource needs a description; write a doc comment (`/// ...`) or `description = \"...\"`"
+    "an argument struct contains all arguments; make this parameter one of its fields"
+    "a variable of a URI always has a value; remove the default"
+    "a resource has no argument struct; take each variable of its URI as a parameter"
+    "the URI has the variable `x`, but the function has no parameter of this name; add `x: String`"
+    "a resource name starts with a letter or `_`"
+}
+
+check! {
+    a_resource_needs_a_uri_of_one_reading: {
+        #[resource(uri = "notes://{month}-{day}")]
+        /// F.
+        fn f(month: u8, day: u8) -> String {}
+    }
+    "`-` between `{month}` and `{day}` may be a part of a value; separate them by another character, as by `/`"
+}
+
+check! {
+    a_resource_without_a_uri_is_one_mistake: {
+        #[resource]
+        /// F.
+        fn f(day: u8) -> String {}
+    }
+    "a resource needs a URI; write `#[resource(uri = \"notes://today\")]`"
+}
+
+check! {
+    an_invalid_uri_is_not_reported_as_missing: {
+        #[resource(uri = 3)]
+        /// F.
+        fn f() -> String {}
+    }
+    "`uri` takes a string; write `uri = \"..\"`"
+}

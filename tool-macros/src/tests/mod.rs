@@ -16,6 +16,7 @@ fn expand(item: TokenStream) -> TokenStream {
         "toolset" => pipeline::toolset(keys, rest),
         "tool_args" => pipeline::tool_args(keys, rest),
         "prompt" => pipeline::prompt(keys, rest),
+        "resource" => pipeline::resource(keys, rest),
         _ => pipeline::tool(keys, rest),
     }
 }

@@ -7,6 +7,7 @@ mod generics;
 mod keys;
 mod parameters;
 mod prompts;
+mod resources;
 mod structs;
 
 use proc_macro2::{Span, TokenStream};
@@ -25,6 +26,7 @@ use crate::signature::{
 pub(crate) use generics::Instance;
 pub(crate) use parameters::{Decoded, Property};
 pub(crate) use prompts::{Prompt, validate_prompt};
+pub(crate) use resources::{Resource, validate_resource};
 pub(crate) use structs::{Derives, checked_derives};
 
 /// A tool without errors in its syntax; or the function of a prompt, with the keys that both have.
@@ -86,7 +88,7 @@ pub(crate) fn validate_function(
             ItemKind::Tool => {
                 "a method requires `#[toolset]` on its `impl Type` block; a method of a trait cannot be a tool".to_owned()
             }
-            ItemKind::Prompt => {
+            ItemKind::Prompt | ItemKind::Resource => {
                 format!("a method cannot be a {noun}; write a function, which takes the value of `self` as `&Type`")
             }
         };
@@ -275,6 +277,16 @@ fn check_function_qualifiers(function: Function<'_>, errors: &Errors) {
         );
     }
     let syn::ReturnType::Type(_, ty) = &sig.output else {
+        let missing = match function.kind {
+            ItemKind::Tool => return,
+            ItemKind::Prompt => {
+                "a prompt returns a text or messages; add the type of its result, as in `-> String`"
+            }
+            ItemKind::Resource => {
+                "a resource returns its content; add the type of its result, as in `-> String`"
+            }
+        };
+        errors.report_at(&sig.ident, missing);
         return;
     };
     match without_groups(ty) {

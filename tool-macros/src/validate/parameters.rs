@@ -5,6 +5,7 @@ use quote::{ToTokens as _, quote};
 use syn::spanned::Spanned as _;
 use syn::{Pat, ReceiverKind, Type};
 
+use super::resources::{bind_variables, check_resource_parameter};
 use crate::args::{Helpers, Key, ParameterDefault};
 use crate::errors::Errors;
 use crate::kind::ItemKind;
@@ -28,6 +29,8 @@ pub(crate) struct Property {
     pub(crate) secret: bool,
     pub(crate) constraints: Vec<TokenStream>,
     pub(crate) checks: Vec<&'static str>,
+    /// The function of `__private` that checks the kind of slot, for a resource.
+    pub(crate) slot_check: Option<&'static str>,
 }
 
 /// The conversion of an argument to the parameter.
@@ -58,10 +61,17 @@ pub(super) fn read_parameters(
         check_pattern(parameter, errors);
         check_type_syntax(function.kind, parameter, errors);
         check_attributes(function.kind, parameter, errors);
+        if function.kind == ItemKind::Resource {
+            check_resource_parameter(parameter, errors);
+        }
     }
     let rule = rule.map(|key| key.value);
-    let properties: Vec<(Property, Names)> =
+    let mut properties: Vec<(Property, Names)> =
         parameters.into_iter().map(|parameter| to_property(parameter, rule)).collect();
+    if let Some(uri) = function.uri {
+        let mut all: Vec<_> = properties.iter_mut().map(|(property, _)| property).collect();
+        bind_variables(uri, &mut all, errors);
+    }
     check_distinct_property_names(&properties, errors);
     properties.into_iter().map(|(it, _)| it).collect()
 }
@@ -79,6 +89,7 @@ pub(super) fn parameters_of_struct(ident: &Ident) -> Vec<Property> {
         secret: false,
         constraints: Vec::new(),
         checks: Vec::new(),
+        slot_check: None,
     };
     vec![
         of("arguments", ident.to_token_stream(), Decoded::Whole),
@@ -122,6 +133,7 @@ fn to_property(parameter: Parameter<'_>, rule: Option<RenameRule>) -> (Property,
         secret,
         constraints: constraints.entries,
         checks: constraints.checks,
+        slot_check: None,
     };
     (property, written)
 }

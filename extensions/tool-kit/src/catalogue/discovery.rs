@@ -10,18 +10,19 @@ use tool_runtime::{
 
 use super::Catalogue;
 use crate::{
-    function::{DiscoveryError, FunctionPrompt},
+    function::{DiscoveryError, FunctionPrompt, FunctionResource, FunctionTemplate},
     prompt::Prompt,
+    resource::{ReadableResource, ResourceTemplate},
 };
 
 impl Catalogue {
-    /// Creates a catalogue of all annotated functions that are linked into this program: tools, and prompts.
+    /// Creates a catalogue of all annotated functions that are linked into this program: tools, prompts and resources.
     ///
     /// A crate without any reference to it is not linked; see [`link!`](tool_runtime::link).
     ///
     /// # Errors
     ///
-    /// Returns an error with all mistakes of all items: names that several of one kind have, schemas that are not valid, and values that no
+    /// Returns an error with all mistakes of all items: names and URIs that several of one kind have, schemas that are not valid, and values that no
     /// item may require here; [`discover_with`](Self::discover_with) provides them.
     ///
     /// # Examples
@@ -88,10 +89,18 @@ impl Catalogue {
         // Without a registry, it is not known which values are provided.
         let (prompts, mistakes) = FunctionPrompt::discover_all(registry.as_ref());
         diagnostics.extend(mistakes);
+        let (resources, mistakes) = FunctionResource::discover_all(registry.as_ref());
+        diagnostics.extend(mistakes);
+        let (templates, mistakes) = FunctionTemplate::discover_all(registry.as_ref());
+        diagnostics.extend(mistakes);
         let registry = DiscoveryError::unless_none(registry.unwrap_or_default(), diagnostics)?;
         let catalogue = Self::of_tools(Toolbox::from_registry(&registry));
         let prompts = prompts.into_iter().map(|prompt| Arc::new(prompt) as Arc<dyn Prompt>);
         catalogue.add_prompts(prompts).map_err(unaddable_items)?;
+        let resources = resources.into_iter().map(|resource| Arc::new(resource) as Arc<dyn ReadableResource>);
+        catalogue.add_resources(resources).map_err(unaddable_items)?;
+        let templates = templates.into_iter().map(|template| Arc::new(template) as Arc<dyn ResourceTemplate>);
+        catalogue.add_templates(templates).map_err(unaddable_items)?;
         Ok(catalogue)
     }
 }

@@ -237,7 +237,7 @@ impl Catalogue {
     }
 
     /// Changes a copy of the state, and announces the events; without an effect if `change` fails.
-    fn change<R>(
+    pub(super) fn change<R>(
         &self,
         change: impl FnOnce(&mut State) -> Result<(R, Vec<CatalogueEvent>), ToolError>,
     ) -> Result<R, ToolError> {

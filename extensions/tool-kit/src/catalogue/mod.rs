@@ -26,6 +26,7 @@ mod query;
 #[cfg(feature = "mcp")]
 mod served_parts;
 mod snapshot;
+mod templates;
 mod user_items;
 
 use std::{
@@ -77,7 +78,7 @@ const MAX_BUFFERED_EVENTS: usize = 256;
 /// | --- | --- |
 /// | `search` | a tool, or else a prompt: of the program, or else of the first connector that has one, or else of the user |
 /// | `library.search` | the one of the namespace `library`; `builtin.search`: of the program |
-/// | `notes://today` | a resource; other spellings of an equal URI find it, too |
+/// | `notes://today` | a resource; other spellings of an equal URI find it, too; [`CatalogueSnapshot::resource`] also reads by [templates](Self::add_template) |
 /// | `notes://today#library` | the one of the namespace `library` |
 ///
 /// # Examples
@@ -126,6 +127,7 @@ struct State {
     prompts: Arc<BTreeMap<Arc<str>, Arc<dyn Prompt>>>,
     /// By the one spelling of equal URIs.
     resources: Arc<BTreeMap<Arc<str>, Arc<dyn ReadableResource>>>,
+    templates: templates::Templates,
     /// In the order of their registration.
     connectors: Vec<Attached>,
 }
@@ -182,7 +184,7 @@ impl Catalogue {
             gathering::list_user_items(self.user_items(), run),
         )
         .await;
-        Ok(gathering::gather_items(&state, listed, tools?, user))
+        Ok(gathering::gather_items(&state, listed, tools?, user).with_templates(&state.templates))
     }
 
     /// Creates a listener for later changes.

@@ -6,12 +6,16 @@ use serde::Serialize;
 use tool_runtime::{Registry, Tool, ToolError, diagnostic::Diagnostic, toolbox::Snapshot};
 
 use super::key::{canonical_key, shown_key};
-use crate::{prompt::Prompt, resource::ReadableResource};
+use crate::{
+    prompt::Prompt,
+    resource::{ReadableResource, ResourceTemplate},
+};
 
 /// All items of a catalogue at one time. Cheap to clone.
 #[derive(Clone)]
 pub struct CatalogueSnapshot {
     inner: Arc<Inner>,
+    pub(super) templates: Arc<[Arc<dyn ResourceTemplate>]>,
 }
 
 struct Inner {
@@ -152,7 +156,8 @@ impl CatalogueSnapshot {
             }
         }
         let items = listed.into_iter().map(|(_, item)| item.clone()).collect();
-        Self { inner: Arc::new(Inner { tools, items, lookup_order: places, by_key, by_name, diagnostics }) }
+        let inner = Arc::new(Inner { tools, items, lookup_order: places, by_key, by_name, diagnostics });
+        Self { inner, templates: Arc::default() }
     }
 
     /// Returns the tools, which call them, and are those of an [`Executor`](tool_runtime::Executor).

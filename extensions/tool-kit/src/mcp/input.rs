@@ -6,7 +6,10 @@ use tool_runtime::serde_json::{self, Map, Value};
 use tool_schema::Validator;
 
 use super::INPUT_ARGUMENT;
-use crate::prompt::PromptDefinition;
+use crate::{
+    candidates::{candidates_of_property, candidates_of_schema},
+    prompt::PromptDefinition,
+};
 
 /// The members of a schema that its properties may refer to.
 const DEFINITION_KEYWORDS: [&str; 2] = ["$defs", "definitions"];
@@ -102,19 +105,9 @@ pub(super) fn is_object(definition: &PromptDefinition) -> bool {
 
 /// Returns the values that an argument may have and that begin with `text`.
 pub(super) fn candidates_of(definition: &PromptDefinition, argument: &str, text: &str) -> Vec<String> {
-    let Some(input) = definition.input() else { return Vec::new() };
-    let schema = match is_object(definition) {
-        true => input.get("properties").and_then(|properties| properties.get(argument)),
-        false => Some(input).filter(|_| argument == INPUT_ARGUMENT),
-    };
-    let Some(schema) = schema else { return Vec::new() };
-    let spelled = |value: &Value| value.as_str().map_or_else(|| value.to_string(), str::to_owned);
-    let values: Vec<String> = match schema.get("enum").and_then(Value::as_array) {
-        Some(values) => values.iter().map(spelled).collect(),
-        None if schema.get("type").is_some_and(|kind| kind == "boolean") => {
-            vec!["true".to_owned(), "false".to_owned()]
-        }
-        None => Vec::new(),
-    };
-    values.into_iter().filter(|value| value.starts_with(text)).collect()
+    match definition.input() {
+        Some(input) if is_object(definition) => candidates_of_property(input, argument, text),
+        Some(input) if argument == INPUT_ARGUMENT => candidates_of_schema(input, input, text),
+        _ => Vec::new(),
+    }
 }

@@ -27,7 +27,7 @@ use std::sync::Arc;
 
 use tool_mcp::{
     rmcp::model,
-    server::{PromptSet, ResourceSet},
+    server::{PromptSet, ResourceSet, TemplateError},
 };
 use tool_runtime::{Content, RunContext, ToolError, serde_json::Value};
 
@@ -38,7 +38,7 @@ pub use self::{
 };
 use crate::{
     prompt::{FolderChange, FolderError, Prompt, PromptDefinition, PromptFolder, PromptRole},
-    resource::ReadableResource,
+    resource::{ReadableResource, ResourceTemplate},
 };
 
 /// The name of the argument of a prompt whose input is no object.
@@ -90,6 +90,28 @@ pub fn offer_resource(resources: ResourceSet, resource: impl ReadableResource) -
         let resource = Arc::clone(&resource);
         async move { resource.read(&run).await }
     })
+}
+
+/// Adds resources whose URIs have one form to those that a server offers. Values of an `enum` are candidates for a variable while a user types.
+/// Templates of one URI template are replaced.
+///
+/// # Errors
+///
+/// As [`ResourceSet::template`]; a [`UriTemplate`](crate::resource::UriTemplate) is always one that a set can match.
+pub fn offer_template(
+    resources: ResourceSet,
+    template: impl ResourceTemplate,
+) -> Result<ResourceSet, TemplateError> {
+    let template: Arc<dyn ResourceTemplate> = Arc::new(template);
+    let mut described = model::ResourceTemplate::new(template.uri_template().as_str(), template.name());
+    described.description = template.description().map(str::to_owned);
+    described.mime_type = Some(template.mime_type().to_owned()).filter(|mime_type| !mime_type.is_empty());
+    let completed = Arc::clone(&template);
+    let resources = resources.template_document(described, move |run, variables| {
+        let template = Arc::clone(&template);
+        async move { template.read(&run, &variables).await }
+    })?;
+    Ok(resources.complete(move |_, completing| completed.candidates(completing.argument, completing.value)))
 }
 
 /// Loads the folder again, and changes what a server offers accordingly. Returns what has changed.

@@ -9,9 +9,9 @@ const PLAIN_TEXT: &str = "text/plain";
 const UNKNOWN_TYPE: &str = "application/octet-stream";
 
 /// Bytes with their type: text of any encoding as UTF-8, anything else as it is.
-pub(super) struct DetectedContent {
-    pub(super) mime_type: String,
-    pub(super) body: ResourceBody,
+pub(crate) struct DetectedContent {
+    pub(crate) mime_type: String,
+    pub(crate) body: ResourceBody,
 }
 
 /// The beginnings of formats whose files may have characters of ASCII only, and are no texts.
@@ -23,7 +23,7 @@ const UNUSED_BYTES: [u8; 6] = [0x7f, 0x81, 0x8d, 0x8f, 0x90, 0x9d];
 /// Detects the type by the content, and by the name of a file where the content does not tell.
 ///
 /// A text stays one, whatever it begins with. Its type is the one that the name tells, or else the content: only a few texts have a mark.
-pub(super) fn detect_content(bytes: Vec<u8>, file_name: Option<&str>) -> DetectedContent {
+pub(crate) fn detect_content(bytes: Vec<u8>, file_name: Option<&str>) -> DetectedContent {
     let by_content = infer::get(&bytes).map(|kind| kind.mime_type());
     let by_name = file_name.and_then(|name| mime_guess::from_path(Path::new(name)).first_raw());
     let is_binary = by_content.is_some_and(|mime_type| !mime_type.starts_with("text/"));

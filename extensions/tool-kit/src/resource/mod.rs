@@ -5,21 +5,27 @@ mod file;
 mod label;
 mod live;
 mod stored;
+mod template;
 mod uri;
+mod uri_template;
 
 use std::{error::Error, fmt, sync::Arc};
 
 use tool_runtime::{BoxFuture, RunContext, ToolError, output};
 
+pub(crate) use self::{content::detect_content, template::MatchedResource};
 pub use self::{
     file::FileResource,
     label::LabelledResource,
     live::{LiveResource, live},
     stored::StoredResource,
+    template::ResourceTemplate,
     uri::ResourceUri,
+    uri_template::UriTemplate,
 };
 
-/// A readable object with a URI. [`StoredResource`] has its content in memory, [`FileResource`] and [`live`] read it each time anew.
+/// A readable object with a URI. [`StoredResource`] has its content in memory; [`FileResource`], [`live`] and functions with
+/// [`#[resource]`](macro@crate::resource) read it each time anew.
 ///
 /// Its content is an [`output::Resource`], the value that tools return and MCP servers send.
 ///

@@ -8,7 +8,7 @@ use tool_kit::{
     prompt,
     prompt::Prompt,
 };
-use tool_runtime::{diagnostic::Severity, prelude::*};
+use tool_runtime::{diagnostic::Severity, output::ResourceBody, prelude::*};
 
 /// A value of the program.
 struct Shelf(&'static str);
@@ -31,6 +31,18 @@ fn say_hello(name: String) -> String {
     format!("Greet {name}.")
 }
 
+/// The motto of a shelf.
+#[tool_kit::resource(uri = "shelf://motto")]
+fn motto(shelf: &Shelf) -> String {
+    format!("Read {}.", shelf.0)
+}
+
+/// A book.
+#[tool_kit::resource(uri = "shelf://books/{number}")]
+async fn book(number: u8) -> String {
+    format!("book {number}")
+}
+
 fn shelf() -> tool_runtime::registry::RegistryBuilder {
     Registry::builder().provide(Shelf("B"))
 }
@@ -42,9 +54,13 @@ async fn annotated_functions_are_one_catalogue() {
     let snapshot = catalogue.snapshot(&run).await.unwrap();
     let keys: Vec<_> =
         snapshot.list(&ItemQuery::all()).items.iter().map(|item| item.key().to_owned()).collect();
-    assert_eq!(keys, ["add", "greet", "recommend"]); // U02
+    assert_eq!(keys, ["add", "greet", "recommend", "shelf://motto"]); // U02
     let recommend = snapshot.lookup("recommend").unwrap().prompt().unwrap();
     assert_eq!(recommend.render(&run, &json!({})).await.unwrap().text(), "Recommend a book of the shelf B.");
+    for (uri, expected) in [("shelf://motto", "Read B."), ("SHELF://books/7", "book 7")] {
+        let content = snapshot.resource(uri).unwrap().read(&run).await.unwrap();
+        assert_eq!(content.body, ResourceBody::Text(expected.to_owned())); // U02
+    }
     assert_eq!(snapshot.tools().call("add", r#"{ "a": 2, "b": 3 }"#).await.unwrap().text(), "5");
 }
 
@@ -127,6 +143,10 @@ fn one_error_lists_the_mistakes_of_all_kinds() {
     let [(code, message)] = &*codes else { panic!("{codes:?}") };
     assert_eq!((*code, message.contains("tool `subtract`")), ("not_provided", true), "{codes:?}");
     let error = Catalogue::discover().unwrap_err().to_string();
-    assert!(error.contains("prompt `recommend` (extensions"), "{error}");
+    assert!(
+        error.starts_with("the items cannot be used, for 2 reasons:\n- prompt `recommend` (extensions"),
+        "{error}"
+    );
+    assert!(error.contains("\n- resource `motto` (extensions"), "{error}");
     assert!(error.contains("add `.provide(..)`"), "{error}");
 }

@@ -2,3 +2,7 @@
 
 mod discovery;
 mod prompts;
+mod resources;
+#[cfg(feature = "mcp")]
+mod served;
+mod templates;

@@ -12,7 +12,7 @@ use tool_runtime::{Content, prelude::*};
 /// The books of a library.
 struct Library(&'static str);
 
-/// How it is written.
+/// The length of the text.
 #[tool_args(serialize)]
 #[serde(rename_all = "lowercase")]
 enum Style {
@@ -38,7 +38,7 @@ enum Style {
 async fn explain(
     library: &Library,
     cx: &ToolContext,
-    /// What to explain.
+    /// The subject.
     the_topic: &str,
     #[schemars(range(min = 1, max = 9))]
     #[arg(default = 3)]
@@ -46,7 +46,7 @@ async fn explain(
     style: Option<Style>,
     #[serde(alias = "remark")] note: Option<String>,
 ) -> Result<String, ToolError> {
-    let user = cx.run().and_then(|run| run.user()).unwrap_or("nobody");
+    let user = cx.run().and_then(|run| run.user()).unwrap_or("guest");
     let style = style.map_or("plain", |style| match style {
         Style::Short => "short",
         Style::Long => "long",
@@ -80,8 +80,8 @@ fn a_function_with_all_keys_has_their_definition() {
     let arguments = json!([
         { "name": "note", "required": false },
         { "name": "sentences", "required": false },
-        { "name": "style", "description": "How it is written.", "required": false },
-        { "name": "theTopic", "description": "What to explain.", "required": true },
+        { "name": "style", "description": "The length of the text.", "required": false },
+        { "name": "theTopic", "description": "The subject.", "required": true },
     ]);
     assert_eq!(json!(definition)["arguments"], arguments); // U36
     let sentences = &definition.input().unwrap()["properties"]["sentences"];
@@ -103,7 +103,7 @@ async fn arguments_are_decoded_and_values_injected_as_for_a_tool() {
     assert_eq!(render(&explain, all).await.unwrap().text(), "tides 5 long now Ada Turku");
     let run = Arc::new(RunContext::new().provide(Library("Oslo")));
     let rendered = explain.render(&run, &json!({ "theTopic": "a" })).await.unwrap();
-    assert!(rendered.text().ends_with("nobody Oslo"));
+    assert!(rendered.text().ends_with("guest Oslo"));
 }
 
 #[tokio::test]

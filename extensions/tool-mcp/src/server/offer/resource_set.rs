@@ -15,7 +15,7 @@ use super::{
 };
 
 type Read = dyn Fn(Arc<RunContext>) -> BoxFuture<'static, Result<ReadContent, ToolError>> + Send + Sync;
-type ReadTemplate = dyn Fn(Arc<RunContext>, BTreeMap<String, String>) -> BoxFuture<'static, Result<ResourceBody, ToolError>>
+type ReadTemplate = dyn Fn(Arc<RunContext>, BTreeMap<String, String>) -> BoxFuture<'static, Result<ReadContent, ToolError>>
     + Send
     + Sync;
 type ResourceReading = Box<dyn FnOnce() -> BoxFuture<'static, Result<ReadContent, ToolError>> + Send>;
@@ -29,6 +29,13 @@ struct ReadContent {
 impl From<ResourceBody> for ReadContent {
     fn from(body: ResourceBody) -> Self {
         Self { mime_type: None, body }
+    }
+}
+
+impl From<output::Resource> for ReadContent {
+    fn from(document: output::Resource) -> Self {
+        let output::Resource { mime_type, body, .. } = document;
+        Self { mime_type: Some(mime_type).filter(|it| !it.is_empty()), body }
     }
 }
 
@@ -178,10 +185,7 @@ impl ResourceSet {
     {
         self.insert(resource, move |run| {
             let reading = read(run);
-            async move {
-                let output::Resource { mime_type, body, .. } = reading.await?;
-                Ok(ReadContent { mime_type: Some(mime_type).filter(|it| !it.is_empty()), body })
-            }
+            async move { Ok(reading.await?.into()) }
         })
     }
 
@@ -222,6 +226,39 @@ impl ResourceSet {
     where
         F: Future<Output = Result<ResourceBody, ToolError>> + Send + 'static,
     {
+        self.insert_template(template, move |run, variables| {
+            let reading = read(run, variables);
+            async move { Ok(reading.await?.into()) }
+        })
+    }
+
+    /// Adds resources as [`template`](Self::template); `read` returns documents, with the types of their contents.
+    ///
+    /// # Errors
+    ///
+    /// As [`template`](Self::template).
+    pub fn template_document<F>(
+        self,
+        template: ResourceTemplate,
+        read: impl Fn(Arc<RunContext>, BTreeMap<String, String>) -> F + Send + Sync + 'static,
+    ) -> Result<Self, TemplateError>
+    where
+        F: Future<Output = Result<output::Resource, ToolError>> + Send + 'static,
+    {
+        self.insert_template(template, move |run, variables| {
+            let reading = read(run, variables);
+            async move { Ok(reading.await?.into()) }
+        })
+    }
+
+    fn insert_template<F>(
+        self,
+        template: ResourceTemplate,
+        read: impl Fn(Arc<RunContext>, BTreeMap<String, String>) -> F + Send + Sync + 'static,
+    ) -> Result<Self, TemplateError>
+    where
+        F: Future<Output = Result<ReadContent, ToolError>> + Send + 'static,
+    {
         let matcher = Template::parse(&template.uri_template)?;
         let read: Arc<ReadTemplate> = Arc::new(move |run, variables| Box::pin(read(run, variables)));
         self.templates.insert(template.uri_template.clone(), Offered { template, matcher, read });
@@ -261,10 +298,7 @@ impl ResourceSet {
             let variables = it.matcher.matched_variables(uri)?;
             Some((it.template.mime_type.clone(), Arc::clone(&it.read), variables))
         })?;
-        let read = move || -> BoxFuture<'static, _> {
-            Box::pin(async move { Ok(read(run, variables).await?.into()) })
-        };
-        Some((mime_type, Box::new(read)))
+        Some((mime_type, Box::new(move || read(run, variables))))
     }
 }
 

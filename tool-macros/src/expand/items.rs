@@ -1,26 +1,48 @@
-//! A prompt: the registration of a function with the constant data of the prompt.
+//! Prompts and resources: the registration of a function with constant data of its own.
 
 use proc_macro2::{Ident, Span, TokenStream};
-use quote::{ToTokens as _, quote, quote_spanned};
+use quote::{ToTokens, quote, quote_spanned};
 use syn::spanned::Spanned as _;
 
-use super::spec::{Fields, key_value};
+use super::{
+    Entry,
+    spec::{Fields, key_value},
+};
 use crate::args::PromptKeys;
 use crate::item::FunctionItem;
 use crate::krate::Krate;
-use crate::validate::Prompt;
+use crate::validate::{Prompt, Resource, Tool};
 
 /// A function and its registration as a prompt.
 pub(crate) fn expand_prompt(item: &FunctionItem, prompt: &Prompt, krate: &Krate) -> TokenStream {
-    let Prompt { function: tool, keys } = prompt;
-    let function = super::function_and_handle(item, tool);
-    let spec = prompt_spec_literal(keys);
+    let spec = prompt_spec_literal(&prompt.keys);
     let data = quote!(static __ITEM: __tool::PromptSpec = #spec;);
+    expand_item(item, &prompt.function, (data, "PromptHandle"), krate)
+}
+
+/// A function and its registration as a resource.
+pub(crate) fn expand_resource(item: &FunctionItem, resource: &Resource, krate: &Krate) -> TokenStream {
+    let Resource { function, uri, mime_type, is_template } = resource;
+    let (spec, handle_trait) = match is_template {
+        true => (quote!(__tool::TemplateSpec), "TemplateHandle"),
+        false => (quote!(__tool::ResourceSpec), "ResourceHandle"),
+    };
+    let mime_type = mime_type.as_ref().map_or_else(|| quote!(""), ToTokens::to_token_stream);
+    let data = quote!(static __ITEM: #spec = #spec { uri: #uri, mime_type: #mime_type };);
+    expand_item(item, function, (data, handle_trait), krate)
+}
+
+fn expand_item(
+    item: &FunctionItem,
+    tool: &Tool,
+    (data, handle_trait): (TokenStream, &'static str),
+    krate: &Krate,
+) -> TokenStream {
+    let function = super::function_and_handle(item, tool);
     let value = quote!(__tool::ItemRegistration::new(&__ITEM, &__SPEC, __invocation));
-    let registrations = tool
-        .instances
-        .iter()
-        .map(|instance| super::registration((tool, instance), Some(&data), &value, krate));
+    let entry = Entry { data: Some(data), value, handle_trait };
+    let registrations =
+        tool.instances.iter().map(|instance| super::registration((tool, instance), &entry, krate));
     quote!(#function #(#registrations)*)
 }
 

@@ -1,0 +1,164 @@
+//! Functions as resources whose URI has variables.
+
+use std::{collections::BTreeMap, fmt, sync::Arc};
+
+use tool_runtime::{
+    __private::ItemRegistration,
+    BoxFuture, Registry, RunContext, ToolError,
+    diagnostic::Diagnostic,
+    output,
+    serde_json::{Map, Value},
+};
+
+use super::{
+    call::{ItemFunction, make_items},
+    error::{DiscoveryError, item_error},
+    resource::content_of_output,
+};
+use crate::{
+    candidates::candidates_of_property,
+    resource::{ResourceTemplate, UriTemplate},
+};
+
+const NOUN: &str = "resource";
+
+/// A function with [`#[resource]`](macro@crate::resource) whose URI has variables, as a [`ResourceTemplate`]. Cheap to clone.
+///
+/// The variables are its arguments, which are texts: the value of another type is read from the text, such as `5` for a `u32`; a text that does
+/// not fit is an error of kind [`BadParameter`](tool_runtime::ErrorKind::BadParameter).
+///
+/// # Examples
+///
+/// ```
+/// use std::{collections::BTreeMap, sync::Arc};
+/// use tool_kit::{function::FunctionTemplate, resource, resource::ResourceTemplate};
+/// use tool_runtime::{output::ResourceBody, prelude::*};
+///
+/// /// The notes of a day.
+/// #[resource(uri = "notes://{year}/{day}")]
+/// fn notes(year: u16, day: &str) -> String {
+///     format!("Nothing on {day} of {year}.")
+/// }
+///
+/// # #[tokio::main] async fn main() -> anyhow::Result<()> {
+/// let notes = FunctionTemplate::of::<notes>(&Registry::default())?;
+/// let variables = BTreeMap::from([("year", "2026"), ("day", "1 May")].map(|(name, value)| (name.to_owned(), value.to_owned())));
+/// let read = notes.read(&Arc::new(RunContext::new()), &variables).await?;
+/// assert_eq!(read.body, ResourceBody::Text("Nothing on 1 May of 2026.".to_owned()));
+/// # Ok(())
+/// # }
+/// ```
+#[derive(Clone)]
+pub struct FunctionTemplate {
+    uri_template: UriTemplate,
+    function: ItemFunction,
+    mime_type: &'static str,
+}
+
+/// A type that represents a function with `#[resource]` whose URI has variables: [`FunctionTemplate::of`].
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` is not the type of a resource with variables",
+    label = "has no `#[resource]`, or a URI without variables",
+    note = "`#[resource]` makes a type of the name of its function, unless it has `handle = none`",
+    note = "if its URI has no variables, use `FunctionResource::of`"
+)]
+pub trait TemplateHandle {
+    #[doc(hidden)]
+    const REGISTRATION: &'static ItemRegistration;
+}
+
+/// The keys of `#[resource(..)]` whose URI has variables that a tool does not have, as a constant.
+#[doc(hidden)]
+#[derive(Debug)]
+pub struct TemplateSpec {
+    pub uri: &'static str,
+    pub mime_type: &'static str,
+}
+
+impl FunctionTemplate {
+    /// Creates the template of a function, by its handle. `values` provides the values that the function takes by reference.
+    ///
+    /// # Errors
+    ///
+    /// Returns an error with all mistakes of the template: a URI that is not valid, and values that are not provided.
+    pub fn of<T: TemplateHandle>(values: &Registry) -> Result<Self, DiscoveryError> {
+        Self::new(T::REGISTRATION, Some(values))
+    }
+
+    /// Creates all templates that are linked into this program, sorted by their URIs.
+    ///
+    /// # Errors
+    ///
+    /// Returns an error with all mistakes of all templates, as [`of`](Self::of); also if two of them have one URI.
+    pub fn discover(values: &Registry) -> Result<Vec<Self>, DiscoveryError> {
+        let (templates, diagnostics) = Self::discover_all(Some(values));
+        DiscoveryError::unless_none(templates, diagnostics)
+    }
+
+    /// Returns the templates of the program, and the mistakes of the others.
+    pub(crate) fn discover_all(values: Option<&Registry>) -> (Vec<Self>, Vec<Diagnostic>) {
+        make_items(
+            ItemRegistration::all_of::<TemplateSpec>(),
+            |registration| registration.data::<TemplateSpec>().map_or("", |spec| spec.uri).to_owned(),
+            |uri| format!("resources have the URI `{uri}`"),
+            |registration| Self::new(registration, values),
+        )
+    }
+
+    fn new(
+        registration: &'static ItemRegistration,
+        values: Option<&Registry>,
+    ) -> Result<Self, DiscoveryError> {
+        let function = ItemFunction::new(NOUN, registration.function(), values)?;
+        let spec = registration.data::<TemplateSpec>().unwrap_or(&TemplateSpec { uri: "", mime_type: "" });
+        let uri_template = UriTemplate::parse(spec.uri).map_err(|error| {
+            let (item, site) = (format!("{NOUN} `{}`", function.name()), registration.function().site());
+            item_error("definition", &item, site, &error.to_string())
+        })?;
+        Ok(Self { uri_template, function, mime_type: spec.mime_type })
+    }
+}
+
+impl ResourceTemplate for FunctionTemplate {
+    fn uri_template(&self) -> &UriTemplate {
+        &self.uri_template
+    }
+
+    fn name(&self) -> &str {
+        self.function.name()
+    }
+
+    fn description(&self) -> Option<&str> {
+        self.function.definition().map(|definition| definition.description())
+    }
+
+    fn mime_type(&self) -> &str {
+        self.mime_type
+    }
+
+    fn candidates(&self, variable: &str, text: &str) -> Vec<String> {
+        let schema = self.function.definition().map(|definition| definition.input_schema().as_value());
+        schema.map_or_else(Vec::new, |schema| candidates_of_property(schema, variable, text))
+    }
+
+    fn read<'a>(
+        &'a self,
+        run: &'a Arc<RunContext>,
+        variables: &'a BTreeMap<String, String>,
+    ) -> BoxFuture<'a, Result<output::Resource, ToolError>> {
+        Box::pin(async move {
+            let texts = variables.iter().map(|(name, text)| (name.clone(), Value::from(text.as_str())));
+            let arguments = Value::Object(texts.collect::<Map<_, _>>());
+            content_of_output(&self.function.call(run, arguments).await?)
+        })
+    }
+}
+
+impl fmt::Debug for FunctionTemplate {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("FunctionTemplate")
+            .field("uri_template", &self.uri_template)
+            .field("name", &self.name())
+            .finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,177 @@
+//! Templates of URIs that have one reading.
+
+use std::{collections::BTreeMap, fmt, sync::Arc};
+
+use tool_runtime::policy::Escape;
+
+use super::{ResourceError, ResourceUri};
+
+/// The characters of a URI that a value of `{name}` has in escaped form only.
+const RESERVED: &str = ":/?#[]@!$&'()*+,;=";
+
+/// A template of URIs (RFC 6570) that can be matched backwards: with `{name}`, whose value has no slash, and `{+name}`, whose value may have
+/// slashes and is the last one.
+///
+/// The text between two variables has a character that no value has, such as `/`, so that a URI has one reading. Values are decoded. A URI does
+/// not match if a value is empty, is no UTF-8, or has a NUL, a segment `..`, or, for `{name}`, a slash or backslash in any notation: no value
+/// leaves its place when it becomes a part of a path.
+///
+/// # Examples
+///
+/// ```
+/// use tool_kit::resource::{ResourceUri, UriTemplate};
+///
+/// let notes = UriTemplate::parse("notes://{year}/{+path}")?;
+/// let values = notes.matched_variables(&ResourceUri::parse("notes://2026/a/b%20c.md")?).unwrap();
+/// assert_eq!((&*values["year"], &*values["path"]), ("2026", "a/b c.md"));
+/// assert_eq!(notes.matched_variables(&ResourceUri::parse("notes://2026/a/%2E%2E/b")?), None);
+/// assert!(UriTemplate::parse("notes://{year}-{month}").is_err());
+/// # Ok::<(), tool_kit::resource::ResourceError>(())
+/// ```
+#[derive(Clone, PartialEq, Eq)]
+pub struct UriTemplate {
+    text: Arc<str>,
+    scheme: String,
+    /// Between the scheme and the first variable.
+    start: String,
+    variables: Vec<Variable>,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+struct Variable {
+    name: String,
+    /// `{+name}`: the value may have slashes.
+    is_path: bool,
+    after: String,
+}
+
+impl UriTemplate {
+    /// Reads a template.
+    ///
+    /// # Errors
+    ///
+    /// Returns an error if it is no template of an absolute URI, has a variable of another form, or has several readings.
+    pub fn parse(template: &str) -> Result<Self, ResourceError> {
+        let invalid = |problem: &str| {
+            let shown = Escape::LINE.at_most(100).text(template);
+            ResourceError::new(format!("the URI template `{shown}` {problem}"))
+        };
+        let mut parts = template.split('{');
+        let start = parts.next().unwrap_or_default().to_owned();
+        let mut variables: Vec<Variable> = Vec::new();
+        for part in parts {
+            let (name, after) = part.split_once('}').ok_or_else(|| invalid("has `{` without `}`"))?;
+            let (is_path, name) = match name.strip_prefix('+') {
+                Some(name) => (true, name),
+                None => (false, name),
+            };
+            if name.is_empty() || !name.chars().all(|it| it.is_ascii_alphanumeric() || it == '_') {
+                return Err(invalid("has a variable that is neither `{name}` nor `{+name}`"));
+            }
+            if variables.iter().any(|earlier| earlier.name == name) {
+                return Err(invalid("has two variables of one name; rename one"));
+            }
+            if let Some(previous) = variables.last() {
+                if previous.is_path {
+                    return Err(invalid("has a variable after `{+..}`, which takes all that follows"));
+                }
+                if !previous.after.contains(|it| RESERVED.contains(it)) {
+                    return Err(invalid(
+                        "has no character between two variables that separates them, such as `/`",
+                    ));
+                }
+            }
+            variables.push(Variable { name: name.to_owned(), is_path, after: after.to_owned() });
+        }
+        // With values, it is an absolute URI.
+        let with_values: String = std::iter::once(start.as_str())
+            .chain(variables.iter().flat_map(|variable| ["1", variable.after.as_str()]))
+            .collect();
+        let Some((scheme, start)) = start.split_once(':') else {
+            return Err(invalid("is not absolute; begin with a scheme, as in `notes://{day}`"));
+        };
+        ResourceUri::parse(&with_values)?;
+        Ok(Self { text: template.into(), scheme: scheme.to_owned(), start: start.to_owned(), variables })
+    }
+
+    /// Returns the template as it was given.
+    #[must_use]
+    pub fn as_str(&self) -> &str {
+        &self.text
+    }
+
+    /// Returns the names of the variables, in their order.
+    pub fn variables(&self) -> impl Iterator<Item = &str> {
+        self.variables.iter().map(|variable| variable.name.as_str())
+    }
+
+    /// Returns the decoded values of the variables if `uri` matches as it is written; the scheme may have any case.
+    #[must_use]
+    pub fn matched_variables(&self, uri: &ResourceUri) -> Option<BTreeMap<String, String>> {
+        let (scheme, after) = uri.as_str().split_once(':')?;
+        let rest = after.strip_prefix(&*self.start).filter(|_| scheme.eq_ignore_ascii_case(&self.scheme))?;
+        self.values_in(rest)
+    }
+
+    /// Returns the number of bytes that a URI must have as they are written.
+    pub(crate) fn literal_bytes(&self) -> usize {
+        self.scheme.len()
+            + self.start.len()
+            + self.variables.iter().map(|variable| variable.after.len()).sum::<usize>()
+    }
+
+    /// Returns the values in the part of a URI after the start.
+    fn values_in(&self, mut rest: &str) -> Option<BTreeMap<String, String>> {
+        let mut values = BTreeMap::new();
+        for (at, variable) in self.variables.iter().enumerate() {
+            let is_last = at + 1 == self.variables.len();
+            let end = match is_last {
+                true => rest.strip_suffix(&*variable.after)?.len(),
+                false => rest.find(&*variable.after)?,
+            };
+            let (value, after) = rest.split_at_checked(end)?;
+            values.insert(variable.name.clone(), decoded_value(value, variable.is_path)?);
+            rest = after.get(variable.after.len()..)?;
+        }
+        rest.is_empty().then_some(values)
+    }
+}
+
+/// Returns the decoded value of a variable, unless it would leave its place as a part of a path.
+fn decoded_value(text: &str, is_path: bool) -> Option<String> {
+    let separators = ['/', '\\'];
+    let value = percent_decoded(text)?;
+    let is_safe = !value.is_empty()
+        && !value.contains('\0')
+        && (is_path || !value.contains(separators))
+        && value.split(separators).all(|segment| segment != "..");
+    is_safe.then_some(value)
+}
+
+/// Decodes `%20` and its like.
+fn percent_decoded(text: &str) -> Option<String> {
+    let mut bytes = text.bytes();
+    let mut decoded = Vec::with_capacity(text.len());
+    while let Some(byte) = bytes.next() {
+        decoded.push(match byte {
+            b'%' => {
+                let digit = |it: u8| char::from(it).to_digit(16);
+                u8::try_from(digit(bytes.next()?)? * 16 + digit(bytes.next()?)?).ok()?
+            }
+            byte => byte,
+        });
+    }
+    String::from_utf8(decoded).ok()
+}
+
+impl fmt::Debug for UriTemplate {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{:?}", self.text)
+    }
+}
+
+impl fmt::Display for UriTemplate {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.text)
+    }
+}
