@@ -1,5 +1,7 @@
 //! Names of items, and the keys by which they are found.
 
+use tool_runtime::ToolName;
+
 /// The maximum length of a name.
 const MAX_NAME_CHARS: usize = 64;
 
@@ -23,6 +25,24 @@ pub(crate) fn check_name(kind: &str, name: &str) -> Result<(), String> {
     }
 }
 
+/// Returns the namespace of a server that reports `name`; `None` if it is blank. A name that is no identifier becomes one, with a hash of the name.
+/// So does one with `__` or a last `_`, by which its tools could have the names of another namespace's tools for models: `a` with `b__c`, and
+/// `a__b` with `c`.
+pub(crate) fn namespace_of_server_name(name: &str) -> Option<String> {
+    if name.trim().is_empty() {
+        return None;
+    }
+    if is_name(name) && !name.contains("__") && !name.ends_with('_') {
+        return Some(name.to_owned());
+    }
+    // The point makes the name one that is rewritten with a hash.
+    let mut namespace = ToolName::from_foreign(&format!("{name}.")).as_str().to_owned();
+    while namespace.contains("__") {
+        namespace = namespace.replace("__", "_");
+    }
+    Some(namespace)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -39,5 +59,22 @@ mod tests {
         let is_escaped =
             |error: &str| error.starts_with("the name of the prompt, `a") && !error.contains('\u{1b}');
         assert!(error.as_deref().is_some_and(is_escaped), "{error:?}");
+    }
+
+    #[test]
+    fn the_name_of_a_server_becomes_an_identifier_that_no_tool_of_another_one_imitates() {
+        for name in ["files", "my-server", "_a", "a_b", &"x".repeat(64)] {
+            assert_eq!(namespace_of_server_name(name).as_deref(), Some(name)); // U10
+        }
+        let mut seen = std::collections::HashSet::new();
+        for name in ["mcp-servers/everything", "a__b", "a_", "a b", "a.b", "1", "ä", "a: b", &"x".repeat(65)]
+        {
+            let namespace = namespace_of_server_name(name).unwrap_or_default();
+            assert!(is_name(&namespace) && !namespace.contains("__"), "{name}: {namespace}"); // U10
+            assert!(!namespace.ends_with('_') && seen.insert(namespace.clone()), "{name}: {namespace}");
+        }
+        for blank in ["", " ", "\n"] {
+            assert_eq!(namespace_of_server_name(blank), None); // U10
+        }
     }
 }

@@ -38,18 +38,34 @@ use std::{fmt, sync::Arc};
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[derive(Clone)]
-pub struct ToolSetNotifier(Arc<dyn Fn() + Send + Sync>);
+pub struct ToolSetNotifier {
+    announce: Arc<dyn Fn() + Send + Sync>,
+    is_attached: Arc<dyn Fn() -> bool + Send + Sync>,
+}
 
 impl ToolSetNotifier {
     /// Creates a notifier that calls `announce` for each change; for wrappers of toolsets, and for tests.
     pub fn new(announce: impl Fn() + Send + Sync + 'static) -> Self {
-        Self(Arc::new(announce))
+        Self { announce: Arc::new(announce), is_attached: Arc::new(|| true) }
+    }
+
+    /// Sets the function that returns `false` once the notifier has no effect any more. Default: it has one for ever.
+    #[must_use]
+    pub fn attached_while(mut self, is_attached: impl Fn() -> bool + Send + Sync + 'static) -> Self {
+        self.is_attached = Arc::new(is_attached);
+        self
     }
 
     /// Announces that the tools of the toolset changed: the next snapshot lists them again. Has no effect after
     /// the toolset is removed from the toolbox.
     pub fn announce(&self) {
-        (self.0)();
+        (self.announce)();
+    }
+
+    /// Returns `false` after the toolset is removed from the toolbox: drop the notifier then.
+    #[must_use]
+    pub fn is_attached(&self) -> bool {
+        (self.is_attached)()
     }
 }
 

@@ -8,7 +8,9 @@ use tool_runtime::{
     serde_json::Value,
 };
 
-use super::{Catalogue, CatalogueSnapshot, ItemObject, key::shown_key, prompt_call::Delegate};
+use super::{
+    Catalogue, CatalogueSnapshot, ConnectorFactory, ItemObject, key::shown_key, prompt_call::Delegate,
+};
 use crate::prompt::PromptDefinition;
 
 /// The type of input and structured results.
@@ -19,11 +21,12 @@ pub(super) const JSON_TYPE: &str = "application/json";
 pub(super) struct Callers {
     pub(super) executor: Executor,
     pub(super) delegate: Option<Arc<dyn Delegate>>,
+    pub(super) factory: Option<Arc<dyn ConnectorFactory>>,
 }
 
 impl Default for Callers {
     fn default() -> Self {
-        Self { executor: Executor::new(Registry::default()), delegate: None }
+        Self { executor: Executor::new(Registry::default()), delegate: None, factory: None }
     }
 }
 
@@ -57,8 +60,8 @@ impl Catalogue {
     /// # Errors
     ///
     /// Returns an error of kind `NotFound` if there is no such item, of kind `BadParameter` for the key of a resource, an input that is no
-    /// JSON, and a prompt without a delegate, of kind `ApprovalRequired` for a call that a person has to decide about, and the error of the
-    /// tool or the delegate.
+    /// JSON, and a prompt without a delegate, of kind `ApprovalRequired` for a call that a person has to decide about, of kind `Conflict` after
+    /// the [run](Self::run) of the catalogue has ended, and the error of the tool or the delegate.
     ///
     /// # Examples
     ///
@@ -87,6 +90,7 @@ impl Catalogue {
         key: &str,
         resources: Vec<Resource>,
     ) -> Result<Option<Resource>, ToolError> {
+        self.inner.connectors.state().check_not_ended()?;
         let items = self.snapshot(run).await.map_err(|error| ToolError::failed(error.to_string()))?;
         let item = items.lookup(key)?;
         match item.object() {
@@ -95,7 +99,10 @@ impl Catalogue {
                 let output = call_tool(&self.callers.executor, &items, name, run, resources).await?;
                 Ok(resource_of_output(name, &output))
             }
-            ItemObject::Prompt(prompt) => self.call_prompt(item, prompt, &items, run, resources).await,
+            ItemObject::Prompt(prompt) => {
+                let output = self.call_prompt(item, prompt, &items, run, resources).await?;
+                Ok(resource_of_prompt(prompt.definition(), &output))
+            }
             ItemObject::Resource(_) => Err(ToolError::bad_parameter(format!(
                 "`{}` is a resource; read it, and call tools and prompts",
                 shown_key(key)
@@ -173,7 +180,7 @@ fn resource_of_output(name: &str, output: &ToolOutput) -> Option<Resource> {
 }
 
 /// Returns the result of a prompt as a resource: a text is a value of its output, if that has a schema.
-pub(super) fn resource_of_prompt(prompt: &PromptDefinition, output: &ToolOutput) -> Option<Resource> {
+fn resource_of_prompt(prompt: &PromptDefinition, output: &ToolOutput) -> Option<Resource> {
     match output.structured() {
         Some(value @ Value::String(_)) if prompt.output().is_some() => {
             Some(json_resource(prompt.name(), &value))

@@ -7,8 +7,8 @@ use tool_runtime::{BoxFuture, RunContext, ToolError, ToolSet, diagnostic::Diagno
 use super::CatalogueChange;
 use crate::{prompt::Prompt, resource::ReadableResource};
 
-/// A source of items that comes and goes: the items of one namespace of a [`Catalogue`](super::Catalogue). Servers of the Model Context
-/// Protocol are ready-made ones (`mcp::McpConnector`, feature `mcp`).
+/// The items of one namespace of a [`Catalogue`](super::Catalogue): those of a program, or of one connection to a server, which a
+/// [source](super::ConnectorSource) makes. Servers of the Model Context Protocol are ready-made ones (`mcp::McpConnector`, feature `mcp`).
 ///
 /// # Examples
 ///
@@ -41,10 +41,12 @@ use crate::{prompt::Prompt, resource::ReadableResource};
 /// # }
 /// ```
 pub trait Connector: Send + Sync + 'static {
-    /// Returns the namespace, an identifier.
+    /// Returns the namespace, an identifier. For a connection of a [source](super::ConnectorSource), the name that the server reports, whatever it
+    /// is.
     fn namespace(&self) -> &str;
 
-    /// Returns the tools, in a set that has the name of the namespace. Read once, when the connector is added. Default: none.
+    /// Returns the tools, in a set that has the name of the namespace; for a connection of a source, any name. Read once, when the connector is
+    /// added. Default: none.
     fn toolset(&self) -> Option<Arc<dyn ToolSet>> {
         None
     }
@@ -75,7 +77,8 @@ pub trait Connector: Send + Sync + 'static {
         Box::pin(std::future::ready(Ok(Vec::new())))
     }
 
-    /// Returns the diagnostics of the last lists, such as items that were left out. Called for each snapshot, after both lists. Default: none.
+    /// Returns the diagnostics of the last lists, such as items that were left out; the snapshot adds the namespace to each. Called for each
+    /// snapshot, after both lists. Default: none.
     fn diagnostics(&self) -> Vec<Diagnostic> {
         Vec::new()
     }
@@ -84,22 +87,50 @@ pub trait Connector: Send + Sync + 'static {
     fn attached(&self, notifier: ConnectorNotifier) {
         let _ = notifier;
     }
+
+    /// Waits for the end of the connection, and returns its reason. A [running](super::Catalogue::run) catalogue takes the items out of the lists
+    /// then, and connects the [source](super::ConnectorSource) again. Default: waits for ever.
+    fn closed(&self) -> BoxFuture<'_, ToolError> {
+        Box::pin(std::future::pending())
+    }
+
+    /// Ends the connection, and waits for its end. Called for each connection of a source, also after it was [closed](Self::closed) by the server.
+    /// After 10 seconds, the future is dropped. Default: does nothing.
+    fn close(&self) -> BoxFuture<'_, ()> {
+        Box::pin(std::future::ready(()))
+    }
 }
 
 /// Announces changes of the items of a connector; passed to it by [`attached`](Connector::attached). Changes of its tools are announced by
 /// its toolset.
 #[derive(Clone)]
-pub struct ConnectorNotifier(Arc<dyn Fn(CatalogueChange) + Send + Sync>);
+pub struct ConnectorNotifier {
+    announce: Arc<dyn Fn(CatalogueChange) + Send + Sync>,
+    is_attached: Arc<dyn Fn() -> bool + Send + Sync>,
+}
 
 impl ConnectorNotifier {
     /// Creates a notifier that calls `announce` for each change; for wrappers of connectors, and for tests.
     pub fn new(announce: impl Fn(CatalogueChange) + Send + Sync + 'static) -> Self {
-        Self(Arc::new(announce))
+        Self { announce: Arc::new(announce), is_attached: Arc::new(|| true) }
+    }
+
+    /// Sets the function that returns `false` once the notifier has no effect any more. Default: it has one for ever.
+    #[must_use]
+    pub fn attached_while(mut self, is_attached: impl Fn() -> bool + Send + Sync + 'static) -> Self {
+        self.is_attached = Arc::new(is_attached);
+        self
     }
 
     /// Announces a change. Has no effect after the connector is removed from the catalogue.
     pub fn announce(&self, change: CatalogueChange) {
-        (self.0)(change);
+        (self.announce)(change);
+    }
+
+    /// Returns `false` after the connector is removed from the catalogue: drop the notifier then.
+    #[must_use]
+    pub fn is_attached(&self) -> bool {
+        (self.is_attached)()
     }
 }
 

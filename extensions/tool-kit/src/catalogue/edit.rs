@@ -2,22 +2,16 @@
 
 use std::{
     collections::HashSet,
-    sync::{Arc, PoisonError, Weak},
+    sync::{Arc, PoisonError},
 };
 
-use tool_runtime::{
-    ToolError, ToolSet,
-    guard::{Panic, catch, discard},
-    registry::RESERVED_SETS,
-    toolset::ToolSetExt as _,
-};
+use tool_runtime::{ToolError, guard::discard};
 
 use super::{
-    Attached, Catalogue, CatalogueChange, CatalogueEvent, Connector, ConnectorNotifier, Inner, ItemKind,
-    State,
+    Catalogue, CatalogueChange, CatalogueEvent, Inner, ItemKind, State,
     key::{canonical_key, shown_key},
 };
-use crate::{names::check_name, prompt::Prompt, resource::ReadableResource};
+use crate::{prompt::Prompt, resource::ReadableResource};
 
 impl Catalogue {
     /// Adds a prompt of the program.
@@ -136,87 +130,6 @@ impl Catalogue {
         })
     }
 
-    /// Adds a connector, whose items are those of its namespace.
-    ///
-    /// # Errors
-    ///
-    /// Returns an error of kind `BadParameter` if its namespace is no identifier or reserved (`builtin`, `user`), or its toolset has another
-    /// name, and of kind `Conflict` if there is a connector or a toolset with its namespace. Nothing is changed then.
-    pub fn connect(&self, connector: impl Connector) -> Result<(), ToolError> {
-        let connector: Arc<dyn Connector> = Arc::new(connector);
-        let panicked =
-            |panic: Panic| ToolError::failed(format!("the connector panicked: {}", panic.message()));
-        let (namespace, set) =
-            catch(|| (connector.namespace().to_owned(), connector.toolset())).map_err(panicked)?;
-        check_name("connector", &namespace).map_err(ToolError::bad_parameter)?;
-        let set = set.map(|set| checked_set(set, &namespace)).transpose()?;
-        if RESERVED_SETS.contains(&&*namespace) {
-            return Err(ToolError::bad_parameter(format!(
-                "the namespace `{namespace}` is reserved; give the connector another one"
-            )));
-        }
-        let namespace: Arc<str> = namespace.into();
-        let is_set = |set: &Arc<dyn ToolSet>| catch(|| *set.name() == *namespace).unwrap_or_default();
-        let is_taken_by_set = self.tools().toolsets().iter().any(is_set);
-        self.change(|state| {
-            if is_taken_by_set || state.connectors.iter().any(|it| it.namespace == namespace) {
-                return Err(ToolError::conflict(format!(
-                    "there is a connector `{namespace}`; disconnect it, or give this one another namespace"
-                )));
-            }
-            state.connectors.push(Attached {
-                namespace: Arc::clone(&namespace),
-                connector: Arc::clone(&connector),
-                has_tools: set.is_some(),
-            });
-            Ok(((), list_events(&namespace)))
-        })?;
-        let added = set.map_or(Ok(false), |set| self.tools().add_toolset(set));
-        let notifier = self.notifier_of(&namespace, &connector);
-        let attached = added
-            .map_err(|error| ToolError::bad_parameter(error.to_string()))
-            .and_then(|_| catch(|| connector.attached(notifier)).map_err(panicked));
-        // Nothing of a connector that fails stays.
-        attached.inspect_err(|_| drop(self.disconnect(&namespace)))
-    }
-
-    /// Removes the connector of a namespace with all its items. It is not closed.
-    ///
-    /// # Errors
-    ///
-    /// Returns an error of kind `NotFound` if there is none.
-    pub fn disconnect(&self, namespace: &str) -> Result<(), ToolError> {
-        self.change(|state| {
-            let place = state.connectors.iter().position(|it| *it.namespace == *namespace);
-            let Some(place) = place else {
-                let shown = shown_key(namespace);
-                return Err(ToolError::not_found(format!("there is no connector `{shown}`")));
-            };
-            Ok((state.connectors.remove(place).has_tools, list_events(namespace)))
-        })
-        .map(|has_tools| {
-            if has_tools {
-                self.tools().remove_toolset(namespace);
-            }
-        })
-    }
-
-    /// Returns the notifier of a connector, which has no effect once the connector or the catalogue is gone.
-    fn notifier_of(&self, namespace: &Arc<str>, connector: &Arc<dyn Connector>) -> ConnectorNotifier {
-        let (catalogue, namespace) = (Arc::downgrade(&self.inner), Arc::clone(namespace));
-        let connector = Arc::downgrade(connector);
-        ConnectorNotifier::new(move |change| {
-            let Some(inner) = Weak::upgrade(&catalogue) else { return };
-            let state = Arc::clone(&inner.state.read().unwrap_or_else(PoisonError::into_inner));
-            let is_same = |it: &Attached| {
-                it.namespace == namespace && Weak::ptr_eq(&Arc::downgrade(&it.connector), &connector)
-            };
-            if state.connectors.iter().any(is_same) {
-                inner.events.send(CatalogueEvent::new(Some(&namespace), change)).ok();
-            }
-        })
-    }
-
     /// Changes prompts and resources of the program in place, or a copy of those that a snapshot reads, and announces the events. The closure
     /// changes nothing if it fails; what it removed is dropped after the lock is released.
     fn change_items<R, D>(
@@ -231,7 +144,7 @@ impl Catalogue {
         let (result, announced, removed) = changed?;
         discard(removed);
         for event in announced {
-            events.send(event).ok();
+            events.send(event);
         }
         Ok(result)
     }
@@ -254,28 +167,8 @@ impl Catalogue {
         discard(dropped);
         let (result, announced) = changed?;
         for event in announced {
-            events.send(event).ok();
+            events.send(event);
         }
         Ok(result)
     }
-}
-
-/// Returns the events of a connector that comes or goes; its toolset has those of its tools.
-fn list_events(namespace: &str) -> Vec<CatalogueEvent> {
-    let changes = [CatalogueChange::Prompts, CatalogueChange::Resources];
-    changes.map(|change| CatalogueEvent::new(Some(namespace), change)).into()
-}
-
-/// Returns the tools of a connector under names for models.
-fn checked_set(set: Arc<dyn ToolSet>, namespace: &str) -> Result<Arc<dyn ToolSet>, ToolError> {
-    let facts = catch(|| (set.name().to_owned(), set.is_prefixed()));
-    let (name, is_prefixed) =
-        facts.map_err(|panic| ToolError::failed(format!("the toolset panicked: {}", panic.message())))?;
-    if name != namespace {
-        return Err(ToolError::bad_parameter(format!(
-            "the toolset of the connector `{namespace}` has the name `{}`; give both one name",
-            shown_key(&name)
-        )));
-    }
-    Ok(if is_prefixed { set } else { Arc::new(set.prefixed()) })
 }

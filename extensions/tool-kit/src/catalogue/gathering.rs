@@ -16,8 +16,9 @@ use tool_runtime::{
 };
 
 use super::{
-    Attached, BUILTIN, CatalogueItem, CatalogueSnapshot, ItemKind, ItemObject, State, USER, UserItemList,
-    UserItems, key::item_key,
+    BUILTIN, CatalogueItem, CatalogueSnapshot, ItemKind, ItemObject, State, USER, UserItemList, UserItems,
+    connectors::{Attached, VisibleNamespaces},
+    key::item_key,
 };
 use crate::{prompt::Prompt, resource::ReadableResource};
 
@@ -63,6 +64,7 @@ pub(super) fn gather_items(
     listed: Vec<NamespaceItems>,
     tools: Snapshot,
     user: Option<NamespaceItems>,
+    visible: &VisibleNamespaces,
 ) -> CatalogueSnapshot {
     let mut builtin = NamespaceItems::new(BUILTIN.into());
     for (name, prompt) in &*state.prompts {
@@ -71,12 +73,14 @@ pub(super) fn gather_items(
     for (uri, resource) in &*state.resources {
         builtin.add(uri, ItemObject::Resource(Arc::clone(resource)));
     }
+    let listed = listed.into_iter().filter(|it| visible.contains(&it.namespace));
     let mut all: Vec<_> = std::iter::once(builtin).chain(listed).collect();
     let mut places: HashMap<Arc<str>, usize> =
         all.iter().enumerate().map(|(place, it)| (Arc::clone(&it.namespace), place)).collect();
     for definition in tools.tools().all_definitions() {
         let name = definition.name();
         let namespace = match tools.origin(name) {
+            Some(Origin::ToolSet(set)) if !set.is_empty() && !visible.contains(set) => continue,
             Some(Origin::ToolSet(set)) if !set.is_empty() => &**set,
             Some(Origin::Framework) | None => continue,
             Some(_) => BUILTIN,
@@ -107,7 +111,9 @@ async fn list_connector(attached: &Attached, run: &Arc<RunContext>) -> Namespace
     listed.add_prompts(prompts);
     let resources = listed.listed_or_none("resources", resources);
     listed.add_resources(resources);
-    listed.diagnostics.extend(catch(|| connector.diagnostics()).unwrap_or_default());
+    for diagnostic in catch(|| connector.diagnostics()).unwrap_or_default() {
+        listed.report(diagnostic.severity, diagnostic.code, &diagnostic.message);
+    }
     listed
 }
 

@@ -3,7 +3,9 @@
 //! | type | purpose |
 //! | --- | --- |
 //! | [`Catalogue`] | the union of all items: add, remove, connect |
-//! | [`Connector`] | a source of items that comes and goes: one namespace |
+//! | [`Connector`] | the items of one namespace |
+//! | [`ConnectorSource`], [`ConnectorFactory`] | connections that [`Catalogue::run`] makes, and makes again |
+//! | [`ConnectorInfo`], [`ConnectorState`] | the connectors of a catalogue, connected or not |
 //! | [`UserItems`] | the prompts and resources that a user stored: the namespace `user` |
 //! | [`CatalogueSnapshot`], [`CatalogueItem`] | one consistent state: look-up and list |
 //! | [`ItemQuery`], [`ItemPage`] | a filter, and a part of the list |
@@ -13,6 +15,7 @@
 
 mod call;
 mod connector;
+mod connectors;
 mod discovery;
 mod edit;
 mod event;
@@ -36,12 +39,13 @@ use std::{
 };
 
 use futures_util::future::join3;
-use tokio::sync::broadcast;
 use tool_runtime::{RunContext, Toolbox, registry::BuildError};
 
+use self::connectors::VisibleNamespaces;
 pub use self::{
     call::json_input,
     connector::{Connector, ConnectorNotifier},
+    connectors::{ConnectorFactory, ConnectorInfo, ConnectorSource, ConnectorState},
     event::{CatalogueChange, CatalogueEvent, CatalogueListener},
     prompt_call::{Delegate, PromptCall},
     prompt_tool::PromptTool,
@@ -61,9 +65,6 @@ pub const BUILTIN: &str = "builtin";
 
 /// The namespace of the items that the user of a run stored.
 pub const USER: &str = "user";
-
-/// The events that a listener buffers.
-const MAX_BUFFERED_EVENTS: usize = 256;
 
 /// Tools, prompts and resources from the program and from [connectors](Connector). Cheap to clone; clones are the same catalogue.
 ///
@@ -116,8 +117,9 @@ pub struct Catalogue {
 struct Inner {
     tools: Toolbox,
     state: RwLock<Arc<State>>,
+    connectors: connectors::ConnectorTable,
     user_items: RwLock<Option<Arc<dyn UserItems>>>,
-    events: broadcast::Sender<CatalogueEvent>,
+    events: event::EventHub,
 }
 
 /// The items beside the tools. Both maps are shared with the snapshots that are being made.
@@ -128,17 +130,6 @@ struct State {
     /// By the one spelling of equal URIs.
     resources: Arc<BTreeMap<Arc<str>, Arc<dyn ReadableResource>>>,
     templates: templates::Templates,
-    /// In the order of their registration.
-    connectors: Vec<Attached>,
-}
-
-/// A connector, and its namespace, which was read when it was added.
-#[derive(Clone)]
-struct Attached {
-    namespace: Arc<str>,
-    connector: Arc<dyn Connector>,
-    /// Its tools are the toolset of the namespace.
-    has_tools: bool,
 }
 
 impl Default for Catalogue {
@@ -157,8 +148,13 @@ impl Catalogue {
     /// Creates a catalogue with the tools of a toolbox. Its toolsets are namespaces.
     #[must_use]
     pub fn of_tools(tools: Toolbox) -> Self {
-        let (state, events) = (RwLock::default(), broadcast::Sender::new(MAX_BUFFERED_EVENTS));
-        let inner = Inner { tools, state, user_items: RwLock::default(), events };
+        let inner = Inner {
+            tools,
+            state: RwLock::default(),
+            connectors: connectors::ConnectorTable::default(),
+            user_items: RwLock::default(),
+            events: event::EventHub::default(),
+        };
         Self { inner: Arc::new(inner), callers: call::Callers::default() }
     }
 
@@ -177,20 +173,22 @@ impl Catalogue {
     ///
     /// As [`Toolbox::snapshot`].
     pub async fn snapshot(&self, run: &Arc<RunContext>) -> Result<CatalogueSnapshot, BuildError> {
-        let state = self.state();
+        let (state, before) = (self.state(), self.inner.connectors.state());
+        let connectors: Vec<_> = before.listed().cloned().collect();
         let (tools, listed, user) = join3(
             self.inner.tools.snapshot(run),
-            gathering::list_connectors(&state.connectors, run),
+            gathering::list_connectors(&connectors, run),
             gathering::list_user_items(self.user_items(), run),
         )
         .await;
-        Ok(gathering::gather_items(&state, listed, tools?, user).with_templates(&state.templates))
+        let visible = VisibleNamespaces::new(&before, &self.inner);
+        Ok(gathering::gather_items(&state, listed, tools?, user, &visible).with_templates(&state.templates))
     }
 
     /// Creates a listener for later changes.
     #[must_use]
     pub fn subscribe(&self) -> CatalogueListener {
-        CatalogueListener::new(self.inner.tools.subscribe(), self.inner.events.subscribe())
+        self.inner.events.subscribe(self.inner.tools.subscribe())
     }
 
     fn state(&self) -> Arc<State> {
@@ -201,12 +199,13 @@ impl Catalogue {
 impl fmt::Debug for Catalogue {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let state = self.state();
-        let namespaces: Vec<_> = state.connectors.iter().map(|it| &it.namespace).collect();
+        let connectors = self.connectors();
+        let connectors: Vec<_> = connectors.iter().map(|it| (&it.key, it.state)).collect();
         f.debug_struct("Catalogue")
             .field("tools", &self.inner.tools)
             .field("prompts", &state.prompts.keys().collect::<Vec<_>>())
             .field("resources", &state.resources.keys().collect::<Vec<_>>())
-            .field("connectors", &namespaces)
+            .field("connectors", &connectors)
             .finish()
     }
 }

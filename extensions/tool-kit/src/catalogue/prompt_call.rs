@@ -18,9 +18,7 @@ use tool_runtime::{
 };
 
 use super::{
-    Catalogue, CatalogueItem, CatalogueSnapshot,
-    call::{resource_of_prompt, result_of_call},
-    key::shown_key,
+    Catalogue, CatalogueEvent, CatalogueItem, CatalogueSnapshot, call::result_of_call, key::shown_key,
 };
 use crate::prompt::Prompt;
 
@@ -63,6 +61,13 @@ pub trait Delegate: Send + Sync + 'static {
     ///
     /// Returns an error if the prompt cannot be run.
     fn call<'a>(&'a self, call: PromptCall<'a>) -> BoxFuture<'a, Result<ToolOutput, ToolError>>;
+
+    /// Called by a [running](Catalogue::run) catalogue for each change of its items, one after another; not for the states of connectors, which a
+    /// [listener](Catalogue::subscribe) receives. Equal changes that wait for their turn count as one. Default: ignores it.
+    fn on_event<'a>(&'a self, event: &'a CatalogueEvent) -> BoxFuture<'a, ()> {
+        let _ = event;
+        Box::pin(std::future::ready(()))
+    }
 }
 
 /// A call of a prompt.
@@ -95,7 +100,7 @@ impl fmt::Debug for PromptCall<'_> {
 }
 
 impl Catalogue {
-    /// Calls a prompt for the program, and returns its result as a resource, if it has one.
+    /// Calls a prompt for the program.
     pub(crate) async fn call_prompt(
         &self,
         item: &CatalogueItem,
@@ -103,7 +108,7 @@ impl Catalogue {
         items: &CatalogueSnapshot,
         run: &Arc<RunContext>,
         resources: Vec<Resource>,
-    ) -> Result<Option<Resource>, ToolError> {
+    ) -> Result<ToolOutput, ToolError> {
         let schema = InputSchema::new(json!({ "type": "object" }))
             .map_err(|error| ToolError::failed(error.to_string()))?;
         let name = prompt_tool_name(item);
@@ -118,8 +123,7 @@ impl Catalogue {
             ToolError::failed(format!("the prompt `{}` cannot be called: {error}", shown_key(item.key())))
         })?;
         let outcomes = Executor::new(tools).batch(vec![call]).with_run(Arc::clone(run)).run().await;
-        let output = result_of_call(item.key(), outcomes.into_iter().next())?;
-        Ok(resource_of_prompt(prompt.definition(), &output))
+        result_of_call(item.key(), outcomes.into_iter().next())
     }
 
     /// Runs a prompt by the delegate.

@@ -90,7 +90,7 @@ impl Catalogue {
         // Code of the program, outside of the lock.
         discard(before);
         for change in [CatalogueChange::Prompts, CatalogueChange::Resources] {
-            self.inner.events.send(CatalogueEvent::new(Some(USER), change)).ok();
+            self.inner.events.send(CatalogueEvent::new(Some(USER), change));
         }
         Ok(())
     }
@@ -106,7 +106,7 @@ impl Catalogue {
             let Some(inner) = Weak::upgrade(&catalogue) else { return };
             let current = inner.user_items.read().unwrap_or_else(PoisonError::into_inner).clone();
             if current.is_some_and(|current| Weak::ptr_eq(&Arc::downgrade(&current), &items)) {
-                inner.events.send(CatalogueEvent::new(Some(USER), change)).ok();
+                inner.events.send(CatalogueEvent::new(Some(USER), change));
             }
         })
     }

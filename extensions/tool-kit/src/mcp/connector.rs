@@ -29,7 +29,8 @@ use crate::{
 ///
 /// The namespace is the name of the server in its configuration. Lists are kept until the server announces a change of them, or another
 /// connection to it is made. A prompt without an identifier as its name and a resource without an absolute URI are left out, with the
-/// [diagnostic](Connector::diagnostics) `unusable_item`.
+/// [diagnostic](Connector::diagnostics) `unusable_item`. For a server that is connected again when its connection ends, use
+/// [`McpSource`](super::McpSource).
 ///
 /// # Examples
 ///
@@ -52,6 +53,7 @@ use crate::{
 /// ```
 #[derive(Debug, Clone)]
 pub struct McpConnector {
+    namespace: Arc<str>,
     set: McpToolSet,
     lists: Arc<ServerLists>,
 }
@@ -86,14 +88,22 @@ impl McpConnector {
     pub async fn connect(server: McpToolSetBuilder) -> Result<Self, ClientError> {
         let lists = Arc::<ServerLists>::default();
         let set = with_change_listener(server, &lists).connect().await?;
-        Ok(Self { set, lists })
+        Ok(Self { namespace: ToolSet::name(&set).into(), set, lists })
+    }
+
+    /// Connects to a server; the namespace is the name that it reports.
+    pub(super) async fn connect_reported(server: McpToolSetBuilder) -> Result<Self, ClientError> {
+        let connector = Self::connect(server).await?;
+        let reported = connector.set.server_info().await?.server_info.map(|info| info.name);
+        Ok(Self { namespace: reported.unwrap_or_default().into(), ..connector })
     }
 
     /// Creates the connector of a server that is connected when it is first listed or called.
     #[must_use]
     pub fn lazy(server: McpToolSetBuilder) -> Self {
         let lists = Arc::<ServerLists>::default();
-        Self { set: with_change_listener(server, &lists).lazy(), lists }
+        let set = with_change_listener(server, &lists).lazy();
+        Self { namespace: ToolSet::name(&set).into(), set, lists }
     }
 
     /// Returns the server, to subscribe to its resources, and to close it.
@@ -133,6 +143,19 @@ fn with_change_listener(server: McpToolSetBuilder, lists: &Arc<ServerLists>) -> 
 }
 
 impl ServerLists {
+    /// Adds a notifier, and drops those of catalogues that the connector was removed from.
+    fn add_notifier(&self, notifier: ConnectorNotifier) {
+        let known = std::mem::take(&mut *self.lock_notifiers());
+        let attached: Vec<_> = known.into_iter().filter(ConnectorNotifier::is_attached).collect();
+        let mut notifiers = self.lock_notifiers();
+        notifiers.extend(attached);
+        notifiers.push(notifier);
+    }
+
+    fn lock_notifiers(&self) -> MutexGuard<'_, Vec<ConnectorNotifier>> {
+        self.notifiers.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
     fn announce(&self, change: ServerChange) {
         let changes = match change {
             // Another connection is announced by this, too: its other lists may differ.
@@ -142,7 +165,7 @@ impl ServerLists {
             ServerChange::Resource { uri } => vec![CatalogueChange::Resource { uri }],
             _ => Vec::new(),
         };
-        let notifiers = self.notifiers.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        let notifiers = self.lock_notifiers().clone();
         for change in changes {
             match change {
                 CatalogueChange::Prompts => self.prompts.expire(),
@@ -211,7 +234,7 @@ impl<T: ?Sized> ListedItems<T> {
 
 impl Connector for McpConnector {
     fn namespace(&self) -> &str {
-        ToolSet::name(&self.set)
+        &self.namespace
     }
 
     fn toolset(&self) -> Option<Arc<dyn ToolSet>> {
@@ -233,17 +256,19 @@ impl Connector for McpConnector {
     }
 
     fn diagnostics(&self) -> Vec<Diagnostic> {
-        let diagnostics =
-            self.lists.prompts.diagnostics().into_iter().chain(self.lists.resources.diagnostics());
-        let with_namespace = |mut diagnostic: Diagnostic| {
-            diagnostic.message = format!("the connector `{}`: {}", self.namespace(), diagnostic.message);
-            diagnostic
-        };
-        diagnostics.map(with_namespace).collect()
+        [self.lists.prompts.diagnostics(), self.lists.resources.diagnostics()].concat()
     }
 
     fn attached(&self, notifier: ConnectorNotifier) {
-        self.lists.notifiers.lock().unwrap_or_else(PoisonError::into_inner).push(notifier);
+        self.lists.add_notifier(notifier);
+    }
+
+    fn closed(&self) -> BoxFuture<'_, ToolError> {
+        Box::pin(async { self.set.disconnected().await.into() })
+    }
+
+    fn close(&self) -> BoxFuture<'_, ()> {
+        Box::pin(McpToolSet::close(&self.set))
     }
 }
 

@@ -22,6 +22,7 @@ mod input;
 mod serve;
 mod served_prompts;
 mod served_resources;
+mod source;
 
 use std::sync::Arc;
 
@@ -35,6 +36,7 @@ use self::input::{InputReader, candidates_of};
 pub use self::{
     connector::McpConnector,
     serve::{RUN_PROMPT, ServedCatalogue, offer_catalogue, serve_catalogue},
+    source::{McpConnectorFactory, McpSource},
 };
 use crate::{
     prompt::{FolderChange, FolderError, Prompt, PromptDefinition, PromptFolder, PromptRole},

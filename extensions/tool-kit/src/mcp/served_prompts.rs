@@ -10,12 +10,7 @@ use tool_mcp::{
     server::{ChangeSignal, Completing, OfferChange, Page, Paging, PromptSet, Prompts},
 };
 use tool_runtime::{
-    BoxFuture, Content, RunContext, ToolError,
-    diagnostic::Diagnostic,
-    guard::catch,
-    output::{Resource, ResourceBody},
-    policy::Escape,
-    serde_json::Value,
+    BoxFuture, RunContext, ToolError, diagnostic::Diagnostic, guard::catch, policy::Escape, serde_json::Value,
 };
 
 use super::{
@@ -106,9 +101,10 @@ impl ServedPrompts {
             let (catalogue, item, items, prompt) =
                 (catalogue.clone(), item.clone(), items.clone(), Arc::clone(&called));
             async move {
-                let result =
+                let output =
                     catalogue.call_prompt(&item, &prompt, &items, &run, vec![json_input(&input)]).await?;
-                Ok(result.map(|result| (model::Role::Assistant, content_of(result))).into_iter().collect())
+                let content = output.content();
+                Ok(content.iter().map(|content| (model::Role::Assistant, content.clone())).collect())
             }
         });
         let mut result = offered.get(run, own_name, arguments).await?;
@@ -149,14 +145,6 @@ fn find_item<'a>(
             "there is no prompt `{shown}`; list the prompts for those that there are"
         ))
     })
-}
-
-/// Returns the result of a prompt as the content of a message: a text as it is, or else a document.
-fn content_of(result: Resource) -> Content {
-    match result.body {
-        ResourceBody::Text(text) if result.mime_type == "text/plain" => Content::text(text),
-        body => Content::Resource { resource: Resource { body, ..result } },
-    }
 }
 
 impl Prompts for ServedPrompts {

@@ -4,6 +4,7 @@
 #[cfg(feature = "agent")]
 mod agent;
 mod catalogue;
+mod connectors;
 mod folders;
 mod functions;
 #[cfg(feature = "mcp")]

@@ -29,9 +29,14 @@ impl AnnouncedChanges {
         self.version.load(Ordering::Acquire)
     }
 
-    /// Adds a toolbox that hears of changes of the tools.
+    /// Adds a toolbox that hears of changes of the tools. Those that the toolset was removed from are forgotten.
     pub(super) fn add(&self, notifier: ToolSetNotifier) {
-        self.notifiers.lock().unwrap_or_else(PoisonError::into_inner).push(notifier);
+        // Code of the program, outside of the lock.
+        let known = std::mem::take(&mut *self.notifiers.lock().unwrap_or_else(PoisonError::into_inner));
+        let attached: Vec<_> = known.into_iter().filter(ToolSetNotifier::is_attached).collect();
+        let mut notifiers = self.notifiers.lock().unwrap_or_else(PoisonError::into_inner);
+        notifiers.extend(attached);
+        notifiers.push(notifier);
     }
 
     /// Announces a change to the listener, and one of the tools to the toolboxes.

@@ -24,12 +24,15 @@ use rmcp::{
 use tokio::{
     sync::mpsc::{self, UnboundedSender},
     task::{AbortHandle, JoinSet},
+    time::Instant,
 };
+use tool_runtime::CancellationToken;
 
 use super::{
     config::Timeouts,
     error::{ClientError, ClientErrorCause},
     handler::{ConnectionHandler, ServerChange},
+    limits::ServerLimits,
     transport::{CallSlot, Observed, Reception, StderrTail},
 };
 
@@ -76,9 +79,11 @@ impl Connection {
         mode: ClientLifecycleMode,
         stderr: StderrTail,
         mut tasks: JoinSet<()>,
+        limits: ServerLimits,
     ) -> Result<Self, ClientInitializeError> {
         let handler = Arc::new(handler);
-        let transport = Observed::new(transport, Arc::clone(&handler.server), Arc::clone(&handler.calls));
+        let transport = Observed::new(transport, Arc::clone(&handler.server), Arc::clone(&handler.calls))
+            .with_end_signal(reception.lost.clone());
         let service = match Arc::clone(&handler).serve_with_lifecycle(transport, mode).await {
             Ok(service) => service,
             Err(error) => {
@@ -97,16 +102,9 @@ impl Connection {
             }
         });
         if let Some(filter) = list_change_filter(&peer) {
-            let (peer, handler) = (peer.clone(), Arc::clone(&handler));
-            tasks.spawn(async move {
-                match peer.listen(filter).await {
-                    Ok(subscription) => deliver_changes(subscription, &handler).await,
-                    Err(error) => {
-                        let server = &*handler.server;
-                        tracing::warn!(server, %error, "the MCP server does not announce its changes");
-                    }
-                }
-            });
+            let following = ListChanges { peer: peer.clone(), handler: Arc::clone(&handler), limits, filter };
+            let lost = reception.lost.clone();
+            tasks.spawn(async move { following.deliver(&lost).await });
         }
         let (service, tasks) = (Mutex::new(Some(service)), Mutex::new(tasks));
         let (is_expired, subscriptions) = (AtomicBool::new(false), Mutex::default());
@@ -155,10 +153,24 @@ impl Connection {
         self.peer.is_transport_closed() || self.is_expired.load(Ordering::Acquire)
     }
 
+    /// Waits until the connection is known to be lost, and returns the reason.
+    pub(super) async fn wait_for_loss(&self) -> ClientError {
+        self.reception.lost.cancelled().await;
+        self.stderr.wait_for_process_end().await;
+        self.loss_error()
+    }
+
+    fn loss_error(&self) -> ClientError {
+        let message = "the server closed it".to_owned();
+        let cause = ClientErrorCause::Lost { message, never_sent: true };
+        ClientError::new(&self.handler.server, cause).with_process_end(&self.stderr)
+    }
+
     /// Makes an error of a failed request.
     pub(super) async fn request_error(&self, error: ServiceError) -> ClientError {
         let error = ClientError::from_service_error(&self.handler.server, error);
         if error.is_connection_loss() {
+            self.reception.lost.cancel();
             self.stderr.wait_for_process_end().await;
         }
         if error.is_session_expiry() {
@@ -178,9 +190,7 @@ impl Connection {
             return Err(ClientError::new(name, ClientErrorCause::SessionExpired));
         }
         if self.is_lost() {
-            let message = "the server closed it".to_owned();
-            let lost = ClientError::new(name, ClientErrorCause::Lost { message, never_sent: true });
-            return Err(lost.with_process_end(&self.stderr));
+            return Err(self.loss_error());
         }
         if let Some(slot) = &parts.slot {
             request.extensions_mut().insert(slot.clone());
@@ -287,6 +297,50 @@ fn list_change_filter(peer: &Peer<RoleClient>) -> Option<SubscriptionFilter> {
         .build()
         .supported_by(&info.capabilities);
     (wanted != SubscriptionFilter::default()).then_some(wanted)
+}
+
+/// The subscription to the changes of lists, which is made again when it ends.
+struct ListChanges {
+    peer: Peer<RoleClient>,
+    handler: Arc<ConnectionHandler>,
+    limits: ServerLimits,
+    filter: SubscriptionFilter,
+}
+
+impl ListChanges {
+    /// Passes changes on until the server cannot be asked for them any more; cancels `lost` then.
+    async fn deliver(self, lost: &CancellationToken) {
+        let server = &*self.handler.server;
+        let ServerLimits { min_reconnect_pause, max_reconnect_pause, stable_after, .. } = self.limits;
+        let mut pause = min_reconnect_pause;
+        let mut is_first = true;
+        loop {
+            let subscription = match self.peer.listen(self.filter.clone()).await {
+                Ok(subscription) => subscription,
+                Err(error) if is_first => {
+                    tracing::warn!(server, %error, "the MCP server does not announce its changes");
+                    return;
+                }
+                Err(error) => {
+                    tracing::warn!(server, %error, "the MCP server does not announce its changes any more");
+                    return lost.cancel();
+                }
+            };
+            if !std::mem::take(&mut is_first) {
+                // There may have been some meanwhile.
+                for change in [ServerChange::Tools, ServerChange::Prompts, ServerChange::Resources] {
+                    (self.handler.changed)(change);
+                }
+            }
+            let opened_at = Instant::now();
+            deliver_changes(subscription, &self.handler).await;
+            if opened_at.elapsed() >= stable_after {
+                pause = min_reconnect_pause;
+            }
+            tokio::time::sleep(pause).await;
+            pause = pause.saturating_mul(2).min(max_reconnect_pause);
+        }
+    }
 }
 
 /// Passes the changes of a subscription on until it ends.

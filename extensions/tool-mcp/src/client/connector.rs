@@ -110,6 +110,7 @@ impl Connector {
                     authorized: self.authorized.clone(),
                     reception: Arc::clone(&reception),
                     pauses: Arc::new(super::transport::http::ReconnectPauses::new(&self.config.limits)),
+                    has_streamed: Arc::default(),
                 };
                 let transport = super::transport::http::http_transport(client, endpoint, headers.clone());
                 match self
@@ -193,6 +194,7 @@ impl Connector {
             mode,
             stderr,
             tasks,
+            self.config.limits,
         ));
         let started = started.await;
         started.map_err(|error: ClientInitializeError| match reception.handshake_failure() {

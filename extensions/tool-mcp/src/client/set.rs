@@ -224,6 +224,12 @@ impl McpToolSet {
         self.connector().changes.announce(ServerChange::Tools);
     }
 
+    /// Waits until the present connection is lost, and returns the reason; at once if there is none. A connection is known to be lost when its
+    /// transport or process ends, and over HTTP, when a request does not reach the server, or the stream of its changes cannot be opened again.
+    pub async fn disconnected(&self) -> ClientError {
+        self.requests().connection.wait_for_loss().await
+    }
+
     /// Ends the connection and waits for its end; a child process that does not end by itself is killed. Later calls fail,
     /// and further calls of this method have no effect.
     pub async fn close(&self) {

@@ -104,6 +104,14 @@ impl SharedConnection {
         self.current_cell().get()?.as_ref().ok().cloned()
     }
 
+    /// Waits until the present connection is known to be lost; returns at once if there is none.
+    pub(super) async fn wait_for_loss(&self) -> ClientError {
+        match self.existing_connection() {
+            Some(connection) => connection.wait_for_loss().await,
+            None => self.connector.error(ClientErrorCause::Closed),
+        }
+    }
+
     /// Ends the connection; later calls fail.
     pub(super) async fn close(&self) {
         self.is_closed.store(true, Ordering::Release);

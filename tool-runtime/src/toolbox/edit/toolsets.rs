@@ -70,14 +70,22 @@ impl Toolbox {
     /// Passes a notifier to a toolset; the notifier holds neither the toolbox nor the toolset.
     fn pass_notifier_to(&self, attached: &Arc<Attached>) {
         let (toolbox, set) = (Arc::downgrade(&self.inner), Arc::downgrade(attached));
+        let attached_to = move || {
+            let (inner, set) = (toolbox.upgrade()?, set.upgrade()?);
+            let toolbox = Self { inner };
+            let is_attached = toolbox.state().toolsets.iter().any(|it| Arc::ptr_eq(it, &set));
+            is_attached.then_some((toolbox, set))
+        };
+        let is_attached = {
+            let attached_to = attached_to.clone();
+            move || attached_to().is_some()
+        };
         let announcer = ToolSetNotifier::new(move || {
-            if let (Some(inner), Some(set)) = (toolbox.upgrade(), set.upgrade()) {
-                let toolbox = Self { inner };
-                if toolbox.state().toolsets.iter().any(|it| Arc::ptr_eq(it, &set)) {
-                    toolbox.announce(&set.name);
-                }
+            if let Some((toolbox, set)) = attached_to() {
+                toolbox.announce(&set.name);
             }
         });
+        let announcer = announcer.attached_while(is_attached);
         if let Err(panic) = catch(|| attached.set.attached(announcer)) {
             let (toolset, message) = (&attached.name, panic.message());
             tracing::error!(toolset, message, "a toolset panicked in `attached`");

@@ -29,11 +29,11 @@ fn add(a: i64, b: i64) -> i64 {
 }
 
 /// Returns a tool whose calls return 5, each time.
-fn tool(name: &str) -> Arc<dyn Tool> {
+pub(crate) fn tool(name: &str) -> Arc<dyn Tool> {
     Arc::new(ScriptedTool::new(name).gives("5"))
 }
 
-fn prompt(name: &str) -> Arc<dyn Prompt> {
+pub(crate) fn prompt(name: &str) -> Arc<dyn Prompt> {
     let text = name.to_owned();
     Arc::new(text_prompt(PromptDefinition::new(name).unwrap(), move |_| Ok(text.clone())))
 }
@@ -87,17 +87,18 @@ impl Connector for Fixed {
     }
 }
 
-async fn snapshot(catalogue: &Catalogue) -> CatalogueSnapshot {
+pub(crate) async fn snapshot(catalogue: &Catalogue) -> CatalogueSnapshot {
     catalogue.snapshot(&Arc::new(RunContext::new())).await.unwrap()
 }
 
-async fn keys(catalogue: &Catalogue) -> Vec<String> {
+pub(crate) async fn keys(catalogue: &Catalogue) -> Vec<String> {
     let items = snapshot(catalogue).await.list(&ItemQuery::all()).items;
     items.iter().map(|item| item.key().to_owned()).collect()
 }
 
-/// Returns the buffered events: the namespaces with what has changed.
+/// Returns the buffered events of items: the namespaces with what has changed.
 fn told(listener: &mut CatalogueListener) -> Vec<(Option<String>, CatalogueChange)> {
     let events = std::iter::from_fn(|| listener.try_next().map(|event| event.unwrap()));
+    let events = events.filter(|event| !matches!(event.change, CatalogueChange::Connector { .. }));
     events.map(|event| (event.namespace, event.change)).collect()
 }

@@ -5,7 +5,7 @@ use tool_kit::{
     catalogue::{Catalogue, Delegate, PromptCall},
     mcp::{RUN_PROMPT, ServedCatalogue, serve_catalogue},
 };
-use tool_runtime::{BoxFuture, Content, prelude::*};
+use tool_runtime::{BoxFuture, Content, ToolOutput, prelude::*};
 
 use super::{BOTH, catalogue, connect, prompt};
 
@@ -15,12 +15,11 @@ struct Echo;
 impl Delegate for Echo {
     fn call<'a>(&'a self, call: PromptCall<'a>) -> BoxFuture<'a, Result<ToolOutput, ToolError>> {
         Box::pin(async move {
-            let name = call.prompt.definition().name().to_owned();
-            let input = call.resources[0].clone();
-            match &*name {
-                "explain" => Ok(ToolOutput::new([Content::Resource { resource: input }])),
-                "greet" => Ok(ToolOutput::new([Content::text(format!("ran {name}"))])),
-                "mine" => Ok(ToolOutput::empty()),
+            let name = call.prompt.definition().name();
+            match name {
+                "explain" => Ok(Content::Resource { resource: call.resources[0].clone() }.into()),
+                "greet" => Ok(format!("ran {name}").into()),
+                "mine" => Ok(().into()),
                 _ => Err(ToolError::bad_parameter("it cannot be run")),
             }
         })

@@ -1,6 +1,12 @@
 //! Streamable HTTP: headers of each request, errors without credentials.
 
-use std::{sync::Arc, time::Duration};
+use std::{
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering},
+    },
+    time::Duration,
+};
 
 use ::http::StatusCode;
 use rmcp::{
@@ -78,6 +84,8 @@ pub(in crate::client) struct Client {
     pub(in crate::client) authorized: Option<Arc<crate::client::oauth::Authorized>>,
     pub(in crate::client) reception: Arc<Reception>,
     pub(in crate::client) pauses: Arc<ReconnectPauses>,
+    /// The server has opened an event stream.
+    pub(in crate::client) has_streamed: Arc<AtomicBool>,
 }
 
 impl Client {
@@ -212,12 +220,17 @@ impl StreamableHttpClient for Client {
         };
         match self.send_authorized(&uri, token, send).await {
             Ok(events) => {
+                self.has_streamed.store(true, Ordering::Release);
                 let (reception, pauses) = (Arc::clone(&self.reception), Arc::clone(&self.pauses));
                 Ok(Box::pin(
                     MessageEvents::of_post(events, reception, pauses, None).reopened_after(pause, last),
                 ))
             }
             Err(failure) => {
+                // One that never opened a stream may have none.
+                if self.has_streamed.load(Ordering::Acquire) {
+                    self.reception.lost.cancel();
+                }
                 self.pauses.schedule_next_pause(last.as_deref(), pause, Duration::ZERO, None);
                 Err(failure)
             }

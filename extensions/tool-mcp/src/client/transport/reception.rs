@@ -15,6 +15,7 @@ use rmcp::{
     service::{RxJsonRpcMessage, TxJsonRpcMessage},
 };
 use serde_json::{Map, Value};
+use tool_runtime::CancellationToken;
 
 use super::{
     awaited::{AwaitedAnswer, PostedRequest},
@@ -48,6 +49,8 @@ pub(in crate::client) struct Reception {
     open: Mutex<HashMap<RequestId, AwaitedAnswer>>,
     /// The reason why the answer to the handshake cannot be used.
     failure: Mutex<Option<String>>,
+    /// Is cancelled once the connection is known to be lost.
+    pub(in crate::client) lost: CancellationToken,
     /// The HTTP status by which the last request of the handshake was refused.
     #[cfg(feature = "http")]
     refusal: Mutex<Option<u16>>,
@@ -59,6 +62,7 @@ impl Reception {
             notices,
             open: Mutex::default(),
             failure: Mutex::default(),
+            lost: CancellationToken::new(),
             #[cfg(feature = "http")]
             refusal: Mutex::default(),
         }

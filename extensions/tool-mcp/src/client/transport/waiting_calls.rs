@@ -19,6 +19,7 @@ use rmcp::{
 };
 use serde_json::Value;
 use tokio::sync::{Notify, mpsc};
+use tokio_util::sync::DropGuard;
 use tool_runtime::{
     CancellationToken, ToolContext,
     context::{LogLevel, LogLine, Progress},
@@ -194,11 +195,19 @@ pub(in crate::client) struct Observed<T> {
     transport: T,
     server: Arc<str>,
     calls: Arc<WaitingCalls>,
+    /// Signals the end of the transport.
+    _end: Option<DropGuard>,
 }
 
 impl<T> Observed<T> {
     pub(in crate::client) fn new(transport: T, server: Arc<str>, calls: Arc<WaitingCalls>) -> Self {
-        Self { transport, server, calls }
+        Self { transport, server, calls, _end: None }
+    }
+
+    /// Cancels `lost` when the transport ends.
+    pub(in crate::client) fn with_end_signal(mut self, lost: CancellationToken) -> Self {
+        self._end = Some(lost.drop_guard());
+        self
     }
 }
 
