@@ -105,4 +105,96 @@ fn main() {
         median(|_| drop(black_box(runtime.block_on(catalogue.snapshot(&run)).unwrap()))),
         None,
     );
+    #[cfg(feature = "mcp")]
+    servers::print_reconnection();
+}
+
+/// 50 servers of ours in this process that go and come again.
+#[cfg(feature = "mcp")]
+mod servers {
+    use std::{net::SocketAddr, sync::Arc, time::Instant};
+
+    use tokio::{net::TcpListener, task::JoinSet};
+    use tool_kit::{
+        catalogue::{Catalogue, ConnectorState, ItemQuery},
+        mcp::McpConnectorFactory,
+    };
+    use tool_mcp::server::McpServer;
+    use tool_runtime::{CancellationToken, RunContext, Toolbox, prelude::*};
+
+    const SERVERS: usize = 50;
+
+    /// Adds two numbers.
+    #[tool(register = false)]
+    fn add(a: i64, b: i64) -> i64 {
+        a + b
+    }
+
+    /// Servers that are served until the token is cancelled.
+    struct Serving {
+        addresses: Vec<SocketAddr>,
+        tasks: JoinSet<()>,
+        stop: CancellationToken,
+    }
+
+    impl Serving {
+        async fn start(addresses: impl IntoIterator<Item = SocketAddr>) -> Self {
+            let (mut bound, mut tasks, stop) = (Vec::new(), JoinSet::new(), CancellationToken::new());
+            for (number, address) in addresses.into_iter().enumerate() {
+                let listener = TcpListener::bind(address).await.unwrap();
+                bound.push(listener.local_addr().unwrap());
+                // Its connections end with it: a client is subscribed to tools that may change.
+                let tools = Toolbox::from_registry(&Registry::builder().tool::<add>().build().unwrap());
+                let server = McpServer::new(tools).named(format!("server-{number}"), "1").http().unwrap();
+                let stop = stop.clone();
+                tasks.spawn(async move { server.serve(listener, stop).await.unwrap() });
+            }
+            Self { addresses: bound, tasks, stop }
+        }
+
+        async fn end(mut self) -> Vec<SocketAddr> {
+            self.stop.cancel();
+            while self.tasks.join_next().await.is_some() {}
+            self.addresses
+        }
+    }
+
+    /// Prints the time from the restart of all servers until all their tools are listed.
+    pub(super) fn print_reconnection() {
+        let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build().unwrap();
+        runtime.block_on(async {
+            let catalogue = Catalogue::new().with_connector_factory(McpConnectorFactory::new());
+            let serving = Serving::start((0..SERVERS).map(|_| SocketAddr::from(([127, 0, 0, 1], 0)))).await;
+            for address in &serving.addresses {
+                catalogue.add_server(&format!("http://{address}/mcp")).unwrap();
+            }
+            let token = CancellationToken::new();
+            let work = async {
+                wait_for_all(&catalogue, |state| state == ConnectorState::Active).await;
+                let addresses = serving.end().await;
+                wait_for_all(&catalogue, |state| state != ConnectorState::Active).await;
+                let started = Instant::now();
+                let serving = Serving::start(addresses).await;
+                wait_for_all(&catalogue, |state| state == ConnectorState::Active).await;
+                let items = catalogue.snapshot(&Arc::new(RunContext::new())).await.unwrap();
+                assert_eq!(items.list(&ItemQuery::all()).count, SERVERS);
+                let seconds = started.elapsed().as_secs_f64();
+                println!(
+                    "{:<40}{seconds:>12.3} s   at most 3 s, or the wait that began before",
+                    "50 servers listed again"
+                );
+                token.cancel();
+                serving.end().await;
+            };
+            let (ended, ()) = tokio::join!(catalogue.run(token.clone()), work);
+            ended.unwrap();
+        });
+    }
+
+    async fn wait_for_all(catalogue: &Catalogue, expected: impl Fn(ConnectorState) -> bool) {
+        let mut listener = catalogue.subscribe();
+        while !catalogue.connectors().iter().all(|info| expected(info.state)) {
+            listener.next().await.unwrap().ok();
+        }
+    }
 }

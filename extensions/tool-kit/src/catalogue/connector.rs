@@ -78,7 +78,7 @@ pub trait Connector: Send + Sync + 'static {
     }
 
     /// Returns the diagnostics of the last lists, such as items that were left out; the snapshot adds the namespace to each. Called for each
-    /// snapshot, after both lists. Default: none.
+    /// snapshot, after all lists. Default: none.
     fn diagnostics(&self) -> Vec<Diagnostic> {
         Vec::new()
     }
@@ -86,6 +86,17 @@ pub trait Connector: Send + Sync + 'static {
     /// Called with a notifier each time the connector is added to a catalogue. Default: ignores it.
     fn attached(&self, notifier: ConnectorNotifier) {
         let _ = notifier;
+    }
+
+    /// Asks for [notifications](ConnectorNotifier::announce) of changes of the content of a resource, until the connection ends. Default: nothing has
+    /// to be asked for.
+    ///
+    /// # Errors
+    ///
+    /// Returns an error if there will be none.
+    fn watch<'a>(&'a self, uri: &'a str) -> BoxFuture<'a, Result<(), ToolError>> {
+        let _ = uri;
+        Box::pin(std::future::ready(Ok(())))
     }
 
     /// Waits for the end of the connection, and returns its reason. A [running](super::Catalogue::run) catalogue takes the items out of the lists

@@ -41,6 +41,15 @@ pub(super) async fn list_connectors(connectors: &[Attached], run: &Arc<RunContex
     join_all(connectors.iter().map(|attached| list_connector(attached, run))).await
 }
 
+/// Adds the diagnostics of connectors, after all lists.
+pub(super) fn add_diagnostics(connectors: &[Attached], listed: &mut [NamespaceItems]) {
+    for (attached, listed) in connectors.iter().zip(listed) {
+        for diagnostic in catch(|| attached.connector.diagnostics()).unwrap_or_default() {
+            listed.report(diagnostic.severity, diagnostic.code, &diagnostic.message);
+        }
+    }
+}
+
 /// Lists the items of the user of a run.
 pub(super) async fn list_user_items(
     items: Option<Arc<dyn UserItems>>,
@@ -111,9 +120,6 @@ async fn list_connector(attached: &Attached, run: &Arc<RunContext>) -> Namespace
     listed.add_prompts(prompts);
     let resources = listed.listed_or_none("resources", resources);
     listed.add_resources(resources);
-    for diagnostic in catch(|| connector.diagnostics()).unwrap_or_default() {
-        listed.report(diagnostic.severity, diagnostic.code, &diagnostic.message);
-    }
     listed
 }
 

@@ -174,13 +174,14 @@ impl Catalogue {
     /// As [`Toolbox::snapshot`].
     pub async fn snapshot(&self, run: &Arc<RunContext>) -> Result<CatalogueSnapshot, BuildError> {
         let (state, before) = (self.state(), self.inner.connectors.state());
-        let connectors: Vec<_> = before.listed().cloned().collect();
-        let (tools, listed, user) = join3(
+        let connectors: Vec<_> = before.listed_connectors().cloned().collect();
+        let (tools, mut listed, user) = join3(
             self.inner.tools.snapshot(run),
             gathering::list_connectors(&connectors, run),
             gathering::list_user_items(self.user_items(), run),
         )
         .await;
+        gathering::add_diagnostics(&connectors, &mut listed);
         let visible = VisibleNamespaces::new(&before, &self.inner);
         Ok(gathering::gather_items(&state, listed, tools?, user, &visible).with_templates(&state.templates))
     }

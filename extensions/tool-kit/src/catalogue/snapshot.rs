@@ -181,7 +181,7 @@ impl CatalogueSnapshot {
     /// | `unusable_item` | error | an item is left out |
     /// | `duplicate_item` | warning | an item is listed more than once, and the first one counts |
     ///
-    /// Those of a [connector](super::Connector::diagnostics) itself follow.
+    /// Those of a [connector](super::Connector::diagnostics) itself follow, such as tools of a server that are not as they were pinned.
     #[must_use]
     pub fn diagnostics(&self) -> &[Diagnostic] {
         &self.inner.diagnostics

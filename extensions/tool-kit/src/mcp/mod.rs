@@ -22,6 +22,7 @@ mod input;
 mod serve;
 mod served_prompts;
 mod served_resources;
+mod server_items;
 mod source;
 
 use std::sync::Arc;

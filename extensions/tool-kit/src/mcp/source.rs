@@ -13,7 +13,7 @@ const MAX_NAME_CHARS: usize = 100;
 
 type MakeBuilder = dyn Fn(ServerConfig) -> McpToolSetBuilder + Send + Sync;
 
-/// An MCP server, for [`Catalogue::add_source`]. Each connection is one of [`McpConnector`].
+/// An MCP server, for [`Catalogue::add_source`]. Each connection is an [`McpConnector`] of its own.
 ///
 /// # Examples
 ///
@@ -57,10 +57,10 @@ pub struct McpConnectorFactory {
 }
 
 impl McpSource {
-    /// Creates the source of a server.
+    /// Creates the source of a server whose tools are [untrusted](McpToolSetBuilder::untrusted), and which has default settings otherwise.
     #[must_use]
     pub fn new(config: ServerConfig) -> Self {
-        Self::with(config, McpToolSet::builder)
+        Self::with(config, untrusted_builder)
     }
 
     /// Creates the source of a server whose connections have the settings of `make`: filters, pins, answers to questions, headers. It is called for
@@ -83,10 +83,10 @@ impl ConnectorSource for McpSource {
 }
 
 impl McpConnectorFactory {
-    /// Creates a factory of servers with default settings.
+    /// Creates a factory of servers as those of [`McpSource::new`].
     #[must_use]
     pub fn new() -> Self {
-        Self::with(McpToolSet::builder)
+        Self::with(untrusted_builder)
     }
 
     /// Creates a factory of servers whose connections have the settings of `make`, as those of [`McpSource::with`]. The name of the configuration is
@@ -112,6 +112,10 @@ impl ConnectorFactory for McpConnectorFactory {
         config.validate().map_err(|error| ToolError::bad_parameter(error.to_string()))?;
         Ok(Some(Arc::new(McpSource { config, make: Arc::clone(&self.make) })))
     }
+}
+
+fn untrusted_builder(config: ServerConfig) -> McpToolSetBuilder {
+    McpToolSet::builder(config).untrusted()
 }
 
 impl Catalogue {

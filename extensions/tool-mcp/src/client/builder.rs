@@ -128,6 +128,13 @@ impl McpToolSetBuilder {
         self
     }
 
+    /// Gives the tools the [trust level](tool_runtime::definition::Metadata::trust) `untrusted`, so that a
+    /// [`Sanitizer`](tool_runtime::hook::Sanitizer) marks their results. A part of the definition, which [pins](Self::pins) have. Default: none.
+    pub fn untrusted(mut self) -> Self {
+        self.definitions.untrusted = true;
+        self
+    }
+
     /// Speaks only this revision of the protocol. Default: 2026-07-28 if the server speaks it, and otherwise what the
     /// server offers by `initialize`.
     pub fn protocol(mut self, version: ProtocolVersion) -> Self {

@@ -61,6 +61,16 @@ mod tests {
     use super::*;
 
     #[test]
+    fn toolboxes_that_the_toolset_was_removed_from_are_forgotten() {
+        let changes = AnnouncedChanges::new(None);
+        for number in 0..10 {
+            changes.add(ToolSetNotifier::new(|| {}).attached_while(move || number == 3));
+        }
+        // The last one is checked by the next addition.
+        assert_eq!(changes.notifiers.lock().unwrap_or_else(PoisonError::into_inner).len(), 2);
+    }
+
+    #[test]
     fn changes_of_the_tools_are_counted_and_all_are_heard() {
         let heard = Arc::<Mutex<Vec<ServerChange>>>::default();
         let all = Arc::clone(&heard);

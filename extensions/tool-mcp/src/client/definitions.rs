@@ -90,6 +90,7 @@ pub(super) struct DefinitionReader {
     pub(super) include: Option<HashSet<String>>,
     pub(super) exclude: HashSet<String>,
     pub(super) conservative: bool,
+    pub(super) untrusted: bool,
 }
 
 impl DefinitionReader {
@@ -128,7 +129,10 @@ impl DefinitionReader {
     }
 
     fn tool_metadata(&self, tool: &RawTool) -> Metadata {
-        let metadata = content::from_annotations(tool.annotations.as_ref());
+        let mut metadata = content::from_annotations(tool.annotations.as_ref());
+        if self.untrusted {
+            metadata.trust = Some("untrusted".into());
+        }
         if self.conservative { metadata.conservative() } else { metadata }
     }
 }

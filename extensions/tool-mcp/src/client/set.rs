@@ -225,7 +225,8 @@ impl McpToolSet {
     }
 
     /// Waits until the present connection is lost, and returns the reason; at once if there is none. A connection is known to be lost when its
-    /// transport or process ends, and over HTTP, when a request does not reach the server, or the stream of its changes cannot be opened again.
+    /// transport or process ends. Over HTTP, it is when a request does not reach the server, or the stream of its changes cannot be opened again:
+    /// the loss of a server without changes is noticed by the next request.
     pub async fn disconnected(&self) -> ClientError {
         self.requests().connection.wait_for_loss().await
     }

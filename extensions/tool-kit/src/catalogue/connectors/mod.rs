@@ -14,6 +14,7 @@ mod state;
 mod table;
 mod url;
 mod visible;
+mod watch;
 
 pub use self::{
     source::{ConnectorFactory, ConnectorSource},

@@ -25,7 +25,7 @@ impl Catalogue {
 
     /// Adds the server at `url`, which the [run](Self::run) of the catalogue connects. Its namespace is the name that it reports: a name that is no
     /// identifier, has `__` or ends in `_` is made one, followed by a hash of the name. If the name is reserved or taken, the state of the connector
-    /// is [`Conflict`](ConnectorState::Conflict), and other connectors are not affected. A server that reports another name after it was connected
+    /// is [`Conflict`](ConnectorState::Conflict), and other connectors are not affected: add those under namespaces of the program first. A server that reports another name after it was connected
     /// again changes its namespace; use [`add_server_as`](Self::add_server_as) for one that stays.
     ///
     /// URLs are compared in canonical form: without user information, query and fragment, with scheme and host in lower case, and without a default

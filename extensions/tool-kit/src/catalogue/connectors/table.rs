@@ -158,7 +158,7 @@ impl ConnectorTable {
 
 impl TableState {
     /// Returns the connectors whose items are listed.
-    pub(in crate::catalogue) fn listed(&self) -> impl Iterator<Item = &Attached> {
+    pub(in crate::catalogue) fn listed_connectors(&self) -> impl Iterator<Item = &Attached> {
         self.attached().filter(|attached| attached.is_listed())
     }
 

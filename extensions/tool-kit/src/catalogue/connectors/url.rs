@@ -93,9 +93,10 @@ mod tests {
             ("http://h/\u{1b}[31m", "is no absolute URL"),
             (&format!("http://h/{}", "x".repeat(5_000)), "exceeds 4096 bytes"),
         ] {
-            let error = ServerUrl::parse(text).map_err(|error| (error.kind(), error.to_string()));
-            let Err((kind, message)) = error else { panic!("{text} is accepted") };
-            assert_eq!(kind, ErrorKind::BadParameter, "{text}"); // U12
+            let error = ServerUrl::parse(text).err().map(|error| (error.kind(), error.to_string()));
+            let (kind, message) = error.unzip();
+            assert_eq!(kind, Some(ErrorKind::BadParameter), "{text}"); // U12
+            let message = message.unwrap_or_default();
             assert!(message.contains(expected) && !message.contains("secret"), "{message}");
             assert!(!message.contains('\u{1b}') && message.len() < 300, "{message}");
         }

@@ -21,9 +21,9 @@ impl VisibleNamespaces {
     /// Compares the state before the listing with the present one.
     pub(in crate::catalogue) fn new(before: &TableState, inner: &Inner) -> Self {
         let now = inner.connectors.state();
-        let listed: HashSet<u64> = now.listed().map(|attached| attached.id).collect();
+        let listed: HashSet<u64> = now.listed_connectors().map(|attached| attached.id).collect();
         let stable: HashSet<_> = before
-            .listed()
+            .listed_connectors()
             .filter(|attached| listed.contains(&attached.id))
             .map(|attached| Arc::clone(&attached.namespace))
             .collect();

@@ -24,7 +24,7 @@ use tool_runtime::{
 /// Adds two numbers.
 #[cfg(feature = "mcp")]
 #[tool(register = false)]
-fn add(a: i64, b: i64) -> i64 {
+pub(crate) fn add(a: i64, b: i64) -> i64 {
     a + b
 }
 

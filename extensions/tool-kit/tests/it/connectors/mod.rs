@@ -1,6 +1,12 @@
 //! Connectors whose connections the catalogue makes.
 
 mod hostile;
+#[cfg(feature = "mcp")]
+mod http_servers;
+#[cfg(feature = "mcp")]
+mod mcp_servers;
+#[cfg(feature = "mcp")]
+mod raw_server;
 mod reconnects;
 mod registration;
 mod threads;

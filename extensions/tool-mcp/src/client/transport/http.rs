@@ -23,10 +23,12 @@ use rmcp::{
 
 pub(in crate::client) use super::events::ReconnectPauses;
 use super::{
+    connection_loss,
     event_lines::EventStream,
     events::MessageEvents,
     http_error::{HttpFailure, UnknownHost},
     http_headers::{Headers, with_request_headers},
+    is_session_expired,
     post::Post,
     reception::Reception,
 };
@@ -227,8 +229,12 @@ impl StreamableHttpClient for Client {
                 ))
             }
             Err(failure) => {
-                // One that never opened a stream may have none.
-                if self.has_streamed.load(Ordering::Acquire) {
+                // A server without streams may not know their address.
+                let is_lost = match is_session_expired(&failure) {
+                    true => self.has_streamed.load(Ordering::Acquire),
+                    false => connection_loss(&failure).is_some(),
+                };
+                if is_lost {
                     self.reception.lost.cancel();
                 }
                 self.pauses.schedule_next_pause(last.as_deref(), pause, Duration::ZERO, None);
