@@ -1,7 +1,7 @@
 //! Changes of tools, resources and prompts, for clients.
 
 use std::{
-    collections::HashSet,
+    collections::HashMap,
     sync::{
         Arc, Mutex, PoisonError,
         atomic::{AtomicUsize, Ordering},
@@ -13,6 +13,7 @@ use rmcp::{
     model::{ResourceUpdatedNotificationParam, SubscribeRequestMethod},
     service::{Peer, RequestContext, SubscriptionContext},
 };
+use serde::{Deserialize, Serialize};
 use tool_runtime::toolbox::ToolboxChanges;
 
 use super::{
@@ -28,10 +29,14 @@ pub(super) struct Signals {
     tools: Option<ToolboxChanges>,
     resources: OfferChanges,
     prompts: OfferChanges,
+    /// Those of the other processes of a cluster.
+    #[cfg(feature = "postgres")]
+    others: Option<tokio::sync::broadcast::Receiver<Signal>>,
 }
 
 /// A change of a server.
-enum Signal {
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub(super) enum Signal {
     Tools,
     Prompts,
     Resources,
@@ -43,15 +48,43 @@ enum Signal {
 impl Signals {
     /// The changes from now on.
     pub(super) fn from_now(shared: &ServerState) -> Self {
+        #[cfg(feature = "postgres")]
+        let others = shared.cluster.get().map(|link| link.changes.subscribe());
         Self {
+            #[cfg(feature = "postgres")]
+            others,
+            ..Self::of_this_process(shared)
+        }
+    }
+
+    /// The changes from now on, without those of other processes.
+    pub(super) fn of_this_process(shared: &ServerState) -> Self {
+        Self {
+            #[cfg(feature = "postgres")]
+            others: None,
             tools: shared.tools.toolbox().map(tool_runtime::Toolbox::changes),
             resources: OfferChanges::of_signal(shared.resources.as_ref().and_then(|it| it.changes())),
             prompts: OfferChanges::of_signal(shared.prompts.as_ref().and_then(|it| it.changes())),
         }
     }
 
+    /// Waits for a change of another process. Cancel-safe.
+    #[cfg(feature = "postgres")]
+    async fn next_of_others(others: &mut Option<tokio::sync::broadcast::Receiver<Signal>>) -> Signal {
+        use tokio::sync::broadcast::error::RecvError;
+
+        if let Some(receiver) = others {
+            match receiver.recv().await {
+                Ok(signal) => return signal,
+                Err(RecvError::Lagged(_)) => return Signal::AllResources,
+                Err(RecvError::Closed) => *others = None,
+            }
+        }
+        std::future::pending().await
+    }
+
     /// Waits for a change. Cancel-safe.
-    async fn next(&mut self) -> Signal {
+    pub(super) async fn next(&mut self) -> Signal {
         loop {
             let tools = async {
                 match &mut self.tools {
@@ -59,7 +92,12 @@ impl Signals {
                     None => std::future::pending().await,
                 }
             };
+            #[cfg(feature = "postgres")]
+            let others = Self::next_of_others(&mut self.others);
+            #[cfg(not(feature = "postgres"))]
+            let others = std::future::pending();
             tokio::select! {
+                signal = others => return signal,
                 is_open = tools => match is_open {
                     true => return Signal::Tools,
                     false => self.tools = None,
@@ -91,7 +129,8 @@ pub(super) type SubscribedBytes = Arc<AtomicUsize>;
 
 /// The resources that a client subscribed to; dropped, it no longer does.
 pub(super) struct Subscriptions {
-    uris: Mutex<HashSet<String>>,
+    /// Those whose program knows of them are `true`: in a cluster, it is the program of one process.
+    uris: Mutex<HashMap<String, bool>>,
     resources: Option<Arc<dyn Resources>>,
     /// Of all clients.
     bytes: SubscribedBytes,
@@ -103,7 +142,7 @@ impl Subscriptions {
         Self { uris: Mutex::default(), resources: shared.resources.clone(), bytes }
     }
 
-    fn lock_uris(&self) -> std::sync::MutexGuard<'_, HashSet<String>> {
+    fn lock_uris(&self) -> std::sync::MutexGuard<'_, HashMap<String, bool>> {
         self.uris.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -112,12 +151,14 @@ impl Subscriptions {
         let uris = self.lock_uris();
         let bytes = self.bytes.load(Ordering::Relaxed).saturating_add(uri.len());
         match () {
-            () if uri.len() > MAX_URI_BYTES || (uris.len() >= MAX_SUBSCRIPTIONS && !uris.contains(uri)) => {
+            () if uri.len() > MAX_URI_BYTES
+                || (uris.len() >= MAX_SUBSCRIPTIONS && !uris.contains_key(uri)) =>
+            {
                 Some(format!(
                     "a client subscribes to {MAX_SUBSCRIPTIONS} URIs of {MAX_URI_BYTES} bytes at most"
                 ))
             }
-            () if bytes > MAX_SUBSCRIBED_BYTES && !uris.contains(uri) => Some(format!(
+            () if bytes > MAX_SUBSCRIBED_BYTES && !uris.contains_key(uri) => Some(format!(
                 "the subscriptions of all clients have {MAX_SUBSCRIBED_BYTES} bytes, the limit of the server; try again later"
             )),
             () => None,
@@ -125,27 +166,37 @@ impl Subscriptions {
     }
 
     fn add(&self, uri: &str) {
-        if self.lock_uris().insert(uri.to_owned()) {
+        self.insert(uri, true);
+    }
+
+    /// Adds a subscription that the program of another process knows of.
+    #[cfg(feature = "postgres")]
+    pub(super) fn note(&self, uri: &str) {
+        if !self.contains(uri) {
+            self.insert(uri, false);
+        }
+    }
+
+    fn insert(&self, uri: &str, is_own: bool) {
+        if self.lock_uris().insert(uri.to_owned(), is_own).is_none() {
             self.bytes.fetch_add(uri.len() + SUBSCRIPTION_BYTES, Ordering::Relaxed);
         }
     }
 
-    fn remove(&self, uri: &str) {
-        if !self.lock_uris().remove(uri) {
-            return;
-        }
+    pub(super) fn remove(&self, uri: &str) {
+        let Some(is_own) = self.lock_uris().remove(uri) else { return };
         self.bytes.fetch_sub(uri.len() + SUBSCRIPTION_BYTES, Ordering::Relaxed);
-        if let Some(resources) = &self.resources {
+        if let Some(resources) = self.resources.as_ref().filter(|_| is_own) {
             tool_runtime::guard::discard(Unsubscribed(resources, uri));
         }
     }
 
-    fn contains(&self, uri: &str) -> bool {
-        self.lock_uris().contains(uri)
+    pub(super) fn contains(&self, uri: &str) -> bool {
+        self.lock_uris().contains_key(uri)
     }
 
-    fn uris(&self) -> Vec<String> {
-        self.lock_uris().iter().cloned().collect()
+    pub(super) fn uris(&self) -> Vec<String> {
+        self.lock_uris().keys().cloned().collect()
     }
 }
 

@@ -35,7 +35,8 @@ use super::{
     requests::params_problem,
     running_requests::CallerCount,
     server_state::ServerState,
-    session_state::SessionState,
+    session_state::{SessionSetting, SessionState},
+    task_requests::TaskRequest,
 };
 
 /// The subscriptions that are accepted and not served yet. More are of clients that left before.
@@ -188,10 +189,12 @@ impl ServerHandler for RequestHandler {
     fn set_level(
         &self,
         request: SetLevelRequestParams,
-        _: RequestContext<RoleServer>,
+        context: RequestContext<RoleServer>,
     ) -> impl Future<Output = Result<(), ErrorData>> + Send {
-        self.state.set_level(request.level);
-        ready(Ok(()))
+        Box::pin(async move {
+            self.state.set_level(request.level);
+            self.share_setting(&context, SessionSetting::Level(request.level)).await
+        })
     }
 
     fn get_task(
@@ -199,7 +202,10 @@ impl ServerHandler for RequestHandler {
         request: GetTaskParams,
         context: RequestContext<RoleServer>,
     ) -> impl Future<Output = Result<GetTaskResult, ErrorData>> + Send {
-        ready(self.shared.tasks.get(&request, self.caller_subject(&context)))
+        Box::pin(async move {
+            let answer = self.answer_task_request(TaskRequest::Get(request), &context).await?;
+            answer.ok_or_else(|| ErrorData::internal_error("the task has no state", None))
+        })
     }
 
     fn update_task(
@@ -207,7 +213,9 @@ impl ServerHandler for RequestHandler {
         request: UpdateTaskParams,
         context: RequestContext<RoleServer>,
     ) -> impl Future<Output = Result<(), ErrorData>> + Send {
-        ready(self.shared.tasks.update(request, self.caller_subject(&context)))
+        Box::pin(
+            async move { self.answer_task_request(TaskRequest::Update(request), &context).await.map(drop) },
+        )
     }
 
     fn cancel_task(
@@ -215,7 +223,9 @@ impl ServerHandler for RequestHandler {
         request: CancelTaskParams,
         context: RequestContext<RoleServer>,
     ) -> impl Future<Output = Result<(), ErrorData>> + Send {
-        ready(self.shared.tasks.cancel(&request, self.caller_subject(&context)))
+        Box::pin(
+            async move { self.answer_task_request(TaskRequest::Cancel(request), &context).await.map(drop) },
+        )
     }
 
     fn list_resources(
@@ -305,19 +315,29 @@ impl ServerHandler for RequestHandler {
         request: SubscribeRequestParams,
         context: RequestContext<RoleServer>,
     ) -> impl Future<Output = Result<(), ErrorData>> + Send {
-        ready(self.subscribe_to(&request.uri, &context))
+        Box::pin(async move {
+            self.subscribe_to(&request.uri, &context)?;
+            self.share_setting(&context, SessionSetting::Subscribed(request.uri)).await
+        })
     }
 
     fn unsubscribe(
         &self,
         request: UnsubscribeRequestParams,
-        _: RequestContext<RoleServer>,
+        context: RequestContext<RoleServer>,
     ) -> impl Future<Output = Result<(), ErrorData>> + Send {
-        self.unsubscribe_from(&request.uri);
-        ready(Ok(()))
+        Box::pin(async move {
+            self.unsubscribe_from(&request.uri);
+            self.share_setting(&context, SessionSetting::Unsubscribed(request.uri)).await
+        })
     }
 
     async fn on_initialized(&self, context: NotificationContext<RoleServer>) {
+        // The streams of a cluster have the changes of all processes.
+        #[cfg(feature = "postgres")]
+        if self.shared.cluster.get().is_some() {
+            return;
+        }
         self.state.note_changes(&self.shared);
         let announcing = Self::announce_changes(
             Arc::clone(&self.state),

@@ -116,6 +116,7 @@ mod session_state;
 mod settings;
 mod stdio;
 mod stream_transport;
+mod task_requests;
 mod tasks;
 mod tools;
 
@@ -129,6 +130,8 @@ use rmcp::{model::Implementation, service::ServerInitializeError};
 use tokio::io::{AsyncRead, AsyncWrite};
 use tool_runtime::CancellationToken;
 
+#[cfg(feature = "postgres")]
+pub use self::http::{Cluster, ClusterError, ClusterOptions};
 #[cfg(feature = "http")]
 pub use self::http::{
     HttpConfig, HttpServer, Identity, RequestHeaders, ResourceServer, TokenError, TokenValidator,
@@ -377,6 +380,8 @@ impl McpServer {
             subscribed_bytes: announce::SubscribedBytes::default(),
             #[cfg(feature = "http")]
             announces_to_streams: false.into(),
+            #[cfg(feature = "postgres")]
+            cluster: std::sync::OnceLock::new(),
             shutdown_time: self.shutdown_time,
             question_timeout: self.question_timeout,
             stopping: CancellationToken::new(),

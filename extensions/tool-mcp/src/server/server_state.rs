@@ -37,6 +37,8 @@ pub(super) struct ServerState {
     /// Over HTTP, changes are sent while a client has a stream for them, and noted otherwise.
     #[cfg(feature = "http")]
     pub(super) announces_to_streams: std::sync::atomic::AtomicBool,
+    #[cfg(feature = "postgres")]
+    pub(super) cluster: std::sync::OnceLock<super::http::ClusterLink>,
     pub(super) shutdown_time: Duration,
     /// The time for the answer to a question, up to revision 2025-11-25.
     pub(super) question_timeout: Duration,

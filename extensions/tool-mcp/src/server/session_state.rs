@@ -2,13 +2,23 @@
 
 use std::sync::{Mutex, PoisonError};
 
-use rmcp::model::LoggingLevel;
+use rmcp::{ErrorData, RoleServer, model::LoggingLevel, service::RequestContext};
+use serde::{Deserialize, Serialize};
 use tokio::sync::{Mutex as AsyncMutex, watch};
 
 use super::{
     announce::{Signals, Subscriptions},
+    handler::RequestHandler,
     server_state::ServerState,
 };
+
+/// A setting of a client in its session.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub(super) enum SessionSetting {
+    Level(LoggingLevel),
+    Subscribed(String),
+    Unsubscribed(String),
+}
 
 /// The state of a session. Over HTTP, it outlives the handler of a session that rests.
 pub(super) struct SessionState {
@@ -40,6 +50,16 @@ impl SessionState {
         *self.level.lock().unwrap_or_else(PoisonError::into_inner) = level;
     }
 
+    /// Applies what the client set in another process.
+    #[cfg(feature = "postgres")]
+    pub(super) fn apply_setting(&self, setting: &SessionSetting) {
+        match setting {
+            SessionSetting::Level(level) => self.set_level(*level),
+            SessionSetting::Subscribed(uri) => self.subscribed.note(uri),
+            SessionSetting::Unsubscribed(uri) => self.subscribed.remove(uri),
+        }
+    }
+
     /// Begins to note changes, unless it has begun.
     pub(super) fn note_changes(&self, shared: &ServerState) {
         // Locked, they are being sent.
@@ -61,5 +81,33 @@ impl SessionState {
     #[cfg(feature = "http")]
     pub(super) fn remove_listener(&self) {
         self.listeners.send_modify(|number| *number = number.saturating_sub(1));
+    }
+}
+
+impl RequestHandler {
+    /// Tells the other processes of a cluster what the client has set in its session.
+    #[cfg(feature = "postgres")]
+    pub(super) async fn share_setting(
+        &self,
+        context: &RequestContext<RoleServer>,
+        setting: SessionSetting,
+    ) -> Result<(), ErrorData> {
+        let session = super::request_run::http_facts(context).and_then(|facts| facts.session.as_deref());
+        let (Some(link), Some(session)) = (self.shared.cluster.get(), session) else { return Ok(()) };
+        link.cluster.set_in_session(session, setting).await.map_err(|error| {
+            tracing::error!(%error, "the other processes are not told what a client has set");
+            let message = "the database of the server does not answer; try again later";
+            ErrorData::new(super::question_round::UNAVAILABLE, message, None)
+        })
+    }
+
+    /// Does nothing: no other process serves the session.
+    #[cfg(not(feature = "postgres"))]
+    pub(super) fn share_setting(
+        &self,
+        _: &RequestContext<RoleServer>,
+        _: SessionSetting,
+    ) -> std::future::Ready<Result<(), ErrorData>> {
+        std::future::ready(Ok(()))
     }
 }

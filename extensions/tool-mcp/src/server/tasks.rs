@@ -35,7 +35,7 @@ use super::{
 ///
 /// The manager of the SDK removes tasks by their age alone, so that each task has one of its own, which is dropped with it.
 pub(super) struct Tasks {
-    lifetime: Duration,
+    pub(super) lifetime: Duration,
     limits: TaskLimits,
     kept: Mutex<KeptTasks>,
 }
@@ -55,8 +55,8 @@ pub(super) struct TaskLimits {
 const MIN_QUEUE: usize = 64;
 
 #[derive(Default)]
-struct KeptTasks {
-    tasks: HashMap<String, KeptTask>,
+pub(super) struct KeptTasks {
+    pub(super) tasks: HashMap<String, KeptTask>,
     /// All tasks, the oldest first. Some of them may be removed already.
     started: VecDeque<String>,
     /// The tasks that have ended, the oldest end first. Some of them may be removed already.
@@ -67,7 +67,7 @@ struct KeptTasks {
 }
 
 /// A task.
-struct KeptTask {
+pub(super) struct KeptTask {
     manager: TaskManager,
     /// `None` for a caller without an identity: the id of the task, which cannot be guessed, is what it knows alone.
     owner: Option<String>,
@@ -161,7 +161,7 @@ impl Tasks {
         Self { lifetime, limits, kept: Mutex::default() }
     }
 
-    fn lock_tasks(&self) -> MutexGuard<'_, KeptTasks> {
+    pub(super) fn lock_tasks(&self) -> MutexGuard<'_, KeptTasks> {
         self.kept.lock().unwrap_or_else(PoisonError::into_inner)
     }
 

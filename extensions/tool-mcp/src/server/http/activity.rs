@@ -77,6 +77,12 @@ impl Activity {
         self.lock_open_requests().insert(request.clone())
     }
 
+    /// Returns `true` if the request is not answered yet.
+    #[cfg(feature = "postgres")]
+    pub(super) fn has_request(&self, request: &RequestId) -> bool {
+        self.lock_open_requests().contains(request)
+    }
+
     /// Forgets a request that the handler does not receive.
     pub(super) fn forget_request(&self, request: &RequestId) {
         self.lock_open_requests().remove(request);

@@ -43,6 +43,8 @@ pub struct HttpConfig {
     pub(super) protection: Option<ResourceServer>,
     session_store: Option<Arc<dyn SessionStore>>,
     pub(super) event_store: Option<Arc<dyn EventStore>>,
+    #[cfg(feature = "postgres")]
+    pub(super) cluster: Option<super::Cluster>,
 }
 
 impl Default for HttpConfig {
@@ -71,6 +73,8 @@ impl HttpConfig {
             protection: None,
             session_store: None,
             event_store: None,
+            #[cfg(feature = "postgres")]
+            cluster: None,
         }
     }
 
@@ -196,6 +200,21 @@ impl HttpConfig {
     #[must_use]
     pub fn event_store(mut self, store: Arc<dyn EventStore>) -> Self {
         self.event_store = Some(store);
+        self
+    }
+
+    /// Serves together with other processes behind a load balancer, without sticky sessions: any process answers any request. The cluster takes
+    /// the place of [`session_store`](Self::session_store), [`event_store`](Self::event_store), and, unless they are set,
+    /// [`McpServer::key`](crate::server::McpServer::key) and [`McpServer::used_states`](crate::server::McpServer::used_states).
+    /// [`max_sessions`](Self::max_sessions), [`max_sessions_per_caller`](Self::max_sessions_per_caller) and [`idle_time`](Self::idle_time) then
+    /// apply to all processes together. Default: none.
+    #[cfg(feature = "postgres")]
+    #[must_use]
+    pub fn cluster(mut self, cluster: super::Cluster) -> Self {
+        let stores = cluster.stores();
+        self.session_store = Some(stores.clone());
+        self.event_store = Some(stores);
+        self.cluster = Some(cluster);
         self
     }
 

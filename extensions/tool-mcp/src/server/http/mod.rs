@@ -4,14 +4,19 @@ mod activity;
 mod answer_body;
 mod auth;
 mod body;
+#[cfg(feature = "postgres")]
+mod cluster;
 mod config;
 mod connections;
+mod create;
 mod current_request;
 mod logs;
 mod names;
 mod received_bodies;
 mod refusal;
 mod request_facts;
+mod resting;
+mod session_error;
 mod sessions;
 mod streams;
 mod table;
@@ -30,11 +35,15 @@ use http::{HeaderMap, HeaderValue, Method, Request, Response, StatusCode, Uri, h
 use http_body::Body;
 use http_body_util::{BodyExt, combinators::BoxBody};
 use rmcp::{ErrorData, model::ProtocolVersion, transport::streamable_http_server::StreamableHttpService};
-use tokio::net::{TcpListener, ToSocketAddrs};
+use tokio::net::TcpListener;
 use tokio_util::task::{AbortOnDropHandle, task_tracker::TaskTracker};
 use tool_runtime::{CancellationToken, diagnostic::Diagnostic};
 use tower_service::Service;
 
+#[cfg(feature = "postgres")]
+pub(super) use self::cluster::ClusterLink;
+#[cfg(feature = "postgres")]
+pub use self::cluster::{Cluster, ClusterError, ClusterOptions};
 pub(super) use self::request_facts::HttpRequestFacts;
 use self::{
     answer_body::{AnswerBody, Settling},
@@ -51,10 +60,7 @@ pub use self::{
     config::HttpConfig,
     request_facts::RequestHeaders,
 };
-use super::{
-    McpServer, ServeError, handler::RequestHandler, requests::RefusedMessage, server_state::ServerState,
-    session_state::SessionState,
-};
+use super::{ServeError, handler::RequestHandler, requests::RefusedMessage, server_state::ServerState};
 
 /// The path at which [`HttpServer::serve`] serves.
 const PATH: &str = "/mcp";
@@ -100,80 +106,13 @@ struct HttpServerState {
     max_request: usize,
     /// The requests that are not answered yet.
     open: TaskTracker,
+    #[cfg(feature = "postgres")]
+    _cluster_tasks: Option<cluster::ServingTasks>,
 }
 
 impl fmt::Debug for HttpServer {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("HttpServer").field("config", &self.0.config).finish_non_exhaustive()
-    }
-}
-
-impl McpServer {
-    /// Returns the server as a `tower` service for streamable HTTP, with the default [`HttpConfig`].
-    ///
-    /// # Errors
-    ///
-    /// If the server cannot be built.
-    pub fn http(self) -> Result<HttpServer, ServeError> {
-        self.http_with(HttpConfig::new())
-    }
-
-    /// Returns the server as a `tower` service for streamable HTTP.
-    ///
-    /// # Errors
-    ///
-    /// If the server cannot be built.
-    pub fn http_with(self, config: HttpConfig) -> Result<HttpServer, ServeError> {
-        let max_request = self.max_request;
-        let names = config.accepted_names()?;
-        let shared = self.into_server_state()?;
-        let sessions = Arc::new(HttpSessions::new(&config, Arc::clone(&shared)));
-        let factory = {
-            let shared = Arc::clone(&shared);
-            move || {
-                let state = REQUEST.try_with(|request| request.session_state(&shared));
-                let state = state.unwrap_or_else(|_| Arc::new(SessionState::new(&shared)));
-                Ok(RequestHandler::new(Arc::clone(&shared), state))
-            }
-        };
-        let sdk = config.sdk_config(max_request);
-        Ok(HttpServer(Arc::new(HttpServerState {
-            service: StreamableHttpService::new(factory, Arc::clone(&sessions), sdk),
-            sessions,
-            shared,
-            names,
-            bodies: Arc::new(ReceivedBodies::new(config.max_bodies)),
-            config,
-            max_request,
-            open: TaskTracker::new(),
-        })))
-    }
-
-    /// Serves streamable HTTP at `address` under the path `/mcp`, until `stop` is cancelled.
-    ///
-    /// # Errors
-    ///
-    /// If the server cannot be built, or the address is not available.
-    ///
-    /// # Examples
-    ///
-    /// ```no_run
-    /// use tool_mcp::server::McpServer;
-    /// use tool_runtime::{CancellationToken, prelude::*};
-    ///
-    /// # async fn example() -> anyhow::Result<()> {
-    /// McpServer::new(Registry::discover()?).serve_http("127.0.0.1:3001", CancellationToken::new()).await?;
-    /// # Ok(())
-    /// # }
-    /// ```
-    pub async fn serve_http(
-        self,
-        address: impl ToSocketAddrs,
-        stop: CancellationToken,
-    ) -> Result<(), ServeError> {
-        let server = self.http()?;
-        let listener = TcpListener::bind(address).await.map_err(ServeError::Listener)?;
-        server.serve(listener, stop).await
     }
 }
 
@@ -292,6 +231,12 @@ impl HttpServer {
             && !self.0.sessions.belongs_to(session, identity)
         {
             return text_response(StatusCode::NOT_FOUND, "there is no such session");
+        }
+        #[cfg(feature = "postgres")]
+        if let Some(cluster) = &self.0.config.cluster
+            && let Err(refused) = self.admit_to_cluster(cluster, session.as_deref()).await
+        {
+            return refused;
         }
         // Other streams end with the call that they answer.
         let (is_get, is_end) = (request.method() == Method::GET, request.method() == Method::DELETE);

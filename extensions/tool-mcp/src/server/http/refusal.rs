@@ -10,7 +10,7 @@ use rmcp::{
     model::{ErrorCode, JsonRpcError},
 };
 
-use super::sessions::SessionLimit;
+use super::session_error::SessionLimit;
 use crate::server::{question_round::UNAVAILABLE, requests::RefusedMessage};
 
 /// The reason why the server does not work on a request whose head is valid.
@@ -22,6 +22,9 @@ pub(super) enum RequestRefusal {
     /// This number of bodies is being received.
     Bodies(usize),
     Message(RefusedMessage),
+    /// The database of the cluster does not answer.
+    #[cfg(feature = "postgres")]
+    Database(String),
 }
 
 impl RequestRefusal {
@@ -42,6 +45,8 @@ impl RequestRefusal {
             Self::Bodies(limit) => with_connection_close(unavailable_response(format!(
                 "{limit} bodies are being received, the limit of the server, and this one is the slowest; try again later"
             ))),
+            #[cfg(feature = "postgres")]
+            Self::Database(problem) => unavailable_response(problem.clone()),
             Self::Message(refused) => {
                 let status = match refused.error.code {
                     // A message of the protocol, which has an error of the protocol.

@@ -1,99 +1,49 @@
 //! The sessions of a server over HTTP: the SDK's, with a limit on their number, which end when they are idle.
 
 use std::{
-    fmt,
+    pin::Pin,
     sync::{Arc, atomic::Ordering},
     time::Duration,
 };
 
 use futures_core::Stream;
+#[cfg(feature = "postgres")]
+use rmcp::transport::streamable_http_server::session::SessionState as StoredState;
 use rmcp::{
-    model::{
-        ClientJsonRpcMessage, ClientNotification, ClientRequest, InitializeRequestParams,
-        InitializedNotification, Request, RequestId, ServerJsonRpcMessage,
-    },
-    service::serve_server_with_ct,
-    transport::{
-        TransportAdapterIdentity,
-        streamable_http_server::session::{
-            EventStore, RestoreOutcome, ServerSseMessage, SessionId, SessionManager,
-            local::{LocalSessionManager, LocalSessionManagerError, SessionConfig, SessionError},
-        },
+    model::{ClientJsonRpcMessage, ClientRequest, RequestId, ServerJsonRpcMessage},
+    transport::streamable_http_server::session::{
+        EventStore, RestoreOutcome, ServerSseMessage, SessionId, SessionManager,
+        local::{LocalSessionManager, LocalSessionManagerError, SessionConfig, SessionError},
     },
 };
-use tool_runtime::CancellationToken;
 
+#[cfg(feature = "postgres")]
+use super::{
+    Cluster,
+    cluster::{refuse_for_events, refuse_request},
+};
 use super::{
     HttpConfig, Identity,
-    activity::{Activity, AnsweredRequest, OpenStream, stream_of_event_id},
+    activity::{Activity, AnsweredRequest, stream_of_event_id},
     current_request::{CurrentRequest, REQUEST},
     refusal::RequestRefusal,
-    streams::{ActiveStream, SessionTransport, StreamListener},
-    table::{OpenSession, ReadySession, RestingSession, SessionTable},
+    session_error::{SessionLimit, SessionsError},
+    streams::{ActiveStream, EventSealing, SessionTransport, StreamListener},
+    table::{OpenSession, ReadySession, SessionEnd, SessionTable},
 };
-use crate::server::{handler::RequestHandler, requests::RefusedMessage, server_state::ServerState};
-
-/// A limit of sessions that is reached.
-#[derive(Debug, Clone, Copy)]
-pub(super) enum SessionLimit {
-    Server(usize),
-    /// The limit of each identity.
-    Caller(usize),
-}
-
-impl fmt::Display for SessionLimit {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Server(limit) => write!(f, "{limit} sessions are open, the limit of the server"),
-            Self::Caller(limit) => {
-                write!(f, "{limit} sessions of this caller are open, the limit of each caller")
-            }
-        }
-    }
-}
+use crate::server::{requests::RefusedMessage, server_state::ServerState};
 
 /// The sessions of a server.
 pub(super) struct HttpSessions {
     pub(super) table: Arc<SessionTable>,
-    limit: usize,
+    pub(super) limit: usize,
     /// The limit of one identity.
-    of_caller: usize,
-    idle_time: Duration,
+    pub(super) of_caller: usize,
+    pub(super) idle_time: Duration,
     resume_time: Duration,
-    shared: Arc<ServerState>,
-}
-
-/// The reason why a session is not served.
-#[derive(Debug)]
-pub(super) enum SessionsError {
-    Full(SessionLimit),
-    /// A request of the session has the id of another one.
-    IdInUse,
-    Local(LocalSessionManagerError),
-}
-
-impl fmt::Display for SessionsError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Full(full) => full.fmt(f),
-            Self::IdInUse => f.write_str("the id of the request is in use"),
-            Self::Local(error) => error.fmt(f),
-        }
-    }
-}
-
-impl std::error::Error for SessionsError {}
-
-impl From<SessionError> for SessionsError {
-    fn from(error: SessionError) -> Self {
-        Self::Local(error.into())
-    }
-}
-
-impl From<LocalSessionManagerError> for SessionsError {
-    fn from(error: LocalSessionManagerError) -> Self {
-        Self::Local(error)
-    }
+    pub(super) shared: Arc<ServerState>,
+    #[cfg(feature = "postgres")]
+    pub(super) cluster: Option<Cluster>,
 }
 
 impl HttpSessions {
@@ -107,7 +57,14 @@ impl HttpSessions {
             local = local.with_event_store(Arc::clone(store));
         }
         // The events of a session are stored while no client receives them, for which it is set up.
-        let max_ready = if config.event_store.is_some() { usize::MAX } else { config.max_ready_sessions };
+        #[cfg(feature = "postgres")]
+        let is_stored_elsewhere = config.cluster.is_some();
+        #[cfg(not(feature = "postgres"))]
+        let is_stored_elsewhere = false;
+        let max_ready = match config.event_store.is_none() || is_stored_elsewhere {
+            true => config.max_ready_sessions,
+            false => usize::MAX,
+        };
         shared.announces_to_streams.store(config.event_store.is_none(), Ordering::Relaxed);
         Self {
             table: SessionTable::new(local, max_ready),
@@ -116,6 +73,8 @@ impl HttpSessions {
             idle_time: config.idle_time,
             resume_time: config.resume_time,
             shared,
+            #[cfg(feature = "postgres")]
+            cluster: config.cluster.clone(),
         }
     }
 
@@ -146,7 +105,7 @@ impl HttpSessions {
         }
         match self.table.local.restore_session(Arc::clone(&id)).await {
             Ok(RestoreOutcome::Restored(transport)) => {
-                Ok(RestoreOutcome::Restored(SessionTransport { transport, activity, _end: end }))
+                Ok(RestoreOutcome::Restored(self.session_transport(transport, activity, end)))
             }
             Ok(RestoreOutcome::AlreadyPresent) => Ok(RestoreOutcome::AlreadyPresent),
             Ok(_) => Ok(RestoreOutcome::NotSupported),
@@ -154,55 +113,19 @@ impl HttpSessions {
         }
     }
 
-    /// Keeps the session `id` from resting, if there is one, and sets it up again if it rests. `stop` ends its handler.
-    pub(super) async fn use_session(&self, id: &str, stop: &CancellationToken) -> Option<OpenStream> {
-        let (used, waking) = self.table.use_session(id)?;
-        if let Some(waking) = waking {
-            let _waking = waking.lock().await;
-            // Another request may have set it up.
-            if let Some(resting) = self.table.resting_session(id)
-                && let Err(error) = Box::pin(self.wake_session(resting, stop.child_token())).await
-            {
-                tracing::error!(session = id, %error, "a session that rested cannot be set up again");
-                self.table.remove(id);
-                self.table.local.close_session(&id.into()).await.ok();
-            }
-        }
-        Some(used)
-    }
-
-    /// Sets a session up again, as the SDK sets up one that it restores.
-    async fn wake_session(
+    pub(super) fn session_transport<T>(
         &self,
-        resting: RestingSession,
-        stop: CancellationToken,
-    ) -> Result<(), SessionsError> {
-        let RestingSession { id, initialize, state } = resting;
-        let params: InitializeRequestParams =
-            serde_json::from_str(&initialize).map_err(|_| SessionError::SessionServiceTerminated)?;
-        let gone = || SessionsError::from(LocalSessionManagerError::SessionNotFound(Arc::clone(&id)));
-        // It may have ended since.
-        let ready = self.table.set_up(&id, None, || Arc::clone(&state), self.idle_time, |_| Some(gone()))?;
-        let ReadySession { activity, end } = ready;
-        let RestoreOutcome::Restored(transport) = self.table.local.restore_session(Arc::clone(&id)).await?
-        else {
-            return Err(gone());
-        };
-        let transport = SessionTransport { transport, activity, _end: end };
-        let handler = RequestHandler::new(Arc::clone(&self.shared), Arc::clone(&state));
-        self.table.tasks.spawn(async move {
-            let serving = serve_server_with_ct::<_, _, _, TransportAdapterIdentity>(handler, transport, stop);
-            match serving.await {
-                Ok(serving) => drop(serving.waiting().await),
-                Err(error) => tracing::error!(%error, "a session that rested cannot be served"),
-            }
-        });
-        let request = ClientRequest::InitializeRequest(Request::new(params));
-        let request = ClientJsonRpcMessage::request(request, RequestId::Number(0));
-        self.table.local.initialize_session(&id, request).await?;
-        let initialized = ClientNotification::InitializedNotification(InitializedNotification::default());
-        self.table.local.accept_message(&id, ClientJsonRpcMessage::notification(initialized)).await?;
-        Ok(())
+        transport: T,
+        activity: Arc<Activity>,
+        end: SessionEnd,
+    ) -> SessionTransport<T> {
+        SessionTransport {
+            transport,
+            activity,
+            #[cfg(feature = "postgres")]
+            cluster: self.cluster.clone(),
+            _end: end,
+        }
     }
 
     /// The limit that one more session of `identity` exceeds, if it does.
@@ -211,6 +134,11 @@ impl HttpSessions {
         open: &mut dyn Iterator<Item = &OpenSession>,
         identity: Option<&Identity>,
     ) -> Option<SessionLimit> {
+        // Those of a cluster are counted when they are opened.
+        #[cfg(feature = "postgres")]
+        if self.cluster.is_some() {
+            return None;
+        }
         let (mut all, mut own) = (0, 0);
         for session in open {
             all += 1;
@@ -225,11 +153,12 @@ impl HttpSessions {
     }
 
     /// A stream of a session, which is not idle as long as the stream is open. `request` is the request that it answers, with
-    /// what identifies the stream, if that is known.
+    /// what identifies the stream, if that is known; `resumed` is the one whose stored events it has.
     fn active_stream<S, F>(
         &self,
         id: &SessionId,
         request: Option<(RequestId, Option<String>)>,
+        resumed: Option<RequestId>,
         stream: F,
     ) -> impl Future<Output = Result<ActiveStream, SessionsError>> + Send
     where
@@ -242,7 +171,11 @@ impl HttpSessions {
             None => self.table.state(id).map(StreamListener::new),
             Some(_) => None,
         };
-        let sealing = self.table.local.event_store().map(|_| (Arc::clone(&self.shared), Arc::clone(id)));
+        let sealing = self.table.local.event_store().map(|_| EventSealing {
+            shared: Arc::clone(&self.shared),
+            session: Arc::clone(id),
+            request: resumed.or_else(|| request.as_ref().map(|(request, _)| request.clone())),
+        });
         let answers = request.map(|(request, stream)| AnsweredRequest {
             request,
             stream,
@@ -269,6 +202,9 @@ impl HttpSessions {
     }
 }
 
+/// The events of a stream.
+pub(super) type StreamEvents = Pin<Box<dyn Stream<Item = ServerSseMessage> + Send + Sync>>;
+
 impl SessionManager for HttpSessions {
     type Error = SessionsError;
     type Transport = SessionTransport<<LocalSessionManager as SessionManager>::Transport>;
@@ -277,6 +213,8 @@ impl SessionManager for HttpSessions {
         let subject = |request: &Arc<CurrentRequest>| request.identity().map(|it| it.subject.clone());
         let subject = REQUEST.try_with(subject).ok().flatten().unwrap_or_default();
         let id = SessionId::from(self.shared.seals.new_sealed_id(&subject));
+        #[cfg(feature = "postgres")]
+        self.open_in_cluster(&id).await?;
         match self.admit_session(Arc::clone(&id)).await? {
             RestoreOutcome::Restored(transport) => Ok((id, transport)),
             // A new id that is in use.
@@ -289,13 +227,25 @@ impl SessionManager for HttpSessions {
         id: &SessionId,
         message: ClientJsonRpcMessage,
     ) -> Result<ServerJsonRpcMessage, Self::Error> {
+        #[cfg(feature = "postgres")]
+        let mut state = None;
         if let ClientJsonRpcMessage::Request(request) = &message
             && let ClientRequest::InitializeRequest(initialize) = &request.request
             && let Ok(params) = serde_json::to_string(&initialize.params)
         {
             self.table.set_initialize(id, params.into());
+            #[cfg(feature = "postgres")]
+            {
+                state = self.cluster.as_ref().map(|_| StoredState::new(initialize.params.clone()));
+            }
         }
-        Ok(self.table.local.initialize_session(id, message).await?)
+        let answer = self.table.local.initialize_session(id, message).await?;
+        // Before the client knows of the session.
+        #[cfg(feature = "postgres")]
+        if let (Some(cluster), Some(state)) = (&self.cluster, state) {
+            cluster.store_session(id, &state).await.map_err(refuse_request)?;
+        }
+        Ok(answer)
     }
 
     async fn has_session(&self, id: &SessionId) -> Result<bool, Self::Error> {
@@ -306,6 +256,10 @@ impl SessionManager for HttpSessions {
         // The SDK calls this for a handler that has ended, too: such a session has ended with its transport, or rests.
         if REQUEST.try_with(|_| ()).is_err() {
             return Ok(());
+        }
+        #[cfg(feature = "postgres")]
+        if let Some(cluster) = &self.cluster {
+            cluster.end_session(id).await.map_err(refuse_request)?;
         }
         self.table.remove(id);
         Ok(self.table.local.close_session(id).await?)
@@ -328,7 +282,7 @@ impl SessionManager for HttpSessions {
         // Boxed, so that the message is moved once.
         let stream = (!is_in_use).then(|| {
             let request = request.map(|request| (request, None));
-            self.active_stream(id, request, Box::pin(self.table.local.create_stream(id, message)))
+            self.active_stream(id, request, None, Box::pin(self.table.local.create_stream(id, message)))
         });
         async move {
             let Some(stream) = stream else {
@@ -338,6 +292,8 @@ impl SessionManager for HttpSessions {
                 return Err(SessionsError::IdInUse);
             };
             let stream = stream.await;
+            #[cfg(feature = "postgres")]
+            let stream = stream.map_err(refuse_for_events);
             if let (Err(_), Some((request, activity))) = (&stream, begun) {
                 activity.forget_request(&request);
             }
@@ -346,9 +302,21 @@ impl SessionManager for HttpSessions {
     }
 
     async fn accept_message(&self, id: &SessionId, message: ClientJsonRpcMessage) -> Result<(), Self::Error> {
-        if let Some(activity) = self.table.activity(id) {
+        let activity = self.table.activity(id);
+        if let Some(activity) = &activity {
             activity.note_use();
         }
+        #[cfg(feature = "postgres")]
+        let message = match &self.cluster {
+            Some(cluster) => {
+                let has_request = |id: &RequestId| activity.is_some_and(|it| it.has_request(id));
+                match cluster.route_message(id, message, has_request).await.map_err(refuse_request)? {
+                    Some(message) => message,
+                    None => return Ok(()),
+                }
+            }
+            None => message,
+        };
         Ok(self.table.local.accept_message(id, message).await?)
     }
 
@@ -356,7 +324,14 @@ impl SessionManager for HttpSessions {
         &self,
         id: &SessionId,
     ) -> Result<impl Stream<Item = ServerSseMessage> + Send + Sync + 'static, Self::Error> {
-        self.active_stream(id, None, self.table.local.create_standalone_stream(id)).await
+        let opening = async {
+            #[cfg(feature = "postgres")]
+            if let Some(cluster) = &self.cluster {
+                return self.follow_session(cluster, id, None).await;
+            }
+            Ok(Box::pin(self.table.local.create_standalone_stream(id).await?) as StreamEvents)
+        };
+        self.active_stream(id, None, None, opening).await
     }
 
     async fn resume(
@@ -369,22 +344,32 @@ impl SessionManager for HttpSessions {
             Some((activity.resume_request(stream)?, Some(stream.to_owned())))
         };
         let request = self.table.activity(id).and_then(resumed);
+        // The store knows events, and not whose they are.
+        let event_store = self.table.local.event_store();
+        let opened = event_store.map(|_| EventSealing::open(&self.shared, &last_event_id, id));
+        let answered = opened.as_ref().and_then(|opened| opened.as_ref()?.1.clone());
         let resuming = async {
-            // The store knows events, and not whose they are.
-            let last = match self.table.local.event_store() {
-                None => last_event_id,
-                Some(_) => {
-                    let opened = self.shared.seals.opened_event_id(&last_event_id, id);
-                    opened.ok_or(SessionError::InvalidEventId)?
-                }
+            let (last, _request) = match opened {
+                None => (last_event_id, None),
+                Some(opened) => opened.ok_or(SessionError::InvalidEventId)?,
             };
-            self.table.local.resume(id, last).await
+            #[cfg(feature = "postgres")]
+            if let Some(cluster) = &self.cluster {
+                return self.follow_stream(cluster, id, &last, _request).await;
+            }
+            Ok(Box::pin(self.table.local.resume(id, last).await?) as StreamEvents)
         };
-        self.active_stream(id, request, resuming).await
+        self.active_stream(id, request, answered, resuming).await
     }
 
     async fn restore_session(&self, id: SessionId) -> Result<RestoreOutcome<Self::Transport>, Self::Error> {
-        self.admit_session(id).await
+        let restored = self.admit_session(Arc::clone(&id)).await?;
+        #[cfg(feature = "postgres")]
+        if let (Some(cluster), Some(state)) = (&self.cluster, self.table.state(&id)) {
+            let settings = cluster.session_settings(&id).await.map_err(refuse_request)?;
+            settings.iter().for_each(|setting| state.apply_setting(setting));
+        }
+        Ok(restored)
     }
 
     fn event_store(&self) -> Option<Arc<dyn EventStore>> {

@@ -9,7 +9,7 @@ use std::{
 use futures_core::Stream;
 use rmcp::{
     RoleServer,
-    model::{ClientJsonRpcMessage, ServerJsonRpcMessage},
+    model::{ClientJsonRpcMessage, RequestId, ServerJsonRpcMessage},
     transport::{
         Transport,
         streamable_http_server::session::{ServerSseMessage, SessionId},
@@ -40,6 +40,32 @@ impl Drop for StreamListener {
     }
 }
 
+/// The session and the request that the ids of stored events are sealed for.
+pub(super) struct EventSealing {
+    pub(super) shared: Arc<ServerState>,
+    pub(super) session: SessionId,
+    /// The request that the stream answers. A stored event does not name it.
+    pub(super) request: Option<RequestId>,
+}
+
+impl EventSealing {
+    fn seal(&self, event: &str) -> String {
+        let request = serde_json::to_string(&self.request).unwrap_or_default();
+        self.shared.seals.sealed_event_id(&format!("{request}\n{event}"), &self.session)
+    }
+
+    /// Returns the id of an event in its store, and the request that its stream answers.
+    pub(super) fn open(
+        shared: &ServerState,
+        sealed: &str,
+        session: &str,
+    ) -> Option<(String, Option<RequestId>)> {
+        let opened = shared.seals.opened_event_id(sealed, session)?;
+        let (request, event) = opened.split_once('\n')?;
+        Some((event.to_owned(), serde_json::from_str(request).ok()?))
+    }
+}
+
 /// A stream of a session.
 pub(super) struct ActiveStream {
     pub(super) stream: Pin<Box<dyn Stream<Item = ServerSseMessage> + Send + Sync>>,
@@ -53,8 +79,7 @@ pub(super) struct ActiveStream {
     pub(super) is_answered: bool,
     /// An event that lines precede.
     pub(super) held: Option<ServerSseMessage>,
-    /// The session that the ids of stored events are sealed for.
-    pub(super) sealing: Option<(Arc<ServerState>, SessionId)>,
+    pub(super) sealing: Option<EventSealing>,
 }
 
 impl ActiveStream {
@@ -112,8 +137,8 @@ impl Stream for ActiveStream {
             Poll::Ready(None) => drop(self.take_request()),
             Poll::Ready(Some(event)) => {
                 self.note_event(event);
-                if let (Some((shared, session)), Some(id)) = (&self.sealing, &mut event.event_id) {
-                    *id = shared.seals.sealed_event_id(id, session);
+                if let (Some(sealing), Some(id)) = (&self.sealing, &mut event.event_id) {
+                    *id = sealing.seal(id);
                 }
             }
             Poll::Pending => {}
@@ -140,6 +165,9 @@ impl Drop for ActiveStream {
 pub(super) struct SessionTransport<T> {
     pub(super) transport: T,
     pub(super) activity: Arc<Activity>,
+    /// Names this process in questions.
+    #[cfg(feature = "postgres")]
+    pub(super) cluster: Option<super::Cluster>,
     /// The session ends with its transport.
     pub(super) _end: SessionEnd,
 }
@@ -149,8 +177,13 @@ impl<T: Transport<RoleServer>> Transport<RoleServer> for SessionTransport<T> {
 
     fn send(
         &mut self,
-        message: ServerJsonRpcMessage,
+        #[cfg_attr(not(feature = "postgres"), expect(unused_mut, reason = "a cluster changes it"))]
+        mut message: ServerJsonRpcMessage,
     ) -> impl Future<Output = Result<(), Self::Error>> + Send + 'static {
+        #[cfg(feature = "postgres")]
+        if let Some(cluster) = &self.cluster {
+            cluster.name_process(&mut message);
+        }
         self.activity.note_sent(&message);
         match self.activity.log_line_sender(&message) {
             // Small, since the SDK moves the future of each message several times.
@@ -186,7 +219,7 @@ mod tests {
     use super::*;
 
     /// A stream that answers the request 1; its ids are sealed for `sealing`.
-    fn answering(sealing: Option<(Arc<ServerState>, SessionId)>) -> ActiveStream {
+    fn answering(sealing: Option<EventSealing>) -> ActiveStream {
         let answers = AnsweredRequest {
             request: RequestId::Number(1),
             stream: None,
@@ -228,7 +261,8 @@ mod tests {
         assert!(!own.is_answered);
         let state =
             crate::server::McpServer::new(tool_runtime::Registry::default()).into_server_state().unwrap();
-        let mut stored = answering(Some((state, "session".into())));
+        let mut stored =
+            answering(Some(EventSealing { shared: state, session: "session".into(), request: None }));
         stored.note_event(&event(Some("0/7")));
         assert_eq!(name(&stored), None);
     }

@@ -106,6 +106,14 @@ impl SessionTable {
         self.lock_sessions().open.get(id).map(|session| Arc::clone(&session.state))
     }
 
+    /// Returns the ids of the sessions that have a stream or a request.
+    #[cfg(feature = "postgres")]
+    pub(super) fn used_sessions(&self) -> Vec<String> {
+        let sessions = self.lock_sessions();
+        let used = sessions.open.iter().filter(|(_, session)| !session.activity.is_unused());
+        used.map(|(id, _)| id.to_string()).collect()
+    }
+
     /// Keeps the session `id` from resting, if there is one. Returns the lock of its set-up, too, if it rests.
     pub(super) fn use_session(&self, id: &str) -> Option<(OpenStream, Option<Arc<AsyncMutex<()>>>)> {
         // Under the lock, under which a session is put to rest.

@@ -1,6 +1,8 @@
 //! The server before `rmcp`'s own client, over streams in memory.
 
 mod auth;
+#[cfg(feature = "postgres")]
+mod balanced;
 mod basics;
 mod caller_tool;
 mod cluster;

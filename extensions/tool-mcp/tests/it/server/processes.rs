@@ -3,7 +3,7 @@
 use std::{
     collections::BTreeSet,
     fs, io,
-    path::{Path, PathBuf},
+    path::PathBuf,
     process::Stdio,
     sync::{
         Arc,
@@ -30,13 +30,13 @@ use super::{BOTH, initialize, modern, questions, sse, stores::Directory, text};
 
 /// Returns the id of the process.
 #[tool(register = false, read_only)]
-fn process() -> u32 {
+pub(super) fn process() -> u32 {
     std::process::id()
 }
 
 /// Connects to a port, and waits until the other side closes the connection.
 #[tool(register = false)]
-async fn wait(port: u16) -> io::Result<u32> {
+pub(super) async fn wait(port: u16) -> io::Result<u32> {
     let mut stream = TcpStream::connect(("127.0.0.1", port)).await?;
     stream.read_to_end(&mut Vec::new()).await?;
     Ok(std::process::id())
@@ -69,16 +69,17 @@ async fn serves() {
 }
 
 /// A process.
-struct Process {
-    child: Child,
-    url: String,
+pub(super) struct Process {
+    pub(super) child: Child,
+    pub(super) url: String,
 }
 
 impl Process {
-    async fn start(directory: &Path) -> Self {
+    /// Starts the server that `test` is.
+    pub(super) async fn start(test: &str, variables: &[(&str, &str)]) -> Self {
         let mut child = Command::new(std::env::current_exe().unwrap())
-            .args(["server::processes::serves", "--exact", "--ignored", "--nocapture"])
-            .env("STORES", directory)
+            .args([test, "--exact", "--ignored", "--nocapture"])
+            .envs(variables.iter().copied())
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
             .kill_on_drop(true)
@@ -93,7 +94,7 @@ impl Process {
         }
     }
 
-    fn id(&self) -> u64 {
+    pub(super) fn id(&self) -> u64 {
         self.child.id().unwrap().into()
     }
 }
@@ -104,58 +105,82 @@ struct Cluster {
     processes: [Process; 2],
     /// The URL of the proxy.
     url: String,
-    proxy: tokio::task::JoinHandle<()>,
+    _proxy: Proxy,
     http: reqwest::Client,
 }
 
 impl Drop for Cluster {
     fn drop(&mut self) {
-        self.proxy.abort();
         fs::remove_dir_all(&self.directory).unwrap();
+    }
+}
+
+/// A proxy that gives each request to the next process.
+pub(super) struct Proxy {
+    pub(super) url: String,
+    task: tokio::task::JoinHandle<()>,
+}
+
+impl Drop for Proxy {
+    fn drop(&mut self) {
+        self.task.abort();
+    }
+}
+
+impl Proxy {
+    pub(super) async fn start(urls: Vec<String>) -> Self {
+        // A connection to a process that is gone is not used again.
+        let http = reqwest::Client::builder().pool_max_idle_per_host(0).build().unwrap();
+        let behind = Arc::new(Behind { urls, next: AtomicUsize::new(0), http });
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let url = format!("http://{}/mcp", listener.local_addr().unwrap());
+        let router = axum::Router::new().fallback(forward).with_state(behind);
+        let task = tokio::spawn(async move { axum::serve(listener, router).await.unwrap() });
+        Self { url, task }
     }
 }
 
 /// The processes of a proxy, and the number of requests so far.
 struct Behind {
-    urls: [String; 2],
+    urls: Vec<String>,
     next: AtomicUsize,
     http: reqwest::Client,
 }
 
-/// Sends a request to the next process, or to the other one if that is gone.
+/// Sends a request to the next process, or to another one if that cannot be reached. One that was sent is not sent again.
 async fn forward(State(behind): State<Arc<Behind>>, request: axum::extract::Request) -> Response {
     let (mut parts, body) = request.into_parts();
     let body = axum::body::to_bytes(body, usize::MAX).await.unwrap();
     parts.headers.remove("host");
     let first = behind.next.fetch_add(1, Ordering::Relaxed);
-    for at in [first, first + 1] {
-        let sent = behind.http.request(parts.method.clone(), &behind.urls[at % 2]);
-        let sent = sent.headers(parts.headers.clone()).body(body.clone()).send().await;
-        if let Ok(answer) = sent {
-            let mut response = Response::new(Body::empty());
-            *response.status_mut() = answer.status();
-            *response.headers_mut() = answer.headers().clone();
-            *response.body_mut() = Body::from_stream(answer.bytes_stream());
-            return response;
+    let mut response = Response::new(Body::empty());
+    for at in first..first + behind.urls.len() {
+        let sent = behind.http.request(parts.method.clone(), &behind.urls[at % behind.urls.len()]);
+        match sent.headers(parts.headers.clone()).body(body.clone()).send().await {
+            Ok(answer) => {
+                *response.status_mut() = answer.status();
+                *response.headers_mut() = answer.headers().clone();
+                *response.body_mut() = Body::from_stream(answer.bytes_stream());
+                return response;
+            }
+            Err(error) if error.is_connect() => {}
+            Err(_) => break,
         }
     }
-    panic!("no process answers");
+    *response.status_mut() = axum::http::StatusCode::BAD_GATEWAY;
+    response
 }
 
 impl Cluster {
     async fn start(name: &str) -> Self {
         let directory = std::env::temp_dir().join(format!("tool-mcp-{name}-{}", std::process::id()));
         fs::create_dir_all(&directory).unwrap();
-        let processes = [Process::start(&directory).await, Process::start(&directory).await];
-        // A connection to a process that is gone is not used again.
-        let http = reqwest::Client::builder().pool_max_idle_per_host(0).build().unwrap();
-        let urls = [processes[0].url.clone(), processes[1].url.clone()];
-        let behind = Arc::new(Behind { urls, next: AtomicUsize::new(0), http: http.clone() });
-        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
-        let url = format!("http://{}/mcp", listener.local_addr().unwrap());
-        let router = axum::Router::new().fallback(forward).with_state(behind);
-        let proxy = tokio::spawn(async move { axum::serve(listener, router).await.unwrap() });
-        Self { directory, processes, url, proxy, http }
+        let variables = [("STORES", directory.to_str().unwrap())];
+        let start = || Process::start("server::processes::serves", &variables);
+        let processes = [start().await, start().await];
+        let proxy = Proxy::start(processes.iter().map(|process| process.url.clone()).collect()).await;
+        let http = reqwest::Client::new();
+        Self { url: proxy.url.clone(), directory, processes, _proxy: proxy, http }
     }
 
     /// The proxy, as a test of one server uses it.

@@ -1,0 +1,213 @@
+//! The events of all processes: those of the streams of clients, and messages of processes to each other.
+//!
+//! An event is a row, whose text is encrypted together with its place, so that no row can be altered or moved to another stream. The ids of a
+//! stream ascend in the order in which its events can be read: a reader asks for those after the last one that it has.
+
+use std::{
+    sync::atomic::{AtomicI64, Ordering},
+    time::Duration,
+};
+
+use serde::{Deserialize, Serialize};
+use sqlx::{Row as _, postgres::PgRow};
+use tool_runtime::{definition::ContentHash, open_calls::ProgramKey};
+
+use super::{
+    ClusterError,
+    database::{Database, Value},
+    wakes::Wakes,
+};
+
+/// The most events that are read at once.
+const MAX_READ: i64 = 100;
+
+/// The name of a stream: a hash, since some of the names are secrets of clients.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub(super) struct StreamKey(pub(super) String);
+
+impl StreamKey {
+    /// The stream that the SDK calls `id`.
+    pub(super) fn of_sdk(id: &str) -> Self {
+        Self::hash("stream", id)
+    }
+
+    /// The stream of the session itself.
+    pub(super) fn of_session(session: &str) -> Self {
+        Self::of_sdk(&format!("{session}:common"))
+    }
+
+    /// The messages to one process.
+    pub(super) fn of_process(process: &str) -> Self {
+        Self::hash("process", process)
+    }
+
+    /// The changes of tools, prompts and resources.
+    pub(super) fn of_changes() -> Self {
+        Self::hash("changes", "")
+    }
+
+    /// The messages to all processes.
+    pub(super) fn of_all() -> Self {
+        Self::hash("all", "")
+    }
+
+    fn hash(kind: &str, id: &str) -> Self {
+        Self(ContentHash::of(&[kind, id]).to_string())
+    }
+}
+
+/// An event.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct LoggedEvent {
+    pub(super) id: i64,
+    pub(super) stream: StreamKey,
+    pub(super) writer: String,
+    pub(super) text: String,
+}
+
+/// The last event of a stream that was read. Each stream of a reader has its own: their events can be read in any order.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) struct StreamPosition {
+    pub(super) stream: StreamKey,
+    pub(super) last: i64,
+}
+
+/// The events of all processes.
+pub(super) struct EventLog {
+    pub(super) database: Database,
+    pub(super) key: ProgramKey,
+    pub(super) app: String,
+    /// This process.
+    pub(super) process: String,
+    pub(super) wakes: Wakes,
+    /// The time after which events are removed.
+    pub(super) retention: Duration,
+    is_polled: bool,
+    numbers: AtomicI64,
+}
+
+impl EventLog {
+    pub(super) fn new(
+        database: Database,
+        key: ProgramKey,
+        app: String,
+        process: String,
+        retention: Duration,
+        is_polled: bool,
+    ) -> Self {
+        let (wakes, numbers) = (Wakes::default(), AtomicI64::new(0));
+        Self { database, key, app, process, wakes, retention, is_polled, numbers }
+    }
+
+    /// Appends an event, and returns its id. Readers are woken if it `wakes` them.
+    pub(super) async fn append(
+        &self,
+        stream: &StreamKey,
+        text: &str,
+        wakes: bool,
+    ) -> Result<i64, ClusterError> {
+        let number = self.numbers.fetch_add(1, Ordering::Relaxed);
+        let body = self.seal(text, &["event", &stream.0, &self.process, &number.to_string()])?;
+        let channel = if wakes && !self.is_polled { &*self.database.schema } else { "" };
+        let values = [
+            Value::Text(&self.app),
+            Value::Text(&stream.0),
+            Value::Text(&self.process),
+            Value::Integer(number),
+            Value::Text(&body),
+            Value::Text(channel),
+        ];
+        let sql = "SELECT {schema}.append_event($1, $2, $3, $4, $5, $6)";
+        let rows = self.database.fetch(sql, &values).await?;
+        if wakes {
+            self.wakes.wake(&stream.0);
+        }
+        first_value(&rows)
+    }
+
+    /// Returns the events of streams after `positions`, which it advances, and whether there are more. An event that was altered is left out, and
+    /// logged.
+    pub(super) async fn read_after(
+        &self,
+        positions: &mut [StreamPosition],
+    ) -> Result<(Vec<LoggedEvent>, bool), ClusterError> {
+        let sql = "SELECT e.id, e.stream, e.writer, e.number, e.body FROM {schema}.events AS e \
+                   JOIN unnest($2::text[], $3::bigint[]) AS p (stream, last) ON e.stream = p.stream AND e.id > p.last \
+                   WHERE e.app = $1 AND e.stored_at > now() - make_interval(secs => $4) ORDER BY e.id LIMIT $5";
+        let streams: Vec<_> = positions.iter().map(|position| position.stream.0.clone()).collect();
+        let last: Vec<_> = positions.iter().map(|position| position.last).collect();
+        let values = [
+            Value::Text(&self.app),
+            Value::Texts(&streams),
+            Value::Integers(&last),
+            Value::Seconds(self.retention),
+            Value::Integer(MAX_READ),
+        ];
+        let rows = self.database.fetch(sql, &values).await?;
+        let is_full = i64::try_from(rows.len()).is_ok_and(|rows| rows == MAX_READ);
+        let mut events = Vec::with_capacity(rows.len());
+        for row in &rows {
+            let (id, stream): (i64, StreamKey) = (column(row, 0)?, StreamKey(column(row, 1)?));
+            if let Some(position) = positions.iter_mut().find(|position| position.stream == stream) {
+                position.last = id;
+            }
+            events.extend(self.opened_event(row)?);
+        }
+        Ok((events, is_full))
+    }
+
+    /// Returns the event of a row, unless it was altered.
+    fn opened_event(&self, row: &PgRow) -> Result<Option<LoggedEvent>, ClusterError> {
+        let (id, stream, writer): (i64, String, String) = (column(row, 0)?, column(row, 1)?, column(row, 2)?);
+        let (number, body): (i64, String) = (column(row, 3)?, column(row, 4)?);
+        let text = self.unseal(&body, &["event", &stream, &writer, &number.to_string()]);
+        if text.is_none() {
+            tracing::error!(event = id, "an event of the database was altered, and is left out");
+        }
+        Ok(text.map(|text| LoggedEvent { id, stream: StreamKey(stream), writer, text }))
+    }
+
+    /// Returns the id of the last event of all streams.
+    pub(super) async fn last_id(&self) -> Result<i64, ClusterError> {
+        let sql = "SELECT coalesce(max(id), 0) FROM {schema}.events";
+        first_value(&self.database.fetch(sql, &[]).await?)
+    }
+
+    /// Encrypts `text` for its place in the database.
+    pub(super) fn seal(&self, text: &str, place: &[&str]) -> Result<String, ClusterError> {
+        let sealed = self.key.seal(text, &self.place_bytes(place));
+        sealed.map_err(|problem| ClusterError::Failed(format!("a row cannot be encrypted: {problem}")))
+    }
+
+    /// Decrypts a text of this place; `None` if it was altered.
+    pub(super) fn unseal(&self, sealed: &str, place: &[&str]) -> Option<String> {
+        self.key.unseal(sealed, &self.place_bytes(place))
+    }
+
+    /// The parts of a place with their lengths, so that no two places have the same bytes.
+    fn place_bytes(&self, place: &[&str]) -> Vec<u8> {
+        let mut bytes = Vec::new();
+        for part in ["tool-mcp cluster 1", &self.app].iter().chain(place) {
+            bytes.extend_from_slice(&(part.len() as u64).to_be_bytes());
+            bytes.extend_from_slice(part.as_bytes());
+        }
+        bytes
+    }
+}
+
+/// Decodes a column.
+pub(super) fn column<'r, T>(row: &'r PgRow, index: usize) -> Result<T, ClusterError>
+where
+    T: sqlx::Decode<'r, sqlx::Postgres> + sqlx::Type<sqlx::Postgres>,
+{
+    row.try_get(index).map_err(|error| ClusterError::Failed(format!("a row cannot be read: {error}")))
+}
+
+/// Decodes the first column of the first row.
+pub(super) fn first_value<'r, T>(rows: &'r [PgRow]) -> Result<T, ClusterError>
+where
+    T: sqlx::Decode<'r, sqlx::Postgres> + sqlx::Type<sqlx::Postgres>,
+{
+    let row = rows.first().ok_or_else(|| ClusterError::Failed("the database sent no row".to_owned()))?;
+    column(row, 0)
+}

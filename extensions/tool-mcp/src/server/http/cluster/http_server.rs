@@ -1,0 +1,56 @@
+//! A server over HTTP in its cluster.
+
+use http::StatusCode;
+
+use super::Cluster;
+use crate::server::{
+    McpServer,
+    http::{
+        HttpAnswer, HttpConfig, HttpServer,
+        refusal::{text_response, unavailable_response},
+    },
+};
+
+impl McpServer {
+    /// Returns the server with the key and the used states of the cluster, unless it has others.
+    pub(in crate::server::http) fn with_cluster_defaults(mut self, config: &HttpConfig) -> Self {
+        if let Some(cluster) = &config.cluster {
+            self.key.get_or_insert_with(|| cluster.seal_key());
+            self.used_states.get_or_insert_with(|| cluster.stores());
+        }
+        self
+    }
+}
+
+impl HttpServer {
+    /// Asks the database of a cluster whether there is the session of a request, before anything is done for it.
+    ///
+    /// # Errors
+    ///
+    /// The answer to a request that is refused.
+    pub(in crate::server::http) async fn admit_to_cluster(
+        &self,
+        cluster: &Cluster,
+        session: Option<&str>,
+    ) -> Result<(), HttpAnswer> {
+        let is_open = match session {
+            Some(session) => cluster.touch_session(session, self.0.config.idle_time).await,
+            None => cluster.check_database().await.map(|()| true),
+        };
+        match (is_open, session) {
+            (Ok(true), _) => Ok(()),
+            (Ok(false), session) => {
+                if let Some(session) = session {
+                    self.0.sessions.table.drop_session(session).await;
+                }
+                Err(text_response(StatusCode::NOT_FOUND, "there is no such session"))
+            }
+            (Err(error), _) => {
+                tracing::error!(%error, "a request is refused");
+                Err(unavailable_response(
+                    "the database of the server does not answer; try again later".to_owned(),
+                ))
+            }
+        }
+    }
+}

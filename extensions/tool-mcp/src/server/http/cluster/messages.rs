@@ -1,0 +1,276 @@
+//! The messages of processes to each other.
+
+use std::{sync::Arc, time::Duration};
+
+use rmcp::{
+    model::{
+        ClientJsonRpcMessage, ClientNotification, JsonRpcMessage, RequestId, ServerJsonRpcMessage,
+        ServerNotification,
+    },
+    transport::streamable_http_server::session::SessionManager as _,
+};
+use serde::{Deserialize, Serialize};
+use tokio::sync::broadcast;
+use tokio_util::task::AbortOnDropHandle;
+
+use super::{
+    Cluster, ClusterError,
+    event_log::{LoggedEvent, StreamKey, StreamPosition},
+    reader::EventReader,
+    streams::StoredEvent,
+    tasks::{AwaitedAnswers, ForwardedTaskRequest, TaskAnswer, answer_forwarded},
+};
+use crate::server::{
+    announce::{Signal, Signals},
+    http::table::SessionTable,
+    server_state::ServerState,
+    session_state::SessionSetting,
+};
+
+/// A message to a process, or to all.
+#[derive(Debug, Serialize, Deserialize)]
+pub(super) enum ProcessMessage {
+    /// A message of a client, for the handler of its session.
+    Client {
+        session: String,
+        message: ClientJsonRpcMessage,
+    },
+    /// The client has set something in its session.
+    Setting {
+        session: String,
+        setting: SessionSetting,
+    },
+    SessionEnd {
+        session: String,
+    },
+    /// A request about a task of the process, and its answer.
+    TaskRequest(ForwardedTaskRequest),
+    TaskAnswer {
+        number: u64,
+        answer: TaskAnswer,
+    },
+}
+
+/// The tasks of a server in its cluster, which end with it.
+pub(in crate::server::http) struct ServingTasks {
+    _tasks: [AbortOnDropHandle<()>; 3],
+}
+
+impl Cluster {
+    /// Sends the changes of a server to the other processes, and works on their messages.
+    pub(in crate::server::http) fn serve(
+        &self,
+        shared: &Arc<ServerState>,
+        table: &Arc<SessionTable>,
+        idle_time: Duration,
+    ) -> ServingTasks {
+        let cluster = || self.clone();
+        let publishing = publish_changes(cluster(), Signals::of_this_process(shared));
+        let receiving = receive_messages(cluster(), Arc::clone(shared), Arc::clone(table));
+        let touching = touch_used_sessions(cluster(), Arc::clone(table), idle_time);
+        let runtime = &self.0.runtime;
+        #[expect(clippy::disallowed_methods, reason = "the server aborts them")]
+        let tasks = [runtime.spawn(publishing), runtime.spawn(receiving), runtime.spawn(touching)];
+        ServingTasks { _tasks: tasks.map(AbortOnDropHandle::new) }
+    }
+
+    pub(super) async fn send_message(
+        &self,
+        stream: &StreamKey,
+        message: &ProcessMessage,
+    ) -> Result<(), ClusterError> {
+        let text = serde_json::to_string(message)
+            .map_err(|error| ClusterError::Failed(format!("a message cannot be written: {error}")))?;
+        self.0.log.append(stream, &text, true).await.map(drop)
+    }
+
+    /// Tells the readers of the session's own stream, and all processes.
+    pub(super) async fn tell_session_end(&self, session: &str) -> Result<(), ClusterError> {
+        self.0.log.append(&StreamKey::of_session(session), &StoredEvent::end_of_stream()?, true).await?;
+        let message = ProcessMessage::SessionEnd { session: session.to_owned() };
+        self.send_message(&StreamKey::of_all(), &message).await
+    }
+
+    pub(super) async fn tell_setting(
+        &self,
+        session: &str,
+        setting: SessionSetting,
+    ) -> Result<(), ClusterError> {
+        let message = ProcessMessage::Setting { session: session.to_owned(), setting };
+        self.send_message(&StreamKey::of_all(), &message).await
+    }
+
+    /// Names this process in the id of a question, by which its answer finds it, and in the end of a question.
+    pub(in crate::server::http) fn name_process(&self, message: &mut ServerJsonRpcMessage) {
+        let named = |id: &RequestId| match id {
+            RequestId::Number(number) => RequestId::String(format!("{}/{number}", self.0.log.process).into()),
+            RequestId::String(_) => id.clone(),
+        };
+        match message {
+            JsonRpcMessage::Request(request) => request.id = named(&request.id),
+            JsonRpcMessage::Notification(notification) => {
+                if let ServerNotification::CancelledNotification(cancelled) = &mut notification.notification
+                    && let Some(id) = &mut cancelled.params.request_id
+                {
+                    *id = named(id);
+                }
+            }
+            _ => {}
+        }
+    }
+
+    /// Sends a message of a client to the process that it is for. Returns it if that may be this one. `has_request` tells whether a request of the
+    /// session runs here.
+    pub(in crate::server::http) async fn route_message(
+        &self,
+        session: &str,
+        mut message: ClientJsonRpcMessage,
+        has_request: impl FnOnce(&RequestId) -> bool,
+    ) -> Result<Option<ClientJsonRpcMessage>, ClusterError> {
+        let id = match &mut message {
+            JsonRpcMessage::Response(response) => Some(&mut response.id),
+            JsonRpcMessage::Error(error) => error.id.as_mut(),
+            JsonRpcMessage::Notification(notification) => {
+                let runs_elsewhere = match &notification.notification {
+                    ClientNotification::CancelledNotification(cancelled) => {
+                        cancelled.params.request_id.as_ref().is_some_and(|id| !has_request(id))
+                    }
+                    _ => false,
+                };
+                if !runs_elsewhere {
+                    return Ok(Some(message));
+                }
+                let message = ProcessMessage::Client { session: session.to_owned(), message };
+                self.send_message(&StreamKey::of_all(), &message).await?;
+                return Ok(None);
+            }
+            JsonRpcMessage::Request(_) => None,
+        };
+        let Some(id) = id else { return Ok(Some(message)) };
+        let Some((process, number)) = process_of_question(id) else { return Ok(Some(message)) };
+        *id = RequestId::Number(number);
+        if process == self.0.log.process {
+            return Ok(Some(message));
+        }
+        if !self.0.processes.is_alive(&process).await? {
+            tracing::debug!("an answer is left out: the process that asked has ended");
+            return Ok(None);
+        }
+        let message = ProcessMessage::Client { session: session.to_owned(), message };
+        self.send_message(&StreamKey::of_process(&process), &message).await?;
+        Ok(None)
+    }
+}
+
+/// The process that asked a question, and the number of the question there.
+fn process_of_question(id: &RequestId) -> Option<(String, i64)> {
+    let RequestId::String(id) = id else { return None };
+    let (process, number) = id.rsplit_once('/')?;
+    Some((process.to_owned(), number.parse().ok()?))
+}
+
+/// Sends the changes of this process to all.
+async fn publish_changes(cluster: Cluster, mut signals: Signals) {
+    loop {
+        let signal = signals.next().await;
+        let text = serde_json::to_string(&signal).unwrap_or_default();
+        if let Err(error) = cluster.0.log.append(&StreamKey::of_changes(), &text, true).await {
+            tracing::error!(%error, "clients of other processes are not told of a change");
+        }
+    }
+}
+
+/// Notes regularly that sessions are used which have a stream or a request here.
+async fn touch_used_sessions(cluster: Cluster, table: Arc<SessionTable>, idle_time: Duration) {
+    /// A session whose process ends is found before it is idle.
+    const TOUCHES_PER_IDLE_TIME: u32 = 4;
+    const MIN_PAUSE: Duration = Duration::from_millis(100);
+    loop {
+        tokio::time::sleep((idle_time / TOUCHES_PER_IDLE_TIME).max(MIN_PAUSE)).await;
+        let used = table.used_sessions();
+        if used.is_empty() {
+            continue;
+        }
+        if let Err(error) = cluster.touch_sessions(&used).await {
+            tracing::warn!(%error, "the database does not know that sessions are used");
+        }
+    }
+}
+
+/// Works on the messages of other processes.
+async fn receive_messages(cluster: Cluster, shared: Arc<ServerState>, table: Arc<SessionTable>) {
+    let log = &cluster.0.log;
+    let last = cluster.0.first_event;
+    let own = StreamKey::of_process(&log.process);
+    let changes = StreamKey::of_changes();
+    let streams = [own, StreamKey::of_all(), changes.clone()];
+    let positions = streams.into_iter().map(|stream| StreamPosition { stream, last }).collect();
+    let mut reader = EventReader::new(Arc::clone(log), positions);
+    let sender = shared.cluster.get().map(|link| link.changes.clone());
+    loop {
+        for event in reader.next_events().await {
+            if event.stream != changes {
+                receive_message(&cluster, &event, &shared, &table).await;
+            } else if event.writer != log.process
+                && let (Some(sender), Ok(signal)) = (&sender, serde_json::from_str(&event.text))
+            {
+                // Without a receiver, no client listens.
+                sender.send(signal).ok();
+            }
+        }
+    }
+}
+
+async fn receive_message(cluster: &Cluster, event: &LoggedEvent, shared: &ServerState, table: &SessionTable) {
+    match serde_json::from_str(&event.text) {
+        Ok(ProcessMessage::Client { session, message }) => {
+            let Some(activity) = table.activity(&session) else { return };
+            let is_for_other = match &message {
+                JsonRpcMessage::Notification(notification) => match &notification.notification {
+                    ClientNotification::CancelledNotification(cancelled) => {
+                        cancelled.params.request_id.as_ref().is_none_or(|id| !activity.has_request(id))
+                    }
+                    _ => false,
+                },
+                _ => false,
+            };
+            if is_for_other {
+                return;
+            }
+            if let Err(error) = table.local.accept_message(&session.into(), message).await {
+                tracing::warn!(%error, "a message of a client cannot be passed on");
+            }
+        }
+        Ok(ProcessMessage::Setting { session, setting }) => {
+            if let Some(state) = table.state(&session) {
+                state.apply_setting(&setting);
+            }
+        }
+        Ok(ProcessMessage::SessionEnd { session }) => {
+            table.drop_session(&session).await;
+        }
+        Ok(ProcessMessage::TaskRequest(request)) => answer_forwarded(cluster, shared, request).await,
+        Ok(ProcessMessage::TaskAnswer { number, answer }) => {
+            if let Some(link) = shared.cluster.get() {
+                link.answers.receive(number, answer);
+            }
+        }
+        Err(error) => tracing::error!(event = event.id, %error, "a message of a process cannot be read"),
+    }
+}
+
+/// The link of a server to its cluster.
+pub(in crate::server) struct ClusterLink {
+    pub(in crate::server) cluster: Cluster,
+    /// The changes of other processes.
+    pub(in crate::server) changes: broadcast::Sender<Signal>,
+    pub(super) answers: AwaitedAnswers,
+}
+
+impl ClusterLink {
+    pub(in crate::server) fn new(cluster: Cluster) -> Self {
+        /// The changes that a listener may be behind.
+        const MAX_BEHIND: usize = 1024;
+        Self { cluster, changes: broadcast::Sender::new(MAX_BEHIND), answers: AwaitedAnswers::default() }
+    }
+}

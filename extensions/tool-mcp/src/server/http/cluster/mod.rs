@@ -1,0 +1,166 @@
+//! Several processes that serve the same sessions, in front of one database.
+//!
+//! Any process answers any request. The database has what they share: the sessions, the events of streams, the used states, and the messages of
+//! processes to each other. A message is an event of a stream that other processes read; `NOTIFY` carries the name of its stream, and the row the
+//! message, which may be large.
+//!
+//! A call runs in the process that received it, and is never sent again. What belongs to it finds that process: the id of a question names it, and
+//! a cancellation goes to all.
+
+mod database;
+mod error;
+mod event_log;
+mod http_server;
+mod http_sessions;
+mod listener;
+mod messages;
+mod migration;
+mod options;
+mod processes;
+mod reader;
+mod sessions;
+mod stores;
+mod streams;
+mod tasks;
+mod wakes;
+
+use std::{fmt, sync::Arc};
+
+use tokio::runtime::Handle;
+use tokio_util::task::AbortOnDropHandle;
+use tool_runtime::{call::CallId, open_calls::ProgramKey};
+
+pub(in crate::server) use self::messages::ClusterLink;
+use self::{
+    database::{Database, Value},
+    event_log::{EventLog, first_value},
+    processes::Processes,
+    sessions::SessionLimits,
+    streams::EventToken,
+};
+pub use self::{error::ClusterError, options::ClusterOptions};
+pub(super) use self::{
+    http_sessions::{refuse_for_events, refuse_request},
+    messages::ServingTasks,
+};
+
+/// Several processes that serve the same sessions behind a load balancer, without sticky sessions: [`HttpConfig::cluster`]. Clones are the same
+/// process of the cluster.
+///
+/// The processes share a database of Postgres 14 or later, whose encoding is `UTF8`, and a [`ProgramKey`]. The tables are in a schema of their own,
+/// which is made when the first process opens it. Rows are encrypted under the key, and a row that was altered is refused.
+///
+/// Each server of a program has its own cluster.
+///
+/// # Examples
+///
+/// ```no_run
+/// use tool_mcp::server::{Cluster, HttpConfig, McpServer};
+/// use tool_runtime::{CancellationToken, open_calls::ProgramKey, prelude::*};
+///
+/// # #[tokio::main(flavor = "current_thread")]
+/// # async fn main() -> anyhow::Result<()> {
+/// let key = ProgramKey::load_or_create("program.key")?;
+/// let cluster = Cluster::connect("postgres://app@db.example/mcp", key).await?;
+/// let config = HttpConfig::new().any_host().cluster(cluster.clone());
+/// let server = McpServer::new(Registry::discover()?).http_with(config)?;
+/// let listener = tokio::net::TcpListener::bind("0.0.0.0:3001").await?;
+/// server.serve(listener, CancellationToken::new()).await?;
+/// cluster.close().await;
+/// # Ok(())
+/// # }
+/// ```
+///
+/// [`HttpConfig::cluster`]: crate::server::HttpConfig::cluster
+#[derive(Clone)]
+pub struct Cluster(Arc<ClusterState>);
+
+struct ClusterState {
+    log: Arc<EventLog>,
+    processes: Arc<Processes>,
+    /// The last event before the process joined.
+    first_event: i64,
+    /// Seals the ids of sessions and events, and the states of calls.
+    seal_key: [u8; 32],
+    runtime: Handle,
+    /// The tasks that wait for messages, and that show that the process lives.
+    _tasks: [AbortOnDropHandle<()>; 2],
+}
+
+impl Cluster {
+    /// Joins the cluster of the database at `url` with default settings; see [`ClusterOptions`]. Needs a `tokio` runtime.
+    ///
+    /// # Errors
+    ///
+    /// As [`ClusterOptions::new`] and [`ClusterOptions::open`].
+    pub async fn connect(url: &str, key: ProgramKey) -> Result<Self, ClusterError> {
+        ClusterOptions::new(url, key)?.open().await
+    }
+
+    async fn open(options: ClusterOptions) -> Result<Self, ClusterError> {
+        let database = Database::new(&options);
+        migration::migrate(&database).await?;
+        let ClusterOptions { key, app, event_retention, process_timeout, poll_interval, .. } = options;
+        let process = CallId::generate().to_string();
+        let log = EventLog::new(database, key, app, process, event_retention, poll_interval.is_some());
+        let log = Arc::new(log);
+        let seal_key = load_seal_key(&log).await?;
+        let processes = Arc::new(Processes::new(Arc::clone(&log), process_timeout));
+        processes.beat().await?;
+        let first_event = log.last_id().await?;
+        let runtime = Handle::current();
+        let listening = listener::wake_readers(Arc::downgrade(&log), poll_interval);
+        let beating = processes::beat_regularly(Arc::downgrade(&processes));
+        #[expect(clippy::disallowed_methods, reason = "the cluster aborts them")]
+        let tasks = [runtime.spawn(listening), runtime.spawn(beating)].map(AbortOnDropHandle::new);
+        Ok(Self(Arc::new(ClusterState { log, processes, first_event, seal_key, runtime, _tasks: tasks })))
+    }
+
+    /// Leaves the cluster, for all clones: calls of this process that have no answer count as ended for the others. To be called when the server
+    /// has ended.
+    pub async fn close(&self) {
+        if let Err(error) = self.0.processes.leave().await {
+            tracing::warn!(%error, "the process cannot be signed off; it counts as ended after a while");
+        }
+        self.0.log.database.pool.close().await;
+    }
+
+    /// Returns the key that seals the ids of sessions and events, and the states of calls.
+    pub(super) fn seal_key(&self) -> [u8; 32] {
+        self.0.seal_key
+    }
+
+    /// Waits until the database answers.
+    ///
+    /// # Errors
+    ///
+    /// If it does not answer in time.
+    pub(super) async fn check_database(&self) -> Result<(), ClusterError> {
+        self.0.log.database.fetch("SELECT 1", &[]).await.map(drop)
+    }
+}
+
+/// Returns the key of the server, which the first process makes.
+async fn load_seal_key(log: &EventLog) -> Result<[u8; 32], ClusterError> {
+    const PLACE: [&str; 1] = ["server"];
+    let key = crate::server::seal::random_key()
+        .map_err(|error| ClusterError::Failed(format!("no random numbers are available: {error}")))?;
+    let text = serde_json::to_string(&key)
+        .map_err(|error| ClusterError::Failed(format!("the key cannot be written: {error}")))?;
+    let body = log.seal(&text, &PLACE)?;
+    let insert = "INSERT INTO {schema}.servers (app, body) VALUES ($1, $2) ON CONFLICT (app) DO NOTHING";
+    log.database.fetch(insert, &[Value::Text(&log.app), Value::Text(&body)]).await?;
+    let select = "SELECT body FROM {schema}.servers WHERE app = $1";
+    let body: String = first_value(&log.database.fetch(select, &[Value::Text(&log.app)]).await?)?;
+    let key = log.unseal(&body, &PLACE).and_then(|text| serde_json::from_str(&text).ok());
+    key.ok_or_else(|| ClusterError::OtherKey(log.app.clone()))
+}
+
+impl fmt::Debug for Cluster {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Cluster")
+            .field("app", &self.0.log.app)
+            .field("process", &self.0.log.process)
+            .finish_non_exhaustive()
+    }
+}

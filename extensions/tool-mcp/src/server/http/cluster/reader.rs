@@ -1,0 +1,57 @@
+//! Readers that follow streams.
+
+use std::{sync::Arc, time::Duration};
+
+use tokio::sync::Notify;
+
+use super::event_log::{EventLog, LoggedEvent, StreamPosition};
+
+/// The time after which a reader looks for events, should a notification be lost.
+const MAX_WAIT: Duration = Duration::from_secs(10);
+/// The pause after a failure.
+const RETRY_PAUSE: Duration = Duration::from_millis(250);
+
+/// A reader of streams.
+pub(super) struct EventReader {
+    log: Arc<EventLog>,
+    pub(super) positions: Vec<StreamPosition>,
+    notify: Arc<Notify>,
+}
+
+impl EventReader {
+    /// Creates a reader of the events after `positions`.
+    pub(super) fn new(log: Arc<EventLog>, positions: Vec<StreamPosition>) -> Self {
+        let notify = log.wakes.subscribe(positions.iter().map(|position| &position.stream));
+        Self { log, positions, notify }
+    }
+
+    /// Returns the next events, as soon as there is one. While the database fails, it tries again.
+    pub(super) async fn next_events(&mut self) -> Vec<LoggedEvent> {
+        loop {
+            if let Some(events) = self.new_events().await {
+                return events;
+            }
+            self.wait(MAX_WAIT).await;
+        }
+    }
+
+    /// Returns the events that there are, if there is one.
+    pub(super) async fn new_events(&mut self) -> Option<Vec<LoggedEvent>> {
+        loop {
+            match self.log.read_after(&mut self.positions).await {
+                // All that were read were altered.
+                Ok((events, true)) if events.is_empty() => {}
+                Ok((events, _)) => return (!events.is_empty()).then_some(events),
+                Err(error) => {
+                    tracing::warn!(%error, "the events of a stream cannot be read; trying again");
+                    tokio::time::sleep(RETRY_PAUSE).await;
+                }
+            }
+        }
+    }
+
+    /// Waits until there may be an event, or for `time`.
+    pub(super) async fn wait(&mut self, time: Duration) {
+        tokio::time::timeout(time, self.notify.notified()).await.ok();
+    }
+}

@@ -1,0 +1,198 @@
+//! The sessions of a cluster.
+
+use std::time::Duration;
+
+use rmcp::transport::streamable_http_server::session::SessionState;
+use tool_runtime::definition::ContentHash;
+
+use super::{
+    Cluster, ClusterError,
+    database::Value,
+    event_log::{StreamKey, StreamPosition, column, first_value},
+};
+use crate::server::{http::session_error::SessionLimit, session_state::SessionSetting};
+
+/// The limits of the sessions of all processes.
+#[derive(Debug, Clone, Copy)]
+pub(in crate::server::http) struct SessionLimits {
+    pub(in crate::server::http) max_sessions: usize,
+    pub(in crate::server::http) max_per_caller: usize,
+    pub(in crate::server::http) idle_time: Duration,
+}
+
+/// Hashes a name that is a secret of a client.
+fn hash_of(kind: &str, name: &str) -> String {
+    ContentHash::of(&[kind, name]).to_string()
+}
+
+impl Cluster {
+    /// Opens the session `id`, unless a limit is reached, which is returned.
+    pub(in crate::server::http) async fn open_session(
+        &self,
+        id: &str,
+        caller: Option<&str>,
+        limits: SessionLimits,
+    ) -> Result<Option<SessionLimit>, ClusterError> {
+        let log = &self.0.log;
+        let (id, caller) = (hash_of("session", id), caller.map(|caller| hash_of("caller", caller)));
+        let integer = |limit: usize| i64::try_from(limit).unwrap_or(i64::MAX);
+        let values = [
+            Value::Text(&log.app),
+            Value::Text(&id),
+            Value::Text(caller.as_deref().unwrap_or_default()),
+            Value::Seconds(limits.idle_time),
+            Value::Integer(integer(limits.max_sessions)),
+            Value::Integer(integer(limits.max_per_caller)),
+        ];
+        let expired =
+            "DELETE FROM {schema}.sessions WHERE app = $1 AND used_at < now() - make_interval(secs => $2)";
+        log.database.fetch(expired, &[values[0], values[3]]).await?;
+        let sql = "SELECT {schema}.open_session($1, $2, $3, $4, $5, $6)";
+        let reached: String = first_value(&log.database.fetch(sql, &values).await?)?;
+        Ok(match &*reached {
+            "server" => Some(SessionLimit::Server(limits.max_sessions)),
+            "caller" => Some(SessionLimit::Caller(limits.max_per_caller)),
+            _ => None,
+        })
+    }
+
+    /// Stores the state of a session that was opened.
+    pub(in crate::server::http) async fn store_session(
+        &self,
+        id: &str,
+        state: &SessionState,
+    ) -> Result<(), ClusterError> {
+        let log = &self.0.log;
+        let id = hash_of("session", id);
+        let text = serde_json::to_string(state)
+            .map_err(|error| ClusterError::Failed(format!("the session cannot be written: {error}")))?;
+        let body = log.seal(&text, &["session", &id])?;
+        let sql = "UPDATE {schema}.sessions SET body = $3, used_at = now() WHERE app = $1 AND id = $2 AND body IS NULL";
+        let values = [Value::Text(&log.app), Value::Text(&id), Value::Text(&body)];
+        log.database.fetch(sql, &values).await.map(drop)
+    }
+
+    /// Returns the state of a session; `None` if there is none, or it was altered, which is logged.
+    pub(super) async fn load_session(&self, id: &str) -> Result<Option<SessionState>, ClusterError> {
+        let log = &self.0.log;
+        let id = hash_of("session", id);
+        let sql = "SELECT body FROM {schema}.sessions WHERE app = $1 AND id = $2 AND body IS NOT NULL";
+        let rows = log.database.fetch(sql, &[Value::Text(&log.app), Value::Text(&id)]).await?;
+        let Some(row) = rows.first() else { return Ok(None) };
+        let text = log.unseal(column(row, 0)?, &["session", &id]);
+        let state = text.and_then(|text| serde_json::from_str(&text).ok());
+        if state.is_none() {
+            tracing::error!(session = id, "a session of the database was altered, and is refused");
+        }
+        Ok(state)
+    }
+
+    /// Notes a use of the session `id`, and returns `false` if there is none, or it is idle for too long.
+    pub(in crate::server::http) async fn touch_session(
+        &self,
+        id: &str,
+        idle_time: Duration,
+    ) -> Result<bool, ClusterError> {
+        /// The uses that are noted in the idle time: a write costs more than a look.
+        const USES_PER_IDLE_TIME: u32 = 10;
+        let log = &self.0.log;
+        let id = hash_of("session", id);
+        let values = [
+            Value::Text(&log.app),
+            Value::Text(&id),
+            Value::Seconds(idle_time),
+            Value::Seconds(idle_time / USES_PER_IDLE_TIME),
+        ];
+        let select = "SELECT used_at < now() - make_interval(secs => $4) FROM {schema}.sessions WHERE app = $1 AND \
+                      id = $2 AND used_at > now() - make_interval(secs => $3)";
+        let rows = log.database.fetch(select, &values).await?;
+        let Some(row) = rows.first() else { return Ok(false) };
+        if column(row, 0)? {
+            self.note_uses(std::slice::from_ref(&id)).await?;
+        }
+        Ok(true)
+    }
+
+    /// Notes a use of the sessions `ids`, which have a stream or a request.
+    pub(in crate::server::http) async fn touch_sessions(&self, ids: &[String]) -> Result<(), ClusterError> {
+        let ids: Vec<_> = ids.iter().map(|id| hash_of("session", id)).collect();
+        self.note_uses(&ids).await
+    }
+
+    async fn note_uses(&self, hashes: &[String]) -> Result<(), ClusterError> {
+        let sql = "UPDATE {schema}.sessions SET used_at = now() WHERE app = $1 AND id = ANY($2)";
+        let values = [Value::Text(&self.0.log.app), Value::Texts(hashes)];
+        self.0.log.database.fetch(sql, &values).await.map(drop)
+    }
+
+    /// Deletes the session `id`, and tells all processes.
+    pub(in crate::server::http) async fn end_session(&self, id: &str) -> Result<(), ClusterError> {
+        let log = &self.0.log;
+        let hash = hash_of("session", id);
+        let sql = "DELETE FROM {schema}.sessions WHERE app = $1 AND id = $2";
+        log.database.fetch(sql, &[Value::Text(&log.app), Value::Text(&hash)]).await?;
+        self.tell_session_end(id).await
+    }
+
+    /// Returns the positions from which a stream of the session itself is read that names none: those of the last one, or of the session's
+    /// start.
+    pub(super) async fn next_stream_positions(&self, id: &str) -> Result<Vec<StreamPosition>, ClusterError> {
+        let log = &self.0.log;
+        let hash = hash_of("session", id);
+        let sql = "UPDATE {schema}.sessions AS s SET stream_position = (SELECT coalesce(max(id), 0) FROM {schema}.events) \
+                   FROM (SELECT stream_position FROM {schema}.sessions WHERE app = $1 AND id = $2 FOR UPDATE) AS old \
+                   WHERE s.app = $1 AND s.id = $2 RETURNING old.stream_position";
+        let rows = log.database.fetch(sql, &[Value::Text(&log.app), Value::Text(&hash)]).await?;
+        let last = first_value(&rows)?;
+        let streams = [StreamKey::of_session(id), StreamKey::of_changes()];
+        Ok(streams.into_iter().map(|stream| StreamPosition { stream, last }).collect())
+    }
+
+    /// Stores what a client set in its session, and tells all processes.
+    pub(in crate::server) async fn set_in_session(
+        &self,
+        session: &str,
+        setting: SessionSetting,
+    ) -> Result<(), ClusterError> {
+        let log = &self.0.log;
+        let id = hash_of("session", session);
+        let name = match &setting {
+            SessionSetting::Level(_) => hash_of("setting", "level"),
+            SessionSetting::Subscribed(uri) | SessionSetting::Unsubscribed(uri) => hash_of("uri", uri),
+        };
+        let place = [Value::Text(&log.app), Value::Text(&id), Value::Text(&name)];
+        if let SessionSetting::Unsubscribed(_) = setting {
+            let sql = "DELETE FROM {schema}.session_settings WHERE app = $1 AND session = $2 AND name = $3";
+            log.database.fetch(sql, &place).await?;
+        } else {
+            let text = serde_json::to_string(&setting)
+                .map_err(|error| ClusterError::Failed(format!("a setting cannot be written: {error}")))?;
+            let body = log.seal(&text, &["setting", &id, &name])?;
+            let sql = "INSERT INTO {schema}.session_settings (app, session, name, body) VALUES ($1, $2, $3, $4) \
+                       ON CONFLICT (app, session, name) DO UPDATE SET body = excluded.body";
+            let [app, session, name] = place;
+            log.database.fetch(sql, &[app, session, name, Value::Text(&body)]).await?;
+        }
+        self.tell_setting(session, setting).await
+    }
+
+    /// Returns what the client of a session has set. A setting that was altered is left out, and logged.
+    pub(in crate::server::http) async fn session_settings(
+        &self,
+        session: &str,
+    ) -> Result<Vec<SessionSetting>, ClusterError> {
+        let log = &self.0.log;
+        let id = hash_of("session", session);
+        let sql = "SELECT name, body FROM {schema}.session_settings WHERE app = $1 AND session = $2";
+        let rows = log.database.fetch(sql, &[Value::Text(&log.app), Value::Text(&id)]).await?;
+        let mut settings = Vec::with_capacity(rows.len());
+        for row in &rows {
+            let text = log.unseal(column(row, 1)?, &["setting", &id, column(row, 0)?]);
+            match text.and_then(|text| serde_json::from_str(&text).ok()) {
+                Some(setting) => settings.push(setting),
+                None => tracing::error!(session = id, "a setting of a session was altered, and is left out"),
+            }
+        }
+        Ok(settings)
+    }
+}

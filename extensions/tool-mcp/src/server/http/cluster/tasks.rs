@@ -1,0 +1,166 @@
+//! The tasks of other processes.
+//!
+//! A task is in the process that started it. The database knows which one that is; other processes send it the requests about the task.
+
+use std::{
+    collections::HashMap,
+    sync::{
+        Mutex, MutexGuard, PoisonError,
+        atomic::{AtomicU64, Ordering},
+    },
+    time::Duration,
+};
+
+use rmcp::{ErrorData, model::GetTaskResult};
+use serde::{Deserialize, Serialize};
+use tokio::sync::oneshot;
+use tool_runtime::definition::ContentHash;
+
+use super::{
+    Cluster, ClusterError, ClusterLink,
+    database::Value,
+    event_log::{StreamKey, column},
+    messages::ProcessMessage,
+};
+use crate::server::{question_round::UNAVAILABLE, server_state::ServerState, task_requests::TaskRequest};
+
+/// The answer to a request about a task.
+pub(super) type TaskAnswer = Result<Option<GetTaskResult>, ErrorData>;
+
+/// A request about a task, for the process that has it.
+#[derive(Debug, Serialize, Deserialize)]
+pub(super) struct ForwardedTaskRequest {
+    /// The process that waits for the answer, and its number there.
+    process: String,
+    number: u64,
+    caller: Option<String>,
+    request: TaskRequest,
+}
+
+/// The requests whose answers another process sends.
+#[derive(Default)]
+pub(super) struct AwaitedAnswers {
+    waiting: Mutex<HashMap<u64, oneshot::Sender<TaskAnswer>>>,
+    numbers: AtomicU64,
+}
+
+impl AwaitedAnswers {
+    fn lock_waiting(&self) -> MutexGuard<'_, HashMap<u64, oneshot::Sender<TaskAnswer>>> {
+        self.waiting.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Passes an answer to the request that waits for it, if it still does.
+    pub(super) fn receive(&self, number: u64, answer: TaskAnswer) {
+        if let Some(waiting) = self.lock_waiting().remove(&number) {
+            waiting.send(answer).ok();
+        }
+    }
+}
+
+/// Forgets a request that no longer waits.
+struct Waiting<'a>(&'a AwaitedAnswers, u64);
+
+impl Drop for Waiting<'_> {
+    fn drop(&mut self) {
+        self.0.lock_waiting().remove(&self.1);
+    }
+}
+
+fn hash_of(task: &str) -> String {
+    ContentHash::of(&["task", task]).to_string()
+}
+
+impl Cluster {
+    /// Tells the database that this process has a task, for `lifetime`.
+    async fn note_task(&self, id: &str, lifetime: Duration) -> Result<(), ClusterError> {
+        let log = &self.0.log;
+        let sql = "INSERT INTO {schema}.tasks (app, id, process, expires_at) \
+                   VALUES ($1, $2, $3, now() + make_interval(secs => $4)) ON CONFLICT (app, id) DO NOTHING";
+        let id = hash_of(id);
+        let values =
+            [Value::Text(&log.app), Value::Text(&id), Value::Text(&log.process), Value::Seconds(lifetime)];
+        log.database.fetch(sql, &values).await.map(drop)
+    }
+
+    /// Returns the process that has a task, if there is one, and whether it lives.
+    async fn process_of_task(&self, id: &str) -> Result<Option<(String, bool)>, ClusterError> {
+        let log = &self.0.log;
+        let id = hash_of(id);
+        let sql = "SELECT process FROM {schema}.tasks WHERE app = $1 AND id = $2 AND expires_at > now()";
+        let rows = log.database.fetch(sql, &[Value::Text(&log.app), Value::Text(&id)]).await?;
+        let Some(row) = rows.first() else { return Ok(None) };
+        let process: String = column(row, 0)?;
+        let is_alive = self.0.processes.is_alive(&process).await?;
+        Ok(Some((process, is_alive)))
+    }
+}
+
+impl ClusterLink {
+    /// Tells the other processes of a task that began here.
+    pub(in crate::server) async fn note_task(&self, id: &str, lifetime: Duration) -> Result<(), ErrorData> {
+        self.cluster.note_task(id, lifetime).await.map_err(|error| unavailable_error(&error))
+    }
+
+    /// Asks the process that has a task; `None` if there is none.
+    pub(in crate::server) async fn ask_for_task(
+        &self,
+        request: &TaskRequest,
+        caller: Option<&str>,
+    ) -> Option<TaskAnswer> {
+        let process = match self.cluster.process_of_task(request.task_id()).await {
+            Ok(Some((process, true))) => process,
+            Ok(Some((_, false))) => {
+                let message = format!(
+                    "the process that ran the task `{}` has ended; it is not known whether the task took effect, and it is \
+                     not run again",
+                    request.task_id()
+                );
+                return Some(Err(ErrorData::internal_error(message, None)));
+            }
+            Ok(None) => return None,
+            Err(error) => return Some(Err(unavailable_error(&error))),
+        };
+        let number = self.answers.numbers.fetch_add(1, Ordering::Relaxed);
+        let (sender, receiver) = oneshot::channel();
+        self.answers.lock_waiting().insert(number, sender);
+        let _waiting = Waiting(&self.answers, number);
+        let log = &self.cluster.0.log;
+        let message = ProcessMessage::TaskRequest(ForwardedTaskRequest {
+            process: log.process.clone(),
+            number,
+            caller: caller.map(str::to_owned),
+            request: request.clone(),
+        });
+        if let Err(error) = self.cluster.send_message(&StreamKey::of_process(&process), &message).await {
+            return Some(Err(unavailable_error(&error)));
+        }
+        let answer = tokio::time::timeout(self.cluster.0.processes.timeout, receiver).await;
+        Some(answer.ok().and_then(Result::ok).unwrap_or_else(|| {
+            let problem = "the process that has the task did not answer in time".to_owned();
+            Err(unavailable_error(&ClusterError::Unavailable(problem)))
+        }))
+    }
+}
+
+/// Answers a request of another process about a task.
+pub(super) async fn answer_forwarded(
+    cluster: &Cluster,
+    shared: &ServerState,
+    forwarded: ForwardedTaskRequest,
+) {
+    let ForwardedTaskRequest { process, number, caller, request } = forwarded;
+    // The server of another client of this process has it.
+    if !shared.tasks.contains(request.task_id()) {
+        return;
+    }
+    let answer = request.answer(&shared.tasks, caller.as_deref());
+    let message = ProcessMessage::TaskAnswer { number, answer };
+    if let Err(error) = cluster.send_message(&StreamKey::of_process(&process), &message).await {
+        tracing::warn!(%error, "a request about a task cannot be answered");
+    }
+}
+
+fn unavailable_error(error: &ClusterError) -> ErrorData {
+    tracing::error!(%error, "a request about a task fails");
+    ErrorData::new(UNAVAILABLE, "the task cannot be reached now; try again later", None)
+}

@@ -1,0 +1,85 @@
+//! A database that is gone, and processes that end.
+
+use std::time::Duration;
+
+use serde_json::json;
+use test_support::postgres::{Server, new_schema, reported};
+use tool_mcp::server::HttpConfig;
+
+use super::{
+    super::{BOTH, initialize, modern},
+    Client, Database, Member, request, text_of,
+};
+
+#[tokio::test]
+async fn requests_without_the_database_are_refused_and_sessions_go_on_after_it_returns() {
+    let Some(mut server) = reported(Server::start()) else { return };
+    let database = Database { url: server.url(), schema: new_schema() };
+    let options = || database.options().operation_timeout(Duration::from_millis(300));
+    let start = async || Member::start_with(options(), HttpConfig::new()).await;
+    let members = [start().await, start().await];
+    let client = Client::open(members[0].url()).await;
+    server.switch("stop");
+    let [_, version] = BOTH;
+    let call = json!({ "name": "add", "arguments": { "a": 1, "b": 2 } });
+    for refused in [
+        client.post(members[1].url(), &request(1, "tools/call", call.clone())).await,
+        members[0].served.post(&initialize(), &BOTH[0]).send().await.unwrap(),
+        members[0].served.post(&modern("tools/call", call.clone()), &version).send().await.unwrap(),
+    ] {
+        assert_eq!(refused.status(), 503);
+        assert_eq!(refused.headers()["retry-after"], "5");
+        let body = refused.text().await.unwrap();
+        assert!(body.contains("the database of the server does not answer"), "{body}");
+    }
+    server.switch("start");
+    for member in &members {
+        let answer = client.request(member.url(), "tools/call", call.clone()).await;
+        assert_eq!(text_of(&answer), "3");
+    }
+    // Messages of the other server arrive again.
+    let mut stream = client.listen(members[1].url(), None).await;
+    members[0].change_list();
+    assert!(stream.next_message().await.is_some());
+}
+
+#[tokio::test]
+async fn a_request_waits_for_a_database_that_returns_in_time() {
+    let Some(mut server) = reported(Server::start()) else { return };
+    let database = Database { url: server.url(), schema: new_schema() };
+    let options = database.options().operation_timeout(Duration::from_secs(60));
+    let member = Member::start_with(options, HttpConfig::new()).await;
+    let client = Client::open(member.url()).await;
+    server.switch("stop");
+    let call = json!({ "name": "add", "arguments": { "a": 1, "b": 2 } });
+    let (answer, ()) = tokio::join!(client.request(member.url(), "tools/call", call), async {
+        server.switch("start");
+    });
+    assert_eq!(text_of(&answer), "3");
+}
+
+#[tokio::test]
+async fn a_session_is_idle_when_it_is_used_at_no_server() {
+    let Some(database) = Database::new() else { return };
+    let config = || HttpConfig::new().idle_time(Duration::from_secs(20));
+    let members = [
+        Member::start_with(database.options(), config()).await,
+        Member::start_with(database.options(), config()).await,
+    ];
+    let ping = || request(1, "ping", json!({}));
+    let age = "UPDATE {schema}.sessions SET used_at = now() - interval '1 hour'";
+    let idle = Client::open(members[0].url()).await;
+    assert_eq!(idle.post(members[1].url(), &ping()).await.status(), 200);
+    assert_eq!(database.execute(age).await, 1);
+    for member in &members {
+        assert_eq!(idle.post(member.url(), &ping()).await.status(), 404);
+    }
+    // One that has a stream is used, also without a request.
+    let listening = Client::open(members[0].url()).await;
+    let mut stream = listening.listen(members[0].url(), None).await;
+    stream.next_id().await;
+    database.execute(age).await;
+    let used = "UPDATE {schema}.sessions SET body = body WHERE used_at > now() - interval '1 minute'";
+    while database.execute(used).await == 0 {}
+    assert_eq!(listening.post(members[1].url(), &ping()).await.status(), 200);
+}
