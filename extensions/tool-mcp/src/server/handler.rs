@@ -202,10 +202,7 @@ impl ServerHandler for RequestHandler {
         request: GetTaskParams,
         context: RequestContext<RoleServer>,
     ) -> impl Future<Output = Result<GetTaskResult, ErrorData>> + Send {
-        Box::pin(async move {
-            let answer = self.answer_task_request(TaskRequest::Get(request), &context).await?;
-            answer.ok_or_else(|| ErrorData::internal_error("the task has no state", None))
-        })
+        Box::pin(async move { self.task_state(request, &context).await })
     }
 
     fn update_task(

@@ -82,10 +82,10 @@
 //! | [`McpServer::used_states`] | the used states, each of which is accepted once; without it, once per process |
 //! | [`HttpConfig::session_store`] | the sessions, which any process continues |
 //! | [`HttpConfig::event_store`] | the events, after which any process resumes a stream |
-//! | no store | tasks; the limits; of a session, its log level, its subscriptions, the answers to its questions and the cancellation of its calls |
+//! | `HttpConfig::cluster` (feature `postgres`) | all of these; tasks; the limits of sessions; of a session, all that its client set, asked for or answered. Not the limits of calls and tasks |
 //!
-//! For the last row, a load balancer sends all requests with the same header `Mcp-Session-Id` to one process, or the tools ask
-//! their questions from revision 2026-07-28 on only. A session that is deleted ends in the processes that serve it when it is idle.
+//! Without a cluster, a load balancer sends all requests with the same header `Mcp-Session-Id` to one process, or tools ask questions from 2026-07-28 on
+//! only; a session that is deleted ends in the processes that serve it when it is idle.
 //!
 //! [`Registry`]: tool_runtime::Registry
 //! [`Executor`]: tool_runtime::Executor

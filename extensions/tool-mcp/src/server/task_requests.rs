@@ -70,6 +70,16 @@ impl RequestHandler {
         std::future::ready(Ok(()))
     }
 
+    /// Returns the state of a task.
+    pub(super) async fn task_state(
+        &self,
+        request: GetTaskParams,
+        context: &RequestContext<RoleServer>,
+    ) -> Result<GetTaskResult, ErrorData> {
+        let answer = self.answer_task_request(TaskRequest::Get(request), context).await?;
+        answer.ok_or_else(|| ErrorData::internal_error("the task has no state", None))
+    }
+
     /// Answers a request about a task; only [`TaskRequest::Get`] has a result.
     pub(super) async fn answer_task_request(
         &self,

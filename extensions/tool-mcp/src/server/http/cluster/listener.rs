@@ -21,8 +21,12 @@ pub(super) async fn wake_readers(log: Weak<EventLog>, poll_interval: Option<Dura
     match poll_interval {
         Some(interval) => poll_events(log, interval).await,
         None => loop {
-            let Some(listening) = log.upgrade().map(|log| PgListenerTarget::of(&log)) else { return };
-            if let Err(error) = listening.listen(&log).await {
+            let Some(target) = log.upgrade().map(|log| ListenerTarget::of(&log)) else { return };
+            let listened = target.listen(&log).await;
+            if target.pool.is_closed() {
+                return;
+            }
+            if let Err(error) = listened {
                 tracing::warn!(%error, "new messages cannot be waited for; trying again");
             }
             tokio::time::sleep(RETRY_PAUSE).await;
@@ -30,13 +34,13 @@ pub(super) async fn wake_readers(log: Weak<EventLog>, poll_interval: Option<Dura
     }
 }
 
-/// What a listener needs of the log, which it does not keep alive.
-struct PgListenerTarget {
+/// The parts of a log that a listener needs, which does not keep the log alive.
+struct ListenerTarget {
     pool: sqlx::PgPool,
     channel: String,
 }
 
-impl PgListenerTarget {
+impl ListenerTarget {
     fn of(log: &Arc<EventLog>) -> Self {
         Self { pool: log.database.pool.clone(), channel: log.database.schema.clone() }
     }
@@ -66,6 +70,9 @@ async fn poll_events(log: Weak<EventLog>, interval: Duration) {
     loop {
         tokio::time::sleep(interval).await;
         let Some(log) = log.upgrade() else { return };
+        if log.database.pool.is_closed() {
+            return;
+        }
         match changed_streams(&log, interval).await {
             Ok(streams) => streams.iter().for_each(|stream| log.wakes.wake(stream)),
             Err(error) => {

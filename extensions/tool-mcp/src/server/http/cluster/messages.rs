@@ -187,6 +187,9 @@ async fn touch_used_sessions(cluster: Cluster, table: Arc<SessionTable>, idle_ti
     const MIN_PAUSE: Duration = Duration::from_millis(100);
     loop {
         tokio::time::sleep((idle_time / TOUCHES_PER_IDLE_TIME).max(MIN_PAUSE)).await;
+        if cluster.0.log.database.pool.is_closed() {
+            return;
+        }
         let used = table.used_sessions();
         if used.is_empty() {
             continue;

@@ -52,6 +52,20 @@ pub(super) use self::{
 ///
 /// Each server of a program has its own cluster.
 ///
+/// # Failures
+///
+/// | failure | effect |
+/// | --- | --- |
+/// | the database does not answer | a request waits for [`ClusterOptions::operation_timeout`]; then it has status 503 with `Retry-After`, and nothing was done for it |
+/// | a process ends | its calls are not run again: a client that resumes the stream of a call of a session, or asks for a task, receives an error; a stream without a session ends |
+/// | a process is not seen for [`ClusterOptions::process_timeout`] | it counts as ended after a few more looks |
+/// | a client resumes a stream after [`ClusterOptions::event_retention`] | older events are gone |
+/// | a session is closed, or idle for [`HttpConfig::idle_time`] | all processes answer with status 404 |
+/// | a row was altered | a session has status 404, an event or a setting is left out; both are logged |
+///
+/// A subscription to a resource is passed to [`Resources::subscribe`] of the process that receives it, and ends there with that process; changes that
+/// any process signals reach all clients. If a client opens several streams of a session at once, each has all changes.
+///
 /// # Examples
 ///
 /// ```no_run
@@ -72,6 +86,8 @@ pub(super) use self::{
 /// ```
 ///
 /// [`HttpConfig::cluster`]: crate::server::HttpConfig::cluster
+/// [`HttpConfig::idle_time`]: crate::server::HttpConfig::idle_time
+/// [`Resources::subscribe`]: crate::server::Resources::subscribe
 #[derive(Clone)]
 pub struct Cluster(Arc<ClusterState>);
 

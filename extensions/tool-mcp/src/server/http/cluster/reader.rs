@@ -25,7 +25,8 @@ impl EventReader {
         Self { log, positions, notify }
     }
 
-    /// Returns the next events, as soon as there is one. While the database fails, it tries again.
+    /// Returns the next events, as soon as there is one. While the database fails, it tries again; when the process has left its cluster, it waits
+    /// for ever.
     pub(super) async fn next_events(&mut self) -> Vec<LoggedEvent> {
         loop {
             if let Some(events) = self.new_events().await {
@@ -42,6 +43,8 @@ impl EventReader {
                 // All that were read were altered.
                 Ok((events, true)) if events.is_empty() => {}
                 Ok((events, _)) => return (!events.is_empty()).then_some(events),
+                // There are no more events.
+                Err(_) if self.log.database.pool.is_closed() => std::future::pending().await,
                 Err(error) => {
                     tracing::warn!(%error, "the events of a stream cannot be read; trying again");
                     tokio::time::sleep(RETRY_PAUSE).await;

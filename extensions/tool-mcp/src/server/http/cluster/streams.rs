@@ -73,7 +73,7 @@ impl StoredEvent {
     }
 }
 
-/// The id of an event for a client: what it has received, and the process that wrote it. It is encrypted, so that nobody can guess one.
+/// The id of an event for a client: what it has received, and the process that wrote it. It is encrypted, so that none can be guessed.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(in crate::server::http) struct EventToken {
     positions: Vec<StreamPosition>,

@@ -1,4 +1,4 @@
-//! What belongs to a call or a session of another server.
+//! Messages that belong to a call or a session of another server.
 
 use serde_json::{Value, json};
 

@@ -13,7 +13,7 @@ use serde_json::{Value, json};
 use sqlx::PgPool;
 use test_support::postgres::{new_schema, shared_url};
 use tokio::sync::Notify;
-use tool_mcp::server::{ClusterOptions, HttpConfig, McpServer, ResourceSet, Resources as _};
+use tool_mcp::server::{Cluster, ClusterOptions, HttpConfig, McpServer, ResourceSet, Resources as _};
 use tool_runtime::{
     context::{LogLevel, LogLine},
     open_calls::ProgramKey,
@@ -93,6 +93,7 @@ fn note(cx: &ToolContext) -> Result<&'static str, ToolError> {
 /// One of the servers, which share nothing but the database.
 struct Member {
     served: Served,
+    cluster: Cluster,
     gate: Arc<Gate>,
     resources: ResourceSet,
 }
@@ -112,8 +113,8 @@ impl Member {
             .provide_shared(Arc::clone(&gate));
         let cluster = options.open().await.unwrap();
         let server = McpServer::new(tools.build().unwrap()).resources(resources.clone());
-        let server = server.http_with(config.cluster(cluster)).unwrap();
-        Self { served: serve(server).await, gate, resources }
+        let server = server.http_with(config.cluster(cluster.clone())).unwrap();
+        Self { served: serve(server).await, cluster, gate, resources }
     }
 
     /// Tells clients that the list of resources has changed.
@@ -126,8 +127,10 @@ impl Member {
     }
 }
 
+/// Starts two servers. At the second one, a session rests whenever it is not used.
 async fn start_two(database: &Database) -> [Member; 2] {
-    [Member::start(database).await, Member::start(database).await]
+    let resting = HttpConfig::new().max_ready_sessions(0);
+    [Member::start(database).await, Member::start_with(database.options(), resting).await]
 }
 
 /// A client with a session, which comes to any of the servers.

@@ -59,6 +59,23 @@ async fn a_request_waits_for_a_database_that_returns_in_time() {
 }
 
 #[tokio::test]
+async fn a_server_that_left_its_cluster_refuses_requests_and_its_calls_have_ended() {
+    let Some(database) = Database::new() else { return };
+    let options = || database.options().process_timeout(Duration::from_secs(1));
+    let members = [
+        Member::start_with(options(), HttpConfig::new()).await,
+        Member::start_with(options(), HttpConfig::new()).await,
+    ];
+    let client = Client::open(members[0].url()).await;
+    let mut call = client.call(members[0].url(), 7, "wait").await;
+    let last = call.next_id().await;
+    members[0].cluster.close().await;
+    assert_eq!(client.post(members[0].url(), &request(1, "ping", json!({}))).await.status(), 503);
+    let answer = client.listen(members[1].url(), Some(&last)).await.next_message().await.unwrap();
+    assert!(answer["error"]["message"].as_str().unwrap().contains("not run again"), "{answer}");
+}
+
+#[tokio::test]
 async fn a_session_is_idle_when_it_is_used_at_no_server() {
     let Some(database) = Database::new() else { return };
     let config = || HttpConfig::new().idle_time(Duration::from_secs(20));
