@@ -2,7 +2,7 @@
 //!
 //! | module | feature | provides |
 //! | --- | --- | --- |
-//! | [`server`] | `server` | the tools of the program as a server: [`serve_stdio`](server::serve_stdio), streamable HTTP |
+//! | [`server`] | `server` | the tools of the program as a server: [`serve_stdio`](server::serve_stdio), streamable HTTP; with `postgres`, by several processes |
 //! | [`client`] | `client` | the tools of a server as tools of the program: `McpToolSet` |
 //! | [`broker`] | `client` | four tools for the tools of many servers: `McpBroker` |
 //! | [`cli`] | `cli` | the commands `serve` and `mcp` for `tool-cli` |

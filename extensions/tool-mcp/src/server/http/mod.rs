@@ -60,6 +60,8 @@ pub use self::{
     config::HttpConfig,
     request_facts::RequestHeaders,
 };
+#[cfg(doc)]
+use super::McpServer;
 use super::{ServeError, handler::RequestHandler, requests::RefusedMessage, server_state::ServerState};
 
 /// The path at which [`HttpServer::serve`] serves.
