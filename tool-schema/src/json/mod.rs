@@ -90,7 +90,7 @@ impl<'t> Reader<'t> {
 
     /// Consumes the next token if it is the single byte `wanted`.
     #[inline]
-    pub(crate) fn take_byte(&mut self, wanted: u8) -> bool {
+    pub(crate) fn consume_byte_if_next(&mut self, wanted: u8) -> bool {
         let is_it = self.peek() == Some(wanted);
         if is_it {
             self.skip();
@@ -142,12 +142,12 @@ impl<'t> Reader<'t> {
             return Err(Fault::Syntax);
         }
         let name = self.read_string()?;
-        if self.take_byte(b':') { Ok(name) } else { Err(Fault::Syntax) }
+        if self.consume_byte_if_next(b':') { Ok(name) } else { Err(Fault::Syntax) }
     }
 
     /// Consumes `tokens` if the text continues with them.
     #[inline]
-    pub(crate) fn take_text(&mut self, tokens: &str) -> bool {
+    pub(crate) fn consume_text_if_next(&mut self, tokens: &str) -> bool {
         let Some((start, rest)) = self.rest.split_at_checked(tokens.len()) else { return false };
         let is_it = equal_bytes(start, tokens.as_bytes());
         if is_it {
@@ -158,7 +158,7 @@ impl<'t> Reader<'t> {
 
     /// Consumes the next integer if it is a common one; returns its sign and digits.
     #[inline]
-    pub(crate) fn take_integer(&mut self) -> Option<(bool, u64)> {
+    pub(crate) fn consume_common_integer(&mut self) -> Option<(bool, u64)> {
         let (negative, magnitude, rest) = number::read_common_integer(self.rest)?;
         self.rest = rest;
         Some((negative, magnitude))
@@ -166,7 +166,7 @@ impl<'t> Reader<'t> {
 
     /// Consumes the next number if it has a fraction and a common form; returns the nearest float.
     #[inline]
-    pub(crate) fn take_decimal(&mut self) -> Option<f64> {
+    pub(crate) fn consume_short_decimal(&mut self) -> Option<f64> {
         let (float, rest) = number::read_short_decimal(self.rest)?;
         self.rest = rest;
         Some(float)

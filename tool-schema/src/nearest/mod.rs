@@ -33,12 +33,12 @@ pub fn closest<'a>(name: &str, known: impl Iterator<Item = &'a str>) -> Option<&
 /// It does not store the names: a search requests them by position.
 #[derive(Debug)]
 pub struct Names {
-    marks: Box<[Mark]>,
+    marks: Box<[IndexedName]>,
 }
 
 /// Properties of one name by which a search skips it or a part of it.
 #[derive(Debug)]
-struct Mark {
+struct IndexedName {
     /// The set of its letters.
     set: u64,
     /// The number of its letters.
@@ -53,7 +53,7 @@ impl Names {
     /// Indexes `names`; searches are faster if similar names are neighbours.
     pub fn new<'n>(names: impl Iterator<Item = &'n str>) -> Self {
         let mut last = ['\0'; MAX_LETTERS];
-        let marks = names.map(|name| Mark::new(name, &mut last)).collect();
+        let marks = names.map(|name| IndexedName::new(name, &mut last)).collect();
         Self { marks }
     }
 
@@ -88,7 +88,7 @@ impl Names {
     }
 }
 
-impl Mark {
+impl IndexedName {
     /// Indexes `name`; `last` contains the letters of the previous name.
     fn new(name: &str, last: &mut [char; MAX_LETTERS]) -> Self {
         let mut mark = Self { set: 0, length: 0, shared: 0, resume: Some(0) };
@@ -263,7 +263,7 @@ impl Search {
     /// the query or are contained in it. `found` returns the new maximum distance, or `None` to end the search.
     fn run<'n>(
         &mut self,
-        marks: &[Mark],
+        marks: &[IndexedName],
         mut far: usize,
         contained: bool,
         at: impl Fn(usize) -> &'n str,

@@ -7,7 +7,7 @@
 pub(super) struct Cursor<'a> {
     text: &'a str,
     at: usize,
-    fuel: usize,
+    steps_left: usize,
     /// The start of a comment that extends to the end of the text and contains a closing bracket.
     swallowed: Option<usize>,
 }
@@ -26,8 +26,8 @@ impl<'a> Cursor<'a> {
     const STEPS_PER_BYTE: usize = 8;
 
     pub(super) fn new(text: &'a str) -> Self {
-        let fuel = text.len().saturating_add(1).saturating_mul(Self::STEPS_PER_BYTE);
-        Self { text, at: 0, fuel, swallowed: None }
+        let steps_left = text.len().saturating_add(1).saturating_mul(Self::STEPS_PER_BYTE);
+        Self { text, at: 0, steps_left, swallowed: None }
     }
 
     pub(super) fn at(&self) -> usize {
@@ -35,12 +35,12 @@ impl<'a> Cursor<'a> {
     }
 
     pub(super) fn is_exhausted(&self) -> bool {
-        self.fuel == 0
+        self.steps_left == 0
     }
 
     /// Returns the remaining text.
     pub(super) fn rest(&self) -> &'a str {
-        if self.fuel == 0 { "" } else { self.text.get(self.at..).unwrap_or("") }
+        if self.steps_left == 0 { "" } else { self.text.get(self.at..).unwrap_or("") }
     }
 
     /// Returns the text before `end`.
@@ -63,30 +63,30 @@ impl<'a> Cursor<'a> {
         self.swallowed
     }
 
-    pub(super) fn at_end(&self) -> bool {
+    pub(super) fn is_at_end(&self) -> bool {
         self.rest().is_empty()
     }
 
-    pub(super) fn bump(&mut self) -> Option<char> {
+    pub(super) fn take_char(&mut self) -> Option<char> {
         let next = self.peek()?;
         self.at += next.len_utf8();
-        self.fuel -= 1;
+        self.steps_left -= 1;
         Some(next)
     }
 
     /// Skips `expected` if it comes next.
-    pub(super) fn eat(&mut self, expected: &str) -> bool {
+    pub(super) fn skip_if_next(&mut self, expected: &str) -> bool {
         let found = self.rest().starts_with(expected);
         if found {
             self.at += expected.len();
-            self.fuel -= 1;
+            self.steps_left -= 1;
         }
         found
     }
 
     pub(super) fn skip_while(&mut self, mut skipped: impl FnMut(char) -> bool) {
         while self.peek().is_some_and(&mut skipped) {
-            self.bump();
+            self.take_char();
         }
     }
 
@@ -96,14 +96,14 @@ impl<'a> Cursor<'a> {
         loop {
             self.skip_while(is_blank);
             let comment = self.at;
-            if self.eat("/*") {
-                while !self.eat("*/") && self.bump().is_some() {}
-            } else if self.at_comment() {
+            if self.skip_if_next("/*") {
+                while !self.skip_if_next("*/") && self.take_char().is_some() {}
+            } else if self.is_at_comment() {
                 self.skip_while(|it| it != '\n');
             } else {
                 break;
             }
-            if self.at_end() && self.text_since(comment).contains(['}', ']']) {
+            if self.is_at_end() && self.text_since(comment).contains(['}', ']']) {
                 self.swallowed.get_or_insert(comment);
             }
         }
@@ -115,7 +115,7 @@ impl<'a> Cursor<'a> {
     }
 
     /// Returns `true` if a comment comes next. `#` alone starts none: `#fff` is a color.
-    pub(super) fn at_comment(&self) -> bool {
+    pub(super) fn is_at_comment(&self) -> bool {
         let rest = self.rest();
         rest.starts_with("//")
             || rest.starts_with("/*")

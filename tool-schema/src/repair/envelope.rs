@@ -14,11 +14,11 @@ pub(super) struct Envelope {
 }
 
 /// Moves `cursor` to the first brace.
-pub(super) fn open_envelope(cursor: &mut Cursor<'_>) -> Result<Envelope, Ambiguity> {
+pub(super) fn read_text_before_object(cursor: &mut Cursor<'_>) -> Result<Envelope, Ambiguity> {
     cursor.skip_blanks();
     let start = cursor.at();
     cursor.skip_while(|it| it != '{');
-    if cursor.at_end() {
+    if cursor.is_at_end() {
         return Err(Ambiguity::new("there is no object", start));
     }
     let before = cursor.text_since(start);
@@ -49,7 +49,7 @@ impl Envelope {
                 _ => false,
             };
             if is_end {
-                cursor.bump();
+                cursor.take_char();
                 continue;
             }
             let rest = cursor.rest();

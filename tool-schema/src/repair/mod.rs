@@ -249,7 +249,7 @@ fn recover_object(text: &str) -> Result<RecoveredObject, String> {
 }
 
 fn read_object(cursor: &mut Cursor<'_>) -> Result<RecoveredObject, Ambiguity> {
-    let envelope = envelope::open_envelope(cursor)?;
+    let envelope = envelope::read_text_before_object(cursor)?;
     let reading = reader::read_object(cursor)?;
     if !reading.cut_off {
         envelope.read_text_after_object(cursor)?;

@@ -64,7 +64,7 @@ pub(super) fn read_string(
     let mut is_whole = StringPiece::new(cursor, out, role).read_to_end()?;
     while is_whole && role != StringRole::Key && cursor.look_ahead(skip_string_concatenation) {
         skip_string_concatenation(cursor);
-        is_whole = !cursor.at_end() && StringPiece::new(cursor, out, role).read_to_end()?;
+        is_whole = !cursor.is_at_end() && StringPiece::new(cursor, out, role).read_to_end()?;
     }
     out.push('"');
     Ok(is_whole)
@@ -114,16 +114,16 @@ impl<'p, 'a> StringPiece<'p, 'a> {
 
     /// Reads up to the end of the string; returns `true` if it ended before the text did.
     fn read_to_end(mut self) -> Result<bool, Ambiguity> {
-        let Some(open) = self.cursor.bump() else { return Ok(false) };
+        let Some(open) = self.cursor.take_char() else { return Ok(false) };
         self.closers = closing_quotes(open);
         let mut after = self.cursor.rest().chars();
         if (after.next(), after.next()) == (Some(open), Some(open)) {
             return self.ambiguous_here("a string in triple quotes");
         }
         let (mut before, mut last) = (open, open);
-        while let Some(next) = self.cursor.bump() {
+        while let Some(next) = self.cursor.take_char() {
             if self.closers.contains(&next) {
-                if self.ends_here()? {
+                if self.quote_ends_string()? {
                     return self.finish(true);
                 }
                 self.inner_quotes += 1;
@@ -171,7 +171,7 @@ impl<'p, 'a> StringPiece<'p, 'a> {
     }
 
     /// Returns `true` if the quote before the cursor ends the string.
-    fn ends_here(&mut self) -> Result<bool, Ambiguity> {
+    fn quote_ends_string(&mut self) -> Result<bool, Ambiguity> {
         let role = self.role;
         let is_inner = self.inner_quotes % 2 == 1;
         let ends = self.cursor.look_ahead(|ahead| {
@@ -189,7 +189,7 @@ impl<'p, 'a> StringPiece<'p, 'a> {
                 }
                 (StringRole::Item, Some(next)) => Ok(gap == Gap::LineBreak || is_quote(next)),
                 (StringRole::Value, Some(',')) => {
-                    ahead.bump();
+                    ahead.take_char();
                     Ok(key_or_object_end_follows(ahead))
                 }
                 (StringRole::Value, Some(next)) if is_quote(next) && gap != Gap::None => {
@@ -211,18 +211,18 @@ impl<'p, 'a> StringPiece<'p, 'a> {
             // The text ends within the escape.
             None => {}
             Some(next @ ('"' | '\\' | '/' | 'b' | 'f' | 'n' | 'r' | 't')) => {
-                self.cursor.bump();
+                self.cursor.take_char();
                 self.out.push('\\');
                 self.out.push(next);
                 self.has_letter_escape |= next.is_alphabetic();
             }
             Some('u') => self.read_unicode_escape()?,
             Some(next) if self.closers.contains(&next) => {
-                self.cursor.bump();
+                self.cursor.take_char();
                 write_char(self.out, next);
             }
             Some('\'') => {
-                self.cursor.bump();
+                self.cursor.take_char();
                 // A shell writes `'\''`, where the backslash is not part of the text.
                 if before == '\'' || self.cursor.peek() == Some('\'') {
                     return self.ambiguous_here("a string with a backslash before an apostrophe");
@@ -241,7 +241,7 @@ impl<'p, 'a> StringPiece<'p, 'a> {
     fn read_unicode_escape(&mut self) -> Result<(), Ambiguity> {
         match Unicode::of(self.cursor.rest()) {
             Unicode::Escape(escape) => {
-                self.cursor.eat(escape);
+                self.cursor.skip_if_next(escape);
                 self.out.push('\\');
                 self.out.push_str(escape);
                 self.has_letter_escape = true;
@@ -303,7 +303,7 @@ fn is_cut_off_escape(text: &str) -> bool {
 /// Skips a `+` between two strings; returns `true` if there is one.
 fn skip_string_concatenation(cursor: &mut Cursor<'_>) -> bool {
     cursor.skip_blanks();
-    let is_plus = cursor.eat("+");
+    let is_plus = cursor.skip_if_next("+");
     cursor.skip_blanks();
     is_plus && cursor.peek().is_none_or(is_quote)
 }
@@ -313,7 +313,7 @@ fn skip_string_concatenation(cursor: &mut Cursor<'_>) -> bool {
 fn closers_end_container(ahead: &mut Cursor<'_>) -> bool {
     let mut gap = Gap::None;
     while matches!(ahead.peek(), Some('}' | ']')) {
-        ahead.bump();
+        ahead.take_char();
         gap = ahead.skip_blanks();
     }
     let is_fence = ahead.rest().starts_with("```");
@@ -334,10 +334,10 @@ fn key_or_object_end_follows(ahead: &mut Cursor<'_>) -> bool {
 }
 
 fn skip_string(ahead: &mut Cursor<'_>, open: char) {
-    ahead.bump();
-    while let Some(next) = ahead.bump() {
+    ahead.take_char();
+    while let Some(next) = ahead.take_char() {
         if next == '\\' {
-            ahead.bump();
+            ahead.take_char();
         } else if closing_quotes(open).contains(&next) {
             return;
         }

@@ -89,7 +89,7 @@ impl ObjectReader<'_, '_> {
         if self.open.last().is_some_and(|top| top.has_comma) {
             return Err(Ambiguity::new("two commas in a row", self.cursor.at()));
         }
-        self.cursor.bump();
+        self.cursor.take_char();
         let Some(top) = self.open.last_mut() else { return Ok(()) };
         top.has_comma = true;
         if top.is_list { self.refuse_path_read_as_comment() } else { Ok(()) }
@@ -117,11 +117,11 @@ impl ObjectReader<'_, '_> {
             unquoted::read_key(self.cursor, &mut self.out)
         };
         self.cursor.skip_blanks();
-        if self.cursor.eat(":") && is_whole {
+        if self.cursor.skip_if_next(":") && is_whole {
             self.out.push(':');
             return self.refuse_path_read_as_comment();
         }
-        if self.cursor.at_end() { Ok(()) } else { Err(Ambiguity::new("a key without a colon", at)) }
+        if self.cursor.is_at_end() { Ok(()) } else { Err(Ambiguity::new("a key without a colon", at)) }
     }
 
     /// `a: //server/share` would be lost as a comment, and so would an item of a list.
@@ -134,8 +134,8 @@ impl ObjectReader<'_, '_> {
         Ok(())
     }
 
-    /// Reads a value; `beside` is set if it follows another one on the same line, without a comma.
-    fn read_value(&mut self, next: char, beside: bool) -> Result<(), Ambiguity> {
+    /// Reads a value; `follows_value` is set if it follows another one on the same line, without a comma.
+    fn read_value(&mut self, next: char, follows_value: bool) -> Result<(), Ambiguity> {
         if matches!(next, '{' | '[') {
             return self.begin_container(next);
         }
@@ -146,7 +146,7 @@ impl ObjectReader<'_, '_> {
             self.mark_position(Position::Between);
             return Ok(());
         }
-        match unquoted::read_value(self.cursor, beside)? {
+        match unquoted::read_value(self.cursor, follows_value)? {
             // The text ends here, and the entry is dropped.
             Word::Missing => {}
             Word::Written(value) => {
@@ -164,7 +164,7 @@ impl ObjectReader<'_, '_> {
         }
         self.write_item_separator();
         self.mark_position(Position::Between);
-        self.cursor.bump();
+        self.cursor.take_char();
         self.out.push(bracket);
         let is_list = bracket == '[';
         let written = self.out.len();
@@ -191,7 +191,7 @@ impl ObjectReader<'_, '_> {
             }
         }
         self.refuse_ambiguous_closers()?;
-        self.cursor.bump();
+        self.cursor.take_char();
         Ok(())
     }
 
@@ -240,7 +240,7 @@ impl ObjectReader<'_, '_> {
     /// Skips an ellipsis between entries, which carries no data.
     fn skip_ellipsis(&mut self) -> Result<bool, Ambiguity> {
         let at = self.cursor.at();
-        if !self.cursor.eat("...") && !self.cursor.eat("…") {
+        if !self.cursor.skip_if_next("...") && !self.cursor.skip_if_next("…") {
             return Ok(false);
         }
         self.cursor.skip_blanks();

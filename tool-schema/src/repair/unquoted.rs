@@ -41,8 +41,8 @@ pub(super) fn is_key_char(c: char) -> bool {
     c.is_alphanumeric() || matches!(c, '_' | '-' | '$' | '.' | '@')
 }
 
-/// Reads a value; `beside` is set if it follows another one on the same line, without a comma.
-pub(super) fn read_value(cursor: &mut Cursor<'_>, beside: bool) -> Result<Word, Ambiguity> {
+/// Reads a value; `follows_value` is set if it follows another one on the same line, without a comma.
+pub(super) fn read_value(cursor: &mut Cursor<'_>, follows_value: bool) -> Result<Word, Ambiguity> {
     let start = cursor.at();
     skip_word(cursor);
     let word = cursor.text_since(start);
@@ -61,20 +61,20 @@ pub(super) fn read_value(cursor: &mut Cursor<'_>, beside: bool) -> Result<Word, 
     if literal.is_some() && cursor.look_ahead(skip_blanks_to_entry_end) {
         return Err(Ambiguity::new("a word that may be a literal or a text", start));
     }
-    if cursor.at_end() && is_beginning_of_literal(&lower) {
+    if cursor.is_at_end() && is_beginning_of_literal(&lower) {
         return Ok(Word::Missing);
     }
     if let Some(number) = json_number(word) {
         return finite_number_word(number, start);
     }
-    if cursor.at_end() && is_beginning_of_number(word) {
+    if cursor.is_at_end() && is_beginning_of_number(word) {
         let digits = word.trim_end_matches(['e', 'E', '+', '-', '.']);
         return json_number(digits).map_or(Ok(Word::Missing), |number| finite_number_word(number, start));
     }
     if is_doubtful_number(&lower) {
         return Err(Ambiguity::new("a number without a JSON equivalent", start));
     }
-    if beside {
+    if follows_value {
         return Err(Ambiguity::new("two values without a comma", start));
     }
     read_unquoted_text(cursor, start)
@@ -90,7 +90,7 @@ fn skip_blanks_to_entry_end(cursor: &mut Cursor<'_>) -> bool {
 fn read_unquoted_text(cursor: &mut Cursor<'_>, start: usize) -> Result<Word, Ambiguity> {
     while !skip_blanks_to_entry_end(cursor) {
         // `src/*.rs`, `a // b` and `issue # 5` are also possible texts.
-        if cursor.at_comment() {
+        if cursor.is_at_comment() {
             return Err(Ambiguity::new("a value without quotes that may go on in a comment", start));
         }
         let before = cursor.at();
@@ -132,12 +132,12 @@ fn skip_word(cursor: &mut Cursor<'_>) {
         let is_stop = is_blank(next)
             || quoted::is_quote(next)
             || matches!(next, ',' | '{' | '}' | '[' | ']')
-            || (next == '/' && last != ':' && cursor.at_comment());
+            || (next == '/' && last != ':' && cursor.is_at_comment());
         if is_stop {
             break;
         }
         last = next;
-        cursor.bump();
+        cursor.take_char();
     }
 }
 

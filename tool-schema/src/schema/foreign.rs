@@ -42,7 +42,7 @@ impl InputSchema {
         let mut ignored = Vec::new();
         // Read before the other keywords: without the type of an object, there is no schema of arguments.
         let mistake = root_type_mistake(&schema);
-        mend_keywords(&mut schema, mistake.into_iter().collect(), &mut ignored);
+        repair_keywords(&mut schema, mistake.into_iter().collect(), &mut ignored);
         if let Some(types @ Value::Array(_)) = schema.get_mut("type")
             && types.as_array().is_some_and(|types| types.iter().any(|name| name == "object"))
         {
@@ -56,7 +56,7 @@ impl InputSchema {
                 return Ok((candidate, ignored));
             }
             schema = candidate.as_value().clone();
-            mend_keywords(&mut schema, mistakes, &mut ignored);
+            repair_keywords(&mut schema, mistakes, &mut ignored);
         }
         Ok((Self::new(schema)?, ignored))
     }
@@ -76,7 +76,7 @@ impl OutputSchema {
                 if mistakes.is_empty() {
                     break;
                 }
-                mend_keywords(&mut schema, mistakes, &mut ignored);
+                repair_keywords(&mut schema, mistakes, &mut ignored);
             }
         }
         Ok((Self::new(schema)?, ignored))
@@ -101,18 +101,18 @@ fn mistakes_among(problems: &[SchemaProblem]) -> Vec<SchemaProblem> {
 }
 
 /// Reads the keyword of each mistake in another way, or removes it; adds what is ignored.
-fn mend_keywords(schema: &mut Value, mistakes: Vec<SchemaProblem>, ignored: &mut Vec<SchemaProblem>) {
+fn repair_keywords(schema: &mut Value, mistakes: Vec<SchemaProblem>, ignored: &mut Vec<SchemaProblem>) {
     let first = ignored.len();
     // From the last one, so that an item that is removed from a list does not move the places of the others.
     for mut mistake in mistakes.into_iter().rev() {
         let Some(subschema) = schema.pointer_mut(&mistake.pointer) else { continue };
         let change = match (subschema, &mistake.keyword) {
-            (Value::Object(keywords), Some(keyword)) => mend_keyword(keywords, keyword),
+            (Value::Object(keywords), Some(keyword)) => repair_keyword(keywords, keyword),
             (Value::Object(keywords), None) => {
                 keywords.retain(|keyword, _| ANNOTATIONS.contains(&keyword.as_str()));
                 Some("the schema is ignored")
             }
-            (_, _) => mend_subschema(schema, &mistake.pointer),
+            (_, _) => repair_subschema(schema, &mistake.pointer),
         };
         if let Some(change) = change {
             mistake.message = format!("{}; {change}", mistake.message);
@@ -124,7 +124,7 @@ fn mend_keywords(schema: &mut Value, mistakes: Vec<SchemaProblem>, ignored: &mut
 
 /// Replaces or removes a subschema that is neither an object nor a boolean. Returns what was done; `None` for `null`, which
 /// is a subschema that is absent.
-fn mend_subschema(schema: &mut Value, pointer: &str) -> Option<&'static str> {
+fn repair_subschema(schema: &mut Value, pointer: &str) -> Option<&'static str> {
     let is_null = schema.pointer(pointer).is_some_and(Value::is_null);
     let (parent, last) = pointer.rsplit_once('/')?;
     let list_keyword = parent.rsplit_once('/').map_or("", |(_, keyword)| keyword);
@@ -168,7 +168,7 @@ fn is_map_of_schemas(pointer: &str) -> bool {
 }
 
 /// Reads a keyword in another way, or removes it. Returns what was done; `None` for one that is absent.
-fn mend_keyword(keywords: &mut Map<String, Value>, keyword: &str) -> Option<&'static str> {
+fn repair_keyword(keywords: &mut Map<String, Value>, keyword: &str) -> Option<&'static str> {
     const IGNORED: &str = "it is ignored";
     // In place, since the order of keywords is one of the hash and of the provider's cache.
     let value = keywords.get(keyword)?.clone();

@@ -54,7 +54,7 @@ impl MapPath {
 }
 
 /// Returns the maps of `schema` whose keys have no pattern; of a recursive type, those of one level.
-pub(crate) fn open_maps(schema: &Value) -> Vec<MapPath> {
+pub(crate) fn maps_with_free_keys(schema: &Value) -> Vec<MapPath> {
     let mut search =
         MapSearch { root: schema, path: MapPath::default(), seen: HashSet::new(), found: Vec::new() };
     search.find_maps_in_schema(schema);

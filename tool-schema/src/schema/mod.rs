@@ -252,9 +252,9 @@ impl InputSchema {
     }
 
     /// Returns the maps whose keys have no pattern.
-    fn open_maps(&self) -> Vec<MapPath> {
+    fn maps_with_free_keys(&self) -> Vec<MapPath> {
         match &self.shared.form {
-            Form::Value(schema) => map_samples::open_maps(schema),
+            Form::Value(schema) => map_samples::maps_with_free_keys(schema),
             Form::Flat(_) | Form::Shared(_) => Vec::new(),
         }
     }
@@ -270,7 +270,9 @@ impl InputSchema {
         match &*self.shared {
             shared if shared.plan.get().is_some() => self.plan().map(drop),
             Shared { form: Form::Flat(_), .. } => Ok(()),
-            Shared { form: Form::Value(schema), with_aliases: None, .. } if Plan::is_certain(schema) => {
+            Shared { form: Form::Value(schema), with_aliases: None, .. }
+                if Plan::certainly_compiles(schema) =>
+            {
                 Ok(())
             }
             Shared { form: Form::Shared(form), plan, .. } => {

@@ -30,7 +30,7 @@ impl InputSchema {
                 map.pointer()
             )))
         };
-        match self.open_maps().iter().find_map(unreadable) {
+        match self.maps_with_free_keys().iter().find_map(unreadable) {
             Some(error) => Err(error),
             None => Ok(self),
         }

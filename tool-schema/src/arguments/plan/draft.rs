@@ -50,7 +50,7 @@ pub(super) fn differs_in_compatible_draft(key: &str, value: &Value, keywords: &M
 
 impl Compiler<'_> {
     /// Returns the draft that a `$schema` names.
-    pub(super) fn draft_of(&mut self, value: &Value, at: &Location<'_>) -> Draft {
+    pub(super) fn parse_draft(&mut self, value: &Value, at: &Location<'_>) -> Draft {
         let Some(uri) = value.as_str() else {
             self.add_malformed_problem("$schema", value, "the URI of a draft", at);
             return Draft::Unsupported;

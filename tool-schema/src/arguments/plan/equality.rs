@@ -47,7 +47,7 @@ pub(super) fn repeated_items(items: &[Value]) -> Vec<(usize, usize)> {
     // provoke collisions.
     let state = RandomState::new();
     let mut hashes: Vec<_> =
-        items.iter().enumerate().map(|(at, item)| (hash(item, &state), at, item)).collect();
+        items.iter().enumerate().map(|(at, item)| (hash_value(item, &state), at, item)).collect();
     hashes.sort_unstable_by_key(|&(hash, at, _)| (hash, at));
     for run in hashes.chunk_by(|left, right| left.0 == right.0) {
         // Hash collisions are rare, so this list usually has one entry.
@@ -63,7 +63,7 @@ pub(super) fn repeated_items(items: &[Value]) -> Vec<(usize, usize)> {
 }
 
 /// Returns the same hash for equal values.
-fn hash(value: &Value, state: &RandomState) -> u64 {
+fn hash_value(value: &Value, state: &RandomState) -> u64 {
     let mut hasher = state.build_hasher();
     mem::discriminant(value).hash(&mut hasher);
     match value {
@@ -76,12 +76,12 @@ fn hash(value: &Value, state: &RandomState) -> u64 {
         Value::String(text) => text.hash(&mut hasher),
         Value::Array(items) => {
             items.len().hash(&mut hasher);
-            items.iter().for_each(|item| hash(item, state).hash(&mut hasher));
+            items.iter().for_each(|item| hash_value(item, state).hash(&mut hasher));
         }
         Value::Object(map) => {
             // A sum, since the order of properties is irrelevant.
             let sum = map.iter().fold(0_u64, |sum, (name, value)| {
-                sum.wrapping_add(state.hash_one((name, hash(value, state))))
+                sum.wrapping_add(state.hash_one((name, hash_value(value, state))))
             });
             (map.len(), sum).hash(&mut hasher);
         }
@@ -139,7 +139,11 @@ mod tests {
         for (at, left) in values.iter().enumerate() {
             for (other, right) in values.iter().enumerate() {
                 assert_eq!(json_equal(left, right), at == other, "{left} {right}");
-                assert_eq!(hash(left, &state) == hash(right, &state), at == other, "{left} {right}");
+                assert_eq!(
+                    hash_value(left, &state) == hash_value(right, &state),
+                    at == other,
+                    "{left} {right}"
+                );
             }
         }
         for (left, right) in [
@@ -148,7 +152,7 @@ mod tests {
             (json!({ "a": 1, "b": [3] }), json!({ "b": [3.0], "a": 1 })),
         ] {
             assert!(json_equal(&left, &right), "{left} {right}");
-            assert_eq!(hash(&left, &state), hash(&right, &state), "{left} {right}");
+            assert_eq!(hash_value(&left, &state), hash_value(&right, &state), "{left} {right}");
         }
     }
 

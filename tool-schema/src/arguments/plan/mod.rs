@@ -101,7 +101,7 @@ impl Plan {
     }
 
     /// Returns `true` if compiling `schema` certainly succeeds, without compiling it.
-    pub(crate) fn is_certain(schema: &Value) -> bool {
+    pub(crate) fn certainly_compiles(schema: &Value) -> bool {
         always_compiles::is_certain_to_compile(schema, always_compiles::LEVELS)
     }
 
@@ -150,7 +150,10 @@ impl Plan {
     }
 
     /// Normalises like [`normalize_value`](Self::normalize_value), and records the removed properties.
-    fn normalize_recorded(&self, value: &mut Value) -> (NormalizationEffects, RemovedProperties) {
+    fn normalize_value_recording_removals(
+        &self,
+        value: &mut Value,
+    ) -> (NormalizationEffects, RemovedProperties) {
         if is_nested_within(value, self.deepest) {
             normalize::normalize_recording_removals(self, value)
         } else {
@@ -165,13 +168,13 @@ impl Plan {
     }
 
     /// Returns `true` if `value` may contain an alias or an ignored property.
-    fn may_hide(&self, value: &Value) -> bool {
+    fn may_have_alias_or_ignored_property(&self, value: &Value) -> bool {
         let names: HashSet<_> = self.alias_pairs().into_iter().map(|(alias, _)| alias).collect();
-        self.ignores_some() || (!names.is_empty() && has_one_of(value, &names))
+        self.has_ignored_properties() || (!names.is_empty() && has_property_with_name_among(value, &names))
     }
 
     /// Returns `true` if there are properties that a decoder ignores.
-    fn ignores_some(&self) -> bool {
+    fn has_ignored_properties(&self) -> bool {
         self.nodes.iter().any(|node| node.object.as_deref().is_some_and(|object| object.ignores))
     }
 
@@ -199,12 +202,12 @@ impl Plan {
 }
 
 /// Returns `true` if a property in `value` has one of the names.
-fn has_one_of(value: &Value, names: &HashSet<&str>) -> bool {
+fn has_property_with_name_among(value: &Value, names: &HashSet<&str>) -> bool {
     match value {
-        Value::Array(items) => items.iter().any(|item| has_one_of(item, names)),
-        Value::Object(map) => {
-            map.iter().any(|(name, value)| names.contains(name.as_str()) || has_one_of(value, names))
-        }
+        Value::Array(items) => items.iter().any(|item| has_property_with_name_among(item, names)),
+        Value::Object(map) => map
+            .iter()
+            .any(|(name, value)| names.contains(name.as_str()) || has_property_with_name_among(value, names)),
         _ => false,
     }
 }

@@ -113,7 +113,7 @@ impl Node {
     }
 
     /// Returns `true` if a float without a fraction is read as an integer.
-    pub(super) fn wants_integer(&self) -> bool {
+    pub(super) fn permits_only_integers(&self) -> bool {
         self.types.intersection(Types::NUMBER) == Types::INTEGER
     }
 

@@ -85,7 +85,7 @@ impl Plan {
     pub fn read(&self, arguments: &mut Arguments<'_>, mut take: impl DecodeFn) -> Result<(), ArgumentError> {
         match self.try_decode(arguments.as_str(), &mut take) {
             Ok(()) => Ok(()),
-            Err(error) => self.read_corrected(arguments, error, &mut take),
+            Err(error) => self.decode_with_corrections(arguments, error, &mut take),
         }
     }
 
@@ -118,7 +118,7 @@ impl Plan {
         let document = Document::read(text).map_err(|_| ArgumentError::not_json(text))?;
         let mut value = document.value;
         let effects = normalize::make_canonical(self, &mut value);
-        if effects.is_unclear || (effects.is_exhausted && self.may_hide(&value)) {
+        if effects.is_unclear || (effects.is_exhausted && self.may_have_alias_or_ignored_property(&value)) {
             return Err(ArgumentError::new(ambiguous_arguments_violation(), text));
         }
         let rewritten = rewrite_text(text, &value, &self.alias_pairs());
@@ -138,7 +138,7 @@ impl Plan {
     }
 
     #[cold]
-    fn read_corrected(
+    fn decode_with_corrections(
         &self,
         arguments: &mut Arguments<'_>,
         error: DecodeError,
@@ -183,7 +183,7 @@ impl Plan {
     /// Returns `true` if the decoder of a tool reads `text`, apart from the types of its values.
     pub(super) fn is_readable(&self, text: &str) -> bool {
         let mut source = Source::new(text, self);
-        source.skip_valid(self.root_node()) && source.expect_end().is_ok()
+        source.skip_value_if_valid(self.root_node()) && source.expect_end().is_ok()
     }
 
     fn validate_text(&self, text: &str, is_lenient: bool) -> Result<Validation, ArgumentError> {
@@ -201,7 +201,7 @@ impl Plan {
         // Reports name numbers and properties by their location in the text.
         let (effects, removed) =
             if document.has_repeated_names_or_huge_numbers() || !document.moved.is_empty() {
-                self.normalize_recorded(&mut document.value)
+                self.normalize_value_recording_removals(&mut document.value)
             } else {
                 (self.normalize_value(&mut document.value), RemovedProperties::default())
             };

@@ -90,7 +90,7 @@ impl<'s> Compiler<'s> {
         if !keywords.keys().any(|key| key.starts_with('$')) {
             return;
         }
-        let draft = keywords.get("$schema").map(|value| self.draft_of(value, at));
+        let draft = keywords.get("$schema").map(|value| self.parse_draft(value, at));
         if let Some(id) = keywords.get("$id")
             && (draft != Some(Draft::Unsupported) || !std::ptr::eq(schema, self.root))
         {

@@ -65,7 +65,7 @@ impl<'t, 'p> TextReport<'t, 'p> {
                 Some(rules) => self.report_list(rules, at),
                 None => self.report_part(node, false, at),
             },
-            b'"' if self.source.skip_text(node) => Some(()),
+            b'"' if self.source.skip_text_if_valid(node) => Some(()),
             _ => self.report_part(node, true, at),
         }
     }
@@ -73,7 +73,7 @@ impl<'t, 'p> TextReport<'t, 'p> {
     /// Skips the next value if `node` admits it; otherwise reports it. Only the value itself can violate the node if
     /// `is_own`, and otherwise also its parts.
     fn report_part(&mut self, node: &'p Node, is_own: bool, at: &Location<'_>) -> Option<()> {
-        if self.source.skip_valid(node) {
+        if self.source.skip_value_if_valid(node) {
             return Some(());
         }
         let mut document = self.read_document(at)?;
@@ -84,9 +84,9 @@ impl<'t, 'p> TextReport<'t, 'p> {
         let before = self.report.violation_count();
         report_part(self.plan, node, &document.value, at, &mut self.report);
         if self.report.violation_count() > before && is_own && !self.is_final {
-            self.is_final = !self.plan.may_correct(node, &mut document, at);
+            self.is_final = !self.plan.attempt_correction(node, &mut document, at);
         }
-        self.some_if_report_has_room()
+        self.give_up_if_report_is_full()
     }
 
     /// Reads the next value; gives up after [`MAX_PARTS`] values.
@@ -120,7 +120,7 @@ impl<'t, 'p> TextReport<'t, 'p> {
         while self.source.reader.next_property(is_first).ok()? {
             is_first = false;
             let expected = rules.properties.unescaped_property_at(names.near);
-            match expected.filter(|it| self.source.reader.take_text(&it.json_key)) {
+            match expected.filter(|it| self.source.reader.consume_text_if_next(&it.json_key)) {
                 Some(property) => {
                     names.near += 1;
                     self.report_property(rules, property, &mut names, at)?;
@@ -211,11 +211,11 @@ impl<'t, 'p> TextReport<'t, 'p> {
         }
         self.is_final = self.is_final || self.report.violation_count() > before;
         (rules.count.least..=rules.count.most).contains(&count).then_some(())?;
-        self.some_if_report_has_room()
+        self.give_up_if_report_is_full()
     }
 
     /// Gives up when a report is full, since the number of all violations depends on their order.
-    fn some_if_report_has_room(&self) -> Option<()> {
+    fn give_up_if_report_is_full(&self) -> Option<()> {
         (self.report.violation_count() < Violations::LISTED).then_some(())
     }
 }

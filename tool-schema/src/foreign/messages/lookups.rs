@@ -5,11 +5,11 @@ use std::slice;
 use jsonschema::{JsonType, ValidationError};
 use serde_json::{Map, Value};
 
-use super::{ANYTHING, Words, join_distinct, types_with_articles};
+use super::{ANYTHING, ErrorDescriber, join_distinct, types_with_articles};
 use crate::{arguments::plan::messages::one_of, pointer::percent_decoded};
 
 /// Look-ups in the schema. Parts with their own identifiers are not resolved.
-impl Words<'_> {
+impl ErrorDescriber<'_> {
     /// Returns the value of the failed keyword.
     pub(super) fn keyword_value(&self, error: &ValidationError<'_>) -> Option<&Value> {
         self.schema_at_pointer(error, error.schema_path().as_str())

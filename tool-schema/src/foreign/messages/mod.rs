@@ -27,10 +27,10 @@ pub(super) fn report_errors<'v>(
     value: &Value,
     errors: impl Iterator<Item = ValidationError<'v>>,
 ) -> Violations {
-    let words = Words { schema, root: value };
-    let mut found = Found::default();
+    let words = ErrorDescriber { schema, root: value };
+    let mut found = FoundViolations::default();
     errors.for_each(|error| words.add_violations(&error, &mut found));
-    let Found { first, total } = found;
+    let FoundViolations { first, total } = found;
     let mut first: Vec<_> =
         first.into_iter().map(|(pointer, violation)| (document_order(value, &pointer), violation)).collect();
     first.sort_by(|left, right| left.0.cmp(&right.0));
@@ -39,13 +39,13 @@ pub(super) fn report_errors<'v>(
 
 /// A collector of violations; beyond the limit, they are counted without a text.
 #[derive(Default)]
-struct Found {
+struct FoundViolations {
     /// Each with its full pointer.
     first: Vec<(String, Violation)>,
     total: usize,
 }
 
-impl Found {
+impl FoundViolations {
     fn add(&mut self, pointer: impl FnOnce() -> String, violation: impl FnOnce(&str) -> Violation) {
         if self.first.len() < Violations::LISTED {
             let pointer = pointer();
@@ -95,14 +95,14 @@ const LEVELS: usize = 3;
 /// The summary of a schema without constraints.
 const ANYTHING: &str = "anything";
 
-struct Words<'s> {
+struct ErrorDescriber<'s> {
     schema: &'s Value,
     /// The whole value.
     root: &'s Value,
 }
 
-impl Words<'_> {
-    fn add_violations(&self, error: &ValidationError<'_>, found: &mut Found) {
+impl ErrorDescriber<'_> {
+    fn add_violations(&self, error: &ValidationError<'_>, found: &mut FoundViolations) {
         let (pointer, value) = (error.instance_path().as_str(), error.instance().as_ref());
         match error.kind() {
             Kind::AdditionalProperties { unexpected } => {
@@ -159,7 +159,7 @@ impl Words<'_> {
 
     /// Returns the violations of one error.
     fn violations_of(&self, error: &ValidationError<'_>) -> Vec<Violation> {
-        let mut found = Found::default();
+        let mut found = FoundViolations::default();
         self.add_violations(error, &mut found);
         found.first.into_iter().map(|(_, violation)| violation).collect()
     }
@@ -235,12 +235,12 @@ impl Words<'_> {
 }
 
 /// Explains why no branch matches: the violations of the intended branch, if it can be identified.
-impl Words<'_> {
+impl ErrorDescriber<'_> {
     fn add_branches(
         &self,
         error: &ValidationError<'_>,
         branches: &[Vec<ValidationError<'static>>],
-        found: &mut Found,
+        found: &mut FoundViolations,
     ) {
         let pointer = error.instance_path().as_str();
         let is_kind = |it: &ValidationError<'_>| {
@@ -316,7 +316,7 @@ fn add_properties(
     error: &ValidationError<'_>,
     names: &[String],
     expected: impl Fn(&str) -> String,
-    found: &mut Found,
+    found: &mut FoundViolations,
 ) {
     let pointer = error.instance_path().as_str();
     let value = |name: &str| error.instance().get(name).map(received).unwrap_or_default();

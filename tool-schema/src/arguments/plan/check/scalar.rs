@@ -18,7 +18,7 @@ pub(super) fn check_number<S: Sink>(
     sink: &mut S,
 ) -> Flow {
     let Some(rules) = rules else { return Flow::Continue(()) };
-    for (limit, words) in rules.broken_limits(Exact::from(number)) {
+    for (limit, words) in rules.violated_limits(Exact::from(number)) {
         sink.report_violation(at, Some(value), || format!("{words} {limit}"))?;
     }
     match &rules.multiple_of {
@@ -37,7 +37,7 @@ pub(super) fn check_text<S: Sink>(
     sink: &mut S,
 ) -> Flow {
     let Some(rules) = rules else { return Flow::Continue(()) };
-    if !rules.length.admits_text(text) {
+    if !rules.length.admits_length_of(text) {
         let expected = || limit_message(rules.length, text.chars().count(), "character", "characters");
         sink.report_violation(at, Some(value), expected)?;
     }
@@ -51,7 +51,7 @@ pub(super) fn check_text<S: Sink>(
 
 impl NumberRules {
     /// Returns the limits that a number violates, with their descriptions.
-    fn broken_limits(&self, exact: Exact) -> impl Iterator<Item = (Exact, &'static str)> {
+    fn violated_limits(&self, exact: Exact) -> impl Iterator<Item = (Exact, &'static str)> {
         let limits = [
             (self.minimum, "at least", [Ordering::Greater, Ordering::Equal]),
             (self.exclusive_minimum, "more than", [Ordering::Greater; 2]),
@@ -69,21 +69,22 @@ impl NumberRules {
     /// Returns `true` if a number violates none of these rules.
     pub(in crate::arguments::plan) fn admits(&self, exact: Exact, number: impl FnOnce() -> Number) -> bool {
         let is_divided = || self.multiple_of.as_ref().is_none_or(|divisor| divisor.divides(&number()));
-        self.broken_limits(exact).next().is_none() && is_divided()
+        self.violated_limits(exact).next().is_none() && is_divided()
     }
 }
 
 impl TextRules {
     /// Returns `true` if a string violates none of these rules.
     pub(in crate::arguments::plan) fn admits(&self, text: &str) -> bool {
-        self.length.admits_text(text) && self.pattern.as_ref().is_none_or(|pattern| pattern.is_match(text))
+        self.length.admits_length_of(text)
+            && self.pattern.as_ref().is_none_or(|pattern| pattern.is_match(text))
     }
 }
 
 impl CountRange {
     /// Returns `true` if the length of a string is within the limits; characters are counted only if the number of
     /// bytes does not decide.
-    fn admits_text(self, text: &str) -> bool {
+    fn admits_length_of(self, text: &str) -> bool {
         if self == Self::ANY {
             return true;
         }

@@ -45,7 +45,12 @@ impl Plan {
     }
 
     /// Returns `true` if the value of `document`, which violates the own rules of `node`, can be corrected.
-    pub(super) fn may_correct(&self, node: &Node, document: &mut Document<'_>, at: &Location<'_>) -> bool {
+    pub(super) fn attempt_correction(
+        &self,
+        node: &Node,
+        document: &mut Document<'_>,
+        at: &Location<'_>,
+    ) -> bool {
         let mut corrector = Corrector::new(mem::take(&mut document.literals));
         corrector.correct_value(self, node, &mut document.value, at)
     }
@@ -128,7 +133,7 @@ impl<'t> Corrector<'t> {
         let is_only = |kind: Types| Types::NULL.union(kind).contains(types);
         let readings = match value {
             Value::String(text) => [
-                parse_unrounded_number(text, node.wants_integer())
+                parse_unrounded_number(text, node.permits_only_integers())
                     .map(|number| (ToNumber, Value::Number(number))),
                 boolean_from_text(text).map(|truth| (ToBoolean, Value::Bool(truth))),
                 null.filter(|_| text.is_empty()),

@@ -15,7 +15,7 @@ use crate::{
 };
 
 /// Parses `text` as a number, without surrounding characters and without rounding; an integer has at most 64 bits.
-pub(super) fn parse_unrounded_number(text: &str, wants_integer: bool) -> Option<Number> {
+pub(super) fn parse_unrounded_number(text: &str, permits_only_integers: bool) -> Option<Number> {
     let mut reader = Reader::new(text);
     reader.read_number().ok()?;
     if reader.position() != text.len() {
@@ -28,7 +28,7 @@ pub(super) fn parse_unrounded_number(text: &str, wants_integer: bool) -> Option<
         }
     }
     // A longer integer without exponent or point is not a float.
-    if wants_integer || !text.contains(['.', 'e', 'E']) {
+    if permits_only_integers || !text.contains(['.', 'e', 'E']) {
         return None;
     }
     let float = text.parse::<f64>().ok().filter(|float| float.is_finite())?;

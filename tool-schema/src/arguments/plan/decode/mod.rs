@@ -71,7 +71,7 @@ impl<'t, 'p> Source<'t, 'p> {
     }
 
     /// Skips the next value if `node` admits it; otherwise stays before it and returns `false`.
-    pub(in crate::arguments::plan) fn skip_valid(&mut self, node: &'p Node) -> bool {
+    pub(in crate::arguments::plan) fn skip_value_if_valid(&mut self, node: &'p Node) -> bool {
         let before = self.reader.clone();
         let is_admitted = IgnoredAny::deserialize(Checked { source: self, node }).is_ok();
         if !is_admitted {
@@ -80,9 +80,9 @@ impl<'t, 'p> Source<'t, 'p> {
         is_admitted
     }
 
-    /// Skips the string that follows, like [`skip_valid`](Self::skip_valid).
+    /// Skips the string that follows, like [`skip_value_if_valid`](Self::skip_value_if_valid).
     #[inline]
-    pub(in crate::arguments::plan) fn skip_text(&mut self, node: &Node) -> bool {
+    pub(in crate::arguments::plan) fn skip_text_if_valid(&mut self, node: &Node) -> bool {
         let mut reader = self.reader.clone();
         let is_admitted = reader.read_string().is_ok_and(|text| scalar::admits_text(node, &text));
         if is_admitted {
@@ -108,7 +108,7 @@ impl<'c, 't, 'p> Checked<'c, 't, 'p> {
     /// Opens the value as an object, for reading its properties one by one.
     #[inline]
     pub fn into_object(mut self) -> Result<Object<'c, 't, 'p>, DecodeError> {
-        self.settle_whole()?;
+        self.check_whole_if_required()?;
         match self.source.reader.peek() {
             Some(b'{') => Object::open(self.source, self.node),
             Some(_) => Err(DecodeError::refused()),
@@ -118,12 +118,12 @@ impl<'c, 't, 'p> Checked<'c, 't, 'p> {
 
     /// Validates a value as a whole if its rules require that.
     #[inline]
-    fn settle_whole(&mut self) -> Result<(), DecodeError> {
-        if self.node.is_whole { self.check_whole() } else { Ok(()) }
+    fn check_whole_if_required(&mut self) -> Result<(), DecodeError> {
+        if self.node.is_whole { self.check_and_normalize_whole() } else { Ok(()) }
     }
 
     #[inline(never)]
-    fn check_whole(&mut self) -> Result<(), DecodeError> {
+    fn check_and_normalize_whole(&mut self) -> Result<(), DecodeError> {
         // Cloning a source is cheap; the copy reads ahead.
         let mut ahead = self.source.clone();
         let mut value = copy_value(&mut ahead.reader)?;
@@ -144,7 +144,7 @@ impl<'c, 't, 'p> Checked<'c, 't, 'p> {
 
     /// Reads a value of any type, determined by its first byte.
     fn decode_any<V: Visitor<'t>>(mut self, hint: Hint, visitor: V) -> Result<V::Value, DecodeError> {
-        self.settle_whole()?;
+        self.check_whole_if_required()?;
         match self.source.reader.peek() {
             Some(b'{') => {
                 let mut object = Object::open(self.source, self.node)?;
@@ -182,7 +182,7 @@ impl<'c, 't, 'p> Checked<'c, 't, 'p> {
         }
         self.source.reader.peek();
         let start = self.source.reader.position();
-        if let Some((negative, magnitude)) = self.source.reader.take_integer() {
+        if let Some((negative, magnitude)) = self.source.reader.consume_common_integer() {
             match node.admits_integer(negative, magnitude) {
                 Some(true) if !negative => return visitor.visit_u64(magnitude),
                 Some(true) => return visitor.visit_i64(-magnitude.cast_signed()),
@@ -202,7 +202,7 @@ impl<'c, 't, 'p> Checked<'c, 't, 'p> {
         }
         self.source.reader.peek();
         let start = self.source.reader.position();
-        if let Some(float) = self.source.reader.take_decimal() {
+        if let Some(float) = self.source.reader.consume_short_decimal() {
             match node.admits_float(float) {
                 Some(true) => return visitor.visit_f64(float),
                 Some(false) => return Err(DecodeError::refused()),
@@ -285,7 +285,7 @@ impl<'t> Deserializer<'t> for Checked<'_, 't, '_> {
     }
 
     fn deserialize_option<V: Visitor<'t>>(mut self, visitor: V) -> Result<V::Value, DecodeError> {
-        self.settle_whole()?;
+        self.check_whole_if_required()?;
         if self.source.reader.peek() != Some(b'n') {
             return visitor.visit_some(self);
         }
@@ -338,7 +338,7 @@ impl<'t> Deserializer<'t> for Checked<'_, 't, '_> {
         _: &'static [&'static str],
         visitor: V,
     ) -> Result<V::Value, DecodeError> {
-        self.settle_whole()?;
+        self.check_whole_if_required()?;
         match self.source.reader.peek() {
             Some(b'{') => {
                 let mut object = Object::open(self.source, self.node)?;

@@ -75,7 +75,7 @@ impl<'c, 't, 'p> Object<'c, 't, 'p> {
             self.name_at = self.source.reader.position();
             let object = self.object;
             let is_present = match object {
-                Some(object) if self.take_expected_name(object) => self.enter_property(object)?,
+                Some(object) if self.consume_name_if_expected(object) => self.enter_property(object)?,
                 _ => self.enter_any_property()?,
             };
             if is_present {
@@ -87,9 +87,10 @@ impl<'c, 't, 'p> Object<'c, 't, 'p> {
 
     /// Consumes the expected next name with its colon, if it follows.
     #[inline]
-    fn take_expected_name(&mut self, object: &'p ObjectRules) -> bool {
-        self.property =
-            object.unescaped_property_at(self.near).filter(|it| self.source.reader.take_text(&it.json_key));
+    fn consume_name_if_expected(&mut self, object: &'p ObjectRules) -> bool {
+        self.property = object
+            .unescaped_property_at(self.near)
+            .filter(|it| self.source.reader.consume_text_if_next(&it.json_key));
         self.near += usize::from(self.property.is_some());
         self.is_read = false;
         self.property.is_some()
@@ -114,7 +115,7 @@ impl<'c, 't, 'p> Object<'c, 't, 'p> {
         self.required += usize::from(property.required);
         if !property.required
             && self.source.reader.peek() == Some(b'n')
-            && self.take_null_of_absent_property(property)?
+            && self.consume_null_if_absent(property)?
         {
             return Ok(false);
         }
@@ -124,7 +125,7 @@ impl<'c, 't, 'p> Object<'c, 't, 'p> {
 
     /// Consumes a `null` that means absence of a non-required property.
     #[cold]
-    fn take_null_of_absent_property(&mut self, property: &Property) -> Result<bool, DecodeError> {
+    fn consume_null_if_absent(&mut self, property: &Property) -> Result<bool, DecodeError> {
         let may_be_null = self.value.types.contains(Types::NULL)
             && Walk::new(self.source.plan).node_admits(self.value, &Value::Null);
         if property.node.is_none() || may_be_null {

@@ -96,7 +96,7 @@ fn convert_number<'t>(numeral: Numeral<'t>, node: &Node, hint: Hint) -> Result<S
             check_number_rules(node, Types::INTEGER, Exact::Integer(value), numeral)?;
             if negative
                 && magnitude == 0
-                && !node.wants_integer()
+                && !node.permits_only_integers()
                 && matches!(hint, Hint::None | Hint::Float | Hint::Single)
             {
                 return Ok(Scalar::Float(-0.0));
@@ -130,7 +130,9 @@ fn convert_uncommon_number<'t>(text: &str, node: &Node, hint: Hint) -> Result<Sc
         }
         (Hint::Single, ..) => parse_f32(text),
         (Hint::Integer, _, Exact::Integer(integer)) => Ok(integer_of_64_bits_or_float(integer, float)),
-        (Hint::None, _, Exact::Integer(integer)) if node.wants_integer() || fitting_integer.is_some() => {
+        (Hint::None, _, Exact::Integer(integer))
+            if node.permits_only_integers() || fitting_integer.is_some() =>
+        {
             Ok(integer_of_64_bits_or_float(integer, float))
         }
         _ => Ok(Scalar::Float(float)),

@@ -44,7 +44,7 @@ impl<'p> Normalizer<'p> {
         at: &Location<'_>,
     ) -> bool {
         let tried = visit_cost(value).saturating_mul(branches.candidates(value).count());
-        if !self.spend_steps(tried.saturating_add(branches.list.len())) {
+        if !self.use_steps(tried.saturating_add(branches.list.len())) {
             return false;
         }
         let admitting = branches.candidates(value).find(|node| Walk::new(self.plan).admits(*node, value));
@@ -86,7 +86,7 @@ impl<'p> Normalizer<'p> {
         let mut found: Option<(Value, Vec<Correction>)> = None;
         for node in candidates.collect::<Vec<_>>() {
             // If a branch is not tried, uniqueness is unknown.
-            if !self.spend_steps(weight) {
+            if !self.use_steps(weight) {
                 return false;
             }
             let mut trial = value.clone();

@@ -100,7 +100,7 @@ impl RemovedProperties {
 /// Converts the valid `value` to the canonical form of a call: normalised, with defaults filled in, and without
 /// properties that the decoder ignores.
 pub(super) fn make_canonical(plan: &Plan, value: &mut Value) -> NormalizationEffects {
-    let drops = plan.ignores_some();
+    let drops = plan.has_ignored_properties();
     Normalizer { drops, fills: true, ..Normalizer::new(plan, value, None) }
         .normalize_root(plan.root_node(), value)
 }
@@ -177,7 +177,7 @@ impl<'p> Normalizer<'p> {
     }
 
     /// Consumes steps for `values` values; returns `false` if the limit is exceeded.
-    fn spend_steps(&mut self, values: usize) -> bool {
+    fn use_steps(&mut self, values: usize) -> bool {
         let left = self.steps_left.checked_sub(values);
         self.steps_left = left.unwrap_or_default();
         self.is_exhausted |= left.is_none();
@@ -221,14 +221,14 @@ impl<'p> Normalizer<'p> {
         outer: Option<&NodeChain<'_>>,
         at: &Location<'_>,
     ) -> bool {
-        if !self.spend_steps(own_visit_cost(value)) {
+        if !self.use_steps(own_visit_cost(value)) {
             return false;
         }
         let chain = NodeChain { node, outer };
         let mut changed =
             self.corrector.as_mut().is_some_and(|it| it.correct_value(self.plan, node, value, at));
         match value {
-            Value::Number(number) if node.wants_integer() => {
+            Value::Number(number) if node.permits_only_integers() => {
                 if let Some(integer) = integer_equal_to(number) {
                     *number = integer;
                     changed = true;
