@@ -58,7 +58,7 @@ impl ToolName {
     /// Returns an error that names the violated rule if `name` is invalid.
     pub fn new(name: impl Into<Cow<'static, str>>) -> Result<Self, InvalidName> {
         let name = name.into();
-        match broken_rule(&name) {
+        match violated_rule(&name) {
             None => Ok(Self(match name {
                 Cow::Borrowed(name) => Text::Static(name),
                 Cow::Owned(name) => Text::Shared(name.into()),
@@ -87,7 +87,7 @@ impl ToolName {
     /// ```
     #[must_use]
     pub fn from_foreign(raw: &str) -> Self {
-        match broken_rule(raw) {
+        match violated_rule(raw) {
             None => Self(Text::Shared(raw.into())),
             Some(_) => Self::rewritten(raw, raw),
         }
@@ -107,7 +107,7 @@ impl ToolName {
     #[must_use]
     pub fn prefixed(&self, prefix: &str) -> Self {
         let full = format!("{prefix}{self}");
-        match broken_rule(&full) {
+        match violated_rule(&full) {
             None => Self::with_raw_name(full.into(), self.raw()),
             Some(_) => Self::rewritten(&full, self.raw()),
         }
@@ -192,7 +192,7 @@ pub fn rewritten(
 }
 
 /// Returns the rule that `name` violates.
-fn broken_rule(name: &str) -> Option<Rule> {
+fn violated_rule(name: &str) -> Option<Rule> {
     let Some(&first) = name.as_bytes().first() else { return Some(Rule::Empty) };
     if name.len() > MAX_LENGTH {
         return Some(Rule::TooLong { characters: name.chars().count() });

@@ -31,20 +31,20 @@ impl Constraint {
             Self::Deprecated => set_keyword(schema, "deprecated", true.into()),
             // Handled by `is_required`, where the list of required properties is built.
             Self::Required => {}
-            Self::Minimum(bound) => set_keyword_if(schema, &["number", "integer"], "minimum", bound()),
-            Self::Maximum(bound) => set_keyword_if(schema, &["number", "integer"], "maximum", bound()),
+            Self::Minimum(bound) => set_keyword_for_types(schema, &["number", "integer"], "minimum", bound()),
+            Self::Maximum(bound) => set_keyword_for_types(schema, &["number", "integer"], "maximum", bound()),
             Self::MinLength(length) => {
-                set_keyword_if(schema, &["string"], "minLength", length());
-                set_keyword_if(schema, &["array"], "minItems", length());
+                set_keyword_for_types(schema, &["string"], "minLength", length());
+                set_keyword_for_types(schema, &["array"], "minItems", length());
             }
             Self::MaxLength(length) => {
-                set_keyword_if(schema, &["string"], "maxLength", length());
-                set_keyword_if(schema, &["array"], "maxItems", length());
+                set_keyword_for_types(schema, &["string"], "maxLength", length());
+                set_keyword_for_types(schema, &["array"], "maxItems", length());
             }
-            Self::Pattern(pattern) => set_keyword_if(schema, &["string"], "pattern", pattern()),
+            Self::Pattern(pattern) => set_keyword_for_types(schema, &["string"], "pattern", pattern()),
             Self::Contains(part) => {
                 let part = part();
-                set_keyword_if(
+                set_keyword_for_types(
                     schema,
                     &["string"],
                     "pattern",
@@ -102,7 +102,7 @@ fn set_keyword(schema: &mut Schema, key: &str, value: Value) {
     schema.insert(key.to_owned(), value);
 }
 
-fn set_keyword_if(schema: &mut Schema, types: &[&str], key: &str, value: Value) {
+fn set_keyword_for_types(schema: &mut Schema, types: &[&str], key: &str, value: Value) {
     if types.iter().any(|name| has_type(schema, name)) {
         set_keyword(schema, key, value);
     }

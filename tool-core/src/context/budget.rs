@@ -95,7 +95,7 @@ impl Account {
         limit.unwrap_or(u64::MAX)
     }
 
-    fn check_room(&self, item: Item) -> Result<(), ToolError> {
+    fn check_limit_not_reached(&self, item: Item) -> Result<(), ToolError> {
         let is_full = |level: &&Self| level.used_counter(item).load(Ordering::Relaxed) >= level.limit(item);
         self.levels().find(is_full).map_or(Ok(()), |level| Err(level.over_budget_error(item)))
     }
@@ -207,7 +207,7 @@ impl RunContext {
     #[doc(hidden)]
     #[inline]
     pub fn has_call_left(&self) -> Result<(), ToolError> {
-        self.account.as_ref().map_or(Ok(()), |account| account.check_room(Item::Call))
+        self.account.as_ref().map_or(Ok(()), |account| account.check_limit_not_reached(Item::Call))
     }
 
     /// Counts a request that the program is about to send to a model.
@@ -222,7 +222,7 @@ impl RunContext {
             return Err(stop.clone());
         }
         let Some(account) = &self.account else { return Ok(()) };
-        account.check_room(Item::Tokens)?;
+        account.check_limit_not_reached(Item::Tokens)?;
         account.take_from_all_levels(Item::Round)
     }
 

@@ -141,7 +141,7 @@ impl ToolDefinition {
         let mut end = 0;
         for (depth, step) in pointer.split('/').skip(1).enumerate() {
             let name = step.replace("~1", "/").replace("~0", "~");
-            let is_known = self.knows_member(&pointer[..end + 1 + step.len()], &name, depth == 0);
+            let is_known = self.schema_permits_member(&pointer[..end + 1 + step.len()], &name, depth == 0);
             // An unknown name may be the secret, and so may a step that was truncated.
             if step.contains('…') || !is_known {
                 pointer.replace_range(end.., "/***");

@@ -223,23 +223,23 @@ impl PartialEq for ToolDefinition {
     fn eq(&self, other: &Self) -> bool {
         // Comparing the text is faster than computing the hashes.
         Arc::ptr_eq(&self.inner, &other.inner)
-            || self.inner.is_alike(&other.inner)
+            || self.inner.has_equal_parts(&other.inner)
             || self.content_hash() == other.content_hash()
     }
 }
 
 impl Inner {
-    fn is_alike(&self, other: &Self) -> bool {
+    fn has_equal_parts(&self, other: &Self) -> bool {
         self.name == other.name
             && self.name.raw() == other.name.raw()
             && self.title == other.title
             && self.description == other.description
             && self.metadata == other.metadata
             && self.examples == other.examples
-            && are_alike(&self.input_schema.to_value(), &other.input_schema.to_value())
+            && are_equal_in_order(&self.input_schema.to_value(), &other.input_schema.to_value())
             && match (&self.output_schema, &other.output_schema) {
                 (None, None) => true,
-                (Some(one), Some(other)) => are_alike(one.as_value(), other.as_value()),
+                (Some(one), Some(other)) => are_equal_in_order(one.as_value(), other.as_value()),
                 _ => false,
             }
     }
@@ -247,16 +247,16 @@ impl Inner {
 
 /// Returns `true` if both values have the same members in the same order, which is faster to compare than to look up
 /// keys.
-fn are_alike(one: &Value, other: &Value) -> bool {
+fn are_equal_in_order(one: &Value, other: &Value) -> bool {
     match (one, other) {
         (Value::Object(one), Value::Object(other)) => {
             let mut pairs = one.iter().zip(other);
             one.len() == other.len()
-                && pairs.all(|(one, other)| one.0 == other.0 && are_alike(one.1, other.1))
+                && pairs.all(|(one, other)| one.0 == other.0 && are_equal_in_order(one.1, other.1))
         }
         (Value::Array(one), Value::Array(other)) => {
             let mut pairs = one.iter().zip(other);
-            one.len() == other.len() && pairs.all(|(one, other)| are_alike(one, other))
+            one.len() == other.len() && pairs.all(|(one, other)| are_equal_in_order(one, other))
         }
         (one, other) => one == other,
     }

@@ -67,7 +67,7 @@ impl ToolDefinition {
                 for (name, value) in members {
                     push_step(pointer, name);
                     let is_known = known.get(pointer).copied().unwrap_or_else(|| {
-                        let is_known = self.knows_member(pointer, name, end == 0);
+                        let is_known = self.schema_permits_member(pointer, name, end == 0);
                         known.insert(pointer.clone(), is_known);
                         is_known
                     });
@@ -95,7 +95,7 @@ impl ToolDefinition {
     }
 
     /// Returns `true` if the schema permits the member `name`, which `pointer` selects; at the root, if it lists it.
-    pub(super) fn knows_member(&self, pointer: &str, name: &str, is_parameter: bool) -> bool {
+    pub(super) fn schema_permits_member(&self, pointer: &str, name: &str, is_parameter: bool) -> bool {
         match is_parameter {
             true => self.knows_parameter(name),
             false => !self.input_schema().resolve_pointer(pointer).is_empty(),

@@ -113,8 +113,8 @@ fn joined_alternatives(names: &[ToolName]) -> String {
 }
 
 /// Returns the tool's message, or the default of the kind if it is empty.
-fn message_or_default(message: Cow<'_, str>, words: &str) -> String {
-    if message.is_empty() { words.to_owned() } else { message.into_owned() }
+fn message_or_default(message: Cow<'_, str>, default: &str) -> String {
+    if message.is_empty() { default.to_owned() } else { message.into_owned() }
 }
 
 fn with_prefix(prefix: &str, message: &str) -> String {
@@ -127,9 +127,9 @@ const MAX_ECHOED_CHARS: usize = 500;
 /// The maximum number of characters of a tool name that are shown.
 const MAX_NAME_CHARS: usize = 160;
 
-/// Truncates to about `most` characters and adds the length.
-fn shortened_text(text: &str, most: usize) -> Cow<'_, str> {
-    match beginning(text, most) {
+/// Truncates to about `max_chars` characters and adds the length.
+fn shortened_text(text: &str, max_chars: usize) -> Cow<'_, str> {
+    match beginning(text, max_chars) {
         Some(start) => [start, &format!("… ({} bytes in all)", text.len())].concat().into(),
         None => text.into(),
     }

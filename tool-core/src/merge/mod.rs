@@ -80,7 +80,7 @@ impl Node {
 
     /// Merges this with `later`.
     pub(crate) fn merge_with(self, later: Self) -> Result<Self, ToolError> {
-        self.merge_unlocated(later).map_err(|clash| {
+        self.merge_without_location(later).map_err(|clash| {
             let mut at = String::new();
             clash.at.iter().rev().for_each(|step| push_step(&mut at, step));
             let location = if at.is_empty() { at } else { format!(" at {at}") };
@@ -89,7 +89,7 @@ impl Node {
         })
     }
 
-    fn merge_unlocated(self, later: Self) -> Result<Self, Clash> {
+    fn merge_without_location(self, later: Self) -> Result<Self, MergeConflict> {
         Ok(match (self, later) {
             (Self::Nothing, other) | (other, Self::Nothing) => other,
             (Self::Flag(_), Self::Flag(last)) => Self::Flag(last),
@@ -109,7 +109,9 @@ impl Node {
             }
             (Self::Fields(fields), Self::Fields(more)) => Self::Fields(merge_fields(fields, more)?),
             (Self::Variant(one), Self::Variant(other)) if one == other => Self::Variant(one),
-            (one, other) => return Err(Clash::new(format!("{} and {}", one.kind_name(), other.kind_name()))),
+            (one, other) => {
+                return Err(MergeConflict::new(format!("{} and {}", one.kind_name(), other.kind_name())));
+            }
         })
     }
 
@@ -159,12 +161,12 @@ impl From<Node> for Value {
 }
 
 /// The error of a merge, with the path from the inside out.
-struct Clash {
+struct MergeConflict {
     at: Vec<&'static str>,
     what: String,
 }
 
-impl Clash {
+impl MergeConflict {
     fn new(what: String) -> Self {
         Self { at: Vec::new(), what }
     }
@@ -174,14 +176,14 @@ impl Clash {
 fn merge_fields(
     mut fields: Vec<(&'static str, Node)>,
     more: Vec<(&'static str, Node)>,
-) -> Result<Vec<(&'static str, Node)>, Clash> {
+) -> Result<Vec<(&'static str, Node)>, MergeConflict> {
     for (name, later) in more {
         let Some((_, node)) = fields.iter_mut().find(|(known, _)| *known == name) else {
             fields.push((name, later));
             continue;
         };
         let earlier = std::mem::replace(node, Node::Nothing);
-        *node = earlier.merge_unlocated(later).map_err(|mut clash| {
+        *node = earlier.merge_without_location(later).map_err(|mut clash| {
             clash.at.push(name);
             clash
         })?;
@@ -190,7 +192,7 @@ fn merge_fields(
 }
 
 /// Adds numbers, exactly if both are integers.
-fn exact_sum(one: &Number, other: &Number) -> Result<Number, Clash> {
+fn exact_sum(one: &Number, other: &Number) -> Result<Number, MergeConflict> {
     let sum = match (one.as_i128(), other.as_i128()) {
         (Some(one), Some(other)) => one.checked_add(other).and_then(|sum| {
             // Keeps 64 bits regardless of `serde_json`'s features, since not every reader supports more.
@@ -199,5 +201,5 @@ fn exact_sum(one: &Number, other: &Number) -> Result<Number, Clash> {
         }),
         _ => one.as_f64().zip(other.as_f64()).and_then(|(one, other)| Number::from_f64(one + other)),
     };
-    sum.ok_or_else(|| Clash::new(format!("the sum of {one} and {other} is too large")))
+    sum.ok_or_else(|| MergeConflict::new(format!("the sum of {one} and {other} is too large")))
 }

@@ -158,8 +158,11 @@ impl<'a> Prepared<'a> {
     ///
     /// Returns an error if a check fails, for example because a provided value is missing; the call must not run.
     pub fn wants_confirmation(&self, cx: &ToolContext) -> Result<Option<bool>, ToolError> {
-        let own =
-            self.own_check(|answers| answers.confirmation, |invocation, call| invocation.confirm(call), cx)?;
+        let own = self.run_attribute_check(
+            |answers| answers.confirmation,
+            |invocation, call| invocation.confirm(call),
+            cx,
+        )?;
         self.confirmations.iter().filter_map(Guarded::get).try_fold(own, |answer, wants| match answer {
             Some(true) => Ok(answer),
             _ => wants(cx).map(Some),
@@ -173,8 +176,11 @@ impl<'a> Prepared<'a> {
     ///
     /// Returns an error if a check fails; the call must not run.
     pub fn permission(&self, cx: &ToolContext) -> Result<Option<Permission>, ToolError> {
-        let own =
-            self.own_check(|answers| answers.permission, |invocation, call| invocation.permission(call), cx)?;
+        let own = self.run_attribute_check(
+            |answers| answers.permission,
+            |invocation, call| invocation.permission(call),
+            cx,
+        )?;
         self.permissions.iter().filter_map(Guarded::get).try_fold(own, |answer, permission| match answer {
             None | Some(Permission::Allow) => permission(cx).map(Some),
             _ => Ok(answer),
@@ -182,7 +188,7 @@ impl<'a> Prepared<'a> {
     }
 
     /// Returns the result of the check in a function's own attribute, if it has one.
-    fn own_check<T>(
+    fn run_attribute_check<T>(
         &self,
         answers: impl FnOnce(Checks) -> bool,
         question: impl FnOnce(&dyn Invocation, &Call<'_>) -> Result<T, ToolError>,

@@ -94,7 +94,7 @@ fn input_schema(
             whole = Some(schema);
             continue;
         }
-        list.names_differ(parameter)?;
+        list.check_name_is_new(parameter)?;
         if let Some(fills) = fills {
             schema.insert(FILLS.to_owned(), fills.into());
         }
@@ -132,8 +132,9 @@ impl Returned {
             None => None,
             Some(ResultSchema::Plain(plain)) => Some(OutputSchema::plain(plain)),
             Some(ResultSchema::Made(schema)) => {
-                let value = canonical_output(with_definitions(schema.to_value(), generator.into_made()));
-                says_something(&value).then(|| OutputSchema::derived(value))
+                let value =
+                    canonical_output(with_definitions(schema.to_value(), generator.into_schema_generator()));
+                is_informative_schema(&value).then(|| OutputSchema::derived(value))
             }
         };
         Self { schema, is_stream }
@@ -152,7 +153,7 @@ impl Returned {
 }
 
 /// Returns `false` if the schema permits any value, or if there is no result.
-fn says_something(schema: &Value) -> bool {
+fn is_informative_schema(schema: &Value) -> bool {
     *schema != true && *schema != json!({}) && *schema != json!({ "type": "null" })
 }
 
@@ -165,7 +166,7 @@ impl Generator {
         self.0.get_or_insert_with(output_generator)
     }
 
-    fn into_made(self) -> SchemaGenerator {
+    fn into_schema_generator(self) -> SchemaGenerator {
         self.0.unwrap_or_else(output_generator)
     }
 }
@@ -194,7 +195,7 @@ struct PropertyList {
 
 impl PropertyList {
     /// Rejects duplicate names; the macro cannot detect them for constants.
-    fn names_differ(&mut self, parameter: &Parameter) -> Result<(), SchemaError> {
+    fn check_name_is_new(&mut self, parameter: &Parameter) -> Result<(), SchemaError> {
         let mut names = std::iter::once(parameter.name).chain(parameter.aliases.iter().copied());
         match names.find(|name| !self.names.insert(name)) {
             Some(name) => Err(SchemaError::new(format!("two properties are named `{name}`; rename one"))),
