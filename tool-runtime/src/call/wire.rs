@@ -106,14 +106,14 @@ impl<'de> Deserialize<'de> for ToolCall {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let CallWire { id, name, arguments, meta, resources, incomplete, redirected_from, .. } =
             CallWire::deserialize(deserializer)?;
-        let id = given_or_new(id);
+        let id = non_empty_or_new_id(id);
         let arguments = arguments.0.unwrap_or(Arguments::EMPTY);
         Ok(Self { id, name, arguments, meta, resources, incomplete, redirected_from })
     }
 }
 
 /// Treats an empty id as absent.
-fn given_or_new(id: Option<String>) -> CallId {
+fn non_empty_or_new_id(id: Option<String>) -> CallId {
     id.filter(|id| !id.is_empty()).map_or_else(CallId::generate, CallId::from)
 }
 
@@ -215,7 +215,7 @@ impl<'de> Deserialize<'de> for ToolResult {
         let mut wire = ResultWire::deserialize(deserializer)?;
         let finished_at = millis::time_at_epoch_millis(wire.finished_at_ms)
             .ok_or_else(|| D::Error::custom("`finishedAtMs` is further away than the clock goes"))?;
-        let (id, name) = (given_or_new(wire.id.take()), Arc::from(std::mem::take(&mut wire.name)));
+        let (id, name) = (non_empty_or_new_id(wire.id.take()), Arc::from(std::mem::take(&mut wire.name)));
         let (attempts, duration) = (wire.attempts, Duration::from_millis(wire.duration_ms));
         let redirected_from = wire.redirected_from.take();
         let follow_ups = FollowUps::new(std::mem::take(&mut wire.follow_ups));

@@ -31,7 +31,7 @@ impl Budget {
     /// # Errors
     ///
     /// Returns a description of the exceeded limit; then nothing is deducted.
-    pub(super) fn take(&mut self, weight: SchemaWeight) -> Result<(), String> {
+    pub(super) fn deduct(&mut self, weight: SchemaWeight) -> Result<(), String> {
         let SchemaWeight { optional, choices } = weight;
         let wanted = [
             (1, self.tools, Self::ANTHROPIC.tools, "strict tools"),
@@ -93,19 +93,19 @@ mod tests {
         let weight = |optional: usize, choices: usize| SchemaWeight { optional, choices };
         let mut budget = Budget::ANTHROPIC;
         for _ in 0..20 {
-            assert_eq!(budget.take(weight(0, 0)), Ok(()));
+            assert_eq!(budget.deduct(weight(0, 0)), Ok(()));
         }
-        assert_eq!(budget.take(weight(0, 0)), error(20, "strict tools"));
+        assert_eq!(budget.deduct(weight(0, 0)), error(20, "strict tools"));
         let mut budget = Budget::ANTHROPIC;
-        assert_eq!(budget.take(weight(25, 0)), error(24, "optional properties"));
-        assert_eq!(budget.take(weight(0, 17)), error(16, "values of several types"));
+        assert_eq!(budget.deduct(weight(25, 0)), error(24, "optional properties"));
+        assert_eq!(budget.deduct(weight(0, 17)), error(16, "values of several types"));
         // Nothing was deducted.
-        assert_eq!(budget.take(weight(20, 15)), Ok(()));
-        assert_eq!(budget.take(weight(5, 0)), error(24, "optional properties"));
-        assert_eq!(budget.take(weight(0, 2)), error(16, "values of several types"));
-        assert_eq!(budget.take(weight(4, 1)), Ok(()));
-        assert_eq!(budget.take(weight(0, 1)), error(16, "values of several types"));
-        assert_eq!(budget.take(weight(0, 0)), Ok(()));
+        assert_eq!(budget.deduct(weight(20, 15)), Ok(()));
+        assert_eq!(budget.deduct(weight(5, 0)), error(24, "optional properties"));
+        assert_eq!(budget.deduct(weight(0, 2)), error(16, "values of several types"));
+        assert_eq!(budget.deduct(weight(4, 1)), Ok(()));
+        assert_eq!(budget.deduct(weight(0, 1)), error(16, "values of several types"));
+        assert_eq!(budget.deduct(weight(0, 0)), Ok(()));
     }
 
     #[test]

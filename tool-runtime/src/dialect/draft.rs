@@ -93,7 +93,7 @@ impl MessageDraft {
     }
 
     /// Adds the members of a message unchanged, except its parts in `list`; existing members stay.
-    pub(super) fn take_members(&mut self, message: &JsonLocation<'_>, list: &str) {
+    pub(super) fn add_message_members(&mut self, message: &JsonLocation<'_>, list: &str) {
         merge_members(&mut self.base, message.members(), |name, own, value| {
             if own.is_null() {
                 *own = if name == list { ExactValue::List(Vec::new()) } else { value.to_owned() };
@@ -204,7 +204,7 @@ pub(super) fn merge_members<'n, T>(
 }
 
 /// Returns the item `at` of the list `name`; the next item is created as an empty object.
-pub(super) fn item_at<'v>(
+pub(super) fn item_at_or_insert<'v>(
     object: &'v mut ExactValue<'static>,
     name: &str,
     at: u64,
@@ -302,7 +302,7 @@ mod tests {
     fn an_item_of_a_list_is_the_next_one_or_a_present_one() {
         let at = |object: &'static str, index: u64| {
             let mut object = read(object);
-            let found = item_at(&mut object, "l", index).is_some();
+            let found = item_at_or_insert(&mut object, "l", index).is_some();
             (found, object.to_string())
         };
         assert_eq!(at("{}", 0), (true, r#"{"l":[{}]}"#.to_owned()));

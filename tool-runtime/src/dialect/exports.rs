@@ -190,7 +190,7 @@ impl Export {
 
     /// Returns the reason why the tool cannot be strict in addition to the tools before it, if there is one.
     fn exceeded_budget(&self, budget: Option<&mut Budget>) -> Option<String> {
-        budget?.take(self.weight?).err()
+        budget?.deduct(self.weight?).err()
     }
 }
 

@@ -13,7 +13,7 @@ enum Step {
 
 /// Returns the location at `path`; missing containers on the way are created. `None` where another kind of
 /// value is on the way, an item is skipped, or `path` does not address a single value.
-pub(super) fn value_at_path<'v>(
+pub(super) fn value_at_path_or_insert<'v>(
     root: &'v mut ExactValue<'static>,
     path: &str,
 ) -> Option<&'v mut ExactValue<'static>> {

@@ -3,13 +3,13 @@
 use serde_json::{Value, json};
 use tool_core::internals::ExactValue;
 
-use super::value_at_path;
+use super::value_at_path_or_insert;
 
 /// Builds a value from `null` by assigning a value at each path.
 fn value_of_parts(parts: &[(&str, Value)]) -> Option<Value> {
     let mut root = ExactValue::Null;
     for (path, value) in parts {
-        *value_at_path(&mut root, path)? = ExactValue::of(value)?.into_owned();
+        *value_at_path_or_insert(&mut root, path)? = ExactValue::of(value)?.into_owned();
     }
     serde_json::from_str(&root.to_string()).ok()
 }
@@ -39,7 +39,7 @@ fn existing_values_are_kept() {
 #[test]
 fn a_path_to_several_or_no_values_is_rejected() {
     let deep = format!("${}", ".a".repeat(129));
-    assert!(value_at_path(&mut ExactValue::Null, &deep[..1 + 2 * 128]).is_some());
+    assert!(value_at_path_or_insert(&mut ExactValue::Null, &deep[..1 + 2 * 128]).is_some());
     let cases = [
         "", "a", "$a", "$.", "$..a", "$[*]", "$[-1]", "$[1]", "$[+0]", "$['a", "$['a'", "$[]", "$[0",
         "$['\\x']", &deep,

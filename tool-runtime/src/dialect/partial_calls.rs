@@ -90,7 +90,7 @@ impl PartialCall {
     }
 
     /// Chooses the name once all parts have arrived: a name that is a tool, if only one reading of the parts is.
-    fn settle_name(&mut self, is_tool: impl Fn(&str) -> bool) {
+    fn choose_name(&mut self, is_tool: impl Fn(&str) -> bool) {
         if self.name_parts != self.name && !is_tool(&self.name) && is_tool(&self.name_parts) {
             self.name = std::mem::take(&mut self.name_parts);
             self.is_contradictory = false;
@@ -308,8 +308,8 @@ impl PartialCalls {
     }
 
     /// Chooses the name of each call, once all parts have arrived. Returns the calls whose parts contradict each other.
-    pub(super) fn settle_names(&mut self, bound: &BoundTools) -> impl Iterator<Item = &PartialCall> {
-        self.all.iter_mut().for_each(|partial_call| partial_call.settle_name(|name| bound.is_tool(name)));
+    pub(super) fn choose_names(&mut self, bound: &BoundTools) -> impl Iterator<Item = &PartialCall> {
+        self.all.iter_mut().for_each(|partial_call| partial_call.choose_name(|name| bound.is_tool(name)));
         self.all.iter().filter(|partial_call| partial_call.is_contradictory)
     }
 

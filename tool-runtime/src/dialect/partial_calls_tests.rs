@@ -68,7 +68,7 @@ fn all_parts_are_the_name_if_they_are_the_only_tool() {
     let settled = |parts: &[&str], tools: &[&str]| {
         let mut call = named(parts);
         call.is_contradictory = true;
-        call.settle_name(|name| tools.contains(&name));
+        call.choose_name(|name| tools.contains(&name));
         (call.name.clone(), call.is_contradictory)
     };
     // The second part continues the first, or repeats it with more.

@@ -75,14 +75,14 @@ impl Reading {
         match reason.optional_text() {
             Ok(text) => self.set_stop_reason(text, finished),
             Err(error) => {
-                self.skip_part(error);
+                self.record_unreadable_part(error);
                 self.set_stop_reason(Some(UNREADABLE), finished)
             }
         }
     }
 
     /// Records a part of the response that cannot be read, and is left out.
-    pub(super) fn skip_part(&mut self, error: DialectError) {
+    pub(super) fn record_unreadable_part(&mut self, error: DialectError) {
         let DialectError { pointer, expected, got } = error;
         let message =
             format!("the part of the response at `{pointer}` is left out: expected {expected}, got {got}");
@@ -97,7 +97,7 @@ impl Reading {
 
     /// Records the call at `at` as contradictory: it does not run.
     pub(super) fn mark_call_contradictory(&mut self, at: usize, error: DialectError) {
-        self.skip_part(error);
+        self.record_unreadable_part(error);
         if let Some(partial_call) = self.partial_calls.get_mut(at) {
             partial_call.is_contradictory = true;
         }
@@ -120,7 +120,7 @@ impl Reading {
     }
 
     /// Chooses names and ids of the calls, once all parts have arrived.
-    fn settle_calls(&mut self, bound: &BoundTools) {
+    fn choose_names_and_ids(&mut self, bound: &BoundTools) {
         let message = |call: &PartialCall| {
             let name = shortened_name(&call.name);
             let parts = match call.name_parts == call.name {
@@ -129,7 +129,7 @@ impl Reading {
             };
             format!("the parts of a call of `{name}` contradict each other{parts}, and it does not run")
         };
-        let messages: Vec<_> = self.partial_calls.settle_names(bound).map(message).collect();
+        let messages: Vec<_> = self.partial_calls.choose_names(bound).map(message).collect();
         for message in messages {
             let help = "report it to the provider";
             self.add_diagnostic(Severity::Warning, "contradictory_call", String::new(), message, help);
@@ -178,7 +178,7 @@ impl Reading {
 
     /// Returns the response.
     pub(super) fn finish(mut self, bound: &BoundTools) -> AssembledResponse {
-        self.settle_calls(bound);
+        self.choose_names_and_ids(bound);
         let Self {
             partial_calls,
             mut draft,

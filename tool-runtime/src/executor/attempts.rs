@@ -18,7 +18,7 @@ use super::{
 use crate::{
     panics::run_in_call,
     policy::{
-        Approval, ApprovalRequest, Permits, RetryInfo, RetryPolicy, SharedApprover, pause_after, pauses,
+        Approval, ApprovalRequest, Permits, RetryInfo, RetryPolicy, SharedApprover, pause_after, retry_pauses,
     },
     registry::Entry,
     telemetry,
@@ -118,7 +118,7 @@ impl Attempts<'_> {
             AttemptEnd::Result(outcome) => outcome,
             end => return end.into_call_result(),
         };
-        for pause in retry.into_iter().flat_map(pauses) {
+        for pause in retry.into_iter().flat_map(retry_pauses) {
             let Some(retry) = retry else { break };
             let cx = self.running.cx;
             // No body runs during the pause that could use a grace period.

@@ -4,25 +4,30 @@ use serde_json::{Map, Value};
 use tool_core::internals::messages::push_step;
 
 /// Called for each location where two values differ.
-type See<'s> = &'s mut dyn FnMut(&str, Option<&Value>, Option<&Value>);
+type VisitDifference<'s> = &'s mut dyn FnMut(&str, Option<&Value>, Option<&Value>);
 
-/// Calls `see` for each location where the two differ, descending as long as both have the same kind.
-pub(super) fn visit_differences(before: Option<&Value>, after: Option<&Value>, see: See<'_>) {
-    visit_differences_at(&mut String::new(), before, after, see);
+/// Calls `visit` for each location where the two differ, descending as long as both have the same kind.
+pub(super) fn visit_differences(before: Option<&Value>, after: Option<&Value>, visit: VisitDifference<'_>) {
+    visit_differences_at(&mut String::new(), before, after, visit);
 }
 
-fn visit_differences_at(pointer: &mut String, before: Option<&Value>, after: Option<&Value>, see: See<'_>) {
+fn visit_differences_at(
+    pointer: &mut String,
+    before: Option<&Value>,
+    after: Option<&Value>,
+    visit: VisitDifference<'_>,
+) {
     match (before, after) {
         (before, after) if before == after => {}
         (Some(Value::Object(before)), Some(Value::Object(after))) => {
-            visit_object_differences(pointer, before, after, see)
+            visit_object_differences(pointer, before, after, visit)
         }
         (Some(Value::Array(before)), Some(Value::Array(after)))
             if !has_only_scalars(before) || !has_only_scalars(after) =>
         {
-            visit_list_differences(pointer, before, after, see);
+            visit_list_differences(pointer, before, after, visit);
         }
-        _ => see(pointer, before, after),
+        _ => visit(pointer, before, after),
     }
 }
 
@@ -31,18 +36,23 @@ fn visit_object_differences(
     pointer: &mut String,
     before: &Map<String, Value>,
     after: &Map<String, Value>,
-    see: See<'_>,
+    visit: VisitDifference<'_>,
 ) {
     let new = after.keys().filter(|key| !before.contains_key(*key));
     for key in before.keys().chain(new) {
         with_step(pointer, key, |pointer| {
-            visit_differences_at(pointer, before.get(key), after.get(key), see)
+            visit_differences_at(pointer, before.get(key), after.get(key), visit)
         });
     }
 }
 
 /// Skips equal items at both ends, and compares the others in pairs.
-fn visit_list_differences(pointer: &mut String, before: &[Value], after: &[Value], see: See<'_>) {
+fn visit_list_differences(
+    pointer: &mut String,
+    before: &[Value],
+    after: &[Value],
+    visit: VisitDifference<'_>,
+) {
     let first = before.iter().zip(after).take_while(|(one, other)| one == other).count();
     let (before, after) = (&before[first..], &after[first..]);
     let last = before.iter().rev().zip(after.iter().rev()).take_while(|(one, other)| one == other).count();
@@ -50,7 +60,7 @@ fn visit_list_differences(pointer: &mut String, before: &[Value], after: &[Value
     for index in 0..before.len().max(after.len()) {
         let step = (first + index).to_string();
         with_step(pointer, &step, |pointer| {
-            visit_differences_at(pointer, before.get(index), after.get(index), see)
+            visit_differences_at(pointer, before.get(index), after.get(index), visit)
         });
     }
 }

@@ -44,7 +44,7 @@ pub(crate) use self::{
     escape::is_invisible,
     limits::{EnforcedLimits, Permits},
     permission::PermitsBy,
-    retry::{pause_after, pauses, repeats_safely},
+    retry::{pause_after, repeats_safely, retry_pauses},
     shared::{decider, shared_handle},
 };
 pub use self::{

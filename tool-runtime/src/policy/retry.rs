@@ -117,7 +117,7 @@ pub(crate) fn repeats_safely(metadata: &Metadata) -> bool {
 }
 
 /// Returns the pauses before the second and all later attempts.
-pub(crate) fn pauses(retry: Retry) -> impl Iterator<Item = Duration> {
+pub(crate) fn retry_pauses(retry: Retry) -> impl Iterator<Item = Duration> {
     let max = Duration::from_millis(retry.max_ms);
     // A factor below 1 would shorten each pause; `backon` does not accept it.
     let factor = if retry.multiplier.is_finite() { retry.multiplier.max(1.0) } else { 1.0 };
@@ -156,7 +156,7 @@ mod tests {
     const STEADY: Retry = Retry { attempts: 4, initial_ms: 200, max_ms: 500, multiplier: 2.0, jitter: false };
 
     fn in_ms(retry: Retry) -> Vec<u128> {
-        pauses(retry).map(|pause| pause.as_millis()).collect()
+        retry_pauses(retry).map(|pause| pause.as_millis()).collect()
     }
 
     // J02

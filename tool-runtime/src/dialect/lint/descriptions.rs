@@ -1,7 +1,7 @@
 //! Descriptions of tools: present, informative and of reasonable length.
 
 use super::{
-    Found,
+    ToolFindings,
     words::{describes_purpose, word_stems},
 };
 use crate::diagnostic::Severity;
@@ -10,7 +10,7 @@ use crate::diagnostic::Severity;
 /// about a thousand tokens of every request; limits of providers are checked in their dialects.
 const LONG: usize = 4_000;
 
-pub(super) fn check_description(found: &mut Found<'_>) {
+pub(super) fn check_description(found: &mut ToolFindings<'_>) {
     let definition = found.of;
     let description = definition.description().trim();
     let help = "describe what it does and when to call it";

@@ -1,6 +1,6 @@
 //! Hints about the effects of a tool.
 
-use super::{Found, words::word_stems};
+use super::{ToolFindings, words::word_stems};
 use crate::diagnostic::Severity;
 
 /// Names of destructive actions.
@@ -9,7 +9,7 @@ const DESTROYS: &str =
 
 /// Checks the hints by which hosts decide to ask a person before a call; some hosts assume the worst where a
 /// hint is missing ([MCP](https://modelcontextprotocol.io/specification/2025-11-25/schema#toolannotations)).
-pub(super) fn check_hints(found: &mut Found<'_>) {
+pub(super) fn check_hints(found: &mut ToolFindings<'_>) {
     let metadata = found.of.metadata();
     if metadata.read_only.is_some() || metadata.destructive.is_some() {
         return;

@@ -64,13 +64,13 @@ use crate::{
 pub fn lint(registry: &Registry) -> Vec<Diagnostic> {
     let mut diagnostics = Vec::new();
     for (definition, entry) in registry.all_definitions().iter().zip(registry.entries()) {
-        let mut found = Found { of: definition, diagnostics: &mut diagnostics };
+        let mut found = ToolFindings { of: definition, diagnostics: &mut diagnostics };
         descriptions::check_description(&mut found);
         parameters::check_parameters(&mut found);
         hints::check_hints(&mut found);
         retries::check_retries(&mut found, &**entry.tool());
     }
-    similar::check_similar(registry.all_definitions(), &mut diagnostics);
+    similar::check_similar_tools(registry.all_definitions(), &mut diagnostics);
     for dialect in Dialect::all() {
         diagnostics.extend_from_slice(dialect.bind_tools(registry).diagnostics());
     }
@@ -98,12 +98,12 @@ pub fn assert_portable(registry: &Registry) {
 }
 
 /// The diagnostics of one tool.
-struct Found<'f> {
+struct ToolFindings<'f> {
     of: &'f ToolDefinition,
     diagnostics: &'f mut Vec<Diagnostic>,
 }
 
-impl Found<'_> {
+impl ToolFindings<'_> {
     fn push(
         &mut self,
         severity: Severity,

@@ -2,20 +2,20 @@
 
 use serde_json::{Map, Value};
 
-use super::Found;
+use super::ToolFindings;
 use crate::{diagnostic::Severity, dialect::schema::pointer_below};
 
 /// The number of characters from which the description of a parameter is too long. Our own limit.
 const LONG: usize = 1_000;
 
-pub(super) fn check_parameters(found: &mut Found<'_>) {
+pub(super) fn check_parameters(found: &mut ToolFindings<'_>) {
     let root = &*found.of.input_schema().to_value();
     ParameterWalk { root, found }.check_schema(root, "", false);
 }
 
 struct ParameterWalk<'w, 'f> {
     root: &'w Value,
-    found: &'w mut Found<'f>,
+    found: &'w mut ToolFindings<'f>,
 }
 
 impl<'w> ParameterWalk<'w, '_> {

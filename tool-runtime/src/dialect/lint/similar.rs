@@ -10,7 +10,7 @@ use foldhash::fast::FixedState;
 use tool_core::ToolDefinition;
 
 use super::{
-    Found,
+    ToolFindings,
     words::{lower_case_words, word_stems},
 };
 use crate::diagnostic::{Diagnostic, Severity};
@@ -18,9 +18,9 @@ use crate::diagnostic::{Diagnostic, Severity};
 /// The number of shared pairs, out of ten, from which two descriptions are similar.
 const NEARLY: usize = 8;
 
-pub(super) fn check_similar(definitions: &[ToolDefinition], diagnostics: &mut Vec<Diagnostic>) {
+pub(super) fn check_similar_tools(definitions: &[ToolDefinition], diagnostics: &mut Vec<Diagnostic>) {
     let mut push = |of: &ToolDefinition, code, message: String, help: &str| {
-        Found { of, diagnostics }.push(Severity::Warning, code, "", message, help);
+        ToolFindings { of, diagnostics }.push(Severity::Warning, code, "", message, help);
     };
     for (of, other) in similar_names(definitions) {
         let message = format!("its name has the same words as `{}`", other.name());

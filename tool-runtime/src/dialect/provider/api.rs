@@ -181,7 +181,7 @@ pub fn providers() -> Vec<&'static dyn Provider> {
 }
 
 /// Returns the object in `members` under `name`, which is created if it is absent.
-pub(super) fn object_in<'m>(members: &'m mut Map<String, Value>, name: &str) -> &'m mut Value {
+pub(super) fn object_or_insert<'m>(members: &'m mut Map<String, Value>, name: &str) -> &'m mut Value {
     let object = members.entry(name).or_insert_with(|| Value::Object(Map::new()));
     if !object.is_object() {
         *object = Value::Object(Map::new());

@@ -55,8 +55,8 @@ pub(super) fn accepts_any_type(schema: &Value) -> bool {
 }
 
 fn keywords_accept_any_type(schema: &Map<String, Value>) -> bool {
-    let sayers = ["type", "enum", "const", "anyOf", "oneOf", "allOf", "not", "if", "$ref"];
-    !sayers.iter().any(|key| schema.contains_key(*key))
+    let restricting_keywords = ["type", "enum", "const", "anyOf", "oneOf", "allOf", "not", "if", "$ref"];
+    !restricting_keywords.iter().any(|key| schema.contains_key(*key))
 }
 
 /// Returns the types of the values of an enum, or those that other keywords imply.

@@ -84,7 +84,7 @@ impl<'s> SchemaWalk<'s> {
         if self.rules.enums == Enums::Texts {
             self.restrict_enum_to_texts(schema, &mut draft, at);
         }
-        self.isolate_reference(&mut draft);
+        self.wrap_reference_in_any_of(&mut draft);
         types::finish_type(self, schema, &mut draft, at);
         sentences::append_sentences(&mut draft.out, &draft.sentences);
         if self.rules.open_api {
@@ -247,7 +247,7 @@ impl<'s> SchemaWalk<'s> {
     }
 
     /// Wraps a `$ref` with siblings in an `anyOf` of one branch, since nothing may stand beside a `$ref`.
-    fn isolate_reference(&mut self, draft: &mut NodeDraft) {
+    fn wrap_reference_in_any_of(&mut self, draft: &mut NodeDraft) {
         let has_more = draft.out.len() > 1 || !draft.sentences.is_empty();
         if self.rules.references != References::Alone || !has_more || draft.out.contains_key("anyOf") {
             return;

@@ -165,7 +165,7 @@ impl<'a> CallPreparation<'a, '_> {
     fn own_permission(&self) -> Result<Permission, ToolError> {
         match self.entry.definition().metadata().permission {
             true => self
-                .ask_tool(|| self.prepared.permission(self.cx))?
+                .call_tool_function(|| self.prepared.permission(self.cx))?
                 .ok_or_else(|| undecided_check_error("permission")),
             false => Ok(Permission::Allow),
         }
@@ -175,7 +175,7 @@ impl<'a> CallPreparation<'a, '_> {
         match self.entry.definition().metadata().confirmation {
             Confirmation::Never => Ok(false),
             Confirmation::Sometimes => {
-                let wants = self.ask_tool(|| self.prepared.wants_confirmation(self.cx))?;
+                let wants = self.call_tool_function(|| self.prepared.wants_confirmation(self.cx))?;
                 wants.ok_or_else(|| undecided_check_error("confirmation"))
             }
             _ => Ok(true),
@@ -183,7 +183,7 @@ impl<'a> CallPreparation<'a, '_> {
     }
 
     /// Calls a function of the tool within the panic barrier.
-    fn ask_tool<T>(&self, question: impl FnOnce() -> Result<T, ToolError>) -> Result<T, ToolError> {
+    fn call_tool_function<T>(&self, question: impl FnOnce() -> Result<T, ToolError>) -> Result<T, ToolError> {
         catch_result(|| within_call(self.call.id.clone(), question))
     }
 }

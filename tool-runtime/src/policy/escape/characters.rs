@@ -15,7 +15,7 @@ pub(super) struct Marks {
 
 impl Marks {
     /// Returns `true` if `character` may be written unescaped after the characters of the previous calls.
-    pub(super) fn may_show(&mut self, character: char) -> bool {
+    pub(super) fn may_show_next(&mut self, character: char) -> bool {
         match character_class(character) {
             Class::Seen => {
                 self.room = if character.is_alphanumeric() || !character.is_ascii() { MARKS } else { 0 };

@@ -66,13 +66,13 @@ impl Escape {
             let Some(character) = rest.next() else { break };
             // The first character of a Windows line break is not escaped.
             let is_return = character == '\r' && self.lines && rest.clone().next() == Some('\n');
-            if !is_return && !shown.take(character) {
-                shown.leave_out(before.count());
+            if !is_return && !shown.add_character(character) {
+                shown.append_omission_note(before.count());
                 return shown.text;
             }
         }
-        if !shown.end() {
-            shown.leave_out(0);
+        if !shown.flush_pending() {
+            shown.append_omission_note(0);
         }
         shown.text
     }
@@ -91,7 +91,7 @@ impl Escape {
     pub fn json(text: &str) -> String {
         let (mut json, mut marks) = (String::with_capacity(text.len()), Marks::default());
         for character in text.chars() {
-            if character == '\n' || marks.may_show(character) {
+            if character == '\n' || marks.may_show_next(character) {
                 json.push(character);
             } else {
                 for unit in String::from(character).encode_utf16() {
@@ -130,37 +130,42 @@ impl EscapedText {
     }
 
     /// Adds one character; returns `false` if the limit is reached.
-    fn take(&mut self, character: char) -> bool {
+    fn add_character(&mut self, character: char) -> bool {
         let lines = self.how.lines;
         match character {
             ' ' => self.blanks += 1,
             '\t' if lines => self.blanks += TAB - (self.column + self.blanks) % TAB,
             '\n' if lines => {
                 // Blanks in an otherwise empty line are part of the blank line.
-                if self.column > 0 && !self.write_blanks() {
+                if self.column > 0 && !self.flush_blanks() {
                     return false;
                 }
                 (self.ends, self.blanks, self.column) = (self.ends + 1, 0, 0);
             }
-            _ => return self.write_ends() && self.write_blanks() && self.write(character),
+            _ => {
+                return self.flush_line_ends()
+                    && self.flush_blanks()
+                    && self.push_shown_or_escaped(character);
+            }
         }
         self.marks = Marks::default();
         true
     }
 
-    fn write(&mut self, character: char) -> bool {
-        if self.marks.may_show(character) {
-            return self.push(1, |text| text.push(character));
+    fn push_shown_or_escaped(&mut self, character: char) -> bool {
+        if self.marks.may_show_next(character) {
+            return self.push_within_limit(1, |text| text.push(character));
         }
         match character {
-            '\n' => self.push(2, |text| text.push_str("\\n")),
-            '\r' => self.push(2, |text| text.push_str("\\r")),
-            '\t' => self.push(2, |text| text.push_str("\\t")),
-            other => self.push(other.escape_unicode().len(), |text| text.extend(other.escape_unicode())),
+            '\n' => self.push_within_limit(2, |text| text.push_str("\\n")),
+            '\r' => self.push_within_limit(2, |text| text.push_str("\\r")),
+            '\t' => self.push_within_limit(2, |text| text.push_str("\\t")),
+            other => self
+                .push_within_limit(other.escape_unicode().len(), |text| text.extend(other.escape_unicode())),
         }
     }
 
-    fn write_ends(&mut self) -> bool {
+    fn flush_line_ends(&mut self) -> bool {
         let ends = self.ends;
         if ends == 0 {
             return true;
@@ -168,10 +173,10 @@ impl EscapedText {
         let has_text = usize::from(!self.text.is_empty());
         let blank = ends.saturating_sub(has_text);
         let written = if blank <= BLANK_LINES {
-            self.push(ends, |text| text.extend(std::iter::repeat_n('\n', ends)))
+            self.push_within_limit(ends, |text| text.extend(std::iter::repeat_n('\n', ends)))
         } else {
             let note = format!("{}[{blank} blank lines]\n", if has_text == 1 { "\n" } else { "" });
-            self.push(note.len(), |text| text.push_str(&note))
+            self.push_within_limit(note.len(), |text| text.push_str(&note))
         };
         if written {
             (self.ends, self.column) = (0, 0);
@@ -179,13 +184,13 @@ impl EscapedText {
         written
     }
 
-    fn write_blanks(&mut self) -> bool {
+    fn flush_blanks(&mut self) -> bool {
         let blanks = self.blanks;
         let written = if blanks <= if self.how.lines { BLANKS_IN_LINES } else { BLANKS } {
-            self.push(blanks, |text| text.extend(std::iter::repeat_n(' ', blanks)))
+            self.push_within_limit(blanks, |text| text.extend(std::iter::repeat_n(' ', blanks)))
         } else {
             let note = format!("[{blanks} blanks]");
-            self.push(note.len(), |text| text.push_str(&note))
+            self.push_within_limit(note.len(), |text| text.push_str(&note))
         };
         if written {
             self.blanks = 0;
@@ -193,7 +198,7 @@ impl EscapedText {
         written
     }
 
-    fn push(&mut self, length: usize, write: impl FnOnce(&mut String)) -> bool {
+    fn push_within_limit(&mut self, length: usize, write: impl FnOnce(&mut String)) -> bool {
         if length > self.how.most.saturating_sub(self.length) {
             return false;
         }
@@ -203,11 +208,11 @@ impl EscapedText {
         true
     }
 
-    fn end(&mut self) -> bool {
-        self.write_ends() && self.write_blanks()
+    fn flush_pending(&mut self) -> bool {
+        self.flush_line_ends() && self.flush_blanks()
     }
 
-    fn leave_out(&mut self, count: usize) {
+    fn append_omission_note(&mut self, count: usize) {
         let count = count + self.ends + self.blanks;
         self.text.push_str(&format!("… [{count} more characters]"));
     }

@@ -78,16 +78,16 @@ impl Matcher {
     }
 
     /// Applies [`applies_to`](Self::applies_to) to a selected value.
-    pub(super) fn applies_to_found(
+    pub(super) fn applies_to_selected(
         &self,
-        found: Found<'_, '_>,
+        found: SelectedValue<'_, '_>,
         verdict: Verdict,
         rounding: &dyn Fn() -> Rounding,
     ) -> bool {
         match found {
-            Found::Value(value) => self.applies_to(value, verdict, rounding),
-            Found::Odd => verdict.applies(Match::Unclear),
-            Found::Absent(_) => false,
+            SelectedValue::Value(value) => self.applies_to(value, verdict, rounding),
+            SelectedValue::Odd => verdict.applies(Match::Unclear),
+            SelectedValue::Absent(_) => false,
         }
     }
 
@@ -98,8 +98,8 @@ impl Matcher {
         };
         match &self.0 {
             Kind::Text(pattern) => pattern.match_value(value, rounding()),
-            Kind::Path(pattern) => pattern.fit(value),
-            Kind::Url(pattern) => pattern.fit(value),
+            Kind::Path(pattern) => pattern.match_value(value),
+            Kind::Url(pattern) => pattern.match_value(value),
             Kind::Number(pattern) => pattern.match_value(value, rounding()),
         }
     }
@@ -107,7 +107,7 @@ impl Matcher {
 
 /// A value that a pointer selects.
 #[derive(Debug, Clone, Copy)]
-pub(super) enum Found<'v, 't> {
+pub(super) enum SelectedValue<'v, 't> {
     Value(&'v ExactValue<'t>),
     /// No value, from this step on.
     Absent(usize),
@@ -121,10 +121,10 @@ pub(super) fn select_values<'v, 't>(
     value: &'v ExactValue<'t>,
     steps: &[String],
     at: usize,
-    found: &mut Vec<Found<'v, 't>>,
+    found: &mut Vec<SelectedValue<'v, 't>>,
 ) {
-    let Some(step) = steps.get(at) else { return found.push(Found::Value(value)) };
-    let absent = Found::Absent(at);
+    let Some(step) = steps.get(at) else { return found.push(SelectedValue::Value(value)) };
+    let absent = SelectedValue::Absent(at);
     match value {
         ExactValue::Object(members) => {
             let mut named = members.iter().filter(|(name, _)| name == step).peekable();
@@ -141,7 +141,7 @@ pub(super) fn select_values<'v, 't>(
             Err(_) => items.iter().for_each(|item| select_values(item, steps, at, found)),
         },
         ExactValue::Null => found.push(absent),
-        _ => found.push(Found::Odd),
+        _ => found.push(SelectedValue::Odd),
     }
 }
 

@@ -28,7 +28,7 @@ pub use self::{
     diagnostic::RuleDiagnostic, matcher::Matcher, number_pattern::NumberPattern, path::PathPattern,
     url::UrlPattern,
 };
-use self::{matcher::Found, number_pattern::Rounding, text::CallPattern};
+use self::{matcher::SelectedValue, number_pattern::Rounding, text::CallPattern};
 
 /// Permission rules over tool names and arguments, read from a configuration. They take precedence over hooks and
 /// policies: no hook is called for a denied call.
@@ -197,7 +197,7 @@ impl Rules {
     pub(crate) fn denial(&self, tool: &str, raw: &str) -> Option<Permission> {
         let mut deciding = None;
         for rule in self.0.iter().filter(|rule| rule.calls.matches_tool(tool, raw, rule.verdict)) {
-            match (rule.verdict, rule.looks_at_arguments()) {
+            match (rule.verdict, rule.restricts_arguments()) {
                 (Verdict::Deny, false) => deciding = Some(rule),
                 // A later denial of some calls does not replace the denial of all calls.
                 (Verdict::Deny, true) => {}
@@ -270,7 +270,7 @@ impl Rule {
         Self { verdict, calls: CallPattern::new(pattern), arguments: BTreeMap::new(), reason: None }
     }
 
-    fn looks_at_arguments(&self) -> bool {
+    fn restricts_arguments(&self) -> bool {
         self.calls.arguments.is_some() || !self.arguments.is_empty()
     }
 
@@ -279,7 +279,7 @@ impl Rule {
             return false;
         }
         let Some(arguments) = &call.arguments else {
-            return !self.looks_at_arguments() || self.verdict.applies(Match::Unclear);
+            return !self.restricts_arguments() || self.verdict.applies(Match::Unclear);
         };
         (self.calls.matches_raw_name(call.raw(), self.verdict)
             || self.calls.matches_arguments(arguments, call.definition, self.verdict))
@@ -305,7 +305,7 @@ impl Rule {
         let found = places.iter().flat_map(|place| {
             let mut found = Vec::new();
             matcher::select_values(arguments, &place.steps, 0, &mut found);
-            let is_absent = found.iter().all(|found| matches!(found, Found::Absent(_)));
+            let is_absent = found.iter().all(|found| matches!(found, SelectedValue::Absent(_)));
             // If branches of the schema name a property differently, a call uses one of them.
             if is_absent && places.len() > 1 && !place.has_default(0) {
                 found.clear();
@@ -314,9 +314,10 @@ impl Rule {
         });
         let found: Vec<_> = found.collect();
         let rounding = || Rounding::of(call.types(pointer));
-        let fits = |matcher: &Matcher, (found, place): (Found<'_, '_>, &ResolvedPointer)| match found {
-            Found::Absent(at) if place.has_default(at) => self.verdict.applies(Match::Unclear),
-            found => matcher.applies_to_found(found, self.verdict, &rounding),
+        let fits = |matcher: &Matcher, (found, place): (SelectedValue<'_, '_>, &ResolvedPointer)| match found
+        {
+            SelectedValue::Absent(at) if place.has_default(at) => self.verdict.applies(Match::Unclear),
+            found => matcher.applies_to_selected(found, self.verdict, &rounding),
         };
         matchers.iter().all(|matcher| match self.verdict {
             Verdict::Allow => !found.is_empty() && found.iter().all(|found| fits(matcher, *found)),

@@ -64,7 +64,7 @@ impl NumberPattern {
             ]
             .into_iter()
             .find_map(|(sign, operator)| Some((operator, text.strip_prefix(sign)?)))?;
-            Some((operator, Decimal::read(number.trim())?))
+            Some((operator, Decimal::parse(number.trim())?))
         };
         let comparisons: Option<Vec<_>> = pattern.split(',').map(read).collect();
         let Some(comparisons) = comparisons else {
@@ -86,7 +86,7 @@ impl NumberPattern {
 
     /// Creates the pattern of the number `text`; `None` for other texts.
     pub(super) fn equal_to(text: &str) -> Option<Self> {
-        let comparisons = vec![(Operator::Equal, Decimal::read(text)?)];
+        let comparisons = vec![(Operator::Equal, Decimal::parse(text)?)];
         Some(Self { text: text.to_owned(), comparisons })
     }
 
@@ -98,7 +98,7 @@ impl NumberPattern {
     }
 
     pub(super) fn match_number(&self, number: &str, rounding: Rounding) -> Match {
-        match Decimal::read(number) {
+        match Decimal::parse(number) {
             Some(number) if self.is_unaffected_by_rounding(&number, rounding) => {
                 Match::of(self.holds(&number))
             }
@@ -192,7 +192,7 @@ impl Rounding {
     /// Returns the canonical spellings of all numbers that a decoder may make of `number`; `None` if one of them is not
     /// finite, or `number` has an exponent beyond 64 bits.
     pub(super) fn spellings(self, number: &str) -> Option<Vec<String>> {
-        let decimal = Decimal::read(number)?;
+        let decimal = Decimal::parse(number)?;
         let mut spellings = vec![canonical_number(number).into_owned()];
         if self.is_to_double(&decimal) {
             let double = decimal.nearest_f64();
@@ -210,7 +210,7 @@ impl Rounding {
 
 /// Returns `true` if `text` is the canonical spelling of a number, in which arguments are compared.
 pub(super) fn is_canonical(text: &str) -> bool {
-    Decimal::read(text).is_some() && canonical_number(text) == text
+    Decimal::parse(text).is_some() && canonical_number(text) == text
 }
 
 /// A signed decimal number: `0.DIGITS × 10^exponent`.
@@ -226,7 +226,7 @@ struct Decimal {
 
 impl Decimal {
     /// Parses a JSON number; `None` for other texts, and for an exponent beyond 64 bits.
-    fn read(text: &str) -> Option<Self> {
+    fn parse(text: &str) -> Option<Self> {
         let (is_negative, unsigned) = match text.strip_prefix('-') {
             Some(rest) => (true, rest),
             None => (false, text),
@@ -337,7 +337,7 @@ mod tests {
 
     #[test]
     fn decimals_are_compared_exactly_whatever_their_spelling() {
-        let read = |text: &str| Decimal::read(text).unwrap();
+        let read = |text: &str| Decimal::parse(text).unwrap();
         let ascending = [
             "-1e3",
             "-999.5",
@@ -377,7 +377,7 @@ mod tests {
         for text in
             ["", "-", "+1", "01", "1.", ".5", "1e", "1e99999999999999999999", "0x1", "1 ", "1a", "1.a"]
         {
-            assert_eq!(Decimal::read(text), None, "{text}");
+            assert_eq!(Decimal::parse(text), None, "{text}");
         }
     }
 }

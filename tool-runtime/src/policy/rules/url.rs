@@ -53,7 +53,7 @@ use super::{InvalidRule, Match};
 pub struct UrlPattern {
     text: String,
     #[cfg(feature = "url-rules")]
-    parts: parsed::Parts,
+    parts: parsed::UrlParts,
 }
 
 impl UrlPattern {
@@ -64,7 +64,7 @@ impl UrlPattern {
     /// Returns an error if `pattern` does not have the form above, or the feature `url-rules` is off.
     #[cfg(feature = "url-rules")]
     pub fn new(pattern: &str) -> Result<Self, InvalidRule> {
-        let parts = parsed::Parts::read(pattern)
+        let parts = parsed::UrlParts::parse(pattern)
             .map_err(|why| InvalidRule(format!("`{pattern}` is not a URL pattern: {why}")))?;
         Ok(Self { text: pattern.to_owned(), parts })
     }
@@ -87,16 +87,16 @@ impl UrlPattern {
     }
 
     #[cfg(feature = "url-rules")]
-    pub(super) fn fit(&self, value: &ExactValue<'_>) -> Match {
+    pub(super) fn match_value(&self, value: &ExactValue<'_>) -> Match {
         match value {
-            ExactValue::String(url) => self.parts.fit(url),
+            ExactValue::String(url) => self.parts.match_url(url),
             _ => Match::Unclear,
         }
     }
 
     #[cfg(not(feature = "url-rules"))]
     #[expect(clippy::unused_self, reason = "as with the feature")]
-    pub(super) fn fit(&self, _: &ExactValue<'_>) -> Match {
+    pub(super) fn match_value(&self, _: &ExactValue<'_>) -> Match {
         Match::Unclear
     }
 }
@@ -123,14 +123,14 @@ mod parsed {
 
     use crate::policy::rules::{
         Match,
-        path::{Name, decode_url_name, fit_names},
+        path::{Name, decode_url_name, match_names},
     };
 
     const SCHEMES: [&str; 5] = ["http", "https", "ws", "wss", "ftp"];
 
     /// The parts of a pattern.
     #[derive(Debug, Clone, PartialEq, Eq)]
-    pub(super) struct Parts {
+    pub(super) struct UrlParts {
         /// `None` for any.
         scheme: Option<String>,
         host: HostPattern,
@@ -154,8 +154,8 @@ mod parsed {
         One(u16),
     }
 
-    impl Parts {
-        pub(super) fn read(text: &str) -> Result<Self, String> {
+    impl UrlParts {
+        pub(super) fn parse(text: &str) -> Result<Self, String> {
             if text.contains(is_ambiguous_in_url) || text.contains(['?', '#', '@']) {
                 return Err("remove the user, query, fragment, `\\` or blank".to_owned());
             }
@@ -180,10 +180,10 @@ mod parsed {
                     Port::One(port.parse().map_err(|_| "the port must be a number up to 65535, or `*`")?)
                 }
             };
-            Ok(Self { scheme, host: HostPattern::read(host)?, port, path: read_path(path)? })
+            Ok(Self { scheme, host: HostPattern::parse(host)?, port, path: parse_path(path)? })
         }
 
-        pub(super) fn fit(&self, text: &str) -> Match {
+        pub(super) fn match_url(&self, text: &str) -> Match {
             if text.contains(is_ambiguous_in_url) {
                 return Match::Unclear;
             }
@@ -222,7 +222,7 @@ mod parsed {
     }
 
     impl HostPattern {
-        fn read(text: &str) -> Result<Self, String> {
+        fn parse(text: &str) -> Result<Self, String> {
             if text == "*" {
                 return Ok(Self::Any);
             }
@@ -312,7 +312,7 @@ mod parsed {
         }
     }
 
-    fn read_path(path: &str) -> Result<Option<Vec<Name>>, String> {
+    fn parse_path(path: &str) -> Result<Option<Vec<Name>>, String> {
         if matches!(path, "" | "/**") {
             return Ok(None);
         }
@@ -343,7 +343,7 @@ mod parsed {
             is_clear.then_some(name)
         };
         match segments.iter().map(decoded).collect::<Option<Vec<_>>>() {
-            Some(names) => fit_names(pattern, &names, false),
+            Some(names) => match_names(pattern, &names, false),
             None => Match::Unclear,
         }
     }

@@ -7,7 +7,7 @@ use crate::{
     Dialect,
     dialect::{
         Thinking,
-        provider::api::{Provider, ToolSelection, object_in, object_members, sealed::Sealed},
+        provider::api::{Provider, ToolSelection, object_members, object_or_insert, sealed::Sealed},
         thinking::{Level, ModelVersion},
     },
 };
@@ -96,7 +96,7 @@ impl Provider for Anthropic {
         }
         if is_adaptive {
             members.insert("thinking".to_owned(), json!({ "type": "adaptive" }));
-            object_in(members, "output_config")["effort"] = level.name().into();
+            object_or_insert(members, "output_config")["effort"] = level.name().into();
             return thinking.level_notice("anthropic");
         }
         let tokens = thinking.tokens().max(MIN_THINKING_TOKENS);

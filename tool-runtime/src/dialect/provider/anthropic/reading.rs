@@ -18,7 +18,7 @@ pub(super) fn read_response(response: &JsonLocation<'_>, reading: &mut Reading) 
         // The text of the only block.
         Some(ExactValue::String(_)) => begin_block(&content, None, reading),
         None if response.field("stop_reason").value().is_some() => {
-            reading.skip_part(content.error("a list"));
+            reading.record_unreadable_part(content.error("a list"));
         }
         _ => content.expect_items()?.iter().for_each(|block| begin_block(block, None, reading)),
     }
@@ -55,7 +55,7 @@ pub(super) fn begin_block(block: &JsonLocation<'_>, number: Option<u64>, reading
     };
     let Some(kind) = block_kind(&value) else {
         // In a stream, the parts of the block say what it is.
-        return reading.skip_part(block.field("type").error("the type of a block"));
+        return reading.record_unreadable_part(block.field("type").error("the type of a block"));
     };
     let (kind, is_typed) = (kind.to_owned(), value.get("type").is_some_and(|it| it.as_str() == Some(kind)));
     let mut part = MessagePart::new(value);

@@ -17,7 +17,7 @@ use crate::dialect::{
 /// Adds an event. A part of one that cannot be read is left out.
 pub(super) fn push_event(event: &JsonLocation<'_>, reading: &mut Reading) -> Result<(), DialectError> {
     if let Err(error) = read_event(event, reading) {
-        reading.skip_part(error);
+        reading.record_unreadable_part(error);
     }
     Ok(())
 }

@@ -7,7 +7,7 @@ use crate::{
     Dialect,
     dialect::{
         Thinking,
-        provider::api::{Provider, ToolSelection, object_in, sealed::Sealed},
+        provider::api::{Provider, ToolSelection, object_or_insert, sealed::Sealed},
         thinking::{Level, ModelVersion, always_thinks_notice, never_thinks_notice},
     },
 };
@@ -118,7 +118,7 @@ impl Provider for Gemini {
         if version.is_some_and(|it| !it.is_since(FIRST_THINKING_VERSION)) {
             return (level != Level::Off).then(|| never_thinks_notice(name));
         }
-        let config = object_in(members, "generationConfig");
+        let config = object_or_insert(members, "generationConfig");
         if version.is_some_and(|it| !it.is_since(LEVELS_VERSION)) {
             let least = if name.contains("pro") { MIN_PRO_TOKENS } else { 0 };
             let tokens = thinking.tokens().max(least);

@@ -7,7 +7,7 @@ use crate::dialect::{
     DialectError,
     draft::{MessagePart, merge_delta},
     error::JsonLocation,
-    json_path::value_at_path,
+    json_path::value_at_path_or_insert,
     partial_calls::{Key, PartialCall},
     provider::refuse_failure,
     reading::Reading,
@@ -25,7 +25,7 @@ pub(super) fn read_response(response: &JsonLocation<'_>, reading: &mut Reading) 
     reading.set_identity(&response.field("responseId"), &response.field("modelVersion"));
     let candidate = only_candidate(response)?;
     let content = candidate.field("content");
-    reading.draft.take_members(&content, "parts");
+    reading.draft.add_message_members(&content, "parts");
     for part in readable_parts(&content, reading) {
         let call = part.field("functionCall");
         let mut own = MessagePart::new(part.to_owned());
@@ -74,7 +74,7 @@ pub(super) fn keep_metadata(
 /// Returns the parts of a content that can be read.
 pub(super) fn readable_parts<'v>(content: &JsonLocation<'v>, reading: &mut Reading) -> Vec<JsonLocation<'v>> {
     let items = content.field("parts").optional_items().unwrap_or_else(|error| {
-        reading.skip_part(error);
+        reading.record_unreadable_part(error);
         Vec::new()
     });
     let mut is_readable = |part: &JsonLocation<'v>| match part.expect_object().and_then(|part| {
@@ -83,7 +83,7 @@ pub(super) fn readable_parts<'v>(content: &JsonLocation<'v>, reading: &mut Readi
     }) {
         Ok(()) => true,
         Err(error) => {
-            reading.skip_part(error);
+            reading.record_unreadable_part(error);
             false
         }
     };
@@ -189,19 +189,22 @@ pub(super) fn push_arguments_part(
     let wrong = || path.error_with("a JSON path to a value that is not there yet", "another");
     let given = |name: &'static str| Some(part.field(name)).filter(|it| it.value().is_some());
     if part.field("stringValue").optional_text()?.is_some() {
-        match value_at_path(arguments, path.expect_text()?).ok_or_else(wrong)? {
+        match value_at_path_or_insert(arguments, path.expect_text()?).ok_or_else(wrong)? {
             before @ (ExactValue::String(_) | ExactValue::Null) => {
                 merge_delta(before, &part.field("stringValue").to_owned());
             }
             _ => return Err(wrong()),
         }
     } else if let Some(value) = given("numberValue").or_else(|| given("boolValue")) {
-        *value_at_path(arguments, path.expect_text()?).filter(|it| it.is_null()).ok_or_else(wrong)? =
-            value.to_owned();
+        *value_at_path_or_insert(arguments, path.expect_text()?)
+            .filter(|it| it.is_null())
+            .ok_or_else(wrong)? = value.to_owned();
     } else if part.value().is_some_and(|it| it.get("nullValue").is_some()) {
         // The SDKs use `NULL_VALUE`, and the JSON of protocol buffers `null`
         // (<https://protobuf.dev/programming-guides/json>).
-        value_at_path(arguments, path.expect_text()?).filter(|it| it.is_null()).ok_or_else(wrong)?;
+        value_at_path_or_insert(arguments, path.expect_text()?)
+            .filter(|it| it.is_null())
+            .ok_or_else(wrong)?;
     }
     Ok(())
 }

@@ -18,7 +18,7 @@ pub(super) fn push_event(event: &JsonLocation<'_>, reading: &mut Reading) -> Res
     reading.set_identity(&event.field("responseId"), &event.field("modelVersion"));
     let candidate = only_candidate(event)?;
     let content = candidate.field("content");
-    reading.draft.take_members(&content, "parts");
+    reading.draft.add_message_members(&content, "parts");
     for part in readable_parts(&content, reading) {
         let call = part.field("functionCall");
         if call.value().is_some() {

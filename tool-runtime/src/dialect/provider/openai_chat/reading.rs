@@ -26,7 +26,7 @@ pub(super) fn read_response(response: &JsonLocation<'_>, reading: &mut Reading) 
             if is_only {
                 return Err(error);
             }
-            reading.skip_part(error);
+            reading.record_unreadable_part(error);
             continue;
         }
         let listed = message.field("tool_calls");
@@ -46,7 +46,7 @@ pub(super) fn read_response(response: &JsonLocation<'_>, reading: &mut Reading) 
             continue;
         }
         reading.restart_message();
-        reading.draft.take_members(&message, "tool_calls");
+        reading.draft.add_message_members(&message, "tool_calls");
         assembly::emit_text(&message, reading);
         for call in calls {
             let at = read_call(&call, &mut reading.partial_calls);
@@ -95,7 +95,7 @@ pub(super) fn call_items<'v>(calls: &JsonLocation<'v>, reading: &mut Reading) ->
         Some(_) => match calls.expect_items() {
             Ok(items) => items.into_iter().filter(|call| call.value().is_some()).collect(),
             Err(error) => {
-                reading.skip_part(error);
+                reading.record_unreadable_part(error);
                 Vec::new()
             }
         },

@@ -8,7 +8,7 @@ use crate::{
     dialect::{
         Thinking,
         provider::{
-            api::{Provider, ToolSelection, object_in, object_members, sealed::Sealed},
+            api::{Provider, ToolSelection, object_members, object_or_insert, sealed::Sealed},
             openai_chat::http::{BASE_URL, authorization, reasoning_effort},
         },
     },
@@ -72,7 +72,7 @@ impl Provider for OpenAiResponses {
     ) -> Option<String> {
         let (effort, notice) = reasoning_effort(model, thinking);
         if let Some(effort) = effort {
-            object_in(members, "reasoning")["effort"] = effort.into();
+            object_or_insert(members, "reasoning")["effort"] = effort.into();
         }
         notice
     }

@@ -4,7 +4,7 @@ use tool_core::internals::ExactValue;
 
 use crate::dialect::{
     DialectError,
-    draft::{MessageDraft, MessagePart, item_at, merge_delta, set_member, text_value},
+    draft::{MessageDraft, MessagePart, item_at_or_insert, merge_delta, set_member, text_value},
     error::JsonLocation,
     partial_calls::{Key, PartialCalls},
     reading::Reading,
@@ -33,12 +33,12 @@ pub(super) fn begin_item(event: &JsonLocation<'_>, call: Option<usize>, reading:
 pub(super) fn end_item(event: &JsonLocation<'_>, call: Option<usize>, reading: &mut Reading) {
     let item = event.field("item");
     if item.value().is_some() {
-        settle_item(&item, &event.field("output_index"), call, reading);
+        replace_partial_item(&item, &event.field("output_index"), call, reading);
     }
 }
 
 /// Replaces the partial item with the completed one; returns its index.
-fn settle_item(
+fn replace_partial_item(
     item: &JsonLocation<'_>,
     number: &JsonLocation<'_>,
     call: Option<usize>,
@@ -66,7 +66,8 @@ pub(super) fn end_all_items(items: &[(JsonLocation<'_>, Option<usize>)], reading
     // The numbers of items are those of events, which some servers do not count from zero.
     let nothing = ExactValue::Null;
     let number = JsonLocation::root(&nothing);
-    let order: Vec<_> = items.iter().map(|(item, call)| settle_item(item, &number, *call, reading)).collect();
+    let order: Vec<_> =
+        items.iter().map(|(item, call)| replace_partial_item(item, &number, *call, reading)).collect();
     reading.draft.move_to_front(&order);
 }
 
@@ -148,8 +149,11 @@ pub(super) fn push_item_part(
         at
     });
     let Some(part) = draft.get_mut(at).filter(|part| part.open) else { return Ok(()) };
-    let place =
-        item_at(&mut part.value, list, event.field(index).value().and_then(ExactValue::as_u64).unwrap_or(0));
+    let place = item_at_or_insert(
+        &mut part.value,
+        list,
+        event.field(index).value().and_then(ExactValue::as_u64).unwrap_or(0),
+    );
     if piece.is_empty() {
         if let Some(place) = place {
             *place = event.field("part").to_owned();

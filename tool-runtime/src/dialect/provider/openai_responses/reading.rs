@@ -25,7 +25,7 @@ pub(super) fn read_response(response: &JsonLocation<'_>, reading: &mut Reading) 
             }
             Ok(_) => {}
             Err(error) => {
-                reading.skip_part(error);
+                reading.record_unreadable_part(error);
                 continue;
             }
         }

@@ -34,10 +34,10 @@ pub(super) fn push_event(event: &JsonLocation<'_>, reading: &mut Reading) -> Res
         Some("error") => return Err(event.provider_failure()),
         Some(kind) => {
             if let Err(error) = read_event(kind, event, reading) {
-                reading.skip_part(error);
+                reading.record_unreadable_part(error);
             }
         }
-        None => reading.skip_part(kind.error("a text")),
+        None => reading.record_unreadable_part(kind.error("a text")),
     }
     Ok(())
 }
@@ -65,7 +65,7 @@ fn read_event(kind: &str, event: &JsonLocation<'_>, reading: &mut Reading) -> Re
         "response.completed" | "response.incomplete" => {
             let response = event.field("response");
             if let Err(error) = end_items(&response, reading) {
-                reading.skip_part(error);
+                reading.record_unreadable_part(error);
             }
             reading.partial_calls.end_response();
             reading.set_usage(&response.field("usage"));
@@ -167,7 +167,7 @@ pub(super) fn end_items(response: &JsonLocation<'_>, reading: &mut Reading) -> R
                 continue;
             }
             Err(error) => {
-                reading.skip_part(error);
+                reading.record_unreadable_part(error);
                 continue;
             }
         }

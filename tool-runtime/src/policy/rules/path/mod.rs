@@ -114,10 +114,10 @@ impl PathPattern {
             |text: &str| split_drive(text).is_some() || text.starts_with("\\\\") || text.starts_with("//?/");
         let is_windows = cfg!(windows) || of_windows(text) || base_text.is_some_and(of_windows);
         let style = if is_windows { Style::Windows } else { Style::Unix };
-        Self::styled(text, base_text, ignore_case, style)
+        Self::compiled_with_style(text, base_text, ignore_case, style)
     }
 
-    fn styled(
+    fn compiled_with_style(
         text: &str,
         base_text: Option<&str>,
         ignore_case: Option<bool>,
@@ -148,14 +148,14 @@ impl PathPattern {
         self.ignore_case.unwrap_or(self.style == Style::Windows || cfg!(target_os = "macos"))
     }
 
-    pub(super) fn fit(&self, value: &ExactValue<'_>) -> Match {
+    pub(super) fn match_value(&self, value: &ExactValue<'_>) -> Match {
         match value {
-            ExactValue::String(path) => self.fit_path(path),
+            ExactValue::String(path) => self.match_path(path),
             _ => Match::Unclear,
         }
     }
 
-    fn fit_path(&self, path: &str) -> Match {
+    fn match_path(&self, path: &str) -> Match {
         let Some(location) = normalize_path(path, self.style, self.base.as_ref()) else {
             return Match::Unclear;
         };
@@ -168,7 +168,7 @@ impl PathPattern {
             // A share may be a local directory, and a server may have several names.
             _ => return Match::Unclear,
         };
-        most.min(fit_names(&self.names, &location.names, self.ignores_case()))
+        most.min(match_names(&self.names, &location.names, self.ignores_case()))
     }
 }
 
@@ -215,7 +215,7 @@ fn read(text: &str, style: Style, base: Option<&Location>) -> Result<(Option<Roo
 }
 
 /// Compares all names, in time proportional to the product of both lengths.
-pub(super) fn fit_names(pattern: &[Name], names: &[String], ignore_case: bool) -> Match {
+pub(super) fn match_names(pattern: &[Name], names: &[String], ignore_case: bool) -> Match {
     // Entry `i` is the fit of the pattern so far with the first `i` names of the path.
     let mut fits = vec![Match::No; names.len() + 1];
     fits[0] = Match::Yes;
@@ -231,7 +231,7 @@ pub(super) fn fit_names(pattern: &[Name], names: &[String], ignore_case: bool) -
                 for at in (1..fits.len()).rev() {
                     fits[at] = match fits[at - 1] {
                         Match::No => Match::No,
-                        before => before.min(fit_name(&one, &names[at - 1], ignore_case)),
+                        before => before.min(match_name(&one, &names[at - 1], ignore_case)),
                     };
                 }
                 fits[0] = Match::No;
@@ -242,7 +242,7 @@ pub(super) fn fit_names(pattern: &[Name], names: &[String], ignore_case: bool) -
 }
 
 /// Compares one name; `pattern` is in lower case if case is ignored.
-fn fit_name(pattern: &str, name: &str, ignore_case: bool) -> Match {
+fn match_name(pattern: &str, name: &str, ignore_case: bool) -> Match {
     if !ignore_case {
         return Match::of(text::matches_wildcard(pattern, name));
     }
@@ -259,12 +259,13 @@ fn fit_name(pattern: &str, name: &str, ignore_case: bool) -> Match {
         seen.to_uppercase().to_lowercase()
     };
     let is_near = text::matches_wildcard(&folded(pattern), &folded(name));
-    let is_composed = !pattern.is_ascii() && (pattern.contains(combines) || name.contains(combines));
+    let is_composed =
+        !pattern.is_ascii() && (pattern.contains(is_combining_mark) || name.contains(is_combining_mark));
     if is_near || is_composed { Match::Unclear } else { Match::No }
 }
 
 /// Returns `true` for characters that combine with the preceding one.
-fn combines(letter: char) -> bool {
+fn is_combining_mark(letter: char) -> bool {
     matches!(letter, '\u{300}'..='\u{36f}' | '\u{1100}'..='\u{11ff}' | '\u{1ab0}'..='\u{1aff}'
         | '\u{1dc0}'..='\u{1dff}' | '\u{20d0}'..='\u{20ff}' | '\u{3099}' | '\u{309a}' | '\u{fe20}'..='\u{fe2f}')
 }

@@ -35,7 +35,7 @@ pub(super) struct Location {
 
 /// Normalizes `text`; `None` if its meaning is not clear.
 pub(super) fn normalize_path(text: &str, style: Style, base: Option<&Location>) -> Option<Location> {
-    if text.trim() != text || begins_specially(text) {
+    if text.trim() != text || may_be_expanded_by_shell(text) {
         return None;
     }
     let (root, names) = split_root_and_names(text, style)?;
@@ -68,13 +68,13 @@ impl Location {
         let ends_plainly = self.names.last().is_none_or(|name| name.trim_end() == name);
         ends_plainly
             && first.is_none_or(|name| {
-                !begins_specially(name) && !name.contains(':') && name.trim_start() == name
+                !may_be_expanded_by_shell(name) && !name.contains(':') && name.trim_start() == name
             })
     }
 }
 
 /// Returns `true` if a shell, or a library with similar rules, may expand the beginning of `text`.
-fn begins_specially(text: &str) -> bool {
+fn may_be_expanded_by_shell(text: &str) -> bool {
     text.starts_with(['~', '$', '%'])
 }
 

@@ -14,12 +14,12 @@ fn pattern(text: &str) -> PathPattern {
 }
 
 fn on_windows(text: &str, base: Option<&str>) -> PathPattern {
-    PathPattern::styled(text, base, None, Style::Windows).unwrap()
+    PathPattern::compiled_with_style(text, base, None, Style::Windows).unwrap()
 }
 
 fn check(pattern: &PathPattern, expected: Match, paths: &[&str]) {
     for path in paths {
-        assert_eq!(pattern.fit_path(path), expected, "{pattern} {path:?}");
+        assert_eq!(pattern.match_path(path), expected, "{pattern} {path:?}");
     }
 }
 
@@ -353,16 +353,16 @@ proptest! {
         let normal = by_std(&path);
         let normal = normal.to_str().unwrap();
         for pattern in [pattern("/etc/**"), pattern("/*/a"), pattern("**/b c"), pattern("/").base("/etc").unwrap()] {
-            prop_assert_eq!(pattern.fit_path(&path), pattern.fit_path(normal), "{} {:?} {:?}", pattern, path, normal);
+            prop_assert_eq!(pattern.match_path(&path), pattern.match_path(normal), "{} {:?} {:?}", pattern, path, normal);
         }
     }
 
     #[test]
     fn arbitrary_texts_are_compared_without_a_panic(path: String, other in "[/\\\\.:%~a-cA-C*? \u{0}é]{0,20}") {
         for pattern in [pattern("/etc/**"), on_windows("C:/a/*/**", Some("C:/b"))] {
-            pattern.fit_path(&path);
-            pattern.fit_path(&other);
-            pattern.fit_path(&format!("file:{other}"));
+            pattern.match_path(&path);
+            pattern.match_path(&other);
+            pattern.match_path(&format!("file:{other}"));
         }
     }
 }

@@ -23,7 +23,7 @@ fn a_url_is_compared_as_it_is_parsed() {
         let pattern = UrlPattern::new(pattern).unwrap();
         for url in urls {
             let value = ExactValue::String((*url).into());
-            assert_eq!(pattern.fit(&value), expected, "{pattern} {url:?}");
+            assert_eq!(pattern.match_value(&value), expected, "{pattern} {url:?}");
         }
     };
     check(
@@ -144,7 +144,7 @@ fn a_url_is_compared_as_it_is_parsed() {
         assert!(UrlPattern::new(wrong).is_err(), "{wrong}");
     }
     let value = ExactValue::Number("1".into());
-    assert_eq!(UrlPattern::new("*://*").unwrap().fit(&value), Match::Unclear);
+    assert_eq!(UrlPattern::new("*://*").unwrap().match_value(&value), Match::Unclear);
     let written = json!([{ "deny": "t", "where": { "/u": { "url": "https://*.example.com/**" } } }]);
     let rules: Rules = serde_json::from_value(written.clone()).unwrap();
     assert_eq!(serde_json::to_value(&rules).unwrap(), written);
