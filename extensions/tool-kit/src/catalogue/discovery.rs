@@ -27,7 +27,7 @@ impl Catalogue {
     ///
     /// # Examples
     ///
-    /// ```
+    /// ```standalone_crate
     /// use std::sync::Arc;
     /// use tool_kit::{catalogue::{Catalogue, ItemQuery}, prompt};
     /// use tool_runtime::prelude::*;
@@ -64,7 +64,7 @@ impl Catalogue {
     ///
     /// # Examples
     ///
-    /// ```
+    /// ```standalone_crate
     /// use tool_kit::{catalogue::Catalogue, prompt};
     /// use tool_runtime::prelude::*;
     ///
