@@ -49,4 +49,5 @@ extension_pages! {
     several_agents: "several_agents.md",
     skills_and_knowledge: "skills_and_knowledge.md",
     tool_search: "tool_search.md",
+    toolkit: "toolkit.md",
 }
