@@ -45,7 +45,7 @@ pub(super) enum Issuer {
 
 /// The credentials of a request.
 #[derive(Default)]
-pub(crate) struct Issued {
+pub(crate) struct IssuedCredentials {
     items: Vec<(Secret, Item)>,
     needles: OnceLock<Needles>,
 }
@@ -66,25 +66,28 @@ impl Authorization {
     }
 
     /// Returns the credentials for a request.
-    pub(crate) async fn issue_credentials(&self, cx: &ToolContext) -> Result<Issued, ToolError> {
+    pub(crate) async fn issue_credentials(&self, cx: &ToolContext) -> Result<IssuedCredentials, ToolError> {
         let mut items = Vec::with_capacity(self.grants.len());
         for grant in &self.grants {
             items.push(match &grant.issuer {
                 Issuer::Fixed(secret, item) => (secret.clone(), item.clone()),
-                Issuer::Computed(compute) => grant.place_credential(compute(cx).await?)?,
+                Issuer::Computed(compute) => grant.secret_and_item(compute(cx).await?)?,
                 Issuer::Token(tokens, scopes) => {
-                    grant.place_credential(Box::pin(tokens.token_for(scopes, None)).await?)?
+                    grant.secret_and_item(Box::pin(tokens.token_for(scopes, None)).await?)?
                 }
             });
         }
-        Ok(Issued { items, needles: OnceLock::new() })
+        Ok(IssuedCredentials { items, needles: OnceLock::new() })
     }
 
     /// Replaces the tokens that a server refused.
-    pub(crate) async fn renew_tokens(&self, mut refused: Issued) -> Result<Issued, ToolError> {
+    pub(crate) async fn renew_tokens(
+        &self,
+        mut refused: IssuedCredentials,
+    ) -> Result<IssuedCredentials, ToolError> {
         for (grant, issued) in self.grants.iter().zip(&mut refused.items) {
             if let Issuer::Token(tokens, scopes) = &grant.issuer {
-                *issued = grant.place_credential(tokens.token_for(scopes, Some(&issued.0)).await?)?;
+                *issued = grant.secret_and_item(tokens.token_for(scopes, Some(&issued.0)).await?)?;
             }
         }
         refused.needles = OnceLock::new();
@@ -93,15 +96,15 @@ impl Authorization {
 }
 
 impl Grant {
-    fn place_credential(&self, secret: Secret) -> Result<(Secret, Item), ToolError> {
-        match self.carrier.place_secret(&secret) {
+    fn secret_and_item(&self, secret: Secret) -> Result<(Secret, Item), ToolError> {
+        match self.carrier.item_with_secret(&secret) {
             Ok(item) => Ok((secret, item)),
             Err(problem) => Err(ToolError::failed(format!("the credential for `{}` {problem}", self.scheme))),
         }
     }
 }
 
-impl Issued {
+impl IssuedCredentials {
     /// Adds the credentials to a request.
     pub(crate) fn add_credentials_to(&self, request: &mut Request) {
         self.items.iter().for_each(|(_, item)| item.set_in_request(request));
@@ -173,8 +176,8 @@ fn secret_texts((secret, item): &(Secret, Item)) -> impl Iterator<Item = &str> {
     [Some(secret.text()), item.secret_as_sent(), password].into_iter().flatten().filter(|it| !it.is_empty())
 }
 
-impl fmt::Debug for Issued {
+impl fmt::Debug for IssuedCredentials {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Issued").finish_non_exhaustive()
+        f.debug_struct("IssuedCredentials").finish_non_exhaustive()
     }
 }

@@ -44,7 +44,7 @@ impl Carrier {
     }
 
     /// Puts `secret` in its place. The error is a clause after the name of the scheme, and never has the secret.
-    pub(super) fn place_secret(&self, secret: &Secret) -> Result<Item, &'static str> {
+    pub(super) fn item_with_secret(&self, secret: &Secret) -> Result<Item, &'static str> {
         let text = secret.text();
         let header = |name: &HeaderName, text: &str| {
             let unfit = "has characters that no header may have, such as a line break";

@@ -14,7 +14,7 @@ mod secret;
 mod token;
 
 pub(crate) use self::{
-    authorization::{Authorization, Issued},
+    authorization::{Authorization, IssuedCredentials},
     carrier::Carrier,
     resolved::{Alternative, Remark, Required, ResolvedCredentials, Scheme, SchemeKind, Schemes},
 };

@@ -35,7 +35,7 @@ impl Needles {
     pub(super) fn new<'s>(secrets: impl Iterator<Item = &'s str>) -> Self {
         let mut all: Vec<Vec<char>> = Vec::new();
         for secret in secrets {
-            let mut decoded = Decoded::of(secret, 0);
+            let mut decoded = DecodedText::of(secret, 0);
             loop {
                 let is_long = decoded.chars.len() >= MIN_SECRET_CHARS;
                 if is_long && !all.contains(&decoded.chars) {
@@ -69,7 +69,7 @@ impl Needles {
         let mut start = 0;
         while start < text.len() {
             let end = next_char_boundary(text, start + window + overlap);
-            let mut decoded = Decoded::of(&text[start..end], start);
+            let mut decoded = DecodedText::of(&text[start..end], start);
             for _ in 0..=MAX_ROUNDS {
                 self.0.iter().for_each(|needle| decoded.collect_needle_ranges(needle, &mut found));
                 if is_cut && end == text.len() {
@@ -105,13 +105,13 @@ fn merged_ranges(mut found: Vec<Range<usize>>) -> Vec<Range<usize>> {
 }
 
 /// A text in small letters, with some of its escapes decoded.
-struct Decoded {
+struct DecodedText {
     chars: Vec<char>,
     /// The start of each character in the text, and the end of the text.
     starts: Vec<usize>,
 }
 
-impl Decoded {
+impl DecodedText {
     fn of(text: &str, offset: usize) -> Self {
         let chars = text.chars().map(lower_case).collect();
         let starts = text.char_indices().map(|(at, _)| offset + at).chain([offset + text.len()]);

@@ -210,7 +210,7 @@ impl ResolvedCredentials {
     /// # Errors
     ///
     /// If a credential was given for no origin.
-    pub(crate) fn final_remarks(self) -> Result<Vec<Remark>, OpenApiError> {
+    pub(crate) fn into_final_remarks(self) -> Result<Vec<Remark>, OpenApiError> {
         let seen = self.seen.into_inner();
         if let Some(given) = self.given.iter().find(|it| it.origins.is_empty()) {
             let most = seen.iter().max_by_key(|(_, count)| **count).map(|(origin, _)| origin);
@@ -297,7 +297,7 @@ impl SchemeCredential {
                 );
             }
             Source::Secret(secret) | Source::Basic(secret) => {
-                let item = scheme.carrier.place_secret(&secret)?;
+                let item = scheme.carrier.item_with_secret(&secret)?;
                 Issuer::Fixed(secret, item)
             }
             Source::Invalid(problem) => return Err(problem.to_owned()),

@@ -47,7 +47,7 @@ struct Token {
 }
 
 impl Token {
-    fn is_current(&self) -> bool {
+    fn is_unexpired(&self) -> bool {
         self.expiry.is_none_or(|expiry| Instant::now() < expiry)
     }
 }
@@ -69,7 +69,7 @@ impl Tokens {
         };
         let mut turn = slot.lock().await;
         if let Some(token) = &*turn
-            && token.is_current()
+            && token.is_unexpired()
             && refused.is_none_or(|it| it.text() != token.secret.text())
         {
             return Ok(token.secret.clone());
@@ -114,11 +114,11 @@ impl Tokens {
             let message = format!("no access token could be requested: {}", error.reason());
             error.with_message(message)
         })?;
-        read_token(response, requested).await
+        read_token_response(response, requested).await
     }
 }
 
-async fn read_token(response: Response, requested: Instant) -> Result<Token, ToolError> {
+async fn read_token_response(response: Response, requested: Instant) -> Result<Token, ToolError> {
     let status = response.status();
     let body = read_body(response, MAX_ANSWER_BYTES).await.map_err(|error| request_failure(&error))?;
     let HttpBody { bytes, is_cut: false } = body else {

@@ -14,7 +14,7 @@ use tool_runtime::{ToolContext, ToolError};
 
 use crate::{
     OpenApiError,
-    auth::{Authorization, Issued},
+    auth::{Authorization, IssuedCredentials},
     connection::{guarded_client, request_failure, unguarded_client},
     settings::Settings,
 };
@@ -48,7 +48,7 @@ pub(crate) struct Answer {
     /// A remark for the model about the answer.
     pub(crate) note: Option<String>,
     /// The credentials of the request, which no text may show.
-    pub(crate) issued: Issued,
+    pub(crate) issued: IssuedCredentials,
 }
 
 impl OperationClient {
@@ -102,7 +102,7 @@ impl OperationClient {
         &self,
         mut request: Request,
         access: &Access,
-        issued: Issued,
+        issued: IssuedCredentials,
     ) -> impl Future<Output = Result<Answer, ToolError>> {
         let deadline = deadline_after(self.timeout);
         let (repeatable, url) = (RepeatableRequest::of(&request), request.url().clone());
@@ -181,7 +181,7 @@ impl OperationClient {
     }
 }
 
-fn refused_redirect_note(target: Option<&Url>, reason: &str, issued: &Issued) -> String {
+fn refused_redirect_note(target: Option<&Url>, reason: &str, issued: &IssuedCredentials) -> String {
     match target {
         Some(target) if target.as_str().len() > MAX_TARGET_BYTES => {
             let origin = Origin::of(target).map(|it| it.to_string()).unwrap_or_default();
@@ -232,7 +232,8 @@ mod tests {
         let response = axum::http::Response::builder().status(302).header("location", &named);
         let response = response.url(url.clone()).body("").unwrap().into();
         let repeatable = RepeatableRequest::of(&Request::new(reqwest::Method::GET, url.clone()));
-        let answer = Answer { response, url, redirected: None, note: None, issued: Issued::default() };
+        let answer =
+            Answer { response, url, redirected: None, note: None, issued: IssuedCredentials::default() };
         let deadline = deadline_after(client.timeout);
         let answer = client.follow_redirects(answer, repeatable, true, deadline).await.unwrap();
         assert_eq!(answer.response.status(), StatusCode::NO_CONTENT);

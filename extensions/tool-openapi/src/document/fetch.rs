@@ -112,7 +112,10 @@ impl Fetch {
         Ok((url, headers))
     }
 
-    async fn response_after_redirects(&self, deadline: Instant) -> Result<(Response, Fetched), OpenApiError> {
+    async fn fetch_response_after_redirects(
+        &self,
+        deadline: Instant,
+    ) -> Result<(Response, Fetched), OpenApiError> {
         let (start, headers) = self.validated_url_and_headers()?;
         let mut redirects = Redirects::new(&start, &RedirectPolicy::Anywhere);
         let mut url = Box::new(start.clone());
@@ -200,7 +203,7 @@ impl Document {
 }
 
 async fn fetch_text(fetch: &Fetch, deadline: Instant) -> Result<(String, Fetched), OpenApiError> {
-    let (response, fetched) = fetch.response_after_redirects(deadline).await?;
+    let (response, fetched) = fetch.fetch_response_after_redirects(deadline).await?;
     let limit = usize::try_from(MAX_DOCUMENT_BYTES).unwrap_or(usize::MAX);
     let body = read_body(response, limit).await.map_err(|error| fetch_failure(&fetched.url, error))?;
     let HttpBody { bytes, is_cut: false } = body else {

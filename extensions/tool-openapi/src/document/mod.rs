@@ -112,7 +112,7 @@ impl Document {
     ///
     /// If the version of OpenAPI is missing or not supported, or the value is nested more than 160 levels deep.
     pub fn from_value(root: Value) -> Result<Self, OpenApiError> {
-        let root = check_depth(root)?;
+        let root = refuse_deep_nesting(root)?;
         check_version(&root)?;
         Ok(Self { root, origin: DocumentOrigin::Program, folder: None })
     }
@@ -223,7 +223,7 @@ pub(crate) fn kind_name(value: &Value) -> &'static str {
 }
 
 /// Refuses a value that is nested so deeply that no text of JSON has it. Drops it without recursion.
-fn check_depth(root: Value) -> Result<Value, OpenApiError> {
+fn refuse_deep_nesting(root: Value) -> Result<Value, OpenApiError> {
     if is_nested_within(&root, MAX_DEPTH) {
         return Ok(root);
     }

@@ -67,12 +67,12 @@ struct SwaggerParameter<'d> {
 }
 
 impl<'d> SwaggerParameter<'d> {
-    fn text_member(&self, key: &str) -> &'d str {
+    fn text_member_or_empty(&self, key: &str) -> &'d str {
         self.value.get(key).and_then(Value::as_str).unwrap_or_default()
     }
 
     fn is_body(&self) -> bool {
-        self.text_member("in") == "body"
+        self.text_member_or_empty("in") == "body"
     }
 
     fn is_required(&self) -> bool {
@@ -80,12 +80,12 @@ impl<'d> SwaggerParameter<'d> {
     }
 
     fn is_list(&self) -> bool {
-        self.text_member("type") == "array"
+        self.text_member_or_empty("type") == "array"
     }
 
     /// The style of a list in a query or a form, and whether its items are repeated.
     fn list_style_and_explode(&self) -> (&'static str, bool) {
-        match (self.text_member("in"), self.text_member("collectionFormat")) {
+        match (self.text_member_or_empty("in"), self.text_member_or_empty("collectionFormat")) {
             ("path" | "header", "" | "csv" | "multi") => ("simple", false),
             (_, "" | "csv") => ("form", false),
             (_, "multi") => ("form", true),
@@ -238,8 +238,9 @@ impl<'d> Converter<'d> {
                 }
             }
         }
-        let (fields, others): (Vec<_>, Vec<_>) =
-            parameters.into_iter().partition(|it| it.is_body() || it.text_member("in") == "formData");
+        let (fields, others): (Vec<_>, Vec<_>) = parameters
+            .into_iter()
+            .partition(|it| it.is_body() || it.text_member_or_empty("in") == "formData");
         let consumes = string_items(members.get("consumes").or_else(|| self.root.get("consumes")));
         if !fields.is_empty() {
             new.insert("requestBody".to_owned(), self.convert_body(at, &fields, &consumes));
@@ -276,8 +277,8 @@ impl<'d> Converter<'d> {
             };
             let new = SwaggerParameter { place, value };
             let is_same = |it: &SwaggerParameter<'_>| {
-                it.text_member("in") == new.text_member("in")
-                    && (new.is_body() || it.text_member("name") == new.text_member("name"))
+                it.text_member_or_empty("in") == new.text_member_or_empty("in")
+                    && (new.is_body() || it.text_member_or_empty("name") == new.text_member_or_empty("name"))
             };
             match all.iter_mut().take(inherited).find(|it| is_same(it)) {
                 Some(shared) => *shared = new,
@@ -313,12 +314,12 @@ impl<'d> Converter<'d> {
         let schema = body.parameter_schema();
         let content: Map<_, _> =
             media_types.iter().map(|it| ((*it).to_owned(), json!({ "schema": schema }))).collect();
-        json!({ "description": body.text_member("description"), "required": body.is_required(), "content": content })
+        json!({ "description": body.text_member_or_empty("description"), "required": body.is_required(), "content": content })
     }
 
     fn convert_form(&mut self, at: &str, fields: &[SwaggerParameter<'d>], consumes: &[&str]) -> Value {
         const FORMS: [&str; 2] = ["multipart/form-data", "application/x-www-form-urlencoded"];
-        let has_file = fields.iter().any(|it| it.text_member("type") == "file");
+        let has_file = fields.iter().any(|it| it.text_member_or_empty("type") == "file");
         let known: Vec<_> = consumes.iter().filter(|it| FORMS.contains(it)).copied().collect();
         let media_types = match (&*known, has_file) {
             (_, true) => vec![FORMS[0]],
@@ -331,7 +332,7 @@ impl<'d> Converter<'d> {
             if let (Value::Object(schema), Some(text)) = (&mut schema, field.value.get("description")) {
                 schema.insert("description".to_owned(), text.clone());
             }
-            let name = field.text_member("name").to_owned();
+            let name = field.text_member_or_empty("name").to_owned();
             if field.is_list() {
                 let (style, explode) = field.list_style_and_explode();
                 encoding.insert(name.clone(), json!({ "style": style, "explode": explode }));

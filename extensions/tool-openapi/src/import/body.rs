@@ -5,10 +5,11 @@ use serde_json::{Value, json};
 use super::{
     Problem, Report, encoding,
     found::FoundOperation,
-    operation::{Property, Reading},
+    non_empty_text_member,
+    operation::{OperationReader, Property},
     parameter::add_description,
     schema::Components,
-    text_member, upload,
+    upload,
 };
 use crate::{
     document::Place,
@@ -68,20 +69,20 @@ impl BodyKind {
 
 /// Reads the request body of an operation, and chooses its media type: a preferred one, or else the first of the simplest kind.
 pub(super) fn declared_body<'d>(
-    reading: &Reading<'d>,
+    reader: &OperationReader<'d>,
     found: &FoundOperation<'d>,
     tool: &str,
     report: &mut Report,
 ) -> Result<Option<DeclaredBody<'d>>, Problem> {
     let Some(body) = found.value.get("requestBody") else { return Ok(None) };
     let place = found.place.at("requestBody");
-    let resolved = reading.documents.follow_references(place.clone(), body);
+    let resolved = reader.documents.follow_references(place.clone(), body);
     let (place, body) = resolved.map_err(|it| Problem::new(&place, it.to_string()))?;
     let place_of_content = place.at("content");
     let Some(content) = body.get("content").and_then(Value::as_object).filter(|it| !it.is_empty()) else {
         return Err(Problem::new(&place, "the request body has no content"));
     };
-    let preferred = &reading.settings.calls.media_types;
+    let preferred = &reader.settings.calls.media_types;
     let rank = |media_type: &str| {
         let essence = media_essence(media_type);
         preferred.iter().position(|it| *it == essence).unwrap_or(preferred.len())
@@ -105,14 +106,14 @@ pub(super) fn declared_body<'d>(
         content: value,
         kind,
         required: body.get("required") == Some(&Value::Bool(true)),
-        description: text_member(body, "description"),
+        description: non_empty_text_member(body, "description"),
     }))
 }
 
 impl<'d> DeclaredBody<'d> {
-    pub(super) fn import_body(
+    pub(super) fn into_body_and_property(
         self,
-        reading: &Reading<'d>,
+        reader: &OperationReader<'d>,
         components: &mut Components<'d>,
         tool: &str,
         report: &mut Report,
@@ -127,23 +128,23 @@ impl<'d> DeclaredBody<'d> {
             // Nothing else has a form.
             members.insert("type".to_owned(), Value::from("object"));
         }
-        let is_reference = reading.settings.calls.resolver.is_some();
+        let is_reference = reader.settings.calls.resolver.is_some();
         let form = match self.kind {
             BodyKind::Json => BodyForm::Json,
             BodyKind::Form => {
                 let mut fields =
-                    encoding::read_field_encodings(reading, &self.place, self.content, tool, report);
+                    encoding::read_field_encodings(reader, &self.place, self.content, tool, report);
                 upload::add_property_fields(&schema, components, &mut fields);
                 let fields = Fields(fields);
-                reading.charge_form_fields(&fields, &self.place)?;
+                reader.add_form_fields_within_limit(&fields, &self.place)?;
                 BodyForm::Form(fields)
             }
             BodyKind::Multipart => {
                 let mut fields =
-                    encoding::read_field_encodings(reading, &self.place, self.content, tool, report);
+                    encoding::read_field_encodings(reader, &self.place, self.content, tool, report);
                 upload::replace_file_schemas(&mut schema, components, &mut fields, is_reference);
                 let fields = Fields(fields);
-                reading.charge_form_fields(&fields, &self.place)?;
+                reader.add_form_fields_within_limit(&fields, &self.place)?;
                 BodyForm::Multipart(fields)
             }
             BodyKind::Text => {

@@ -3,7 +3,7 @@
 use reqwest::header::{HeaderName, HeaderValue};
 use serde_json::Value;
 
-use super::{Report, operation::Reading, text_member};
+use super::{Report, non_empty_text_member, operation::OperationReader};
 use crate::{
     document::Place,
     request::{Field, ParameterLocation, Style},
@@ -11,7 +11,7 @@ use crate::{
 
 /// Reads the encoding objects of a form. A mistake in one is a warning, and its property is written by the default.
 pub(super) fn read_field_encodings(
-    reading: &Reading<'_>,
+    reader: &OperationReader<'_>,
     place: &Place,
     content: &Value,
     tool: &str,
@@ -22,10 +22,10 @@ pub(super) fn read_field_encodings(
     let mut fields = Vec::new();
     for (name, encoding) in all.into_iter().flatten() {
         let place = place.at(name);
-        let style = text_member(encoding, "style");
+        let style = non_empty_text_member(encoding, "style");
         let explode = encoding.get("explode").and_then(Value::as_bool);
         let allow_reserved = encoding.get("allowReserved").and_then(Value::as_bool);
-        let known = Style::read(style.unwrap_or("form"), ParameterLocation::Query);
+        let known = Style::of_name(style.unwrap_or("form"), ParameterLocation::Query);
         if known.is_none() {
             let message = format!("the style `{}` does not exist for a form", style.unwrap_or_default());
             report.warn("encoding", tool, &place.at("style"), message);
@@ -37,11 +37,11 @@ pub(super) fn read_field_encodings(
         fields.push(Field {
             name: name.as_str().into(),
             style,
-            media_type: text_member(encoding, "contentType")
+            media_type: non_empty_text_member(encoding, "contentType")
                 .and_then(first_concrete_media_type)
                 .map(Into::into),
-            is_file: text_member(encoding, "contentType").is_some_and(are_file_media_types),
-            headers: fixed_part_headers(reading, &place, encoding, tool, report),
+            is_file: non_empty_text_member(encoding, "contentType").is_some_and(are_file_media_types),
+            headers: fixed_part_headers(reader, &place, encoding, tool, report),
         });
     }
     fields
@@ -62,7 +62,7 @@ fn are_file_media_types(list: &str) -> bool {
 
 /// The headers of a part that have one value: models give none.
 fn fixed_part_headers(
-    reading: &Reading<'_>,
+    reader: &OperationReader<'_>,
     place: &Place,
     encoding: &Value,
     tool: &str,
@@ -75,7 +75,7 @@ fn fixed_part_headers(
             continue;
         }
         let place = place.at(name);
-        let schema = match reading.documents.follow_references(place.clone(), header) {
+        let schema = match reader.documents.follow_references(place.clone(), header) {
             Ok((_, header)) => header.get("schema").unwrap_or(&Value::Null),
             Err(_) => &Value::Null,
         };

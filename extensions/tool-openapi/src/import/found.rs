@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value};
 
-use super::{Report, text_member};
+use super::{Report, non_empty_text_member};
 use crate::{
     OperationInfo,
     document::{Documents, Place, kind_name},
@@ -29,7 +29,7 @@ pub(super) struct FoundOperation<'d> {
 
 impl FoundOperation<'_> {
     pub(super) fn id(&self) -> Option<&str> {
-        text_member(self.value, "operationId")
+        non_empty_text_member(self.value, "operationId")
     }
 
     /// The id, or else method and path.

@@ -53,8 +53,9 @@ pub(super) fn warn_of_hidden_characters(
     found: &FoundOperation<'_>,
     report: &mut Report,
 ) {
-    let hides =
-        hides_characters(definition.title()) || hides_characters(definition.description()) || is_in_schema;
+    let hides = text_has_hidden_characters(definition.title())
+        || text_has_hidden_characters(definition.description())
+        || is_in_schema;
     if hides {
         let message =
             "the title, the description or the parameters have characters that a person does not see";
@@ -65,16 +66,16 @@ pub(super) fn warn_of_hidden_characters(
 /// Returns `true` if a schema has characters that a person does not see.
 pub(super) fn has_hidden_characters(value: &Value) -> bool {
     match value {
-        Value::String(text) => hides_characters(text),
+        Value::String(text) => text_has_hidden_characters(text),
         Value::Array(items) => items.iter().any(has_hidden_characters),
         Value::Object(members) => {
-            members.iter().any(|(key, it)| hides_characters(key) || has_hidden_characters(it))
+            members.iter().any(|(key, it)| text_has_hidden_characters(key) || has_hidden_characters(it))
         }
         _ => false,
     }
 }
 
-fn hides_characters(text: &str) -> bool {
+fn text_has_hidden_characters(text: &str) -> bool {
     let is_plain = |it: u8| it.is_ascii_graphic() || matches!(it, b' ' | b'\n' | b'\r' | b'\t');
     if text.bytes().all(is_plain) {
         return false;

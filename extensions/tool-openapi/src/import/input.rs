@@ -11,7 +11,7 @@ use tool_runtime::{
 
 use super::{
     hint::has_hidden_characters,
-    schema::{Components, Reached, assemble_schema, value_count},
+    schema::{Components, ReachedComponents, assemble_schema, weighted_value_count},
 };
 
 /// The maximum number of values in all input schemas of a document, some 1 GB, without the components that they share.
@@ -84,7 +84,7 @@ impl Inputs {
             }
         };
         let input = known?;
-        self.charge_bytes(input.bytes)?;
+        self.add_bytes_within_limit(input.bytes)?;
         Ok(input)
     }
 
@@ -93,7 +93,7 @@ impl Inputs {
     /// # Errors
     ///
     /// The reason why there is no room for it.
-    pub(super) fn charge_bytes(&mut self, bytes: usize) -> Result<(), String> {
+    pub(super) fn add_bytes_within_limit(&mut self, bytes: usize) -> Result<(), String> {
         self.check_definitions_limit(bytes)?;
         self.pending_bytes += bytes;
         Ok(())
@@ -109,7 +109,7 @@ impl Inputs {
         }
     }
 
-    fn charge_value_count(&mut self, values: usize) -> Result<(), String> {
+    fn add_value_count_within_limit(&mut self, values: usize) -> Result<(), String> {
         let sum = self.values.saturating_add(values);
         if sum > MAX_VALUES {
             return Err(format!(
@@ -124,16 +124,16 @@ impl Inputs {
         &mut self,
         root: Value,
         root_bytes: usize,
-        reached: Reached,
+        reached: ReachedComponents,
         components: &Components<'_>,
     ) -> Result<Input, String> {
         let (bytes, hides) = (root_bytes + reached.bytes, reached.hides || has_hidden_characters(&root));
         let schema = if reached.bytes > SHARED_BYTES {
-            self.charge_value_count(value_count(&root))?;
+            self.add_value_count_within_limit(weighted_value_count(&root))?;
             InputSchema::with_shared(root, reached.definitions)
         } else {
             let root = assemble_schema(root, |name| components.get(name))?;
-            self.charge_value_count(value_count(&root))?;
+            self.add_value_count_within_limit(weighted_value_count(&root))?;
             InputSchema::new(root)
         };
         let schema = schema.map_err(|error| error.to_string())?;

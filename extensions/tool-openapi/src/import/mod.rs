@@ -28,7 +28,7 @@ use tool_runtime::{
 };
 
 pub(crate) use self::operation::ImportedOperation;
-use self::{found::FoundOperation, operation::Reading, response_schemas::ResponseSchemas};
+use self::{found::FoundOperation, operation::OperationReader, response_schemas::ResponseSchemas};
 use crate::{
     OpenApiError,
     auth::ResolvedCredentials,
@@ -76,11 +76,11 @@ pub(crate) fn import_document(
     let base = settings.base_url.as_ref();
     let schemes = security::security_schemes(&documents, fetched.as_ref().map(|it| &it.url).or(base));
     let credentials = ResolvedCredentials::new(schemes, settings.access.credentials.clone(), base, http)?;
-    let reading = Reading::new(&documents, settings, fetched, credentials, Arc::clone(&shapes));
+    let reader = OperationReader::new(&documents, settings, fetched, credentials, Arc::clone(&shapes));
     let all = found::find_operations(&documents, &mut report);
     warn_of_unknown_ids(&all, settings, &mut report);
     if settings.base_url.is_none() {
-        reading.warn_of_document_servers(&mut report);
+        reader.warn_of_document_servers(&mut report);
     }
     let mut without_base = None;
     let named =
@@ -107,10 +107,10 @@ pub(crate) fn import_document(
             );
             report.warn("duplicate_id", name.as_str(), &found.place, message);
         }
-        let operation = reading.read_operation(found, name, &mut report);
+        let operation = reader.read_operation(found, name, &mut report);
         match operation.and_then(|it| customize_operation(it, found, settings, &mut names)) {
             Ok(operation) => {
-                reading.commit_pending_bytes();
+                reader.commit_pending_bytes();
                 read.push(operation);
             }
             Err(problem) => {
@@ -127,7 +127,7 @@ pub(crate) fn import_document(
     if let (true, Some(reason)) = (read.is_empty(), without_base) {
         return Err(OpenApiError::config(format!("there is no base URL: {reason}")));
     }
-    let responses = reading.finish_import(&mut report)?;
+    let responses = reader.into_output_components(&mut report)?;
     shapes.set_components(responses.into_component_texts());
     for id in settings.calls.views_of_unknown_operations(read.iter().map(|it| &it.definition)) {
         let message = format!("there is no tool of the operation `{id}`, which has a view");
@@ -279,6 +279,6 @@ impl Report {
 }
 
 /// Returns a text member of `value`.
-pub(crate) fn text_member<'v>(value: &'v Value, key: &str) -> Option<&'v str> {
+pub(crate) fn non_empty_text_member<'v>(value: &'v Value, key: &str) -> Option<&'v str> {
     value.get(key).and_then(Value::as_str).map(str::trim).filter(|it| !it.is_empty())
 }

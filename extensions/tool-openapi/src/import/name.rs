@@ -7,13 +7,13 @@ use tool_runtime::{ToolName, registry::OUTPUT_TOOL};
 use super::found::FoundOperation;
 
 /// An operation and its name; `None` if another operation has it.
-type Named<'f, 'd> = (&'f FoundOperation<'d>, Option<ToolName>);
+type NamedOperation<'f, 'd> = (&'f FoundOperation<'d>, Option<ToolName>);
 
 /// Returns the names of all operations of a document.
 ///
 /// An id belongs to the first operation that has it. All ids are given before any name of method and path, so that the name of an
 /// operation depends neither on the operations that are selected nor on those without an id.
-pub(super) fn stable_tool_names<'f, 'd>(found: &'f [FoundOperation<'d>]) -> Vec<Named<'f, 'd>> {
+pub(super) fn stable_tool_names<'f, 'd>(found: &'f [FoundOperation<'d>]) -> Vec<NamedOperation<'f, 'd>> {
     let mut taken: HashSet<ToolName> = HashSet::from([ToolName::from_foreign(OUTPUT_TOOL)]);
     let mut by_id = |found: &FoundOperation<'_>| {
         let name = ToolName::from_foreign(found.id()?);
@@ -33,9 +33,9 @@ pub(super) fn stable_tool_names<'f, 'd>(found: &'f [FoundOperation<'d>]) -> Vec<
 }
 
 /// Returns the same, without hashes in names that the document has once without them.
-pub(super) fn readable_tool_names<'f, 'd>(found: &'f [FoundOperation<'d>]) -> Vec<Named<'f, 'd>> {
+pub(super) fn readable_tool_names<'f, 'd>(found: &'f [FoundOperation<'d>]) -> Vec<NamedOperation<'f, 'd>> {
     let stable = stable_tool_names(found);
-    let short = |(found, name): &Named<'_, '_>| {
+    let short = |(found, name): &NamedOperation<'_, '_>| {
         let name = name.as_ref()?;
         Some(match found.id() {
             _ if name.raw() == name.as_str() => name.to_string(),

@@ -15,11 +15,11 @@ use super::{
     found::FoundOperation,
     hint,
     input::Inputs,
-    parameter, response,
+    non_empty_text_member, parameter, response,
     response_schemas::ResponseSchemas,
     schema::{Components, Direction},
     security::{self, Remarks},
-    server, text_member,
+    server,
 };
 use crate::{
     OpenApiError,
@@ -32,7 +32,7 @@ use crate::{
 };
 
 /// The document, the settings and the components that the import of an operation reads.
-pub(super) struct Reading<'d> {
+pub(super) struct OperationReader<'d> {
     pub(super) documents: &'d Documents,
     pub(super) settings: &'d Settings,
     fetched: Option<Fetched>,
@@ -73,7 +73,7 @@ pub(super) struct Property {
     pub(super) required: bool,
 }
 
-impl<'d> Reading<'d> {
+impl<'d> OperationReader<'d> {
     pub(super) fn new(
         documents: &'d Documents,
         settings: &'d Settings,
@@ -120,9 +120,9 @@ impl<'d> Reading<'d> {
     /// # Errors
     ///
     /// If a credential was given for no origin.
-    pub(super) fn finish_import(self, report: &mut Report) -> Result<Components<'d>, OpenApiError> {
+    pub(super) fn into_output_components(self, report: &mut Report) -> Result<Components<'d>, OpenApiError> {
         self.remarks.into_inner().report_remarks(report);
-        for remark in self.credentials.final_remarks()? {
+        for remark in self.credentials.into_final_remarks()? {
             report.warn_document(remark.code, remark.clause);
         }
         Ok(self.responses.into_inner())
@@ -166,7 +166,7 @@ impl<'d> Reading<'d> {
         );
         let body = match body {
             Some(body) => {
-                let (body, property) = body.import_body(self, &mut requests, &tool, report)?;
+                let (body, property) = body.into_body_and_property(self, &mut requests, &tool, report)?;
                 properties.push(property);
                 Some(body)
             }
@@ -200,10 +200,10 @@ impl<'d> Reading<'d> {
     }
 
     /// Adds the properties of a form, which each operation has for itself, to the size of its definition.
-    pub(super) fn charge_form_fields(&self, fields: &Fields, place: &Place) -> Result<(), Problem> {
+    pub(super) fn add_form_fields_within_limit(&self, fields: &Fields, place: &Place) -> Result<(), Problem> {
         self.inputs
             .borrow_mut()
-            .charge_bytes(fields.memory_bytes())
+            .add_bytes_within_limit(fields.memory_bytes())
             .map_err(|reason| Problem::new(place, reason))
     }
 
@@ -232,7 +232,7 @@ impl<'d> Reading<'d> {
             Output { bytes: responses.response_component_bytes(referred.unwrap_or(&root)), text }
         });
         let Output { text, bytes } = output.clone();
-        let charged = self.inputs.borrow_mut().charge_bytes(text.len() + bytes);
+        let charged = self.inputs.borrow_mut().add_bytes_within_limit(text.len() + bytes);
         charged.map_err(|reason| Problem::new(&found.place, reason))?;
         let shapes = Arc::clone(&self.shapes);
         Ok(Some(OutputSchema::deferred(move || shapes.assemble_schema(&text))))
@@ -246,11 +246,12 @@ impl<'d> Reading<'d> {
         input: InputSchema,
         metadata: &Metadata,
     ) -> Result<ToolDefinition, Problem> {
-        let title = text_member(found.value, "summary").or_else(|| found.id()).unwrap_or_default();
+        let title = non_empty_text_member(found.value, "summary").or_else(|| found.id()).unwrap_or_default();
         let description = description_text(found);
         let texts = metadata.custom.values().filter_map(Value::as_str).map(str::len);
         let texts = texts.chain(metadata.tags.iter().map(|it| it.len())).sum::<usize>();
-        let charged = self.inputs.borrow_mut().charge_bytes(title.len() + description.len() + texts);
+        let charged =
+            self.inputs.borrow_mut().add_bytes_within_limit(title.len() + description.len() + texts);
         charged.map_err(|reason| Problem::new(&found.place, reason))?;
         let definition = ToolDefinition::new(name, description, input);
         Ok(if title.is_empty() { definition } else { definition.with_title(title.to_owned()) })
@@ -297,7 +298,8 @@ impl<'d> Reading<'d> {
 }
 
 fn description_text(found: &FoundOperation<'_>) -> String {
-    let text = text_member(found.value, "description").or_else(|| text_member(found.value, "summary"));
+    let text = non_empty_text_member(found.value, "description")
+        .or_else(|| non_empty_text_member(found.value, "summary"));
     let text = text.map_or_else(|| format!("{} {}", found.method, found.path), str::to_owned);
     match found.operation_info().deprecated {
         true => format!("Deprecated. {text}"),

@@ -7,9 +7,9 @@ use serde_json::{Value, json};
 use super::{
     Problem, Report, encoding,
     found::FoundOperation,
-    operation::{Property, Reading},
+    non_empty_text_member,
+    operation::{OperationReader, Property},
     schema::Components,
-    text_member,
 };
 use crate::{
     document::{MAX_PARAMETERS, Place, kind_name},
@@ -57,7 +57,7 @@ const NOT_PARAMETERS: [&str; 13] = [
 /// Returns the parameters of an operation and of its path, of which those of the operation take precedence. An optional one that
 /// cannot be carried is left out, with a warning.
 pub(super) fn declared_parameters<'d>(
-    reading: &Reading<'d>,
+    reader: &OperationReader<'d>,
     found: &FoundOperation<'d>,
     tool: &str,
     report: &mut Report,
@@ -79,11 +79,11 @@ pub(super) fn declared_parameters<'d>(
         let shared = all.len();
         for (at, value) in list.iter().enumerate().filter(|(_, it)| !it.is_null()) {
             let place = place.at(&at.to_string());
-            let declared = match read_parameter(reading, place, value, tool, report) {
+            let declared = match read_parameter(reader, place, value, tool, report) {
                 Ok(Some(declared)) => declared,
                 Ok(None) => continue,
                 Err(problem) => {
-                    leave_out_if_optional(problem, value, tool, report)?;
+                    warn_if_optional_or_fail(problem, value, tool, report)?;
                     continue;
                 }
             };
@@ -119,7 +119,7 @@ fn is_required(parameter: &Value) -> bool {
 /// # Errors
 ///
 /// If it is not known to be optional.
-fn leave_out_if_optional(
+fn warn_if_optional_or_fail(
     problem: Problem,
     value: &Value,
     tool: &str,
@@ -137,13 +137,13 @@ fn leave_out_if_optional(
 
 /// Reads a parameter; `None` for a header that the client sets.
 fn read_parameter<'d>(
-    reading: &Reading<'d>,
+    reader: &OperationReader<'d>,
     place: Place,
     value: &'d Value,
     tool: &str,
     report: &mut Report,
 ) -> Result<Option<DeclaredParameter<'d>>, Problem> {
-    let resolved = reading.documents.follow_references(place.clone(), value);
+    let resolved = reader.documents.follow_references(place.clone(), value);
     let (target, value) = resolved.map_err(|it| Problem::new(&place, it.to_string()))?;
     let name = value.get("name").and_then(Value::as_str).unwrap_or_default();
     let written = value.get("in").and_then(Value::as_str);
@@ -197,7 +197,7 @@ pub(super) fn path_parameter_names<'d>(declared: &[DeclaredParameter<'d>]) -> Ve
 
 /// Gives each parameter its property.
 pub(super) fn parameters_with_properties<'d>(
-    reading: &Reading<'d>,
+    reader: &OperationReader<'d>,
     declared: Vec<DeclaredParameter<'d>>,
     path: &PathTemplate,
     has_body: bool,
@@ -214,14 +214,14 @@ pub(super) fn parameters_with_properties<'d>(
             report.warn("parameter_left_out", tool, &one.place, message);
             continue;
         }
-        match one.request_parameter_and_schema(reading, &name, tool, report) {
+        match one.request_parameter_and_schema(reader, &name, tool, report) {
             Ok((parameter, schema)) => {
                 let schema = one.property_schema(schema, components, tool, report)?;
                 let required = one.location == ParameterLocation::Path || is_required(one.value);
                 parameters.push(parameter);
                 properties.push(Property { name, schema, required });
             }
-            Err(problem) => leave_out_if_optional(problem, one.value, tool, report)?,
+            Err(problem) => warn_if_optional_or_fail(problem, one.value, tool, report)?,
         }
     }
     Ok((parameters, properties))
@@ -272,7 +272,7 @@ impl<'d> DeclaredParameter<'d> {
     /// The parameter of requests, and the place of its schema.
     fn request_parameter_and_schema(
         &self,
-        reading: &Reading<'d>,
+        reader: &OperationReader<'d>,
         name: &str,
         tool: &str,
         report: &mut Report,
@@ -280,11 +280,11 @@ impl<'d> DeclaredParameter<'d> {
         let (place, schema, content) = self.schema_and_content()?;
         let fields = match content {
             ParameterContent::Form(value) => {
-                Some(Fields(encoding::read_field_encodings(reading, &self.place, value, tool, report)))
+                Some(Fields(encoding::read_field_encodings(reader, &self.place, value, tool, report)))
             }
             ParameterContent::Schema | ParameterContent::Json | ParameterContent::Text => None,
         };
-        fields.iter().try_for_each(|it| reading.charge_form_fields(it, &self.place))?;
+        fields.iter().try_for_each(|it| reader.add_form_fields_within_limit(it, &self.place))?;
         let parameter = RequestParameter {
             property: name.into(),
             name: self.name.into(),
@@ -309,7 +309,7 @@ impl<'d> DeclaredParameter<'d> {
             Some(schema) => components.translate_root(tool, &place, schema, report)?,
             None => json!({}),
         };
-        add_description(&mut schema, text_member(self.value, "description"));
+        add_description(&mut schema, non_empty_text_member(self.value, "description"));
         Ok(schema)
     }
 
@@ -353,7 +353,7 @@ impl<'d> DeclaredParameter<'d> {
             ParameterLocation::Query | ParameterLocation::Cookie | ParameterLocation::QueryString => "form",
         };
         let style = self.value.get("style").and_then(Value::as_str).unwrap_or(default);
-        Style::read(style, self.location).ok_or_else(|| {
+        Style::of_name(style, self.location).ok_or_else(|| {
             let location = self.location.name();
             Problem::new(
                 &self.place.at("style"),

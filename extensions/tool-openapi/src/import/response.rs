@@ -2,12 +2,12 @@
 
 use serde_json::{Value, json};
 
-use super::{Problem, Report, found::FoundOperation, operation::Reading, schema::Components};
+use super::{Problem, Report, found::FoundOperation, operation::OperationReader, schema::Components};
 use crate::media_type::is_json;
 
 /// Returns the schema of the JSON of successful responses; `None` if there is none.
 pub(super) fn response_schema<'d>(
-    reading: &Reading<'d>,
+    reader: &OperationReader<'d>,
     found: &FoundOperation<'d>,
     components: &mut Components<'d>,
     tool: &str,
@@ -24,7 +24,7 @@ pub(super) fn response_schema<'d>(
     for (status, response) in successes {
         let place = place.at(status);
         // A response is shown only: a mistake in it costs its schema, not the tool.
-        let (place, response) = match reading.documents.follow_references(place.clone(), response) {
+        let (place, response) = match reader.documents.follow_references(place.clone(), response) {
             Ok(resolved) => resolved,
             Err(reason) => {
                 report.warn("output_schema", tool, &place, format!("there is no output schema: {reason}"));
@@ -36,7 +36,7 @@ pub(super) fn response_schema<'d>(
         let Some((media_type, value)) = json else { continue };
         // Version 3.2: a media type may be a reference. One that leads nowhere has no schema either.
         let place = place.at("content").at(media_type);
-        let resolved = reading.documents.follow_references(place, value).ok();
+        let resolved = reader.documents.follow_references(place, value).ok();
         let Some((place, Some(schema))) = resolved.map(|(place, it)| (place, it.get("schema"))) else {
             continue;
         };

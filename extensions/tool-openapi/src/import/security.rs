@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use reqwest::{Url, header::HeaderName};
 use serde_json::Value;
 
-use super::{Report, found::FoundOperation, text_member};
+use super::{Report, found::FoundOperation, non_empty_text_member};
 use crate::{
     auth::{
         Alternative, Authorization, Carrier, Remark, Required, ResolvedCredentials, Scheme, SchemeKind,
@@ -34,9 +34,9 @@ pub(super) fn security_schemes(documents: &Documents, base: Option<&Url>) -> Sch
 /// Reads a scheme. The error is the reason why no request can carry it.
 fn read_scheme(value: &Value, base: Option<&Url>) -> Result<Scheme, String> {
     let bearer = || Carrier::Http("Bearer".into());
-    let (kind, carrier) = match text_member(value, "type").unwrap_or_default() {
+    let (kind, carrier) = match non_empty_text_member(value, "type").unwrap_or_default() {
         "apiKey" => (SchemeKind::ApiKey, api_key_carrier(value)?),
-        "http" => match text_member(value, "scheme").unwrap_or_default() {
+        "http" => match non_empty_text_member(value, "scheme").unwrap_or_default() {
             it if it.eq_ignore_ascii_case("basic") => (SchemeKind::Basic, Carrier::Basic),
             it if it.eq_ignore_ascii_case("bearer") => (SchemeKind::Http, bearer()),
             it if is_http_token(it) => (SchemeKind::Http, Carrier::Http(it.into())),

@@ -95,8 +95,8 @@ pub(super) fn replace_file_schemas(
     fields: &mut Vec<Field>,
     is_reference: bool,
 ) {
-    let mut adapting = Adapting { components, fields, is_reference, copies: 0 };
-    adapting.replace_files_in_schema(schema, 0);
+    let mut replacer = FileSchemaReplacer { components, fields, is_reference, copies: 0 };
+    replacer.replace_files_in_schema(schema, 0);
 }
 
 /// Adds the properties of a form that `fields` does not have, so that the members of no other property take their names.
@@ -117,14 +117,14 @@ pub(super) fn add_property_fields(schema: &Value, components: &Components<'_>, f
     }
 }
 
-struct Adapting<'a, 'd> {
+struct FileSchemaReplacer<'a, 'd> {
     components: &'a Components<'d>,
     fields: &'a mut Vec<Field>,
     is_reference: bool,
     copies: usize,
 }
 
-impl Adapting<'_, '_> {
+impl FileSchemaReplacer<'_, '_> {
     /// Returns `true` if the schema has properties of files.
     fn replace_files_in_schema(&mut self, schema: &mut Value, depth: usize) -> bool {
         if depth > MAX_FORM_DEPTH || self.copies > MAX_COPIES {

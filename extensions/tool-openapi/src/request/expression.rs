@@ -58,7 +58,7 @@ impl<'t> Operator<'t> {
 
 impl<'t> Expression<'t> {
     /// Reads the text between braces.
-    pub(super) fn read(text: &'t str) -> Self {
+    pub(super) fn parse(text: &'t str) -> Self {
         let text = text.trim();
         // Doubled braces, and the mark of an optional segment.
         let text = text.strip_prefix('{').and_then(|it| it.strip_suffix('}')).map_or(text, str::trim);
@@ -224,15 +224,16 @@ mod tests {
             ("?", "?", SegmentForm::Segment),
             ("", "", SegmentForm::Segment),
         ] {
-            let read = Expression::read(text);
+            let read = Expression::parse(text);
             assert_eq!((read.name, read.form), (name, form), "{text}");
         }
     }
 
     #[test]
     fn values_have_the_segments_of_their_form() {
-        let check =
-            |form: &str, value: &str| Expression::read(form).form.restore_slashes(value).map(Cow::into_owned);
+        let check = |form: &str, value: &str| {
+            Expression::parse(form).form.restore_slashes(value).map(Cow::into_owned)
+        };
         assert_eq!(check("p", "a%2Fb").unwrap(), "a%2Fb");
         assert_eq!(check("+p", "a%2Fb%2F").unwrap(), "a/b/");
         assert_eq!(check("+p", "a%252Fb").unwrap(), "a%252Fb");
@@ -254,7 +255,7 @@ mod tests {
     proptest! {
         #[test]
         fn any_expression_is_read(text in "[ a:=*/+.{}\\[\\]]{0,12}", value in "[ab./%2F]{0,12}") {
-            let read = Expression::read(&text);
+            let read = Expression::parse(&text);
             prop_assert!(text.contains(read.name));
             if let Ok(path) = read.form.restore_slashes(&value) {
                 prop_assert!(read.form == SegmentForm::Segment || !path.split('/').any(|it| it == ".."));

@@ -105,7 +105,7 @@ impl RequestPlan {
     fn build_url(&self, arguments: &Members<'_>) -> Result<Url, ToolError> {
         let mut path = String::with_capacity(URL_CAPACITY_BYTES);
         path.push_str(self.base.path().trim_end_matches('/'));
-        self.path.fill_path(&mut path, &self.parameters, arguments)?;
+        self.path.append_filled_path(&mut path, &self.parameters, arguments)?;
         let mut url = self.base.clone();
         url.set_path(&path);
         // What the parser of URLs would resolve, such as `..`, leads to another operation.
@@ -119,11 +119,11 @@ impl RequestPlan {
         for parameter in &self.parameters {
             let Some(value) = arguments.get(&parameter.property) else { continue };
             let pairs = match parameter.location {
-                ParameterLocation::Query => parameter.with_style().query_pairs(value),
+                ParameterLocation::Query => parameter.to_styled_parameter().query_pairs(value),
                 // The members of an exploded object are named in the path, too.
                 ParameterLocation::Path if parameter.style == Style::Matrix => {
                     let pairs = parameter
-                        .with_style()
+                        .to_styled_parameter()
                         .query_pairs(value)
                         .map_err(|it| parameter.unfit_value_error(&it))?;
                     self.refuse_names_of_other_parameters(parameter, &pairs)?;
@@ -131,7 +131,7 @@ impl RequestPlan {
                 }
                 ParameterLocation::QueryString => match &parameter.fields {
                     Some(fields) => fields.form_pairs(value),
-                    None => parameter.with_style().query_pairs(value).map(|pairs| {
+                    None => parameter.to_styled_parameter().query_pairs(value).map(|pairs| {
                         pairs.iter().for_each(|it| style::append_pair(&mut query, &it.value));
                         Vec::new()
                     }),
@@ -182,7 +182,7 @@ impl RequestPlan {
             let Some(value) = arguments.get(&parameter.property) else { continue };
             match parameter.location {
                 ParameterLocation::Header => {
-                    let text = parameter.with_style().header_text(value);
+                    let text = parameter.to_styled_parameter().header_text(value);
                     let Some(text) = text.map_err(|problem| parameter.unfit_value_error(&problem))? else {
                         continue;
                     };
@@ -196,7 +196,7 @@ impl RequestPlan {
                     request.headers_mut().append(name, value);
                 }
                 ParameterLocation::Cookie => {
-                    let pairs = parameter.with_style().query_pairs(value);
+                    let pairs = parameter.to_styled_parameter().query_pairs(value);
                     let pairs = pairs.map_err(|problem| parameter.unfit_value_error(&problem))?;
                     self.refuse_names_of_other_parameters(parameter, &pairs)?;
                     cookies.extend(pairs.iter().map(QueryPair::cookie_text));

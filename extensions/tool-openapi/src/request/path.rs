@@ -95,7 +95,7 @@ impl PathTemplate {
     }
 
     /// Adds the path with the values of `arguments`, percent-encoded.
-    pub(super) fn fill_path(
+    pub(super) fn append_filled_path(
         &self,
         path: &mut String,
         parameters: &[RequestParameter],
@@ -114,7 +114,7 @@ impl PathTemplate {
                         .get(&parameter.property)
                         .ok_or_else(|| parameter.unfit_value_error("has no value"))?;
                     let text = parameter
-                        .with_style()
+                        .to_styled_parameter()
                         .path_text(value)
                         .map_err(|problem| parameter.unfit_value_error(&problem))?;
                     if text.is_empty() {
@@ -193,10 +193,10 @@ impl TemplatePart {
     /// The parameter with `text` between its braces. Its name is the one that the document declares: the text as it is, or the name
     /// within it, in the same letter case or another one.
     fn parameter_part(text: &str, declared: &[&str]) -> Result<Self, String> {
-        let Expression { name, form } = Expression::read(text);
+        let Expression { name, form } = Expression::parse(text);
         let is_same = |it: &&&str| **it == text;
         let is_name = |it: &&&str| **it == name;
-        let has_name = |it: &&&str| Expression::read(it).name == name;
+        let has_name = |it: &&&str| Expression::parse(it).name == name;
         let is_similar = |it: &&&str| it.eq_ignore_ascii_case(name);
         let known = declared.iter().find(is_same).or_else(|| declared.iter().find(is_name));
         let known = known.or_else(|| declared.iter().find(has_name));

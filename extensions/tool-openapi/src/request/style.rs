@@ -57,7 +57,7 @@ pub(crate) enum Style {
 
 impl Style {
     /// Returns the style `name` of parameters in `location`.
-    pub(crate) fn read(name: &str, location: ParameterLocation) -> Option<Self> {
+    pub(crate) fn of_name(name: &str, location: ParameterLocation) -> Option<Self> {
         Some(match (name, location) {
             ("simple", ParameterLocation::Path | ParameterLocation::Header) => Self::Simple,
             ("label", ParameterLocation::Path) => Self::Label,
@@ -121,7 +121,7 @@ impl QueryPair {
 }
 
 impl RequestParameter {
-    pub(super) fn with_style(&self) -> StyledParameter<'_> {
+    pub(super) fn to_styled_parameter(&self) -> StyledParameter<'_> {
         let escaped = match (self.location, self.allow_reserved) {
             (ParameterLocation::Path, true) => Escaped::SegmentDelimiters,
             (_, true) => Escaped::Delimiters,

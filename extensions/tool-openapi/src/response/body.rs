@@ -39,7 +39,7 @@ pub(crate) async fn read_response(response: Response, limit: usize) -> Result<Re
 
 impl ReadBody {
     /// Returns the body in the form of its media type, whose first part is `essence`, or of its first bytes if it has none.
-    pub(super) fn into_shown(self, media_type: &str, essence: &str, url: &str) -> ShownBody {
+    pub(super) fn into_shown_body(self, media_type: &str, essence: &str, url: &str) -> ShownBody {
         let Self { bytes, is_cut } = self;
         if bytes.is_empty() {
             return ShownBody::Nothing;

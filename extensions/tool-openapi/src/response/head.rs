@@ -9,7 +9,7 @@ use reqwest::{
 use serde_json::{Map, Value};
 
 use super::limit::shorten_part;
-use crate::auth::Issued;
+use crate::auth::IssuedCredentials;
 
 /// Headers that the details have, beside those whose name begins with one of [`KEPT_PREFIXES`]; sorted.
 const KEPT_HEADERS: [&str; 19] = [
@@ -47,7 +47,7 @@ pub(super) struct ResponseHead {
     pub(super) status: StatusCode,
     pub(super) url: Url,
     pub(super) headers: HeaderMap,
-    pub(super) issued: Issued,
+    pub(super) issued: IssuedCredentials,
 }
 
 impl ResponseHead {

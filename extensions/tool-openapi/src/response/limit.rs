@@ -24,7 +24,7 @@ pub(super) fn shorten_part(text: &str) -> Cow<'_, str> {
 
 /// A text within its limit.
 #[derive(Debug)]
-pub(super) struct Limited {
+pub(super) struct LimitedText {
     pub(super) text: String,
     /// The note about what is left out.
     pub(super) note: Option<String>,
@@ -34,23 +34,28 @@ pub(super) struct Limited {
 
 /// Cuts `text` to `room` bytes together with its note: JSON between the items of its list, any other text between characters.
 /// The full text stays readable in `store`.
-pub(super) fn limit_text(text: String, room: usize, is_json: bool, store: Option<&ResultStore>) -> Limited {
+pub(super) fn limit_text(
+    text: String,
+    room: usize,
+    is_json: bool,
+    store: Option<&ResultStore>,
+) -> LimitedText {
     if text.len() <= room {
-        return Limited { text, note: None, is_json };
+        return LimitedText { text, note: None, is_json };
     }
     let room = room.saturating_sub(NOTE_BYTES);
     let kept = |offset: usize| store.and_then(|store| store.insert(&text)).map(|handle| (handle, offset));
-    if is_json && let Some(cut) = cut_list(&text, room) {
+    if is_json && let Some(cut) = cut_json_list(&text, room) {
         let place = cut.name.map(|name| format!(" of `{name}`")).unwrap_or_default();
         let omitted = format!("{} of {} items{place}", cut.omitted, cut.items);
         let note = ResultStore::note(&omitted, kept(cut.end));
         let text = format!("{}{}", &text[..cut.end], &text[cut.rest..]);
-        return Limited { text, note: Some(note), is_json };
+        return LimitedText { text, note: Some(note), is_json };
     }
     let end = (0..=room).rev().find(|at| text.is_char_boundary(*at)).unwrap_or_default();
     let omitted = format!("{} of {} bytes", text.len() - end, text.len());
     let note = ResultStore::note(&omitted, kept(end));
-    Limited { text: text[..end].to_owned(), note: Some(note), is_json: false }
+    LimitedText { text: text[..end].to_owned(), note: Some(note), is_json: false }
 }
 
 /// A list that is cut after some of its items.
@@ -64,7 +69,7 @@ struct List {
 }
 
 /// Cuts the list `text`, or the largest list of the object `text`, so that `room` bytes remain; `None` if not even one item fits.
-fn cut_list(text: &str, room: usize) -> Option<List> {
+fn cut_json_list(text: &str, room: usize) -> Option<List> {
     let members;
     let (name, list) = match text.trim_start().as_bytes().first()? {
         b'[' => (None, serde_json::from_str::<&RawValue>(text).ok()?),
@@ -88,13 +93,13 @@ fn cut_list(text: &str, room: usize) -> Option<List> {
 #[cfg(test)]
 #[allow(clippy::unwrap_used, reason = "a test may")]
 mod tests {
-    use super::{MAX_PART_BYTES, cut_list, limit_text, shorten_part};
+    use super::{MAX_PART_BYTES, cut_json_list, limit_text, shorten_part};
 
     #[test]
     fn the_largest_list_is_cut_between_items_and_the_rest_stays() {
         let text = r#" { "few": [1], "many" : [ {"a": "]"}, [2, 3], "x" ] , "next": null } "#;
         let cut = |room| {
-            let it = cut_list(text, room)?;
+            let it = cut_json_list(text, room)?;
             Some((format!("{}{}", &text[..it.end], &text[it.rest..]), it.omitted))
         };
         let two = r#" { "few": [1], "many" : [ {"a": "]"}, [2, 3] ] , "next": null } "#;
@@ -103,7 +108,11 @@ mod tests {
         assert_eq!(cut(two.len() - 1).unwrap(), (one.to_owned(), 2));
         assert_eq!(cut(one.len()).unwrap().0, one);
         assert_eq!(cut(one.len() - 1), None);
-        assert!(cut_list("[]", 0).is_none() && cut_list("{}", 0).is_none() && cut_list("3", 0).is_none());
+        assert!(
+            cut_json_list("[]", 0).is_none()
+                && cut_json_list("{}", 0).is_none()
+                && cut_json_list("3", 0).is_none()
+        );
     }
 
     #[test]

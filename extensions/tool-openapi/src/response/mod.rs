@@ -27,7 +27,7 @@ use tool_runtime::{
 use self::{
     body::ShownBody,
     head::ResponseHead,
-    limit::{Limited, limit_text, shorten_part},
+    limit::{LimitedText, limit_text, shorten_part},
     next::{LinkedRequest, NextPage},
 };
 pub(crate) use self::{
@@ -86,7 +86,7 @@ pub(crate) fn make_output(
     let media_type = head.header_text(&CONTENT_TYPE).unwrap_or_default();
     let essence = media_essence(&media_type);
     let has_secret = head.issued.has_redactable_secret_in(&read.bytes);
-    let shown = match read.into_shown(&media_type, &essence, head.url.as_str()) {
+    let shown = match read.into_shown_body(&media_type, &essence, head.url.as_str()) {
         ShownBody::Text { text, notes } => {
             tail.splice(0..0, notes.into_iter().map(|it| format!("[{it}]")));
             // A server may repeat the credentials of the request.
@@ -113,14 +113,14 @@ pub(crate) fn make_output(
     };
     let mismatch = call.schema_mismatch(&head, &shown, json.as_ref(), is_cut);
     let body = shown.as_ref().map(String::len).unwrap_or_default().min(call.settings.response_limit);
-    let opening = head.opening_text(&call.plan.method, note, joined_length(body, &tail));
+    let opening = head.opening_text(&call.plan.method, note, max_joined_bytes(body, &tail));
     let output = match shown {
         Ok(text) => call.text_output(&head, opening, Text { text, json, is_cut }, tail)?,
         Err(content) => ToolOutput::new([Content::text(join_text(opening, "", &tail)), content]),
     };
     drop(media_type);
     let details = Details { method: call.plan.method.clone(), head, size, next, mismatch };
-    call.conclude_output(details, output)
+    call.add_details_or_fail(details, output)
 }
 
 /// A body that is text, with its value if it is said to be JSON.
@@ -133,7 +133,7 @@ struct Text {
 /// The opening, the body and the remarks of a text.
 fn join_text(opening: String, body: &str, tail: &[String]) -> String {
     let mut text = opening;
-    text.reserve(joined_length(body.len(), tail));
+    text.reserve(max_joined_bytes(body.len(), tail));
     if !body.is_empty() {
         text.push_str("\n\n");
         text.push_str(body);
@@ -146,9 +146,9 @@ fn join_text(opening: String, body: &str, tail: &[String]) -> String {
 }
 
 /// The most bytes that [`join_text`] adds to an opening, with a body of this length.
-fn joined_length(body: usize, tail: &[String]) -> usize {
+fn max_joined_bytes(body_bytes: usize, tail: &[String]) -> usize {
     let notes: usize = tail.iter().map(|note| "\n".len() + note.len()).sum();
-    "\n\n".len() + body + notes
+    "\n\n".len() + body_bytes + notes
 }
 
 impl AnsweredCall<'_> {
@@ -184,9 +184,9 @@ impl AnsweredCall<'_> {
             ));
         }
         // The note of the limit has a line of its own.
-        let around = opening.len() + joined_length(0, &tail) + "\n".len();
+        let around = opening.len() + max_joined_bytes(0, &tail) + "\n".len();
         let room = self.settings.response_limit.saturating_sub(around);
-        let Limited { text, note, is_json } = limit_text(text, room, is_valid, calls.readback.as_deref());
+        let LimitedText { text, note, is_json } = limit_text(text, room, is_valid, calls.readback.as_deref());
         tail.splice(0..0, note);
         let value = match json {
             _ if !is_json || !is_success => None,
@@ -246,7 +246,7 @@ impl AnsweredCall<'_> {
 
     /// Reports what does not match, marks a response of a failure that may pass, and makes errors of failures if the program wants
     /// that.
-    fn conclude_output(&self, details: Details, output: ToolOutput) -> Result<ToolOutput, ToolError> {
+    fn add_details_or_fail(&self, details: Details, output: ToolOutput) -> Result<ToolOutput, ToolError> {
         if let Some(mismatch) = &details.mismatch {
             self.report_mismatch(mismatch, &details)?;
         }

@@ -64,8 +64,8 @@ impl LinkedRequest<'_> {
         }
         let mut spread = None;
         for parameter in parameters.iter().filter(in_query) {
-            let kinds = self.property_kinds(&parameter.property);
-            if kinds.is_object()
+            let property_schema = self.property_schema(&parameter.property);
+            if property_schema.is_object()
                 && parameter.explode
                 && parameter.style != Style::DeepObject
                 && !parameter.is_json
@@ -80,7 +80,10 @@ impl LinkedRequest<'_> {
                 pairs.into_iter().partition(|it| it.belongs_to_parameter(parameter));
             pairs = others;
             if !own.is_empty() {
-                arguments.insert(parameter.property.to_string(), kinds.parameter_value(parameter, &own)?);
+                arguments.insert(
+                    parameter.property.to_string(),
+                    property_schema.parameter_value(parameter, &own)?,
+                );
             }
         }
         match spread {
@@ -94,8 +97,11 @@ impl LinkedRequest<'_> {
         Some(arguments)
     }
 
-    fn property_kinds(&self, property: &str) -> Kinds<'_> {
-        Kinds { root: self.schema, schema: self.schema.get("properties").and_then(|it| it.get(property)) }
+    fn property_schema(&self, property: &str) -> SchemaInRoot<'_> {
+        SchemaInRoot {
+            root: self.schema,
+            schema: self.schema.get("properties").and_then(|it| it.get(property)),
+        }
     }
 }
 
@@ -131,13 +137,13 @@ fn decode_query(text: &str) -> String {
 
 /// The types of a value, as its schema names them.
 #[derive(Clone, Copy)]
-struct Kinds<'s> {
+struct SchemaInRoot<'s> {
     root: &'s Value,
     schema: Option<&'s Value>,
 }
 
-impl<'s> Kinds<'s> {
-    fn has_kind(self, kind: &str) -> bool {
+impl<'s> SchemaInRoot<'s> {
+    fn may_have_type(self, kind: &str) -> bool {
         // Each schema is visited once: its branches may lead back to it.
         let (mut waiting, mut visited) = (Vec::from_iter(self.schema), HashSet::new());
         while let Some(schema) = waiting.pop().filter(|_| visited.len() < MAX_SCHEMAS) {
@@ -164,7 +170,8 @@ impl<'s> Kinds<'s> {
     }
 
     fn is_object(self) -> bool {
-        self.has_kind("object") || self.resolved_schema().is_some_and(|it| it.get("properties").is_some())
+        self.may_have_type("object")
+            || self.resolved_schema().is_some_and(|it| it.get("properties").is_some())
     }
 
     /// The schema itself, or the one that it refers to.
@@ -172,20 +179,20 @@ impl<'s> Kinds<'s> {
         self.reference_target().or(self.schema)
     }
 
-    fn item_kinds(self) -> Self {
+    fn item_schema(self) -> Self {
         Self { schema: self.resolved_schema().and_then(|it| it.get("items")), ..self }
     }
 
-    fn member_kinds(self, name: &str) -> Self {
+    fn member_schema(self, name: &str) -> Self {
         Self { schema: self.resolved_schema().and_then(|it| it.get("properties")?.get(name)), ..self }
     }
 
     /// The value of `text`, which is a number or a boolean only if the schema has such.
     fn scalar_value(self, text: String) -> Value {
         let parsed = serde_json::from_str::<Value>(&text).ok().filter(|it| match it {
-            Value::Bool(_) => self.has_kind("boolean"),
+            Value::Bool(_) => self.may_have_type("boolean"),
             Value::Number(number) => {
-                self.has_kind("number") || (self.has_kind("integer") && !number.is_f64())
+                self.may_have_type("number") || (self.may_have_type("integer") && !number.is_f64())
             }
             _ => false,
         });
@@ -205,18 +212,18 @@ impl<'s> Kinds<'s> {
             return serde_json::from_str(&only?.decoded_value()).ok();
         }
         let parts = |pair: &LinkPair<'_>| split_items(pair.raw, parameter.style);
-        if self.has_kind("array") {
+        if self.may_have_type("array") {
             let texts = match (parameter.explode, only) {
                 (true, _) => pairs.iter().map(LinkPair::decoded_value).collect(),
                 (false, only) => parts(only?),
             };
-            return Some(texts.into_iter().map(|it| self.item_kinds().scalar_value(it)).collect());
+            return Some(texts.into_iter().map(|it| self.item_schema().scalar_value(it)).collect());
         }
         if self.is_object() {
             let parts = parts(only?);
             let (pairs, rest) = parts.as_chunks::<2>();
             let member = |[name, value]: &[String; 2]| {
-                (name.clone(), self.member_kinds(name).scalar_value(value.clone()))
+                (name.clone(), self.member_schema(name).scalar_value(value.clone()))
             };
             return rest.is_empty().then(|| Value::Object(pairs.iter().map(member).collect()));
         }
@@ -232,19 +239,22 @@ impl<'s> Kinds<'s> {
                 return None;
             }
             let mut keys = path.strip_prefix('[')?.strip_suffix(']')?.split("][").peekable();
-            let (mut kinds, mut target) = (self, &mut object);
+            let (mut property_schema, mut target) = (self, &mut object);
             while let Some(key) = keys.next() {
-                kinds = kinds.member_kinds(key);
+                property_schema = property_schema.member_schema(key);
                 if keys.peek().is_some() {
                     target =
                         target.entry(key).or_insert_with(|| Value::Object(Map::new())).as_object_mut()?;
                     continue;
                 }
-                if kinds.has_kind("array") {
+                if property_schema.may_have_type("array") {
                     let items =
                         target.entry(key).or_insert_with(|| Value::Array(Vec::new())).as_array_mut()?;
-                    items.push(kinds.item_kinds().scalar_value(pair.decoded_value()));
-                } else if target.insert(key.to_owned(), kinds.scalar_value(pair.decoded_value())).is_some() {
+                    items.push(property_schema.item_schema().scalar_value(pair.decoded_value()));
+                } else if target
+                    .insert(key.to_owned(), property_schema.scalar_value(pair.decoded_value()))
+                    .is_some()
+                {
                     return None;
                 }
             }
@@ -268,7 +278,7 @@ fn split_items(raw: &str, style: Style) -> Vec<String> {
 mod tests {
     use serde_json::{Value, json};
 
-    use super::{Kinds, LinkPair, split_items};
+    use super::{LinkPair, SchemaInRoot, split_items};
     use crate::request::Style;
 
     #[test]
@@ -315,14 +325,14 @@ mod tests {
             (json!({ "type": "integer" }), "[1]", json!("[1]")),
             (Value::Null, "1", json!("1")),
         ] {
-            let kinds = Kinds { root: &root, schema: Some(&schema) };
-            assert_eq!(kinds.scalar_value(text.to_owned()), expected, "{schema} {text}");
+            let property_schema = SchemaInRoot { root: &root, schema: Some(&schema) };
+            assert_eq!(property_schema.scalar_value(text.to_owned()), expected, "{schema} {text}");
         }
         let (object, properties) = (json!({ "type": "object" }), json!({ "properties": {} }));
         for (schema, is_object) in
             [(&object, true), (&properties, true), (&json!({ "type": "array" }), false)]
         {
-            assert_eq!(Kinds { root: &root, schema: Some(schema) }.is_object(), is_object, "{schema}");
+            assert_eq!(SchemaInRoot { root: &root, schema: Some(schema) }.is_object(), is_object, "{schema}");
         }
     }
 }

@@ -34,7 +34,7 @@ impl OpenApiToolSetBuilder {
         match Origin::parse(origin) {
             Ok(origin) => self.settings.access.redirects.push(origin),
             Err(problem) => {
-                self.record_invalid_setting(format!("the origin for redirects is not valid: {problem}"))
+                self.record_first_invalid_setting(format!("the origin for redirects is not valid: {problem}"))
             }
         }
         self

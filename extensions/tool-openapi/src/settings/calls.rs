@@ -123,7 +123,7 @@ impl OpenApiToolSetBuilder {
         let pointers: Vec<String> = pointers.into_iter().map(Into::into).collect();
         match View::of_pointers(&pointers) {
             Ok(view) => drop(self.settings.calls.views.insert(operation.into(), view)),
-            Err(pointer) => self.record_invalid_setting(format!(
+            Err(pointer) => self.record_first_invalid_setting(format!(
                 "`{pointer}` is not a JSON pointer; expected one that begins with `/`, such as `/items/*/id`"
             )),
         }

@@ -91,7 +91,7 @@ impl OpenApiToolSetBuilder {
         let parsed = Url::parse(url).map_err(|error| error.to_string());
         match parsed {
             // The text is not shown, since it has a password.
-            Ok(url) if has_user(&url) => self.record_invalid_setting(
+            Ok(url) if has_user(&url) => self.record_first_invalid_setting(
                 "the base URL has a user name or password; remove it, and add it with `credential`"
                     .to_owned(),
             ),
@@ -102,10 +102,10 @@ impl OpenApiToolSetBuilder {
             {
                 self.settings.base_url = Some(url);
             }
-            Ok(_) => self.record_invalid_setting(
+            Ok(_) => self.record_first_invalid_setting(
                 "the base URL is not an `http` or `https` URL without query and fragment".to_owned(),
             ),
-            Err(error) => self.record_invalid_setting(format!("the base URL is not a URL: {error}")),
+            Err(error) => self.record_first_invalid_setting(format!("the base URL is not a URL: {error}")),
         }
         self
     }
@@ -146,8 +146,8 @@ impl OpenApiToolSetBuilder {
     pub fn header(mut self, name: &str, value: &str) -> Self {
         match (HeaderName::try_from(name), HeaderValue::try_from(value)) {
             (Ok(name), Ok(value)) => drop(self.settings.headers.append(name, value)),
-            (Err(_), _) => self.record_invalid_setting(format!("`{name}` is not the name of a header")),
-            (_, Err(_)) => self.record_invalid_setting(format!(
+            (Err(_), _) => self.record_first_invalid_setting(format!("`{name}` is not the name of a header")),
+            (_, Err(_)) => self.record_first_invalid_setting(format!(
                 "the value of the header `{name}` has characters that no header has"
             )),
         }
@@ -174,7 +174,7 @@ impl OpenApiToolSetBuilder {
         self
     }
 
-    pub(crate) fn record_invalid_setting(&mut self, message: String) {
+    pub(crate) fn record_first_invalid_setting(&mut self, message: String) {
         self.invalid.get_or_insert_with(|| OpenApiError::config(message));
     }
 }

@@ -162,7 +162,7 @@ fn recursive_schemas_are_definitions() {
 fn references_lead_anywhere_in_the_document() {
     let schemas = json!({
         "a/b": { "type": "string" }, "c d": { "type": "integer" }, "e~f": { "type": "boolean" }, "100%": { "type": "null" },
-        "Named": { "$anchor": "named", "type": "number" },
+        "NamedOperation": { "$anchor": "named", "type": "number" },
         "Identified": { "$id": "https://h.example/id", "$defs": { "in": { "type": "array" } }, "properties": { "it": { "$ref": "#/$defs/in" } } },
         "Chain": { "$ref": "#/components/schemas/a~1b" },
     });

@@ -19,11 +19,14 @@ pub(super) const MAX_COMPONENTS: usize = 10_000;
 const TEXT_VALUE_BYTES: usize = 32;
 
 /// The number of values in `value`; a long text counts as several.
-pub(in crate::import) fn value_count(value: &Value) -> usize {
+pub(in crate::import) fn weighted_value_count(value: &Value) -> usize {
     match value {
-        Value::Array(items) => 1 + items.iter().map(value_count).sum::<usize>(),
+        Value::Array(items) => 1 + items.iter().map(weighted_value_count).sum::<usize>(),
         Value::Object(members) => {
-            1 + members.iter().map(|(key, it)| key.len() / TEXT_VALUE_BYTES + value_count(it)).sum::<usize>()
+            1 + members
+                .iter()
+                .map(|(key, it)| key.len() / TEXT_VALUE_BYTES + weighted_value_count(it))
+                .sum::<usize>()
         }
         Value::String(text) => 1 + text.len() / TEXT_VALUE_BYTES,
         _ => 1,
@@ -202,7 +205,7 @@ mod tests {
             (json!({ "x".repeat(31): 1 }), 2),
             (json!({ "x".repeat(64): "x".repeat(32) }), 5),
         ] {
-            assert_eq!(value_count(&value), count, "{value}");
+            assert_eq!(weighted_value_count(&value), count, "{value}");
         }
     }
 

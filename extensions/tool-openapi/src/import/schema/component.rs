@@ -49,7 +49,7 @@ fn referenced_component_names(schema: &Value) -> Box<[Box<str>]> {
 }
 
 /// The components that a schema reaches.
-pub(in crate::import) struct Reached {
+pub(in crate::import) struct ReachedComponents {
     pub(in crate::import) definitions: Vec<(Arc<str>, Arc<Value>)>,
     /// The length of their text as `$defs`.
     pub(in crate::import) bytes: usize,
@@ -63,8 +63,8 @@ impl Components<'_> {
     /// # Errors
     ///
     /// The reason why one of them could not be translated, or that there are too many.
-    pub(in crate::import) fn reached_components(&self, root: &Value) -> Result<Reached, String> {
-        let mut reached = Reached { definitions: Vec::new(), bytes: 0, hides: false };
+    pub(in crate::import) fn reached_components(&self, root: &Value) -> Result<ReachedComponents, String> {
+        let mut reached = ReachedComponents { definitions: Vec::new(), bytes: 0, hides: false };
         let first = referenced_component_names(root);
         let mut waiting: VecDeque<&str> = first.iter().map(|it| &**it).collect();
         let mut known: HashSet<&str> = waiting.iter().copied().collect();

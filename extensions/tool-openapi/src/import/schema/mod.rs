@@ -21,7 +21,6 @@ use serde_json::{Map, Value, json};
 use tool_runtime::definition::ContentHash;
 
 pub(crate) use self::assemble::assemble_schema;
-pub(super) use self::{assemble::value_count, component::Reached, direction::Direction};
 use self::{
     assemble::visit_references,
     component::Component,
@@ -29,6 +28,7 @@ use self::{
     keyword::{KeywordKind, keyword_kind},
     readable::Patterns,
 };
+pub(super) use self::{assemble::weighted_value_count, component::ReachedComponents, direction::Direction};
 use super::{Problem, Report};
 use crate::document::{Documents, Place, Version};
 
@@ -92,7 +92,7 @@ impl<'d> Components<'d> {
         if let Some(Value::String(reason)) = component.get(BROKEN) {
             return Err(Problem::new(place, reason));
         }
-        if value_count(component) <= MIN_COMPONENT_VALUES {
+        if weighted_value_count(component) <= MIN_COMPONENT_VALUES {
             return Ok(component.clone());
         }
         let reference = json!({ "$ref": format!("{PREFIX}{name}") });

@@ -66,14 +66,14 @@ impl Patterns {
     }
 
     /// Returns `true` if an engine compiles `pattern`.
-    fn is_usable(&mut self, pattern: &str) -> bool {
+    fn can_compile(&mut self, pattern: &str) -> bool {
         if let Some(known) = self.known.get(pattern) {
             return *known;
         }
         let options = jsonschema::options().offline().with_pattern_options(PatternOptions::fancy_regex());
-        let is_usable = options.build(&json!({ "pattern": pattern })).is_ok();
-        self.known.insert(pattern.to_owned(), is_usable);
-        is_usable
+        let can_compile = options.build(&json!({ "pattern": pattern })).is_ok();
+        self.known.insert(pattern.to_owned(), can_compile);
+        can_compile
     }
 }
 
@@ -98,7 +98,7 @@ impl TranslatedSchema<'_> {
         self.report.warn(MALFORMED, self.tool, &self.place.at(key), message);
     }
 
-    fn remove_keyword(&mut self, key: &str, expected: &str) {
+    fn remove_keyword_with_warning(&mut self, key: &str, expected: &str) {
         let Some(value) = self.members.shift_remove(key).filter(|it| !it.is_null()) else { return };
         let shown = match &value {
             Value::Array(_) | Value::Object(_) => kind_name(&value).to_owned(),
@@ -117,7 +117,7 @@ impl TranslatedSchema<'_> {
             }
             Some(Value::Array(types)) => {
                 types.iter_mut().filter(|it| it.is_null()).for_each(|it| *it = Value::from("null"));
-                remove_duplicates(types);
+                remove_repeated_strings(types);
             }
             _ => {}
         }
@@ -131,13 +131,13 @@ impl TranslatedSchema<'_> {
                 }
                 "maxLength" | "minLength" | "maxItems" | "minItems" | "maxContains" | "minContains"
                 | "maxProperties" | "minProperties" => {
-                    if let Some(count) = item_count(value) {
+                    if let Some(count) = parse_item_count(value) {
                         *value = Value::from(count);
                     }
                 }
                 "required" => {
                     if let Value::Array(names) = value {
-                        remove_duplicates(names);
+                        remove_repeated_strings(names);
                     }
                 }
                 _ => {}
@@ -149,27 +149,27 @@ impl TranslatedSchema<'_> {
     fn remove_unreadable_values(&mut self) {
         for key in ["title", "description", "format", "contentEncoding", "contentMediaType"] {
             if self.members.get(key).is_some_and(|it| !it.is_string()) {
-                self.remove_keyword(key, "a string");
+                self.remove_keyword_with_warning(key, "a string");
             }
         }
         if self.members.get("deprecated").is_some_and(|it| !it.is_boolean()) {
-            self.remove_keyword("deprecated", "a boolean");
+            self.remove_keyword_with_warning("deprecated", "a boolean");
         }
         // It would accept nothing.
         if self.members.get("enum").and_then(Value::as_array).is_some_and(Vec::is_empty) {
-            self.remove_keyword("enum", "a list of values");
+            self.remove_keyword_with_warning("enum", "a list of values");
         }
     }
 
     fn remove_unusable_patterns(&mut self, patterns: &mut Patterns) {
         if let Some(pattern) = self.members.get("pattern")
-            && !pattern.as_str().is_some_and(|it| patterns.is_usable(it))
+            && !pattern.as_str().is_some_and(|it| patterns.can_compile(it))
         {
-            self.remove_keyword("pattern", "a regular expression");
+            self.remove_keyword_with_warning("pattern", "a regular expression");
         }
         if let Some(Value::Object(all)) = self.members.get_mut("patternProperties") {
             let before = all.len();
-            all.retain(|pattern, _| patterns.is_usable(pattern));
+            all.retain(|pattern, _| patterns.can_compile(pattern));
             if all.len() < before {
                 let message = "a key of `patternProperties` is not a regular expression; it is ignored";
                 self.warn_of_keyword("patternProperties", message.to_owned());
@@ -252,13 +252,13 @@ fn keyword_outline(members: &Map<String, Value>) -> Option<Value> {
 }
 
 /// Removes repeated values.
-fn remove_duplicates(values: &mut Vec<Value>) {
+fn remove_repeated_strings(values: &mut Vec<Value>) {
     let mut known = std::collections::HashSet::new();
     values.retain(|value| value.as_str().is_none_or(|it| known.insert(it.to_owned())));
 }
 
 /// A number of items, also one that is written as `3.0` or `"3"`.
-fn item_count(value: &Value) -> Option<u64> {
+fn parse_item_count(value: &Value) -> Option<u64> {
     match value {
         Value::String(text) => text.parse().ok(),
         value => value.as_u64().or_else(|| {
