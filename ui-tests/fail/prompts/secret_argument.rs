@@ -1,0 +1,11 @@
+use tool_kit::prompt;
+
+/// Greets.
+#[prompt]
+fn greet(#[arg(secret)] name: String) -> String {
+    name
+}
+
+fn main() {
+    greet(String::new());
+}

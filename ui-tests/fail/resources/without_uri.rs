@@ -1,0 +1,11 @@
+use tool_kit::resource;
+
+/// The notes of today.
+#[resource]
+fn today() -> String {
+    String::new()
+}
+
+fn main() {
+    today();
+}
