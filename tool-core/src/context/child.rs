@@ -2,6 +2,8 @@
 
 use std::sync::{Arc, OnceLock, RwLock};
 
+use tokio_util::sync::CancellationToken;
+
 use super::{CallAddress, CallId, CallSink, RunContext, ToolContext};
 use crate::{ErrorKind, ToolError, ToolName};
 
@@ -118,7 +120,11 @@ impl RunContext {
     /// [`ToolContext::child_run`] creates a run below a call.
     #[must_use]
     pub fn child(&self, agent: impl Into<String>) -> Self {
-        let agent = agent.into();
+        self.child_with(agent.into(), self.cancellation.child_token())
+    }
+
+    /// Creates a [child](Self::child) run with `cancellation`.
+    fn child_with(&self, agent: String, cancellation: CancellationToken) -> Self {
         let branch = match self.branch() {
             Some(branch) => format!("{branch}.{agent}"),
             None => agent.clone(),
@@ -139,7 +145,7 @@ impl RunContext {
             state: Arc::default(),
             provided: self.provided.clone(),
             values: Arc::new((*self.values).clone()),
-            cancellation: self.cancellation.child_token(),
+            cancellation,
             deadline: self.deadline,
             stopped,
             account: self.account.clone(),
@@ -224,9 +230,11 @@ impl ToolContext {
     /// assert_eq!(*address, cx.address());
     /// ```
     pub fn child_run(&self, agent: impl Into<String>) -> Result<RunContext, ToolError> {
+        // Taken without marking the token as requested by the body, which would start a grace period.
+        let (agent, cancellation) = (agent.into(), self.token().child_token());
         let mut child = match self.run() {
-            Some(run) => run.child(agent),
-            None => RunContext::new().child(agent),
+            Some(run) => run.child_with(agent, cancellation),
+            None => RunContext::new().child_with(agent, cancellation),
         };
         if let Some(too_deep) = child.lineage.depth_error("call") {
             return Err(too_deep.of_tool(self.tool.to_string()));
@@ -239,8 +247,6 @@ impl ToolContext {
         if let Some(sink) = &self.sink {
             child.lineage.above = Some(Arc::clone(sink));
         }
-        // Taken without marking the token as requested by the body, which would start a grace period.
-        child.cancellation = self.token().child_token();
         child.deadline = self.deadline();
         Ok(child)
     }

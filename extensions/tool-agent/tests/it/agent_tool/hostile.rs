@@ -128,7 +128,7 @@ async fn of_ten_megabytes_that_a_child_returns_the_model_above_receives_the_budg
         let received = &results(&model)[0];
         // And the note about the omitted part.
         assert!(received.len() <= BUDGET + 100 && received.len() > BUDGET / 2, "{}", received.len());
-        assert!(received.contains("omitted"), "{}", &received[BUDGET / 3..BUDGET / 2]);
+        assert!(received.contains("bytes left out"), "{}", &received[BUDGET / 3..BUDGET / 2]);
         // The text is in the events once as it arrives or as a response, and once in the end of the child: the bytes grow with the text alone.
         assert!(bytes < 3 * TEXT_BYTES, "{bytes}");
     }

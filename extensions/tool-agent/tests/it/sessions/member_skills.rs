@@ -31,8 +31,8 @@ enum Team {
     Alone,
     InSequence,
     InParallel,
-    InPanelOfTeam,
-    InTeamOfPanel,
+    InPanelOfSequence,
+    InSequenceOfPanel,
 }
 
 /// Returns the runner of a process, and the model of its clerk, who works with others.
@@ -50,11 +50,11 @@ fn process(
         Team::Alone => clerk,
         Team::InSequence => sequence("team", [clerk, other("other")]),
         Team::InParallel => parallel("panel", [other("other"), clerk]),
-        Team::InPanelOfTeam => {
+        Team::InPanelOfSequence => {
             let panel = parallel("panel", [clerk, other("other")]);
             sequence("team", [panel, other("last")])
         }
-        Team::InTeamOfPanel => {
+        Team::InSequenceOfPanel => {
             let team = sequence("team", [clerk, other("other")]);
             parallel("panel", [team, other("last")])
         }
@@ -63,7 +63,8 @@ fn process(
 }
 
 async fn the_restored_batch_of_an_agent_has_the_rule_of_its_run_wherever_it_works<F: StoreFactory>() {
-    let teams = [Team::Alone, Team::InSequence, Team::InParallel, Team::InPanelOfTeam, Team::InTeamOfPanel];
+    let teams =
+        [Team::Alone, Team::InSequence, Team::InParallel, Team::InPanelOfSequence, Team::InSequenceOfPanel];
     for team in teams {
         // Of the skill with which the batch was made, the next process has another version, or none.
         for (allowed, runs) in [(Some("remove"), true), (Some("order"), false), (None, false)] {
