@@ -41,8 +41,8 @@ use crate::{prompt::Prompt, resource::ReadableResource};
 /// catalogue.set_user_items(Notes)?;
 /// let of_ada = catalogue.snapshot(&Arc::new(RunContext::new().with_user("ada"))).await?;
 /// assert_eq!(of_ada.lookup("text:note")?.key(), "text:note#user");
-/// let of_nobody = catalogue.snapshot(&Arc::new(RunContext::new())).await?;
-/// assert!(of_nobody.lookup("text:note").is_err());
+/// let without_user = catalogue.snapshot(&Arc::new(RunContext::new())).await?;
+/// assert!(without_user.lookup("text:note").is_err());
 /// # Ok(())
 /// # }
 /// ```

@@ -38,8 +38,8 @@ const MAX_PROBLEM_CHARS: usize = 500;
 ///
 /// # Requests
 ///
-/// Each request is a run, and reads the catalogue as it is then: with the [items of its user](crate::catalogue::UserItems), if the server has
-/// [callers](tool_mcp::server::HttpConfig::protect) with an identity. Tools are called with the settings of the
+/// Each request is a run, and reads the catalogue as it is then, with the [items of its user](crate::catalogue::UserItems): the subject of its token, if
+/// the server [requires](tool_mcp::server::HttpConfig::protect) tokens, and else the user without a name. The app has no name. Tools are called with the settings of the
 /// [executor](Catalogue::with_executor) of the catalogue. Arguments of prompts are read, and candidates for them found, as
 /// [`offer_prompt`](super::offer_prompt) says.
 ///

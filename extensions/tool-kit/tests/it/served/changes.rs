@@ -11,7 +11,7 @@ use tokio::{sync::mpsc, task::JoinSet};
 use tool_kit::{mcp::serve_catalogue, resource::ReadableResource as _, resource::StoredResource};
 use tool_runtime::prelude::*;
 
-use super::{BOTH, Service, World, catalogue, connect, note, prompt};
+use super::{BOTH, Service, World, catalogue, connect, connect_http, note, prompt, serve_http};
 
 /// Does nothing.
 #[tool(register = false)]
@@ -70,12 +70,12 @@ async fn listen(world: &World<()>, tasks: &mut JoinSet<()>) -> mpsc::UnboundedRe
 #[tokio::test]
 async fn two_clients_of_both_revisions_receive_each_change_once() {
     let catalogue = catalogue();
-    let server = serve_catalogue(&catalogue);
-    let (sender, first) = mpsc::unbounded_channel();
-    let old = connect(server.clone(), Listener(sender), BOTH[0].clone()).await;
-    old.client.subscribe(SubscribeRequestParams::new("notes://today")).await.unwrap();
-    let new = connect(server, (), BOTH[1].clone()).await;
     let mut tasks = JoinSet::new();
+    let url = serve_http(serve_catalogue(&catalogue), &mut tasks).await;
+    let (sender, first) = mpsc::unbounded_channel();
+    let old = connect_http(&url, Listener(sender), BOTH[0].clone()).await;
+    old.client.subscribe(SubscribeRequestParams::new("notes://today")).await.unwrap();
+    let new = connect_http(&url, (), BOTH[1].clone()).await;
     let second = listen(&new, &mut tasks).await;
     let mut clients = [first, second];
     let mut expect = async |expected: &[&str]| {
@@ -116,7 +116,7 @@ async fn two_clients_of_both_revisions_receive_each_change_once() {
 
 #[tokio::test]
 async fn a_client_subscribes_to_the_spelling_that_is_listed() {
-    let world = connect(serve_catalogue(&catalogue()), (), BOTH[0].clone()).await;
+    let world = connect(serve_catalogue(catalogue()), (), BOTH[0].clone()).await;
     for (uri, problem) in [
         ("NOTES://today", "the list would spell it `notes://today`; subscribe to that"),
         ("relative", "no absolute URI"),

@@ -32,7 +32,7 @@ use super::{BOTH, Service, catalogue, connect, prompt};
 #[tokio::test]
 async fn tools_of_the_program_and_of_connectors_are_listed_and_called() {
     for version in BOTH {
-        let world = connect(serve_catalogue(&catalogue()), (), version).await;
+        let world = connect(serve_catalogue(catalogue()), (), version).await;
         assert_eq!(world.tool_names().await, ["a", "srv__b"]); // O01
         assert_eq!(world.call("a", json!({ "a": 2, "b": 3 })).await, "5"); // O01
         assert_eq!(world.call("srv__b", json!({})).await, "counted"); // O01
@@ -52,7 +52,7 @@ async fn calls_have_the_settings_of_the_executor_of_the_catalogue() {
 #[tokio::test]
 async fn prompts_have_legal_names_that_are_mapped_back() {
     for version in BOTH {
-        let world = connect(serve_catalogue(&catalogue()).page_size(2), (), version).await;
+        let world = connect(serve_catalogue(catalogue()).page_size(2), (), version).await;
         let names = ["explain", "srv__explain", "srv__greet", "user__mine"];
         assert_eq!(world.prompt_names().await, names); // O01 O02
         for (name, arguments, text) in [
@@ -80,7 +80,7 @@ async fn prompts_have_legal_names_that_are_mapped_back() {
 #[tokio::test]
 async fn resources_of_all_namespaces_are_listed_and_read_as_text_or_base64() {
     for version in BOTH {
-        let world = connect(serve_catalogue(&catalogue()), (), version.clone()).await;
+        let world = connect(serve_catalogue(catalogue()), (), version.clone()).await;
         let uris = ["data:dot", "notes://mine", "notes://srv", "notes://today"];
         assert_eq!(world.uris().await, uris); // O02
         for (uri, expected) in [
@@ -190,7 +190,7 @@ async fn a_connector_that_fails_costs_its_own_items_with_a_diagnostic() {
 #[tokio::test]
 async fn a_server_that_another_part_created_keeps_its_own_offers() {
     let own = ResourceSet::new().text("manuals://start", "start", "Turn it on.");
-    let server = offer_catalogue(McpServer::new(Registry::default()).resources(own), &catalogue());
+    let server = offer_catalogue(McpServer::new(Registry::default()).resources(own), catalogue());
     let world = connect(server, (), BOTH[0].clone()).await;
     assert_eq!(world.tool_names().await, ["a", "srv__b"]);
     assert_eq!(
@@ -216,7 +216,7 @@ impl ClientHandler for Lines {
 #[tokio::test]
 async fn log_lines_of_the_tools_of_a_catalogue_are_messages_to_the_client() {
     let (sender, mut lines) = mpsc::unbounded_channel();
-    let world = connect(serve_catalogue(&catalogue()), Lines(sender), BOTH[0].clone()).await;
+    let world = connect(serve_catalogue(catalogue()), Lines(sender), BOTH[0].clone()).await;
     assert_eq!(world.call("srv__b", json!({})).await, "counted");
     let slow = json!({
         "level": "warning", "logger": "srv__b", "data": { "message": "slow", "data": { "ms": 5 } },
@@ -233,7 +233,7 @@ async fn log_lines_of_the_tools_of_a_catalogue_are_messages_to_the_client() {
 
 #[tokio::test]
 async fn log_lines_of_the_tools_of_another_server_are_messages_to_the_client_of_this_one() {
-    let remote = serve_catalogue(&catalogue());
+    let remote = serve_catalogue(catalogue());
     let set = McpToolSet::builder(ServerConfig::new("remote", Process::new("unused"))).over(move || {
         let (near, far) = tokio::io::duplex(64 * 1024);
         let (read, write) = tokio::io::split(far);

@@ -17,8 +17,9 @@ use rmcp::{
         ReadResourceRequestParams, ResourceContents,
     },
     service::{ClientLifecycleMode, ClientServiceExt as _, RunningService, ServiceError},
+    transport::StreamableHttpClientTransport,
 };
-use tokio::task::JoinSet;
+use tokio::{net::TcpListener, task::JoinSet};
 use tool_kit::{
     catalogue::{Catalogue, Connector, UserItemList, UserItems},
     prompt::{Prompt, PromptDefinition, PromptFile, text_prompt},
@@ -62,7 +63,7 @@ fn note(uri: &str, text: &str) -> Arc<dyn ReadableResource> {
     Arc::new(StoredResource::must_text("note", text).with_uri(uri).unwrap())
 }
 
-/// A connector with a tool, two prompts and two resources, of which one is that of the program, too.
+/// A connector with a tool, two prompts and two resources: `notes://today` is also a resource of the program.
 struct Service(&'static str);
 
 impl Connector for Service {
@@ -126,12 +127,14 @@ fn catalogue() -> Catalogue {
     catalogue
 }
 
-/// A client of a server, over streams in memory.
+/// A client of a server.
 struct World<H: ClientHandler> {
     client: RunningService<RoleClient, H>,
+    /// The server, if it is of this client alone.
     _server: JoinSet<()>,
 }
 
+/// Connects to a server over streams in memory.
 async fn connect<H: ClientHandler>(server: McpServer, handler: H, version: ProtocolVersion) -> World<H> {
     let (near, far) = tokio::io::duplex(64 * 1024);
     let (read, write) = tokio::io::split(far);
@@ -139,11 +142,32 @@ async fn connect<H: ClientHandler>(server: McpServer, handler: H, version: Proto
     tasks.spawn(async move {
         server.serve(read, write, CancellationToken::new()).await.ok();
     });
-    let mode = match version.has_initialize() {
+    World { client: handler.serve_with_lifecycle(near, mode(version)).await.unwrap(), _server: tasks }
+}
+
+/// Serves at a port of this machine, in a task; returns the URL.
+async fn serve_http(server: McpServer, tasks: &mut JoinSet<()>) -> String {
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let url = format!("http://{}/mcp", listener.local_addr().unwrap());
+    let server = server.http().unwrap();
+    tasks.spawn(async move {
+        server.serve(listener, CancellationToken::new()).await.ok();
+    });
+    url
+}
+
+/// Connects to the server at a URL.
+async fn connect_http<H: ClientHandler>(url: &str, handler: H, version: ProtocolVersion) -> World<H> {
+    let transport = StreamableHttpClientTransport::from_uri(url);
+    let client = handler.serve_with_lifecycle(transport, mode(version)).await.unwrap();
+    World { client, _server: JoinSet::new() }
+}
+
+fn mode(version: ProtocolVersion) -> ClientLifecycleMode {
+    match version.has_initialize() {
         true => ClientLifecycleMode::Initialize,
         false => ClientLifecycleMode::Auto { preferred_versions: vec![version], legacy_version: None },
-    };
-    World { client: handler.serve_with_lifecycle(near, mode).await.unwrap(), _server: tasks }
+    }
 }
 
 impl<H: ClientHandler> World<H> {

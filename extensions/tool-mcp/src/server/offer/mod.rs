@@ -43,8 +43,8 @@ impl McpServer {
     ///
     /// let notes = ResourceSet::new().text("notes://today", "today", "Buy milk.");
     /// let manuals = ResourceSet::new().text("manuals://start", "start", "Turn it on.");
-    /// let server = McpServer::new(Registry::discover()?).resources(notes).resources(manuals);
-    /// # Ok::<(), anyhow::Error>(())
+    /// let server = McpServer::new(Registry::default()).resources(notes).resources(manuals);
+    /// # drop(server);
     /// ```
     pub fn resources(mut self, resources: impl Resources) -> Self {
         self.resources.push(Arc::new(resources));
