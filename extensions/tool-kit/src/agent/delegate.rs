@@ -4,7 +4,8 @@ use std::{fmt, sync::Arc};
 
 use tool_agent::{Agent, AgentBuilder, AgentTool, Message, ResponseMode, Thinking, hook, model::SharedModel};
 use tool_runtime::{
-    BoxFuture, Executor, Registry, ToolError, ToolOutput, executor::RunSettings, registry::AvailableTools,
+    BoxFuture, Executor, Registry, ToolError, ToolOutput, executor::RunSettings, output::Resource,
+    registry::AvailableTools,
 };
 
 use super::{input::read_input, messages::Opening, models::Models, output::PromptOutput};
@@ -31,6 +32,9 @@ use crate::{
 ///
 /// Calls have the settings of the [executor of the catalogue](crate::catalogue::Catalogue::with_executor), then [those of the delegate](Self::with_settings).
 /// They also pass the rules and hooks of the call by which a model runs the prompt, and of the settings of the runs above, so that a prompt is no way around a rule.
+///
+/// If the executor limits [concurrent calls](tool_runtime::policy::Limits), a prompt that a model calls has its place until its run has ended: a limit
+/// of all calls leaves room for the calls of that run, or is one of single tools.
 ///
 /// # Thinking
 ///
@@ -111,12 +115,16 @@ impl AgentDelegate {
     }
 
     /// Prepares the run of a prompt: all steps but the run itself. A future of its own, since runs nest.
-    async fn prepare_run(&self, call: &PromptCall<'_>) -> Result<PreparedRun, ToolError> {
+    async fn prepare_run(
+        &self,
+        call: &PromptCall<'_>,
+        resources: Vec<Resource>,
+    ) -> Result<PreparedRun, ToolError> {
         let prompt = call.prompt.definition();
         let tools = self.executor_of(call, prompt)?;
         let model = self.models.choose(prompt.provider(), prompt.model())?;
         let output = PromptOutput::of(prompt)?;
-        let (input, attachments) = read_input(prompt, call.resources.clone())?;
+        let (input, attachments) = read_input(prompt, resources)?;
         let rendered = call.prompt.render(call.run, &input).await?;
         let opening = Opening::new(&rendered.messages, attachments)?;
 
@@ -140,8 +148,9 @@ impl AgentDelegate {
         Ok(PreparedRun { agent: agent.response_mode(ResponseMode::Last), input: opening.input, output })
     }
 
-    async fn run_prompt(&self, call: PromptCall<'_>) -> Result<ToolOutput, ToolError> {
-        let PreparedRun { agent, input, output } = Box::pin(self.prepare_run(&call)).await?;
+    async fn run_prompt(&self, mut call: PromptCall<'_>) -> Result<ToolOutput, ToolError> {
+        let resources = std::mem::take(&mut call.resources);
+        let PreparedRun { agent, input, output } = Box::pin(self.prepare_run(&call, resources)).await?;
         let result = agent.run_below(call.context, input, call.guards).await?;
         match output {
             // A run that waits has no result yet.

@@ -2,7 +2,7 @@
 
 use tool_runtime::{
     Content, ToolError,
-    output::{Resource, ResourceBody},
+    output::{Blob, Resource, ResourceBody},
     serde_json::{self, Value, json},
 };
 
@@ -54,13 +54,17 @@ fn takes(prompt: &PromptDefinition, type_name: &str, default: bool) -> bool {
 
 /// Returns a resource as content of a message. A text stays a document, which models receive as its URI and its text.
 fn attachment_content(resource: Resource) -> Content {
-    match &resource.body {
-        ResourceBody::Blob(blob) if resource.mime_type.starts_with("image/") => {
-            Content::image(blob.0.clone(), resource.mime_type)
+    match resource {
+        Resource { body: ResourceBody::Blob(Blob(data)), mime_type, .. }
+            if mime_type.starts_with("image/") =>
+        {
+            Content::image(data, mime_type)
         }
-        ResourceBody::Blob(blob) if resource.mime_type.starts_with("audio/") => {
-            Content::audio(blob.0.clone(), resource.mime_type)
+        Resource { body: ResourceBody::Blob(Blob(data)), mime_type, .. }
+            if mime_type.starts_with("audio/") =>
+        {
+            Content::audio(data, mime_type)
         }
-        _ => Content::Resource { resource },
+        document => Content::Resource { resource: document },
     }
 }

@@ -57,6 +57,9 @@ impl Catalogue {
     /// The first of `resources` is the input of a tool, as JSON; without one, it is `{}`. The tool reads the others by
     /// [`ToolContext::resources`](tool_runtime::ToolContext::resources). A prompt is run by the [delegate](Self::with_delegate).
     ///
+    /// Calls pass the rules of the [executor](Self::with_executor). They do not pass those of an agent whose tool calls this: give the agent the
+    /// [items as its own tools](Self::tools_of) in place of such a tool.
+    ///
     /// # Errors
     ///
     /// Returns an error of kind `NotFound` if there is no such item, of kind `BadParameter` for the key of a resource, an input that is no

@@ -125,7 +125,8 @@ impl Catalogue {
     /// }
     ///
     /// # #[tokio::main] async fn main() -> anyhow::Result<()> {
-    /// let catalogue = Catalogue::of_tools(Toolbox::from_registry(&Registry::discover()?));
+    /// let tools = Registry::builder().tool::<add>().tool::<multiply>().build()?;
+    /// let catalogue = Catalogue::of_tools(Toolbox::from_registry(&tools));
     /// let items = catalogue.snapshot(&Arc::new(RunContext::new())).await?;
     /// let sums = catalogue.tools_of(&items, ["builtin.add"])?;
     /// assert_eq!((sums.len(), sums.call("add", r#"{ "a": 2, "b": 3 }"#).await?.text().as_ref()), (1, "5"));

@@ -7,7 +7,7 @@ use std::{
 
 use tool_agent::{
     Model, Part, Role, Thinking,
-    model::{Reply, Request, ResponseStream},
+    model::{ModelErrorKind, Reply, Request, Response, ResponseStream},
 };
 use tool_kit::{
     agent::{AgentDelegate, Models},
@@ -285,4 +285,100 @@ async fn a_run_spends_the_budget_of_its_caller_and_counts_as_a_level() {
     let error = catalogue_of(&model, &prompt).call(&caller, "ask", Vec::new()).await.unwrap_err();
     assert!(error.to_string().contains("would be on level 1, and 0 are allowed"), "{error}"); // U29
     assert!(model.requests().is_empty());
+}
+
+/// A model that repeats the last message.
+struct Echo;
+
+impl Model for Echo {
+    fn name(&self) -> &str {
+        "echo"
+    }
+
+    fn respond(&self, request: Request) -> ResponseStream {
+        let text = request.messages.last().map(tool_agent::Message::text).unwrap_or_default();
+        ResponseStream::of_future(async move {
+            tokio::task::yield_now().await;
+            Ok(Response::new(tool_agent::Message::assistant([Part::Text(text)])))
+        })
+    }
+}
+
+async fn calls_at_once_have_runs_of_their_own() {
+    let catalogue = Catalogue::new().with_delegate(AgentDelegate::new(Models::new(Echo).unwrap()));
+    catalogue.add_prompt(PromptFile::parse("---\nname: echo\n---\n{{ .number }}").unwrap()).unwrap();
+    let mut calls = tokio::task::JoinSet::new();
+    for number in 0..32 {
+        let catalogue = catalogue.clone();
+        calls.spawn(async move { answer(&catalogue, "echo", json!({ "number": number })).await });
+    }
+    let mut texts: Vec<_> = calls.join_all().await.into_iter().map(Result::unwrap).collect();
+    texts.sort_by_key(|text| text.parse::<u8>().unwrap());
+    assert_eq!(texts, (0..32).map(|number| number.to_string()).collect::<Vec<_>>()); // U28
+}
+
+#[tokio::test]
+async fn calls_at_once_have_runs_of_their_own_on_one_thread() {
+    calls_at_once_have_runs_of_their_own().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn calls_at_once_have_runs_of_their_own_on_two_threads() {
+    calls_at_once_have_runs_of_their_own().await;
+}
+
+/// A prompt that cannot be rendered.
+struct Panicking(PromptDefinition);
+
+impl Prompt for Panicking {
+    fn definition(&self) -> &PromptDefinition {
+        &self.0
+    }
+
+    fn render<'a>(
+        &'a self,
+        _: &'a Arc<RunContext>,
+        _: &'a Value,
+    ) -> BoxFuture<'a, Result<RenderedPrompt, ToolError>> {
+        panic!("no text")
+    }
+}
+
+#[tokio::test]
+async fn a_prompt_a_function_and_a_run_that_fail_are_errors_of_the_call() {
+    let catalogue = catalogue_of(
+        &model([Reply::error(ModelErrorKind::Unavailable, "down")]),
+        &["---\nname: ask\n---\nGo."],
+    );
+    catalogue.add_prompt(Panicking(PromptDefinition::new("broken").unwrap())).unwrap();
+    catalogue.add_prompt(PromptFile::parse("---\nname: submit_output\n---\nGo.").unwrap()).unwrap();
+    let error = answer(&catalogue, "broken", json!({})).await.unwrap_err().to_string();
+    assert!(error.contains("the delegate panicked: no text"), "{error}");
+    let error = answer(&catalogue, "ask", json!({})).await.unwrap_err().to_string();
+    assert!(error.contains("down"), "{error}");
+    let error = answer(&catalogue, "submit_output", json!({})).await.unwrap_err().to_string();
+    assert!(error.contains("the prompt `submit_output` cannot be called"), "{error}"); // U31
+    let delegate = AgentDelegate::new(Models::new(Echo).unwrap()).configure(|_| panic!("no agent"));
+    let catalogue = catalogue.with_delegate(delegate);
+    let error = answer(&catalogue, "ask", json!({})).await.unwrap_err().to_string();
+    assert!(error.contains("the delegate panicked: no agent"), "{error}");
+}
+
+#[tokio::test]
+async fn an_agent_is_configured_but_for_what_its_prompt_states() {
+    let model = model([Reply::text("Done."), Reply::text("Done.")]);
+    let delegate = AgentDelegate::new(Models::new(model.clone()).unwrap()).configure(|agent| {
+        agent.parameter("temperature", 0).instruction("Be brief.").thinking(Thinking::Low)
+    });
+    let prompts =
+        ["---\nname: plain\n---\nGo.", "---\nname: own\nsystem_prompt: Be long.\nthinking: high\n---\nGo."];
+    let catalogue = catalogue_of(&model, &prompts).with_delegate(delegate);
+    for key in ["plain", "own"] {
+        answer(&catalogue, key, json!({})).await.unwrap();
+    }
+    let found: Vec<_> = model.requests().iter().map(|it| (it.instruction.to_string(), it.thinking)).collect();
+    let expected =
+        [("Be brief.".to_owned(), Some(Thinking::Low)), ("Be long.".to_owned(), Some(Thinking::High))];
+    assert_eq!(found, expected); // U32
+    assert!(model.requests().iter().all(|request| request.parameters["temperature"] == 0));
 }

@@ -217,3 +217,27 @@ async fn an_agent_has_the_whole_catalogue_or_single_items_as_its_tools() {
     assert_eq!(tools_of_requests(&single)[0], ["ask", "library__search"]); // U44
     assert_eq!(results_of(&single), ["5"]); // U44
 }
+
+/// Asks the prompt `ask` of the catalogue.
+#[tool(register = false)]
+async fn consult(cx: &ToolContext, catalogue: &Catalogue) -> Result<String, ToolError> {
+    let run = cx.run().cloned().unwrap_or_default();
+    let answer = catalogue.call(&run, "ask", Vec::new()).await?;
+    Ok(format!("{:?}", answer.unwrap().body))
+}
+
+#[tokio::test]
+async fn a_prompt_that_a_tool_calls_is_below_the_run_of_the_tool() {
+    let below = model(calling("add", json!({ "a": 2, "b": 3 })));
+    let catalogue = catalogue_of(&below, &[&prompt_with("ask", "tools: [add]\n")]);
+    let above = model(calling("consult", json!({})));
+    let tools = Registry::builder().tool::<consult>().provide(catalogue).build().unwrap();
+    let runner = Runner::new(Agent::builder("clerk", above.clone()).tools(tools).build().unwrap());
+    let options = RunOptions::new(RunContext::new()).settings(RunSettings::new().rules(denying("add")));
+    let end = runner.run_with(options, "Go.").end().await;
+    assert_eq!((&*end.text, end.usage.children.runs), ("Done.", 1));
+    assert_eq!(results_of(&below), ["Denied: a rule denies it: add"]); // U37
+    assert_eq!(results_of(&above), [r#"Text("Done.")"#]);
+    let [of_prompt, _] = &below.requests()[..] else { panic!("two requests") };
+    assert_eq!((of_prompt.run.depth(), of_prompt.run.branch()), (1, Some("ask")));
+}
