@@ -112,6 +112,7 @@ fn check_separator(before: &str, between: &str, next: &str) -> Result<(), String
 }
 
 #[cfg(test)]
+#[allow(clippy::unwrap_used, reason = "a test may")]
 mod tests {
     use super::parse_uri_template;
 

@@ -1,61 +1,41 @@
-//! The delegate: it connects to servers, runs prompts and logs events.
+//! The delegate, connections to servers, and the log of events.
 
-use tool_agent::{Agent, Runner, ScriptedModel, model::Reply};
+use tool_agent::{ScriptedModel, model::Reply};
 use tool_kit::{
+    agent::{AgentDelegate, Models},
     catalogue::{
         Catalogue, CatalogueChange, CatalogueEvent, CatalogueListener, Delegate, ItemQuery, PromptCall,
     },
     mcp::McpConnector,
 };
 use tool_mcp::client::{Endpoint, McpToolSet, ServerConfig};
-use tool_runtime::{
-    BoxFuture, RunContext, ToolError,
-    output::{Resource, ResourceBody},
-    prelude::json,
-    serde_json::{self, Value},
-};
+use tool_runtime::{BoxFuture, RunContext, ToolError, ToolOutput, prelude::json};
 
-/// The delegate of the catalogue. A model with a script takes the place of a provider: it reads the prompt, and calls the tools.
-pub(crate) struct Librarian;
+/// The delegate of the catalogue, which tells of each prompt that it runs.
+pub(crate) struct Librarian(AgentDelegate);
 
 impl Librarian {
-    /// Creates a connector.
-    pub(crate) async fn connect(&self, namespace: &str, url: &str) -> anyhow::Result<McpConnector> {
-        let config = ServerConfig::new(namespace, Endpoint::new(url));
-        Ok(McpConnector::connect(McpToolSet::builder(config)).await?)
-    }
-
-    async fn run_prompt(&self, call: PromptCall<'_>) -> Result<Option<Resource>, ToolError> {
-        let prompt = call.prompt.render(call.run, &input_of(&call.resources)?).await?.text();
-        println!("the model reads: {}", prompt.trim());
-        let script = [
+    /// Creates a delegate whose model has a script, in the place of a provider: it calls a tool, and answers.
+    pub(crate) fn new() -> anyhow::Result<Self> {
+        let model = ScriptedModel::new([
             Reply::call("books__search", json!({ "query": "Tides" })),
             Reply::text("Read `Tides and Waves`."),
-        ];
-        let failed = |error: &dyn std::error::Error| ToolError::failed(error.to_string());
-        let agent = Agent::builder("librarian", ScriptedModel::new(script)).tools(call.items.tools().clone());
-        let agent = agent.build().map_err(|error| failed(&error))?;
-        let run = Runner::new(agent).run_with(RunContext::new(), prompt);
-        let answer = run.answer().await.map_err(|error| failed(&error))?;
-        let (uri, mime_type) = ("text:answer".to_owned(), "text/plain".to_owned());
-        Ok(Some(Resource { uri, mime_type, body: ResourceBody::Text(answer) }))
+        ]);
+        Ok(Self(AgentDelegate::new(Models::new(model)?)))
     }
 }
 
 impl Delegate for Librarian {
-    fn call<'a>(&'a self, call: PromptCall<'a>) -> BoxFuture<'a, Result<Option<Resource>, ToolError>> {
-        Box::pin(self.run_prompt(call))
+    fn call<'a>(&'a self, call: PromptCall<'a>) -> BoxFuture<'a, Result<ToolOutput, ToolError>> {
+        println!("an agent runs the prompt `{}`", call.prompt.definition().name());
+        self.0.call(call)
     }
 }
 
-/// Returns the input of a prompt: the first resource, which is JSON.
-fn input_of(resources: &[Resource]) -> Result<Value, ToolError> {
-    match resources.first().map(|resource| &resource.body) {
-        Some(ResourceBody::Text(text)) => {
-            serde_json::from_str(text).map_err(|error| ToolError::bad_parameter(error.to_string()))
-        }
-        _ => Ok(json!({})),
-    }
+/// Connects to a server, whose items have the namespace.
+pub(crate) async fn connect(namespace: &str, url: &str) -> anyhow::Result<McpConnector> {
+    let config = ServerConfig::new(namespace, Endpoint::new(url));
+    Ok(McpConnector::connect(McpToolSet::builder(config)).await?)
 }
 
 /// Waits for a change, logs it with those that came with it, and lists the items.

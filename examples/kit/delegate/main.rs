@@ -17,7 +17,7 @@ use tool_kit::{
 };
 use tool_runtime::{RunContext, output::ResourceBody, prelude::json};
 
-use self::librarian::{Librarian, list_on_change};
+use self::librarian::{Librarian, connect, list_on_change};
 
 const SUGGEST: &str = "\
 ---
@@ -31,12 +31,12 @@ Suggest a book about {{ .topic }}.
 #[tokio::main(flavor = "current_thread")]
 async fn main() -> anyhow::Result<()> {
     let server = LocalServer::start(None).await?;
-    let catalogue = Catalogue::new().with_delegate(Librarian);
+    let catalogue = Catalogue::new().with_delegate(Librarian::new()?);
     let (run, mut listener) = (Arc::new(RunContext::new()), catalogue.subscribe());
     catalogue.add_prompt(PromptFile::parse(SUGGEST)?)?;
     list_on_change(&catalogue, &mut listener).await?;
 
-    let books = Librarian.connect("books", &server.url()).await?;
+    let books = connect("books", &server.url()).await?;
     catalogue.connect(books.clone())?;
     list_on_change(&catalogue, &mut listener).await?;
 

@@ -4,18 +4,19 @@
 use std::sync::Arc;
 
 use kit_examples::LocalServer;
+use tool_agent::{ScriptedModel, model::Reply};
 use tool_kit::{
-    catalogue::{Catalogue, CatalogueListener, Delegate, ItemQuery, PromptCall, json_input},
+    agent::{AgentDelegate, Models},
+    catalogue::{Catalogue, CatalogueListener, ItemQuery, json_input},
     mcp::McpConnector,
     prompt::PromptFile,
     resource::{ReadableResource as _, StoredResource},
 };
 use tool_mcp::client::{Endpoint, McpToolSet, ServerConfig};
 use tool_runtime::{
-    BoxFuture, RunContext, ToolError, Toolbox,
+    RunContext, Toolbox,
     output::{Resource, ResourceBody},
     prelude::*,
-    serde_json,
 };
 
 /// Adds two numbers.
@@ -30,38 +31,17 @@ fn greet(name: String) -> String {
     format!("Hello, {name}!")
 }
 
-/// A delegate whose model has one answer.
-struct Manager;
-
-impl Manager {
-    async fn create_connector(&self, namespace: &str, url: &str) -> anyhow::Result<McpConnector> {
-        let config = ServerConfig::new(namespace, Endpoint::new(url));
-        Ok(McpConnector::connect(McpToolSet::builder(config)).await?)
-    }
-
-    fn receive_events(&self, listener: &mut CatalogueListener) -> anyhow::Result<()> {
-        while let Some(event) = listener.try_next() {
-            let event = event?;
-            println!("event: {:?} of {}", event.change, event.namespace.as_deref().unwrap_or("builtin"));
-        }
-        Ok(())
-    }
+async fn create_connector(namespace: &str, url: &str) -> anyhow::Result<McpConnector> {
+    let config = ServerConfig::new(namespace, Endpoint::new(url));
+    Ok(McpConnector::connect(McpToolSet::builder(config)).await?)
 }
 
-impl Delegate for Manager {
-    fn call<'a>(&'a self, call: PromptCall<'a>) -> BoxFuture<'a, Result<Option<Resource>, ToolError>> {
-        Box::pin(async move {
-            let Some(ResourceBody::Text(input)) = call.resources.first().map(|input| &input.body) else {
-                return Err(ToolError::bad_parameter("the input is missing"));
-            };
-            let input =
-                serde_json::from_str(input).map_err(|error| ToolError::bad_parameter(error.to_string()))?;
-            println!("request: {}", call.prompt.render(call.run, &input).await?.text());
-            let (uri, mime_type) = ("text:answer".to_owned(), "text/plain".to_owned());
-            let body = ResourceBody::Text("The moon pulls. The sea follows. It returns.".to_owned());
-            Ok(Some(Resource { uri, mime_type, body }))
-        })
+fn receive_events(listener: &mut CatalogueListener) -> anyhow::Result<()> {
+    while let Some(event) = listener.try_next() {
+        let event = event?;
+        println!("event: {:?} of {}", event.change, event.namespace.as_deref().unwrap_or("builtin"));
     }
+    Ok(())
 }
 
 async fn call(catalogue: &Catalogue, key: &str, input: Value) {
@@ -74,15 +54,17 @@ async fn call(catalogue: &Catalogue, key: &str, input: Value) {
 
 pub(crate) async fn main() -> anyhow::Result<()> {
     let tools = Registry::builder().tool::<add>().tool::<greet>().build()?;
-    let catalogue = Catalogue::of_tools(Toolbox::from_registry(&tools)).with_delegate(Manager);
+    let model = ScriptedModel::new([Reply::text("The moon pulls. The sea follows. It returns.")]);
+    let catalogue = Catalogue::of_tools(Toolbox::from_registry(&tools))
+        .with_delegate(AgentDelegate::new(Models::new(model)?));
     let mut listener = catalogue.subscribe();
     catalogue.add_prompt(PromptFile::load(concat!(env!("CARGO_MANIFEST_DIR"), "/ports/explain.md"))?)?;
     catalogue.add_resource(StoredResource::text("notes", "Buy milk.")?.with_uri("notes://today")?);
     catalogue.add_resource(StoredResource::json("settings", &json!({ "language": "en" }))?);
     let server = LocalServer::start(None).await?;
-    let books = Manager.create_connector("books", &server.url()).await?;
+    let books = create_connector("books", &server.url()).await?;
     catalogue.connect(books.clone())?;
-    Manager.receive_events(&mut listener)?;
+    receive_events(&mut listener)?;
 
     let items = catalogue.snapshot(&Arc::new(RunContext::new())).await?;
     for item in items.list(&ItemQuery::all()).items {
@@ -100,7 +82,7 @@ pub(crate) async fn main() -> anyhow::Result<()> {
     call(&catalogue, "books.search", json!({ "query": "Tides" })).await;
     let server = LocalServer::start(Some(address)).await?;
     call(&catalogue, "books.search", json!({ "query": "Tides" })).await;
-    Manager.receive_events(&mut listener)?;
+    receive_events(&mut listener)?;
     catalogue.disconnect("books")?;
     call(&catalogue, "books.search", json!({ "query": "Tides" })).await;
     books.server().close().await;

@@ -88,17 +88,6 @@ pub trait Connector: Send + Sync + 'static {
         let _ = notifier;
     }
 
-    /// Asks for [notifications](ConnectorNotifier::announce) of changes of the content of a resource, until the connection ends. Default: nothing has
-    /// to be asked for.
-    ///
-    /// # Errors
-    ///
-    /// Returns an error if there will be none.
-    fn watch<'a>(&'a self, uri: &'a str) -> BoxFuture<'a, Result<(), ToolError>> {
-        let _ = uri;
-        Box::pin(std::future::ready(Ok(())))
-    }
-
     /// Waits for the end of the connection, and returns its reason. A [running](super::Catalogue::run) catalogue takes the items out of the lists
     /// then, and connects the [source](super::ConnectorSource) again. Default: waits for ever.
     fn closed(&self) -> BoxFuture<'_, ToolError> {

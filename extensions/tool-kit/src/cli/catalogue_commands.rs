@@ -9,12 +9,13 @@ use std::{
     rc::Rc,
 };
 
+use tokio::task::JoinSet;
 use tool_cli::{
     Command, Exit, Extension, Failure, Item, Program,
     clap::{self, ArgMatches},
 };
 use tool_mcp::server::McpServer;
-use tool_runtime::Toolbox;
+use tool_runtime::{CancellationToken, Toolbox};
 
 use super::{
     connect::Connect,
@@ -30,7 +31,7 @@ use crate::catalogue::Catalogue;
 ///
 /// # Examples
 ///
-/// ```
+/// ```standalone_crate
 /// use tool_cli::{Cli, Exit};
 /// use tool_kit::{cli::CatalogueCommands, prompt::PromptFile};
 ///
@@ -103,8 +104,9 @@ impl Extension for CatalogueCommands {
     }
 
     fn items(&self, program: &Program) -> Result<Vec<Item>, Failure> {
-        let catalogue = self.catalogue.get_or_make(program)?;
-        let snapshot = CatalogueRequest::of_program(program, catalogue).snapshot_with_notes()?;
+        let take_snapshot =
+            |catalogue: &Catalogue| CatalogueRequest::of_program(program, catalogue).snapshot_with_notes();
+        let snapshot = self.catalogue.run_on(program, take_snapshot)?;
         let tools = program.tools()?;
         let is_listed = |name: &str| tools.get(name).is_some();
         let items = snapshot.items().iter();
@@ -115,12 +117,38 @@ impl Extension for CatalogueCommands {
 }
 
 impl ProgramCatalogue {
+    /// Runs `work` on the catalogue, which the first call makes, once its connectors are connected or have failed.
+    ///
+    /// # Errors
+    ///
+    /// If the tools of the program cannot be called, or the closure that makes the catalogue failed; and those of `work`.
+    pub(super) fn run_on<T>(
+        &self,
+        program: &Program,
+        work: impl FnOnce(&Catalogue) -> Result<T, Failure>,
+    ) -> Result<T, Failure> {
+        let catalogue = self.get_or_make(program)?;
+        let (stop, mut running) = (CancellationToken::new(), JoinSet::new());
+        program.block_on(async {
+            let (catalogue, stop) = (catalogue.clone(), stop.clone());
+            running.spawn({
+                let catalogue = catalogue.clone();
+                async move { catalogue.run(stop).await }
+            });
+            catalogue.wait_for_connectors().await;
+        })?;
+        let done = work(catalogue);
+        stop.cancel();
+        program.block_on(async { while running.join_next().await.is_some() {} })?;
+        done
+    }
+
     /// Returns the catalogue, which the first call makes.
     ///
     /// # Errors
     ///
     /// If the tools of the program cannot be called, or the closure failed.
-    pub(super) fn get_or_make(&self, program: &Program) -> Result<&Catalogue, Failure> {
+    fn get_or_make(&self, program: &Program) -> Result<&Catalogue, Failure> {
         if let Some(catalogue) = self.made.get() {
             return Ok(catalogue);
         }
@@ -167,7 +195,8 @@ impl Command for CatalogueCommand {
     }
 
     fn run(&self, program: &Program, matches: &ArgMatches) -> Result<Exit, Failure> {
-        let catalogue = self.catalogue.get_or_make(program)?;
-        (self.run)(&CatalogueRequest::of_program(program, catalogue), matches)
+        let run =
+            |catalogue: &Catalogue| (self.run)(&CatalogueRequest::of_program(program, catalogue), matches);
+        self.catalogue.run_on(program, run)
     }
 }

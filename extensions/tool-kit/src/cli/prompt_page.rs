@@ -98,3 +98,25 @@ pub(super) fn input_kind(schema: &Value) -> String {
 fn value_word(value: &Value) -> String {
     value.as_str().map_or_else(|| value.to_string(), str::to_owned)
 }
+
+#[cfg(test)]
+mod tests {
+    use tool_runtime::serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn a_schema_is_described_by_its_values_or_its_types() {
+        for (schema, expected) in [
+            (json!({ "type": "string" }), "string"),
+            (json!({ "type": ["string", "null"] }), "string or null"),
+            (json!({ "type": "string", "enum": ["a", 1, null] }), "a | 1 | null"),
+            (json!({ "anyOf": [] }), "any JSON"),
+            (json!(true), "any JSON"),
+        ] {
+            assert_eq!(input_kind(&schema), expected, "{schema}");
+        }
+        let many = json!({ "enum": (0..25).collect::<Vec<_>>() });
+        assert!(input_kind(&many).ends_with("| 19 | 5 more"), "{}", input_kind(&many));
+    }
+}

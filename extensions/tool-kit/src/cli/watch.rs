@@ -10,13 +10,15 @@ use super::{
     request::{CatalogueRequest, is_builtin, line_text, tool_failure},
     resources::find_resource,
 };
-use crate::catalogue::{CatalogueChange, CatalogueEvent, CatalogueListener};
+use crate::{
+    catalogue::{BUILTIN, CatalogueChange, CatalogueEvent, CatalogueListener},
+    resource::ResourceUri,
+};
 
 /// A resource whose changes are written.
 struct WatchedResource {
     namespace: Option<String>,
-    /// Its URI as its origin announces it.
-    uri: String,
+    uri: ResourceUri,
 }
 
 /// Writes a line for each change, until Ctrl-C or the requested number of changes.
@@ -58,7 +60,7 @@ fn subscribe_to_resources(
             })?
             .map_err(|error| tool_failure(&error))?;
         let namespace = Some(item.namespace().to_owned()).filter(|_| !is_builtin(item));
-        watched.push(WatchedResource { namespace, uri: resource.uri().to_string() });
+        watched.push(WatchedResource { namespace, uri: resource.uri().clone() });
     }
     Ok(watched)
 }
@@ -92,7 +94,8 @@ fn is_watched(event: &CatalogueEvent, watched: &[WatchedResource]) -> bool {
     match &event.change {
         CatalogueChange::Resources => true,
         CatalogueChange::Resource { uri } => {
-            watched.iter().any(|it| it.namespace == event.namespace && it.uri == *uri)
+            let Ok(uri) = ResourceUri::parse(uri) else { return false };
+            watched.iter().any(|it| it.namespace == event.namespace && it.uri == uri)
         }
         _ => false,
     }
@@ -108,7 +111,7 @@ fn text_of_event(event: &CatalogueEvent) -> String {
 }
 
 fn json_of_event(event: &CatalogueEvent) -> Value {
-    let origin = event.namespace.as_deref().unwrap_or(crate::catalogue::BUILTIN);
+    let origin = event.namespace.as_deref().unwrap_or(BUILTIN);
     match &event.change {
         CatalogueChange::Resource { uri } => json!({ "change": "content", "origin": origin, "uri": uri }),
         _ => json!({ "change": "list", "origin": origin }),

@@ -263,10 +263,6 @@ impl Connector for McpConnector {
         self.lists.add_notifier(notifier);
     }
 
-    fn watch<'a>(&'a self, uri: &'a str) -> BoxFuture<'a, Result<(), ToolError>> {
-        Box::pin(async { Ok(self.set.subscribe(uri).await?) })
-    }
-
     fn closed(&self) -> BoxFuture<'_, ToolError> {
         Box::pin(async { self.set.disconnected().await.into() })
     }
@@ -297,9 +293,5 @@ mod tests {
         }
         // The last one is checked by the next addition.
         assert_eq!(lists.lock_notifiers().len(), 2);
-    }
-
-    fn subscribe(&self) -> BoxFuture<'_, Result<(), ToolError>> {
-        Box::pin(async { self.set.subscribe(self.uri.as_str()).await.map_err(ToolError::from) })
     }
 }

@@ -129,4 +129,8 @@ impl ReadableResource for ServerResource {
     fn read<'a>(&'a self, _: &'a Arc<RunContext>) -> BoxFuture<'a, Result<output::Resource, ToolError>> {
         Box::pin(self.request_document())
     }
+
+    fn subscribe(&self) -> BoxFuture<'_, Result<(), ToolError>> {
+        Box::pin(async { self.set.subscribe(self.uri.as_str()).await.map_err(ToolError::from) })
+    }
 }

@@ -12,6 +12,7 @@ use tool_kit::{
 use tool_runtime::{
     BoxFuture, RunContext, ToolError,
     output::{self, ResourceBody},
+    policy::{Rule, Rules},
     prelude::*,
 };
 
@@ -59,7 +60,9 @@ pub(crate) fn cli() -> Cli {
         anyhow::Ok(catalogue)
     });
     let commands = commands.configure_server(|server| server.instructions("A library."));
-    Cli::new().about("Lends books.").tools(|builder| builder.tool::<add>()).extension(commands)
+    let rules = Rules::new([Rule::deny("add").at("/a", "13")]);
+    let cli = Cli::new().about("Lends books.").tools(|builder| builder.tool::<add>());
+    cli.executor(|builder| builder.rules(rules)).extension(commands)
 }
 
 /// Adds the items of the program.

@@ -4,7 +4,7 @@ use std::fs;
 
 use super::{folder, hold, hold_lines, transcript};
 
-// U20 U21 U22
+// U21 U22
 #[test]
 fn all_items_are_listed_with_their_kind_and_origin() {
     hold_lines(
@@ -99,7 +99,7 @@ fn resources_are_listed_read_and_saved() {
     assert_eq!(fs::read_to_string(folder().join("logo.png")).unwrap(), "Buy milk.\n");
 }
 
-// U07 U43
+// U43
 #[test]
 fn changes_of_watched_resources_are_written() {
     hold_lines(

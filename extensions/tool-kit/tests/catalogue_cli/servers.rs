@@ -7,7 +7,7 @@ use std::{
 
 use tokio::{net::TcpListener, sync::oneshot};
 use tool_kit::{
-    catalogue::{Catalogue, ItemQuery},
+    catalogue::{Catalogue, ItemQuery, json_input},
     mcp::{McpConnector, offer_prompt, offer_resource},
     prompt::PromptFile,
     resource::StoredResource,
@@ -46,7 +46,6 @@ async fn serve(stop: CancellationToken, address: oneshot::Sender<String>) {
         .unwrap();
 }
 
-// O01 O02 U09
 #[tokio::test(flavor = "multi_thread")]
 async fn a_server_is_listed_and_used_for_one_session() {
     let (stop, (sender, address)) = (CancellationToken::new(), oneshot::channel());
@@ -89,7 +88,6 @@ fn url_of(child: &mut Child) -> String {
     lines.find_map(|line| line.unwrap().strip_prefix("http://").map(|rest| format!("http://{rest}"))).unwrap()
 }
 
-// O01 O02
 #[tokio::test]
 async fn the_whole_catalogue_is_served() {
     let mut child = program(&["serve", "--http", "127.0.0.1:0"]).spawn().unwrap();
@@ -97,10 +95,17 @@ async fn the_whole_catalogue_is_served() {
     let connector = McpConnector::connect(McpToolSet::builder(config)).await.unwrap();
     let catalogue = Catalogue::new();
     catalogue.connect(connector).unwrap();
-    let items = catalogue.snapshot(&std::sync::Arc::new(RunContext::new())).await.unwrap();
+    let run = std::sync::Arc::new(RunContext::new());
+    let items = catalogue.snapshot(&run).await.unwrap();
     let keys: Vec<_> = items.list(&ItemQuery::all()).items.iter().map(|it| it.key().to_owned()).collect();
+    // The rules of the program hold for remote calls.
+    let add = async |a: i64| {
+        catalogue.call(&run, "library.add", vec![json_input(&json!({ "a": a, "b": 1 }))]).await
+    };
+    let [added, denied] = [add(12).await, add(13).await].map(|answer| format!("{answer:?}"));
     child.kill().unwrap();
     child.wait().unwrap();
+    assert!(added.contains("\"13\"") && denied.contains("a rule denies it"), "{added} {denied}");
     for key in ["library.add", "library.explain", "notes://today#library", "hours://week#library"] {
         assert!(keys.iter().any(|it| it == key), "{key} {keys:?}");
     }

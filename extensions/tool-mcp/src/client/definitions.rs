@@ -235,6 +235,7 @@ mod tests {
             include: include.map(|names| names.iter().map(|&name| name.to_owned()).collect()),
             exclude: exclude.iter().map(|&name| name.to_owned()).collect(),
             conservative: false,
+            untrusted: false,
         };
         let kept = |reader: DefinitionReader| {
             ["a", "b"].into_iter().filter(|name| reader.includes_tool(name)).collect::<Vec<_>>()

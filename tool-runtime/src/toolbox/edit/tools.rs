@@ -59,7 +59,7 @@ impl Toolbox {
         self.insert(self.compile_all(tools.into_iter().filter_map(Into::into))?, false)
     }
 
-    /// Adds a tool that an agent needs to work, such as a transfer to another agent: no [`Visibility`] hides
+    /// Adds a tool that an agent needs to work, such as a transfer to another agent: no [`Visibility`](crate::toolbox::Visibility) hides
     /// it.
     ///
     /// # Errors
@@ -73,7 +73,7 @@ impl Toolbox {
     }
 
     /// Sets the tool by which a model submits its final output, and returns `true` if it replaced one. Its name
-    /// must be [`OUTPUT_TOOL`](crate::registry::OUTPUT_TOOL), which is reserved for it. No [`Visibility`] hides
+    /// must be [`OUTPUT_TOOL`](crate::registry::OUTPUT_TOOL), which is reserved for it. No [`Visibility`](crate::toolbox::Visibility) hides
     /// it.
     ///
     /// # Errors

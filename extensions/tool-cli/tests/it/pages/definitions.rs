@@ -21,7 +21,6 @@ fn a_list_has_names_titles_and_hints() {
     assert_eq!(alias.split_once('\n').unwrap().1, json.split_once('\n').unwrap().1);
 }
 
-// U20 U22
 #[test]
 fn items_of_all_kinds_are_listed_with_their_origin() {
     hold_lines("list_all", &[Line::new(&["list", "--all"]), Line::new(&["empty", "list", "--all"])]);

@@ -16,14 +16,11 @@ impl Catalogue {
     /// # Errors
     ///
     /// Returns an error of kind `BadParameter` for a text that is no key, of kind `NotFound` if there is no such resource, and the error of the
-    /// connector.
+    /// [resource](crate::resource::ReadableResource::subscribe).
     pub async fn watch_resource(&self, run: &Arc<RunContext>, key: &str) -> Result<(), ToolError> {
         let items = self.snapshot(run).await.map_err(|error| ToolError::failed(error.to_string()))?;
         let item = items.lookup_kind(ItemKind::Resource, key)?;
-        let state = self.inner.connectors.state();
-        let attached = state.listed_connectors().find(|attached| *attached.namespace == *item.namespace());
-        let (Some(attached), Some(resource)) = (attached, item.resource()) else { return Ok(()) };
-        let uri = resource.uri().as_str();
-        catch_async(|| attached.connector.watch(uri)).await.map_err(panicked_error)?
+        let Some(resource) = item.resource() else { return Ok(()) };
+        catch_async(|| resource.subscribe()).await.map_err(panicked_error)?
     }
 }

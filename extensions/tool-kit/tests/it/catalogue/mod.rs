@@ -3,6 +3,7 @@
 mod calls;
 mod changes;
 mod delegates;
+mod isolation;
 mod item_json;
 mod lookup;
 mod model;
