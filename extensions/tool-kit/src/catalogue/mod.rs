@@ -42,6 +42,8 @@ use futures_util::future::join3;
 use tool_runtime::{RunContext, Toolbox, registry::BuildError};
 
 use self::connectors::VisibleNamespaces;
+#[cfg(feature = "mcp")]
+pub(crate) use self::templates::match_templates;
 pub use self::{
     call::json_input,
     connector::{Connector, ConnectorNotifier},

@@ -74,6 +74,14 @@ impl Catalogue {
     }
 }
 
+#[cfg(feature = "mcp")]
+impl Catalogue {
+    /// Returns the templates of the program, in the order of look-up.
+    pub(crate) fn templates(&self) -> Vec<Arc<dyn ResourceTemplate>> {
+        self.state().templates.values().cloned().collect()
+    }
+}
+
 fn template_key(template: &dyn ResourceTemplate) -> (Reverse<usize>, Arc<str>) {
     let uri = template.uri_template();
     (Reverse(uri.literal_bytes()), uri.as_str().into())
@@ -109,10 +117,15 @@ impl CatalogueSnapshot {
         }
         let address = key.strip_suffix(BUILTIN).and_then(|rest| rest.strip_suffix('#')).unwrap_or(key);
         let Ok(uri) = ResourceUri::parse(address) else { return Err(error) };
-        let matched = self
-            .templates
-            .iter()
-            .find_map(|template| catch(|| MatchedResource::of(template, &uri)).ok().flatten());
-        matched.map(|resource| Arc::new(resource) as Arc<dyn ReadableResource>).ok_or(error)
+        match_templates(&self.templates, &uri).ok_or(error)
     }
+}
+
+/// Returns the resource of a URI by the first template that matches it.
+pub(crate) fn match_templates(
+    templates: &[Arc<dyn ResourceTemplate>],
+    uri: &ResourceUri,
+) -> Option<Arc<dyn ReadableResource>> {
+    let matched = |template| catch(|| MatchedResource::of(template, uri)).ok().flatten();
+    templates.iter().find_map(matched).map(|resource| Arc::new(resource) as Arc<dyn ReadableResource>)
 }

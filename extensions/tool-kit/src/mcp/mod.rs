@@ -106,15 +106,19 @@ pub fn offer_template(
     template: impl ResourceTemplate,
 ) -> Result<ResourceSet, TemplateError> {
     let template: Arc<dyn ResourceTemplate> = Arc::new(template);
-    let mut described = model::ResourceTemplate::new(template.uri_template().as_str(), template.name());
-    described.description = template.description().map(str::to_owned);
-    described.mime_type = Some(template.mime_type().to_owned()).filter(|mime_type| !mime_type.is_empty());
     let completed = Arc::clone(&template);
-    let resources = resources.template_document(described, move |run, variables| {
+    let resources = resources.template_document(described_template(&*template), move |run, variables| {
         let template = Arc::clone(&template);
         async move { template.read(&run, &variables).await }
     })?;
     Ok(resources.complete(move |_, completing| completed.candidates(completing.argument, completing.value)))
+}
+
+fn described_template(template: &dyn ResourceTemplate) -> model::ResourceTemplate {
+    let mut described = model::ResourceTemplate::new(template.uri_template().as_str(), template.name());
+    described.description = template.description().map(str::to_owned);
+    described.mime_type = Some(template.mime_type().to_owned()).filter(|mime_type| !mime_type.is_empty());
+    described
 }
 
 /// Loads the folder again, and changes what a server offers accordingly. Returns what has changed.

@@ -30,7 +30,7 @@ const MAX_PROBLEM_CHARS: usize = 500;
 /// | --- | --- |
 /// | tool | the one that models see: `name`, or `<namespace>__<name>` |
 /// | prompt | `name` for those of the program, and else `<namespace>__<name>` |
-/// | resource | the one spelling of all equal URIs; other spellings are read, too |
+/// | resource | the one spelling of all equal URIs; other spellings, and URIs that a [template](Catalogue::add_template) matches, are read, too |
 ///
 /// Of several prompts with one name, and of several resources with one URI, the first in the order of look-up is served; each other one is a
 /// diagnostic `hidden_item` of [`McpServer::on_diagnostic`], which has the [diagnostics](crate::catalogue::CatalogueSnapshot::diagnostics) of the

@@ -4,19 +4,19 @@ use std::{collections::HashSet, sync::Arc};
 
 use tool_mcp::{
     rmcp::model,
-    server::{ChangeSignal, OfferChange, Page, Paging, ResourceSet, Resources},
+    server::{ChangeSignal, Completing, OfferChange, Page, Paging, ResourceSet, Resources},
 };
 use tool_runtime::{
     BoxFuture, RunContext, ToolError, diagnostic::Diagnostic, guard::catch, output, policy::Escape,
 };
 
 use super::{
-    described_resource, offer_resource,
+    described_resource, described_template, offer_resource,
     serve::{ListDiagnostics, hidden_item, signal_of, unusable_item},
     served_prompts::snapshot_of,
 };
 use crate::{
-    catalogue::{Catalogue, CatalogueChange},
+    catalogue::{Catalogue, CatalogueChange, match_templates},
     resource::{ReadableResource, ResourceUri},
 };
 
@@ -78,7 +78,26 @@ impl ServedResources {
         let items = snapshot_of(&self.catalogue, run).await?;
         let mut resources = items.in_lookup_order().filter_map(|item| Some((item.name(), item.resource()?)));
         let found = resources.find(|(name, _)| *name == uri.normalized());
-        Ok(found.map(|(_, resource)| Arc::clone(resource)))
+        let found = found.map(|(_, resource)| Arc::clone(resource));
+        Ok(found.or_else(|| match_templates(&self.catalogue.templates(), uri)))
+    }
+
+    fn list_templates(&self, page: Paging<'_>) -> Page<model::ResourceTemplate> {
+        let templates = self.catalogue.templates();
+        let described: Vec<_> =
+            templates.iter().filter_map(|it| catch(|| described_template(&**it)).ok()).collect();
+        page.of(described, |template| &template.uri_template)
+    }
+
+    fn complete_variable(&self, completing: Completing<'_>) -> Result<Vec<String>, ToolError> {
+        let templates = self.catalogue.templates();
+        let template = templates.iter().find(|it| it.uri_template().as_str() == completing.of);
+        let template = template.ok_or_else(|| {
+            let shown = Escape::LINE.at_most(MAX_SHOWN_CHARS).text(completing.of);
+            ToolError::not_found(format!("there is no template `{shown}`; list the templates"))
+        })?;
+        catch(|| template.candidates(completing.argument, completing.value))
+            .map_err(|panic| ToolError::failed(format!("the template panicked: {}", panic.message())))
     }
 
     async fn read_documents(
@@ -120,6 +139,27 @@ impl Resources for ServedResources {
         uri: &'a str,
     ) -> BoxFuture<'a, Result<Vec<output::Resource>, ToolError>> {
         Box::pin(self.read_documents(run, uri))
+    }
+
+    fn templates<'a>(
+        &'a self,
+        _: &'a Arc<RunContext>,
+        page: Paging<'a>,
+    ) -> BoxFuture<'a, Result<Page<model::ResourceTemplate>, ToolError>> {
+        Box::pin(async move { Ok(self.list_templates(page)) })
+    }
+
+    fn complete<'a>(
+        &'a self,
+        _: &'a Arc<RunContext>,
+        completing: Completing<'a>,
+    ) -> BoxFuture<'a, Result<Vec<String>, ToolError>> {
+        Box::pin(async move { self.complete_variable(completing) })
+    }
+
+    fn completes(&self) -> bool {
+        // Templates with candidates come and go.
+        true
     }
 
     fn changes(&self) -> Option<&ChangeSignal> {

@@ -9,12 +9,13 @@ use rmcp::{
 };
 use tokio::task::JoinSet;
 use tool_kit::{
+    catalogue::Catalogue,
     function::{FunctionPrompt, FunctionResource, FunctionTemplate},
-    mcp::{offer_prompt, offer_resource, offer_template},
+    mcp::{offer_prompt, offer_resource, offer_template, serve_catalogue},
     prompt, resource,
 };
 use tool_mcp::server::{McpServer, PromptSet, ResourceSet};
-use tool_runtime::{CancellationToken, prelude::*};
+use tool_runtime::{CancellationToken, Toolbox, prelude::*};
 
 #[tool_args]
 #[serde(rename_all = "lowercase")]
@@ -58,7 +59,21 @@ async fn a_client_calls_gets_and_reads_what_functions_are() {
     let prompts = offer_prompt(PromptSet::new(), FunctionPrompt::of::<teach>(&registry).unwrap());
     let resources = offer_resource(ResourceSet::new(), FunctionResource::of::<motto>(&registry).unwrap());
     let resources = offer_template(resources, FunctionTemplate::of::<lesson>(&registry).unwrap()).unwrap();
-    let server = McpServer::new(registry).prompts(prompts).resources(resources);
+    call_get_and_read(McpServer::new(registry).prompts(prompts).resources(resources)).await;
+}
+
+#[tokio::test]
+async fn a_client_calls_gets_and_reads_what_functions_of_a_catalogue_are() {
+    let registry = Registry::builder().tool::<sum>().build().unwrap();
+    let catalogue = Catalogue::of_tools(Toolbox::from_registry(&registry));
+    catalogue.add_prompt(FunctionPrompt::of::<teach>(&registry).unwrap()).unwrap();
+    catalogue.add_resource(FunctionResource::of::<motto>(&registry).unwrap());
+    catalogue.add_template(FunctionTemplate::of::<lesson>(&registry).unwrap()).unwrap();
+    call_get_and_read(serve_catalogue(&catalogue)).await; // O01 O02
+}
+
+/// Calls the tool, gets the prompt and reads the resources by a client of the server.
+async fn call_get_and_read(server: McpServer) {
     let (near, far) = tokio::io::duplex(64 * 1024);
     let (read, write) = tokio::io::split(far);
     let mut tasks = JoinSet::new();
