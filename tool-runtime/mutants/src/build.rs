@@ -23,10 +23,11 @@ const SELECTION: &[&str] = &[
     "--exclude=tool-core-doc-tests",
     "--features=tool-runtime/foreign-schemas,tool-runtime/sealed-calls,tool-runtime/opentelemetry,tool-runtime/testing,tool-runtime/url-rules",
     "--features=tool-agent/opentelemetry,tool-agent/genai,tool-agent/cli,tool-agent/artifacts,tool-agent/chat-store,tool-agent/skills",
-    "--features=tool-mcp/opentelemetry,tool-mcp/auth,tool-mcp/cli,tool-openapi/cli",
+    "--features=tool-mcp/opentelemetry,tool-mcp/auth,tool-mcp/cli,tool-mcp/postgres,tool-openapi/cli",
     "--features=tool-session/cli,tool-session/sqlite,tool-session/postgres,tool-session/artifacts,tool-session/tools",
     "--features=tool-builtins/files,tool-builtins/shell,tool-builtins/code,tool-builtins/command-policy,tool-builtins/web",
-    "--features=tool-builtins/todo,tool-builtins/agent,tool-builtins/tool-search,tool-builtins/embeddings,code-agent/program,tool-kit/mcp",
+    "--features=tool-builtins/todo,tool-builtins/agent,tool-builtins/tool-search,tool-builtins/embeddings,code-agent/program",
+    "--features=tool-kit/agent,tool-kit/cli,tool-kit/mcp,tool-kit/session",
 ];
 
 /// The lowest number of test programs that a complete build consists of.

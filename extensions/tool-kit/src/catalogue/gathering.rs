@@ -16,14 +16,12 @@ use tool_runtime::{
 };
 
 use super::{
-    BUILTIN, CatalogueItem, CatalogueSnapshot, ItemKind, ItemObject, State, USER, UserItemList, UserItems,
+    BUILTIN, CatalogueItem, CatalogueSnapshot, ItemKind, ItemObject, NAMESPACE_SEPARATOR, State, USER,
+    UserItemList, UserItems,
     connectors::{Attached, VisibleNamespaces},
     key::item_key,
 };
 use crate::{prompt::Prompt, resource::ReadableResource};
-
-/// The separator between the names of a toolset and its tool, for models.
-const TOOL_SEPARATOR: &str = "__";
 
 /// The characters of a problem of a connector.
 const MAX_PROBLEM_CHARS: usize = 500;
@@ -101,7 +99,7 @@ pub(super) fn gather_items(
             places.insert(namespace, all.len() - 1);
             all.len() - 1
         });
-        let raw = name.strip_prefix(namespace).and_then(|rest| rest.strip_prefix(TOOL_SEPARATOR));
+        let raw = name.strip_prefix(namespace).and_then(|rest| rest.strip_prefix(NAMESPACE_SEPARATOR));
         let raw = raw.filter(|_| namespace != BUILTIN).unwrap_or(name);
         all[place].add(raw, ItemObject::Tool(Arc::clone(tool)));
     }

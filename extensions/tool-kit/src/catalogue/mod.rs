@@ -68,6 +68,9 @@ pub const BUILTIN: &str = "builtin";
 /// The namespace of the items that the user of a run stored.
 pub const USER: &str = "user";
 
+/// The separator between the namespace and the name of an item, for models and other programs.
+pub(crate) const NAMESPACE_SEPARATOR: &str = "__";
+
 /// Tools, prompts and resources from the program and from [connectors](Connector). Cheap to clone; clones are the same catalogue.
 ///
 /// The items of the program are those of the namespace `builtin`, each connector has a namespace of its own, and `user` has those that the

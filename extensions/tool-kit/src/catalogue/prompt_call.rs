@@ -18,12 +18,10 @@ use tool_runtime::{
 };
 
 use super::{
-    Catalogue, CatalogueEvent, CatalogueItem, CatalogueSnapshot, call::result_of_call, key::shown_key,
+    Catalogue, CatalogueEvent, CatalogueItem, CatalogueSnapshot, NAMESPACE_SEPARATOR, call::result_of_call,
+    key::shown_key,
 };
 use crate::prompt::Prompt;
-
-/// The separator between the namespace and the name of a prompt, for models.
-const NAMESPACE_SEPARATOR: &str = "__";
 
 /// Runs the prompts of a catalogue: [`Catalogue::with_delegate`]. With the feature `agent`, `agent::AgentDelegate` is a ready one.
 ///

@@ -1,10 +1,6 @@
 //! Templates of the program: resources by the form of their URIs.
 
-use std::{
-    cmp::Reverse,
-    collections::{BTreeMap, btree_map::Entry},
-    sync::Arc,
-};
+use std::{cmp::Reverse, collections::BTreeMap, sync::Arc};
 
 use tool_runtime::{ErrorKind, ToolError, guard::catch};
 
@@ -42,13 +38,13 @@ impl Catalogue {
         }
         self.change(|state| {
             for (key, template) in keyed {
-                let Entry::Vacant(vacant) = state.templates.entry(key) else {
-                    let shown = shown_key(template.uri_template().as_str());
+                if state.templates.contains_key(&key) {
+                    let shown = shown_key(&key.1);
                     return Err(ToolError::conflict(format!(
                         "there is a template `{shown}`; remove it, or give this one another URI"
                     )));
-                };
-                vacant.insert(template);
+                }
+                state.templates.insert(key, template);
             }
             Ok(((), vec![CatalogueEvent::new(None, CatalogueChange::Resources)]))
         })

@@ -10,14 +10,13 @@ use tool_runtime::{
 };
 
 use super::{served_prompts::ServedPrompts, served_resources::ServedResources};
-use crate::catalogue::{BUILTIN, Catalogue, CatalogueChange, CatalogueItem, CatalogueListener};
+use crate::catalogue::{
+    BUILTIN, Catalogue, CatalogueChange, CatalogueItem, CatalogueListener, NAMESPACE_SEPARATOR,
+};
 
 /// The member of `_meta` by which a request `prompts/get` runs its prompt, with the value `true`, where the program
 /// [allows](ServedCatalogue::allow_prompt_runs) it.
 pub const RUN_PROMPT: &str = "tool-kit/run";
-
-/// The separator between a namespace and a name, on the wire.
-const NAMESPACE_SEPARATOR: &str = "__";
 
 /// The most characters of a problem that a diagnostic has.
 const MAX_PROBLEM_CHARS: usize = 500;
@@ -206,8 +205,8 @@ pub(super) fn hidden_item(item: &CatalogueItem, name: &str) -> Diagnostic {
 }
 
 /// Returns the diagnostic of an item whose description panicked.
-pub(super) fn unusable_item(item: &CatalogueItem, problem: &str) -> Diagnostic {
-    let problem = format!("the item `{}` is not served, because it panicked: {problem}", item.key());
+pub(super) fn unusable_item(item: &str, problem: &str) -> Diagnostic {
+    let problem = format!("the item `{item}` is not served, because it panicked: {problem}");
     Diagnostic::new(Severity::Error, "unusable_item", shown_problem(&problem))
 }
 

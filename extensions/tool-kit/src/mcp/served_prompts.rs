@@ -63,7 +63,7 @@ impl ServedPrompts {
                     described.name = name;
                     served.push(described);
                 }
-                Err(panic) => diagnostics.push(unusable_item(item, panic.message())),
+                Err(panic) => diagnostics.push(unusable_item(item.key(), panic.message())),
             }
         }
         self.diagnostics.replace(diagnostics);

@@ -59,7 +59,7 @@ impl ServedResources {
             }
             match catch(|| described_resource(&**resource, item.name())) {
                 Ok(described) => served.push(described),
-                Err(panic) => diagnostics.push(unusable_item(item, panic.message())),
+                Err(panic) => diagnostics.push(unusable_item(item.key(), panic.message())),
             }
         }
         self.diagnostics.replace(diagnostics);
@@ -83,9 +83,17 @@ impl ServedResources {
     }
 
     fn list_templates(&self, page: Paging<'_>) -> Page<model::ResourceTemplate> {
-        let templates = self.catalogue.templates();
-        let described: Vec<_> =
-            templates.iter().filter_map(|it| catch(|| described_template(&**it)).ok()).collect();
+        let (mut described, mut diagnostics) = (Vec::new(), Vec::new());
+        for (place, template) in self.catalogue.templates().iter().enumerate() {
+            match catch(|| described_template(&**template)) {
+                Ok(template) => described.push(template),
+                Err(panic) => {
+                    let template = format!("template {} of the program", place + 1);
+                    diagnostics.push(unusable_item(&template, panic.message()));
+                }
+            }
+        }
+        self.diagnostics.replace(diagnostics);
         page.of(described, |template| &template.uri_template)
     }
 

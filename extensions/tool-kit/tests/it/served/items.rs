@@ -1,6 +1,9 @@
 //! Lists, look-ups and calls.
 
-use std::sync::{Arc, Mutex};
+use std::{
+    collections::BTreeMap,
+    sync::{Arc, Mutex},
+};
 
 use rmcp::{
     ClientHandler, ErrorData, RoleClient,
@@ -15,7 +18,7 @@ use tool_kit::{
     catalogue::{Catalogue, Connector},
     mcp::{McpConnector, offer_catalogue, serve_catalogue},
     prompt::Prompt,
-    resource::ReadableResource,
+    resource::{ReadableResource, ResourceTemplate, UriTemplate},
 };
 use tool_mcp::{
     client::{McpToolSet, Process, ServerConfig},
@@ -23,6 +26,7 @@ use tool_mcp::{
 };
 use tool_runtime::{
     BoxFuture, CancellationToken, Executor, RunContext,
+    output::Resource,
     policy::{Rule, Rules},
     prelude::*,
 };
@@ -185,6 +189,45 @@ async fn a_connector_that_fails_costs_its_own_items_with_a_diagnostic() {
     assert_eq!(world.uris().await.len(), 4); // U23
     let problem = diagnostics.recv().await.unwrap();
     assert_eq!(problem, "the connector `down`: its resources cannot be listed: tool failed: no answer");
+}
+
+/// A template of one form, whose name panics if the program says so.
+struct Form {
+    uri: UriTemplate,
+    panics: bool,
+}
+
+impl ResourceTemplate for Form {
+    fn uri_template(&self) -> &UriTemplate {
+        &self.uri
+    }
+
+    fn name(&self) -> &str {
+        if self.panics { panic!("a mistake") } else { "form" }
+    }
+
+    fn read<'a>(
+        &'a self,
+        _: &'a Arc<RunContext>,
+        _: &'a BTreeMap<String, String>,
+    ) -> BoxFuture<'a, Result<Resource, ToolError>> {
+        Box::pin(async { Err(ToolError::failed("no answer")) })
+    }
+}
+
+#[tokio::test]
+async fn a_template_that_panics_costs_itself_with_a_diagnostic() {
+    let catalogue = Catalogue::new();
+    for (uri, panics) in [("good://{a}", false), ("wrong://{a}", true)] {
+        catalogue.add_template(Form { uri: UriTemplate::parse(uri).unwrap(), panics }).unwrap();
+    }
+    let (sender, mut diagnostics) = mpsc::unbounded_channel();
+    let server = serve_catalogue(&catalogue).on_diagnostic(move |it| drop(sender.send(it.message.clone())));
+    let world = connect(server, (), BOTH[0].clone()).await;
+    let templates = world.client.list_all_resource_templates().await.unwrap();
+    assert_eq!(templates.iter().map(|it| &*it.uri_template).collect::<Vec<_>>(), ["good://{a}"]);
+    let problem = diagnostics.recv().await.unwrap();
+    assert_eq!(problem, "the item `template 1 of the program` is not served, because it panicked: a mistake");
 }
 
 #[tokio::test]
