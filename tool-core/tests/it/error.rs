@@ -351,3 +351,9 @@ fn a_caught_panic_becomes_an_error_of_its_kind() {
     let error = run().unwrap_err();
     assert_eq!((error.kind(), &*error.reason()), (ErrorKind::Panicked, "no ink"));
 }
+
+#[test]
+fn a_long_reason_for_wrong_arguments_is_cut_at_1024_characters() {
+    let text = ToolError::new(ErrorKind::InvalidArguments, "z".repeat(5_000)).feedback();
+    assert_eq!(text.matches('z').count(), 1_024, "{text}");
+}

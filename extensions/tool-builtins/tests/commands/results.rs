@@ -179,8 +179,14 @@ async fn denied_and_unconfirmed_commands_start_nothing() {
     let unconfirmed = world.call("bash", json!({ "command": "touch began; echo never" })).await.unwrap_err();
     assert!(unconfirmed.to_string().contains("was not confirmed"), "{unconfirmed}");
     assert!(!world.root().join("began").exists());
-    let allowed =
-        ["rm -rf ./build", "dd if=/dev/zero of=image count=1", "echo mkfs", "rm -rf /nonexistent/x", "rm /"];
+    let allowed = [
+        "rm -rf ./build",
+        "dd if=/dev/zero of=image count=1",
+        "echo mkfs",
+        "rm -rf /nonexistent/x",
+        "rm /",
+        "rm --interactive=never /",
+    ];
     for command in allowed {
         assert!(world.call("bash", json!({ "command": command })).await.is_ok(), "{command}");
     }

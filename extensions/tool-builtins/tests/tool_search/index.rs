@@ -39,6 +39,15 @@ fn a_tool_is_found_by_each_part_of_its_definition() {
 }
 
 #[test]
+fn tools_that_are_not_kept_are_found_no_more() {
+    let mut index = index_of([("keep_notes", "Stores notes."), ("drop_notes", "Removes notes.")]);
+    index.retain(|definition| definition.name().as_str() == "keep_notes");
+    assert_eq!(names(&index, "notes"), ["keep_notes"]);
+    index.retain(|_| true);
+    assert_eq!(names(&index, "notes"), ["keep_notes"]);
+}
+
+#[test]
 fn forms_of_words_and_words_written_as_one_are_found() {
     let index = index_of([
         ("create_webhook", "Registers an address for events."),

@@ -22,6 +22,8 @@ async fn elements_have_their_markdown() {
             "```rust\nlet a = `1`;\n  b\n```",
         ),
         ("a <code>b`c</code> d", "a ``b`c`` d"),
+        ("a <code>`b</code> c", "a `` `b `` c"),
+        ("a <code>b`</code> c", "a `` b` `` c"),
         ("<pre>```\n</pre>", "````\n```\n````"),
         ("<table><tr><th>a<th>b<tr><td>1|2<td><p>3<p>4</table>", "| a | b |\n| --- | --- |\n| 1\\|2 | 3 4 |"),
         (

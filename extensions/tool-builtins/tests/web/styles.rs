@@ -110,6 +110,8 @@ async fn a_rule_hides_by_each_property_by_which_an_inline_style_does() {
         "position:absolute;left:calc(-9999px);position:nonsense",
         "transform:scale(0);transform:nonsense(1)",
         "transform:matrix(0,0,0,0,0,0)",
+        "transform:matrix(1,0,0,1,-9999,0)",
+        "transform:matrix(1,0,0,1,0,-9999)",
         "overflow:hidden;height:0;overflow:nonsense",
         "display:none;display:inline-block!nonsense",
         "visibility:hidden",

@@ -191,7 +191,7 @@ mod tests {
     use proptest::prelude::*;
     use serde_json::Value;
 
-    use super::{Needles, WINDOW_BYTES};
+    use super::{MAX_ROUNDS, Needles, WINDOW_BYTES};
 
     type Encoding = (&'static str, fn(&str) -> String);
 
@@ -246,6 +246,15 @@ mod tests {
                 }
             }
         }
+    }
+
+    #[test]
+    fn a_secret_is_found_under_four_encodings_and_no_more() {
+        let escaped = |times: usize| {
+            (0..times).fold("hunter2".to_owned(), |text, _| text.replace('%', "%25").replace('h', "%68"))
+        };
+        assert_eq!(redacted("hunter2", &escaped(MAX_ROUNDS)), "***"); // E10
+        assert_ne!(redacted("hunter2", &escaped(MAX_ROUNDS + 1)), "***");
     }
 
     #[test]

@@ -197,6 +197,19 @@ async fn a_response_that_was_cut_off_is_truncated() {
     assert_eq!((response.truncated, response.stop_reason.as_deref()), (true, Some("length"))); // D17
 }
 
+// Q01, U32
+#[tokio::test]
+async fn a_request_has_the_thinking_of_its_agent() {
+    for (thinking, effort) in
+        [(Thinking::Low, json!("low")), (Thinking::Medium, json!("medium")), (Thinking::High, json!("high"))]
+    {
+        let mut request = question();
+        request.thinking = Some(thinking);
+        let (body, _) = sent("openai", request).await;
+        assert_eq!(body["reasoning_effort"], effort, "{thinking:?}");
+    }
+}
+
 #[tokio::test]
 async fn a_text_that_is_empty_is_no_part_of_a_response() {
     for (text, parts) in [("", 1), ("One.", 2)] {

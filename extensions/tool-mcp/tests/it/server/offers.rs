@@ -378,6 +378,7 @@ async fn subscriptions_end_with_their_client() {
         let (sender, mut noted) = mpsc::unbounded_channel();
         let server = McpServer::new(Registry::default()).resources(Watched(resources(), sender));
         let it = connect_to(server, (), version.clone()).await;
+        let mut all = Vec::new();
         let subscription = if version.has_initialize() {
             for uri in ["notes://today", "notes://dot"] {
                 it.client.subscribe(SubscribeRequestParams::new(uri)).await.unwrap();
@@ -385,6 +386,11 @@ async fn subscriptions_end_with_their_client() {
             let refused = it.client.subscribe(SubscribeRequestParams::new("notes://none")).await.unwrap_err();
             assert_eq!(code(refused).0, -32002);
             it.client.unsubscribe(UnsubscribeRequestParams::new("notes://dot")).await.unwrap();
+            while let Ok(note) = noted.try_recv() {
+                all.push(note);
+            }
+            // Ended by its request, not by the end of the client.
+            assert_eq!(all, ["+notes://today", "+notes://dot", "-notes://dot"]);
             None
         } else {
             let both = ["notes://today", "notes://dot"];
@@ -393,12 +399,8 @@ async fn subscriptions_end_with_their_client() {
         };
         drop(subscription);
         drop(it);
-        let mut all = Vec::new();
-        while let Some(note) = noted.recv().await {
-            all.push(note);
-            if all.len() == 4 {
-                break;
-            }
+        while all.len() < 4 {
+            all.extend(noted.recv().await);
         }
         all.sort();
         assert_eq!(all, ["+notes://dot", "+notes://today", "-notes://dot", "-notes://today"]);
