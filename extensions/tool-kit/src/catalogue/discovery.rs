@@ -86,22 +86,55 @@ impl Catalogue {
             Ok(registry) => (Some(registry), Vec::new()),
             Err(error) => (None, error.diagnostics().iter().map(Diagnostic::from).collect()),
         };
-        // Without a registry, it is not known which values are provided.
-        let (prompts, mistakes) = FunctionPrompt::discover_all(registry.as_ref());
-        diagnostics.extend(mistakes);
-        let (resources, mistakes) = FunctionResource::discover_all(registry.as_ref());
-        diagnostics.extend(mistakes);
-        let (templates, mistakes) = FunctionTemplate::discover_all(registry.as_ref());
+        let (items, mistakes) = DiscoveredItems::of_registry(registry.as_ref());
         diagnostics.extend(mistakes);
         let registry = DiscoveryError::unless_none(registry.unwrap_or_default(), diagnostics)?;
         let catalogue = Self::of_tools(Toolbox::from_registry(&registry));
-        let prompts = prompts.into_iter().map(|prompt| Arc::new(prompt) as Arc<dyn Prompt>);
-        catalogue.add_prompts(prompts).map_err(unaddable_items)?;
-        let resources = resources.into_iter().map(|resource| Arc::new(resource) as Arc<dyn ReadableResource>);
-        catalogue.add_resources(resources).map_err(unaddable_items)?;
-        let templates = templates.into_iter().map(|template| Arc::new(template) as Arc<dyn ResourceTemplate>);
-        catalogue.add_templates(templates).map_err(unaddable_items)?;
+        catalogue.add_discovered_items(items)?;
         Ok(catalogue)
+    }
+
+    /// Adds all annotated prompts, resources and templates that are linked into this program, with the settings and provided values of `registry`.
+    ///
+    /// # Errors
+    ///
+    /// As [`discover`](Self::discover), but for the mistakes of tools; also if one has the name or URI of an item that is there. Nothing of their
+    /// kind is added then.
+    #[cfg(feature = "cli")]
+    pub(crate) fn add_linked_items(&self, registry: &Registry) -> Result<(), DiscoveryError> {
+        let (items, mistakes) = DiscoveredItems::of_registry(Some(registry));
+        self.add_discovered_items(DiscoveryError::unless_none(items, mistakes)?)
+    }
+
+    fn add_discovered_items(&self, items: DiscoveredItems) -> Result<(), DiscoveryError> {
+        let prompts = items.prompts.into_iter().map(|prompt| Arc::new(prompt) as Arc<dyn Prompt>);
+        self.add_prompts(prompts).map_err(unaddable_items)?;
+        let resources =
+            items.resources.into_iter().map(|resource| Arc::new(resource) as Arc<dyn ReadableResource>);
+        self.add_resources(resources).map_err(unaddable_items)?;
+        let templates =
+            items.templates.into_iter().map(|template| Arc::new(template) as Arc<dyn ResourceTemplate>);
+        self.add_templates(templates).map_err(unaddable_items)
+    }
+}
+
+/// The functions of one program that are prompts, resources and templates.
+struct DiscoveredItems {
+    prompts: Vec<FunctionPrompt>,
+    resources: Vec<FunctionResource>,
+    templates: Vec<FunctionTemplate>,
+}
+
+impl DiscoveredItems {
+    /// Makes all items that are linked into this program, and returns the mistakes of those that cannot be made. Without a registry, it is not known
+    /// which values are provided.
+    fn of_registry(registry: Option<&Registry>) -> (Self, Vec<Diagnostic>) {
+        let (prompts, mut mistakes) = FunctionPrompt::discover_all(registry);
+        let (resources, of_resources) = FunctionResource::discover_all(registry);
+        let (templates, of_templates) = FunctionTemplate::discover_all(registry);
+        mistakes.extend(of_resources);
+        mistakes.extend(of_templates);
+        (Self { prompts, resources, templates }, mistakes)
     }
 }
 

@@ -20,7 +20,7 @@ use tool_runtime::{CancellationToken, Toolbox};
 use super::{
     connect::Connect,
     prompts,
-    request::{CatalogueRequest, item_of},
+    request::{CatalogueRequest, item_of, item_of_template},
     resources,
     serve::ServeCatalogue,
 };
@@ -62,7 +62,13 @@ pub(super) struct ProgramCatalogue {
 }
 
 impl CatalogueCommands {
-    /// Creates the commands. `make` receives a catalogue of the tools of the program, adds items and connectors, and sets a delegate.
+    /// Creates the commands on the tools of the program and all prompts and resources that are annotated functions.
+    pub fn discover() -> Self {
+        Self::new(|catalogue| async { Ok::<_, std::convert::Infallible>(catalogue) })
+    }
+
+    /// Creates the commands. `make` receives a catalogue of the tools of the program and of all [prompts](macro@crate::prompt) and
+    /// [resources](macro@crate::resource) that are annotated functions, adds other items and connectors, and sets a delegate.
     pub fn new<F, E>(make: impl FnOnce(Catalogue) -> F + 'static) -> Self
     where
         F: Future<Output = Result<Catalogue, E>> + 'static,
@@ -112,7 +118,8 @@ impl Extension for CatalogueCommands {
         let items = snapshot.items().iter();
         // The tools of the program are listed by it.
         let others = items.filter(|item| item.tool().is_none_or(|tool| !is_listed(tool.definition().name())));
-        Ok(others.map(item_of).collect())
+        let templates = snapshot.templates().iter().map(|template| item_of_template(&**template));
+        Ok(others.map(item_of).chain(templates).collect())
     }
 }
 
@@ -147,14 +154,17 @@ impl ProgramCatalogue {
     ///
     /// # Errors
     ///
-    /// If the tools of the program cannot be called, or the closure failed.
+    /// If the tools of the program cannot be called, an annotated function cannot be an item, or the closure failed.
     fn get_or_make(&self, program: &Program) -> Result<&Catalogue, Failure> {
         if let Some(catalogue) = self.made.get() {
             return Ok(catalogue);
         }
         let executor = program.executor()?.clone();
-        let tools = Toolbox::from_registry(program.callable()?);
-        let catalogue = Catalogue::of_tools(tools).with_executor(executor);
+        let registry = program.callable()?;
+        let catalogue = Catalogue::of_tools(Toolbox::from_registry(registry)).with_executor(executor);
+        catalogue
+            .add_linked_items(registry)
+            .map_err(|error| Failure::new(Exit::Unusable, error.to_string()))?;
         let Some(make) = self.make.take() else {
             return Err(Failure::new(Exit::Unusable, "the catalogue could not be made"));
         };

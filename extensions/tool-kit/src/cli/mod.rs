@@ -35,12 +35,12 @@
 //! | `prompts list` | lists the prompts |
 //! | `prompts show NAME` | shows one prompt: arguments, model, tools |
 //! | `prompts render NAME [INPUT]` | writes the messages of a prompt for an input: JSON, or the text itself if the input is a text; `-` reads the standard input, `@file` a file |
-//! | `resources list` | lists the resources |
+//! | `resources list` | lists the resources, and the templates of more |
 //! | `resources read URI` | writes the content of a resource; `--save FILE` saves it |
 //! | `resources watch [URI]..` | writes a line for each change of these resources, and of the list of resources, until Ctrl-C |
 //! | `connect SERVER` | lists the items of an MCP server; with a command, works on them: `call`, `show`, `prompts`, `resources` |
 //! | `serve` | serves tools, prompts and resources to MCP clients, as the command of `tool-mcp` does |
-//! | `list --all` | lists tools, prompts and resources with their origin |
+//! | `list --all` | lists tools, prompts, resources and templates with their origin |
 //!
 //! Items are found by their [keys](crate::catalogue::Catalogue#keys). `SERVER` is what the command `mcp` of [`tool_mcp`] takes: a command line, a URL,
 //! or a name in the `mcpServers` of a file; what it has is listed without a namespace, and its connection ends with the command.
@@ -48,7 +48,8 @@
 //! # The catalogue
 //!
 //! The closure of [`CatalogueCommands::new`] receives a catalogue of the tools of the program, whose calls have the guards of
-//! [`Cli::executor`](tool_cli::Cli::executor). It is called by the first command that needs items other than the tools of the program. What the
+//! [`Cli::executor`](tool_cli::Cli::executor), and of the functions with [`#[prompt]`](macro@crate::prompt) and [`#[resource]`](macro@crate::resource)
+//! that are linked into it, with the values of [`Cli::provide_with`](tool_cli::Cli::provide_with). It is called by the first command that needs items other than the tools of the program. What the
 //! catalogue leaves out, such as the items of a server that cannot be reached, is a note on the standard error.
 //!
 //! # Text of others

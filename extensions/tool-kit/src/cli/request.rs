@@ -13,7 +13,10 @@ use tool_runtime::{
     serde_json::{self, Value},
 };
 
-use crate::catalogue::{BUILTIN, Catalogue, CatalogueItem, CatalogueSnapshot, ItemKind, ItemObject};
+use crate::{
+    catalogue::{BUILTIN, Catalogue, CatalogueItem, CatalogueSnapshot, ItemKind, ItemObject},
+    resource::ResourceTemplate,
+};
 
 /// The maximum number of notes on items that a catalogue leaves out.
 const MAX_NOTES: usize = 20;
@@ -76,15 +79,24 @@ impl<'p> CatalogueRequest<'p> {
         kind: ItemKind,
         key: &str,
     ) -> Result<&'s CatalogueItem, Failure> {
-        snapshot.lookup_kind(kind, key).map_err(|error| match error.kind() {
-            ErrorKind::NotFound => {
-                self.note_problems(snapshot);
-                let (kind, key, command) = (kind_name(kind), line_text(key), line_text(&self.command));
-                let message = format!("there is no {kind} `{key}`");
-                Failure::usage(format!("{message}\n\n`{command} {kind}s list` lists all {kind}s"))
-            }
-            _ => tool_failure(&error),
-        })
+        snapshot.lookup_kind(kind, key).map_err(|error| self.lookup_failure(snapshot, kind, key, &error))
+    }
+
+    /// Returns the failure of a look-up, which names the command that lists the items, after notes on what may be missing.
+    pub(super) fn lookup_failure(
+        &self,
+        snapshot: &CatalogueSnapshot,
+        kind: ItemKind,
+        key: &str,
+        error: &ToolError,
+    ) -> Failure {
+        if error.kind() != ErrorKind::NotFound {
+            return tool_failure(error);
+        }
+        self.note_problems(snapshot);
+        let (kind, key, command) = (kind_name(kind), line_text(key), line_text(&self.command));
+        let message = format!("there is no {kind} `{key}`");
+        Failure::usage(format!("{message}\n\n`{command} {kind}s list` lists all {kind}s"))
     }
 
     /// Returns `true` for the items of one server alone.
@@ -158,6 +170,14 @@ pub(super) fn item_of(item: &CatalogueItem) -> Item {
     listed.title = title.map(str::to_owned);
     listed.description = description.map(str::to_owned);
     listed.with_definition(definition_of(item))
+}
+
+/// Returns a template of the program as the commands about all items list it.
+pub(super) fn item_of_template(template: &dyn ResourceTemplate) -> Item {
+    let mut listed =
+        Item::new("template", template.uri_template().as_str(), BUILTIN).with_title(template.name());
+    listed.description = template.description().map(str::to_owned);
+    listed.with_definition(super::resources::described_template(template))
 }
 
 /// Returns the definition of an item as the protocol has it, or `null` if it has no JSON.

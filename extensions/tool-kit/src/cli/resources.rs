@@ -4,6 +4,7 @@ use std::{
     fs::OpenOptions,
     io::{self, IsTerminal as _, Write as _},
     path::Path,
+    sync::Arc,
 };
 
 use tool_cli::{
@@ -21,8 +22,8 @@ use super::{
     watch::watch_resources,
 };
 use crate::{
-    catalogue::{CatalogueItem, CatalogueSnapshot, ItemKind},
-    resource::ReadableResource,
+    catalogue::{BUILTIN, CatalogueSnapshot, ItemKind},
+    resource::{ReadableResource, ResourceTemplate},
 };
 
 const EXAMPLES: &str = "\
@@ -78,14 +79,40 @@ fn list_resources(request: &CatalogueRequest<'_>, matches: &ArgMatches) -> Resul
             described["origin"] = json!(item.namespace());
             described
         });
-        return request.print_json(&described.collect::<Vec<_>>());
+        let templates = snapshot.templates().iter().map(|template| {
+            let mut described = described_template(&**template);
+            described["origin"] = json!(BUILTIN);
+            described
+        });
+        return request.print_json(&described.chain(templates).collect::<Vec<_>>());
     }
     let cells = resources.map(|(item, resource)| {
         let named = format!("{} ({})", request.shown_key(item), resource.name());
         let description = first_paragraph(resource.description());
         (item, [named, description, resource.mime_type().to_owned()])
     });
-    request.print_items(["Resource", "Description", "Type"], cells)
+    let exit = request.print_items(["Resource", "Description", "Type"], cells)?;
+    let templates = snapshot.templates().iter().map(|template| {
+        let named = format!("{} ({})", template.uri_template().as_str(), template.name());
+        [named, first_paragraph(template.description()), template.mime_type().to_owned()]
+    });
+    if !snapshot.templates().is_empty() {
+        request.program.print("\n")?;
+        request.program.print_table(["Template", "Description", "Type"], templates)?;
+    }
+    Ok(exit)
+}
+
+/// Returns a template as the protocol describes it.
+pub(super) fn described_template(template: &dyn ResourceTemplate) -> Value {
+    let mut described = json!({ "uriTemplate": template.uri_template().as_str(), "name": template.name() });
+    if let Some(description) = template.description() {
+        described["description"] = json!(description);
+    }
+    if !template.mime_type().is_empty() {
+        described["mimeType"] = json!(template.mime_type());
+    }
+    described
 }
 
 /// Returns a resource as the protocol describes it.
@@ -107,8 +134,7 @@ fn read_resource(request: &CatalogueRequest<'_>, matches: &ArgMatches) -> Result
         return Err(existing_file_failure(path));
     }
     let snapshot = request.snapshot()?;
-    let item = find_resource(request, &snapshot, text_argument(matches, "uri"))?;
-    let Some(resource) = item.resource() else { return Ok(Exit::Done) };
+    let resource = find_resource(request, &snapshot, text_argument(matches, "uri"))?;
     let read = request.program.block_on(catch_async(|| resource.read(&request.run)))?;
     let content = read
         .map_err(|panic| {
@@ -124,12 +150,14 @@ fn read_resource(request: &CatalogueRequest<'_>, matches: &ArgMatches) -> Result
     }
 }
 
-pub(super) fn find_resource<'s>(
+/// Finds the resource of a URI, or of a template that matches it.
+pub(super) fn find_resource(
     request: &CatalogueRequest<'_>,
-    snapshot: &'s CatalogueSnapshot,
+    snapshot: &CatalogueSnapshot,
     uri: &str,
-) -> Result<&'s CatalogueItem, Failure> {
-    request.find_item(snapshot, ItemKind::Resource, uri)
+) -> Result<Arc<dyn ReadableResource>, Failure> {
+    let found = snapshot.resource(uri);
+    found.map_err(|error| request.lookup_failure(snapshot, ItemKind::Resource, uri, &error))
 }
 
 fn print_content(request: &CatalogueRequest<'_>, content: &output::Resource) -> Result<Exit, Failure> {

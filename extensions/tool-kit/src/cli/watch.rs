@@ -11,7 +11,7 @@ use super::{
     resources::find_resource,
 };
 use crate::{
-    catalogue::{BUILTIN, CatalogueChange, CatalogueEvent, CatalogueListener},
+    catalogue::{BUILTIN, CatalogueChange, CatalogueEvent, CatalogueListener, ItemKind},
     resource::ResourceUri,
 };
 
@@ -51,15 +51,15 @@ fn subscribe_to_resources(
     let snapshot = request.snapshot()?;
     let mut watched = Vec::with_capacity(uris.len());
     for uri in uris {
-        let item = find_resource(request, &snapshot, uri)?;
-        let Some(resource) = item.resource() else { continue };
+        let resource = find_resource(request, &snapshot, uri)?;
         let subscribed = request.program.block_on(catch_async(|| resource.subscribe()))?;
         subscribed
             .map_err(|panic| {
                 Failure::quoting(Exit::Failed, format!("the resource panicked: {}", panic.message()))
             })?
             .map_err(|error| tool_failure(&error))?;
-        let namespace = Some(item.namespace().to_owned()).filter(|_| !is_builtin(item));
+        let item = snapshot.lookup_kind(ItemKind::Resource, uri).ok();
+        let namespace = item.filter(|item| !is_builtin(item)).map(|item| item.namespace().to_owned());
         watched.push(WatchedResource { namespace, uri: resource.uri().clone() });
     }
     Ok(watched)

@@ -6,7 +6,9 @@ use tool_cli::Cli;
 use tool_kit::{
     catalogue::{Catalogue, CatalogueChange, Connector, ConnectorNotifier},
     cli::CatalogueCommands,
+    prompt,
     prompt::{Prompt, PromptDefinition, PromptFile, text_prompt},
+    resource,
     resource::{ReadableResource, ResourceUri, StoredResource, live},
 };
 use tool_runtime::{
@@ -20,6 +22,34 @@ use tool_runtime::{
 #[tool(register = false, read_only)]
 fn add(a: i64, b: i64) -> i64 {
     a + b
+}
+
+/// The books of the library, which the program provides.
+struct Books(&'static [&'static str]);
+
+/// Recommends a book of the library.
+#[prompt(title = "Recommends a book")]
+fn recommend(
+    /// What the reader likes.
+    taste: String,
+    books: &Books,
+) -> String {
+    format!("Recommend one of {} to a reader of {taste}.", books.0.join(", "))
+}
+
+/// All books.
+#[resource(uri = "books://all", mime_type = "text/plain")]
+fn all_books(books: &Books) -> String {
+    books.0.join("\n")
+}
+
+/// One book.
+#[resource(uri = "books://{title}")]
+fn book(title: String, books: &Books) -> Result<String, ToolError> {
+    let is_there = books.0.contains(&title.as_str());
+    is_there
+        .then(|| format!("The text of {title}.\n"))
+        .ok_or_else(|| ToolError::not_found("there is no such book"))
 }
 
 const EXPLAIN: &str = "\
@@ -62,6 +92,7 @@ pub(crate) fn cli() -> Cli {
     let commands = commands.configure_server(|server| server.instructions("A library."));
     let rules = Rules::new([Rule::deny("add").at("/a", "13")]);
     let cli = Cli::new().about("Lends books.").tools(|builder| builder.tool::<add>());
+    let cli = cli.provide_with(|builder| builder.provide(Books(&["Emma", "Ulysses"])));
     cli.executor(|builder| builder.rules(rules)).extension(commands)
 }
 

@@ -99,6 +99,22 @@ fn resources_are_listed_read_and_saved() {
     assert_eq!(fs::read_to_string(folder().join("logo.png")).unwrap(), "Buy milk.\n");
 }
 
+// U21 U36 U38
+#[test]
+fn annotated_functions_are_prompts_and_resources_of_the_program() {
+    hold_lines(
+        "functions",
+        &[
+            &["prompts", "show", "recommend"],
+            &["prompts", "render", "recommend", r#"{"taste": "wit"}"#],
+            &["prompts", "render", "recommend", r#"{"tast": "wit"}"#],
+            &["resources", "read", "books://all"],
+            &["resources", "read", "books://Emma"],
+            &["resources", "read", "books://Walden"],
+        ],
+    );
+}
+
 // U43
 #[test]
 fn changes_of_watched_resources_are_written() {
