@@ -119,3 +119,55 @@ pub(super) fn make_items<T>(
     }
     (items, diagnostics)
 }
+
+#[cfg(test)]
+mod tests {
+    use crate::function::{FunctionPrompt, FunctionResource, PromptHandle, ResourceHandle};
+
+    /// Greets.
+    #[crate::prompt(crate = crate, register = false, name = "greet")]
+    fn hello() -> &'static str {
+        "Hello."
+    }
+
+    /// Greets, too.
+    #[crate::prompt(crate = crate, register = false, name = "greet")]
+    fn welcome() -> &'static str {
+        "Welcome."
+    }
+
+    /// Parts.
+    #[crate::prompt(crate = crate, register = false)]
+    fn farewell() -> &'static str {
+        "Farewell."
+    }
+
+    /// The notes.
+    #[crate::resource(crate = crate, register = false, uri = "notes://today")]
+    fn notes() -> &'static str {
+        "Buy milk."
+    }
+
+    /// The same notes.
+    #[crate::resource(crate = crate, register = false, uri = "NOTES://Today")]
+    fn same_notes() -> &'static str {
+        "Buy bread."
+    }
+
+    // U02
+    #[test]
+    fn items_of_one_name_or_of_equal_uris_are_one_mistake_with_all_places() {
+        let prompts = [hello::REGISTRATION, welcome::REGISTRATION, farewell::REGISTRATION];
+        let (_, mistakes) = FunctionPrompt::make_all(prompts.into_iter(), None);
+        let [mistake] = &*mistakes else { panic!("{mistakes:?}") };
+        assert_eq!(mistake.code, "duplicate");
+        assert!(mistake.message.starts_with("2 prompts are named `greet`: "), "{mistake}");
+        assert_eq!(mistake.message.matches("call.rs:").count(), 2, "{mistake}");
+        let resources =
+            [<notes as ResourceHandle>::REGISTRATION, <same_notes as ResourceHandle>::REGISTRATION];
+        let (_, mistakes) = FunctionResource::make_all(resources.into_iter(), None);
+        let [mistake] = &*mistakes else { panic!("{mistakes:?}") };
+        assert!(mistake.message.starts_with("2 resources have the URI `notes://"), "{mistake}");
+        assert_eq!(mistake.message.matches("call.rs:").count(), 2, "{mistake}");
+    }
+}

@@ -120,8 +120,16 @@ impl FunctionPrompt {
 
     /// Returns the prompts of the program, and the mistakes of the others.
     pub(crate) fn discover_all(values: Option<&Registry>) -> (Vec<Self>, Vec<Diagnostic>) {
+        Self::make_all(ItemRegistration::all_of::<PromptSpec>(), values)
+    }
+
+    /// Returns the prompts of `registrations`, and the mistakes of the others.
+    pub(super) fn make_all(
+        registrations: impl Iterator<Item = &'static ItemRegistration>,
+        values: Option<&Registry>,
+    ) -> (Vec<Self>, Vec<Diagnostic>) {
         make_items(
-            ItemRegistration::all_of::<PromptSpec>(),
+            registrations,
             |registration| registration.function().name().to_owned(),
             |name| format!("prompts are named `{name}`"),
             |registration| Self::new(registration, values),

@@ -94,12 +94,20 @@ impl FunctionResource {
 
     /// Returns the resources of the program, and the mistakes of the others.
     pub(crate) fn discover_all(values: Option<&Registry>) -> (Vec<Self>, Vec<Diagnostic>) {
+        Self::make_all(ItemRegistration::all_of::<ResourceSpec>(), values)
+    }
+
+    /// Returns the resources of `registrations`, and the mistakes of the others.
+    pub(super) fn make_all(
+        registrations: impl Iterator<Item = &'static ItemRegistration>,
+        values: Option<&Registry>,
+    ) -> (Vec<Self>, Vec<Diagnostic>) {
         let normalized = |registration: &ItemRegistration| {
             let uri = registration.data::<ResourceSpec>().map_or("", |spec| spec.uri);
             ResourceUri::parse(uri).map_or_else(|_| uri.to_owned(), |uri| uri.normalized().to_owned())
         };
         make_items(
-            ItemRegistration::all_of::<ResourceSpec>(),
+            registrations,
             normalized,
             |uri| format!("resources have the URI `{uri}`"),
             |registration| Self::new(registration, values),

@@ -2,6 +2,7 @@
 
 use std::{path::Path, sync::Arc};
 
+use test_support::postgres::{new_schema, shared_url};
 use tool_kit::{
     catalogue::{
         Catalogue, CatalogueChange, CatalogueListener, CatalogueSnapshot, Connector, ItemKind, ItemQuery,
@@ -17,7 +18,8 @@ use tool_runtime::{
     prelude::*,
 };
 use tool_session::{
-    InMemoryStore, SharedArtifacts, SharedSessionStore, SqliteStore, UserKey, object_store::memory::InMemory,
+    Artifacts, InMemoryStore, PostgresOptions, SessionStore, SharedArtifacts, SharedSessionStore,
+    SqliteStore, UserKey, object_store::memory::InMemory,
 };
 
 fn prompt(name: &str, text: &str) -> PromptFile {
@@ -84,11 +86,23 @@ fn told(listener: &mut CatalogueListener) -> Vec<CatalogueChange> {
     events.map(of_user).collect()
 }
 
-/// A process: artifacts of the database at `file`, with the bodies below `folder`.
-async fn process(file: &Path, folder: &Path) -> (ArtifactItems, SharedSessionStore, SharedArtifacts) {
-    let store = SqliteStore::open(file).await.unwrap();
-    let artifacts = SharedArtifacts::in_folder(store.clone(), folder).unwrap();
-    (ArtifactItems::new(artifacts.clone()), SharedSessionStore::new(store), artifacts)
+/// The store and the items of one process.
+struct Process {
+    items: ArtifactItems,
+    sessions: SharedSessionStore,
+    artifacts: SharedArtifacts,
+}
+
+impl Process {
+    /// A process with the bodies of its artifacts below `folder`.
+    fn new(store: impl SessionStore + Artifacts + Clone + 'static, folder: &Path) -> Self {
+        let artifacts = SharedArtifacts::in_folder(store.clone(), folder).unwrap();
+        Self {
+            items: ArtifactItems::new(artifacts.clone()),
+            sessions: SharedSessionStore::new(store),
+            artifacts,
+        }
+    }
 }
 
 #[tokio::test]
@@ -164,11 +178,27 @@ async fn changes_of_a_user_are_in_the_next_list_and_announced() {
 }
 
 #[tokio::test]
-async fn processes_with_one_database_see_the_changes_of_each_other() {
+async fn processes_with_one_file_of_sqlite_see_the_changes_of_each_other() {
     let folder = tempfile::tempdir().unwrap();
     let (file, bodies) = (folder.path().join("sessions.db"), folder.path().join("bodies"));
-    let (one, sessions, artifacts) = process(&file, &bodies).await;
-    let (other, _, _) = process(&file, &bodies).await;
+    let open = async || Process::new(SqliteStore::open(&file).await.unwrap(), &bodies);
+    check_changes_of_other_process(open().await, open().await).await;
+}
+
+#[tokio::test]
+async fn processes_with_one_database_of_postgres_see_the_changes_of_each_other() {
+    let Some(url) = shared_url() else { return };
+    let (folder, schema) = (tempfile::tempdir().unwrap(), new_schema());
+    let open = async || {
+        let options = PostgresOptions::new(&url).unwrap().schema(schema.clone()).unwrap();
+        Process::new(options.open().await.unwrap(), folder.path())
+    };
+    check_changes_of_other_process(open().await, open().await).await;
+}
+
+async fn check_changes_of_other_process(one: Process, other: Process) {
+    let Process { items: one, sessions, artifacts } = one;
+    let other = other.items;
     let (in_one, in_other) = (catalogue_of(&one), catalogue_of(&other));
     one.save_prompt(&user("ada"), &prompt("greet", "Greet Ada.")).await.unwrap();
     one.save_prompt(&user("bob"), &prompt("greet", "Greet Bob.")).await.unwrap();
