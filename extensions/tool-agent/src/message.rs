@@ -1,8 +1,8 @@
 //! Messages of a conversation, independent of providers.
 
 #[cfg(feature = "http")]
-use std::sync::OnceLock;
-use std::{borrow::Cow, fmt, sync::Arc, time::SystemTime};
+use std::{borrow::Cow, sync::OnceLock};
+use std::{fmt, sync::Arc, time::SystemTime};
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, value::RawValue};

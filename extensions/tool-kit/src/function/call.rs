@@ -159,14 +159,16 @@ mod tests {
     fn items_of_one_name_or_of_equal_uris_are_one_mistake_with_all_places() {
         let prompts = [hello::REGISTRATION, welcome::REGISTRATION, farewell::REGISTRATION];
         let (_, mistakes) = FunctionPrompt::make_all(prompts.into_iter(), None);
-        let [mistake] = &*mistakes else { panic!("{mistakes:?}") };
+        assert_eq!(mistakes.len(), 1, "{mistakes:?}");
+        let mistake = &mistakes[0];
         assert_eq!(mistake.code, "duplicate");
         assert!(mistake.message.starts_with("2 prompts are named `greet`: "), "{mistake}");
         assert_eq!(mistake.message.matches("call.rs:").count(), 2, "{mistake}");
         let resources =
             [<notes as ResourceHandle>::REGISTRATION, <same_notes as ResourceHandle>::REGISTRATION];
         let (_, mistakes) = FunctionResource::make_all(resources.into_iter(), None);
-        let [mistake] = &*mistakes else { panic!("{mistakes:?}") };
+        assert_eq!(mistakes.len(), 1, "{mistakes:?}");
+        let mistake = &mistakes[0];
         assert!(mistake.message.starts_with("2 resources have the URI `notes://"), "{mistake}");
         assert_eq!(mistake.message.matches("call.rs:").count(), 2, "{mistake}");
     }

@@ -30,7 +30,7 @@ struct Books(&'static [&'static str]);
 /// Recommends a book of the library.
 #[prompt(title = "Recommends a book")]
 fn recommend(
-    /// What the reader likes.
+    /// The taste of the reader.
     taste: String,
     books: &Books,
 ) -> String {

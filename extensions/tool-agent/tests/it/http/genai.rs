@@ -7,7 +7,7 @@ use test_support::http::Recorder;
 use tool_agent::{
     Agent, Message, Part, Runner,
     model::{
-        CachePoint, GenaiModel, Model, ModelErrorKind, ModelEvent, Request, Response, ToolChoice,
+        CachePoint, GenaiModel, Model, ModelErrorKind, ModelEvent, Request, Response, Thinking, ToolChoice,
         genai::{
             Client, ServiceTarget,
             chat::ChatOptions,

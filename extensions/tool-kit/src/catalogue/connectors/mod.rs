@@ -11,10 +11,10 @@ mod schedule;
 mod slots;
 mod source;
 mod state;
+mod subscription;
 mod table;
 mod url;
 mod visible;
-mod watch;
 
 pub use self::{
     source::{ConnectorFactory, ConnectorSource},

@@ -216,9 +216,9 @@ async fn a_watched_resource_announces_its_changes_by_its_uri() {
     catalogue.add_resource(StoredResource::must_text("own", "x"));
     run_during(&catalogue, async {
         wait_until_active(&catalogue, "kitchen").await;
-        catalogue.watch_resource(&run(), "text:own").await.unwrap();
-        assert!(catalogue.watch_resource(&run(), "text:nope").await.is_err());
-        catalogue.watch_resource(&run(), "text:notes#kitchen").await.unwrap();
+        catalogue.subscribe_resource(&run(), "text:own").await.unwrap();
+        assert!(catalogue.subscribe_resource(&run(), "text:nope").await.is_err());
+        catalogue.subscribe_resource(&run(), "text:notes#kitchen").await.unwrap();
         let mut listener = catalogue.subscribe();
         let resources = offer_resource(resources, StoredResource::must_text("notes", "Buy bread."));
         let expected = CatalogueChange::Resource { uri: "text:notes".to_owned() };

@@ -225,14 +225,14 @@ async fn the_delegate_hears_of_items_and_may_change_the_catalogue() {
         while !catalogue.connectors().is_empty() {
             listener.next().await.unwrap().unwrap();
         }
-        assert_eq!(keys(&catalogue).await, ["added"]); // U08
+        assert_eq!(keys(&catalogue).await, ["added"]); // U08 U09
     })
     .await;
     *delegate.catalogue.lock().unwrap() = None;
     let events = delegate.events.lock().unwrap();
     let is_state = |event: &CatalogueEvent| matches!(event.change, CatalogueChange::Connector { .. });
     assert!(!events.is_empty() && !events.iter().any(is_state), "{events:?}"); // U07
-    assert_eq!(events[0].namespace.as_deref(), Some("s")); // U06
+    assert_eq!(events[0].namespace.as_deref(), Some("s")); // U06 U09
     assert_eq!(server.closed(), 1);
 }
 
