@@ -7,6 +7,7 @@ use std::{
         Arc, Mutex, PoisonError,
         atomic::{AtomicBool, Ordering},
     },
+    time::Duration,
 };
 
 use rmcp::{
@@ -33,7 +34,7 @@ use super::{
     error::{ClientError, ClientErrorCause},
     handler::{ConnectionHandler, ServerChange},
     limits::ServerLimits,
-    transport::{CallSlot, Observed, Reception, StderrTail},
+    transport::{CallSlot, Observed, Reception, StderrTail, connection_loss, is_temporary_refusal},
 };
 
 /// A connection, which ends when it is closed or dropped.
@@ -313,21 +314,26 @@ impl ListChanges {
         let server = &*self.handler.server;
         let ServerLimits { min_reconnect_pause, max_reconnect_pause, stable_after, .. } = self.limits;
         let mut pause = min_reconnect_pause;
-        let mut is_first = true;
+        let (mut has_listened, mut may_have_missed) = (false, false);
         loop {
             let subscription = match self.peer.listen(self.filter.clone()).await {
                 Ok(subscription) => subscription,
-                Err(error) if is_first => {
-                    tracing::warn!(server, %error, "the MCP server does not announce its changes");
-                    return;
+                Err(error) if !has_listened && is_temporary_refusal(&error) => {
+                    may_have_missed = true;
+                    tokio::time::sleep(next_pause(&mut pause, max_reconnect_pause)).await;
+                    continue;
                 }
                 Err(error) => {
-                    tracing::warn!(server, %error, "the MCP server does not announce its changes any more");
-                    return lost.cancel();
+                    let is_lost = has_listened || connection_loss(&error).is_some();
+                    tracing::warn!(server, %error, is_lost, "the MCP server does not announce its changes");
+                    if is_lost {
+                        lost.cancel();
+                    }
+                    return;
                 }
             };
-            if !std::mem::take(&mut is_first) {
-                // There may have been some meanwhile.
+            has_listened = true;
+            if std::mem::replace(&mut may_have_missed, true) {
                 for change in [ServerChange::Tools, ServerChange::Prompts, ServerChange::Resources] {
                     (self.handler.changed)(change);
                 }
@@ -337,10 +343,15 @@ impl ListChanges {
             if opened_at.elapsed() >= stable_after {
                 pause = min_reconnect_pause;
             }
-            tokio::time::sleep(pause).await;
-            pause = pause.saturating_mul(2).min(max_reconnect_pause);
+            tokio::time::sleep(next_pause(&mut pause, max_reconnect_pause)).await;
         }
     }
+}
+
+/// Returns the pause, and doubles the next one.
+fn next_pause(pause: &mut Duration, max: Duration) -> Duration {
+    let next = pause.saturating_mul(2).min(max);
+    std::mem::replace(pause, next)
 }
 
 /// Passes the changes of a subscription on until it ends.

@@ -110,7 +110,6 @@ impl Connector {
                     authorized: self.authorized.clone(),
                     reception: Arc::clone(&reception),
                     pauses: Arc::new(super::transport::http::ReconnectPauses::new(&self.config.limits)),
-                    has_streamed: Arc::default(),
                 };
                 let transport = super::transport::http::http_transport(client, endpoint, headers.clone());
                 match self

@@ -1,16 +1,10 @@
 //! Streamable HTTP: headers of each request, errors without credentials.
 
-use std::{
-    sync::{
-        Arc,
-        atomic::{AtomicBool, Ordering},
-    },
-    time::Duration,
-};
+use std::{sync::Arc, time::Duration};
 
 use ::http::StatusCode;
 use rmcp::{
-    model::ClientJsonRpcMessage,
+    model::{ClientJsonRpcMessage, ClientRequest, PingRequest, RequestId},
     transport::{
         common::client_side_sse::FixedInterval,
         streamable_http_client::{
@@ -26,9 +20,9 @@ use super::{
     connection_loss,
     event_lines::EventStream,
     events::MessageEvents,
-    http_error::{HttpFailure, UnknownHost},
+    http_error::{HttpFailure, UnknownHost, is_not_found},
     http_headers::{Headers, with_request_headers},
-    is_session_expired,
+    is_temporary_refusal,
     post::Post,
     reception::Reception,
 };
@@ -86,8 +80,6 @@ pub(in crate::client) struct Client {
     pub(in crate::client) authorized: Option<Arc<crate::client::oauth::Authorized>>,
     pub(in crate::client) reception: Arc<Reception>,
     pub(in crate::client) pauses: Arc<ReconnectPauses>,
-    /// The server has opened an event stream.
-    pub(in crate::client) has_streamed: Arc<AtomicBool>,
 }
 
 impl Client {
@@ -120,6 +112,36 @@ impl Client {
             attempts += 1;
             token = Some(authorized.authorize_program(uri, token.as_deref(), challenge).await?);
         }
+    }
+
+    /// Returns `true` if a stream that could not be opened may be opened later. Takes note of a lost connection.
+    async fn may_open_later(
+        &self,
+        failure: &HttpFailure,
+        uri: &Arc<str>,
+        session: &Option<Arc<str>>,
+        token: &Option<String>,
+        headers: &Headers,
+    ) -> bool {
+        let failure_of_ping;
+        let mut failure = failure;
+        if session.is_some() && is_not_found(failure) {
+            // Of a session that the server does not know, or of a server without streams: its answer to a request tells which.
+            let id = RequestId::String("session".into());
+            let ping = ClientRequest::PingRequest(PingRequest::default());
+            let (uri, session) = (Arc::clone(uri), session.clone());
+            let message = ClientJsonRpcMessage::request(ping, id.clone());
+            let answered = self.post_message(uri, message, session, token.clone(), headers.clone()).await;
+            // An answer by a stream is not read.
+            self.reception.forget_request(&id);
+            let Err(refused) = answered else { return false };
+            failure_of_ping = refused;
+            failure = &failure_of_ping;
+        }
+        if connection_loss(failure).is_some() {
+            self.reception.lost.cancel();
+        }
+        is_temporary_refusal(failure)
     }
 
     /// Sends a request.
@@ -215,30 +237,25 @@ impl StreamableHttpClient for Client {
         headers: Headers,
         size: usize,
     ) -> Result<EventStream, HttpFailure> {
-        let pause = self.pauses.wait_before_opening(last.as_deref()).await;
-        let send = |token| {
-            let (uri, session, last) = (Arc::clone(&uri), session.clone(), last.clone());
-            self.http.get_stream_with_max_sse_event_size(uri, session, last, token, headers.clone(), size)
-        };
-        match self.send_authorized(&uri, token, send).await {
-            Ok(events) => {
-                self.has_streamed.store(true, Ordering::Release);
-                let (reception, pauses) = (Arc::clone(&self.reception), Arc::clone(&self.pauses));
-                Ok(Box::pin(
-                    MessageEvents::of_post(events, reception, pauses, None).reopened_after(pause, last),
-                ))
-            }
-            Err(failure) => {
-                // A server without streams may not know their address.
-                let is_lost = match is_session_expired(&failure) {
-                    true => self.has_streamed.load(Ordering::Acquire),
-                    false => connection_loss(&failure).is_some(),
-                };
-                if is_lost {
-                    self.reception.lost.cancel();
+        loop {
+            let pause = self.pauses.wait_before_opening(last.as_deref()).await;
+            let send = |token| {
+                let (uri, session, last) = (Arc::clone(&uri), session.clone(), last.clone());
+                self.http.get_stream_with_max_sse_event_size(uri, session, last, token, headers.clone(), size)
+            };
+            let failure = match self.send_authorized(&uri, token.clone(), send).await {
+                Ok(events) => {
+                    let (reception, pauses) = (Arc::clone(&self.reception), Arc::clone(&self.pauses));
+                    return Ok(Box::pin(
+                        MessageEvents::of_post(events, reception, pauses, None).reopened_after(pause, last),
+                    ));
                 }
-                self.pauses.schedule_next_pause(last.as_deref(), pause, Duration::ZERO, None);
-                Err(failure)
+                Err(failure) => failure,
+            };
+            self.pauses.schedule_next_pause(last.as_deref(), pause, Duration::ZERO, None);
+            // Tried again here: the SDK gives up a stream that was never open.
+            if !self.may_open_later(&failure, &uri, &session, &token, &headers).await {
+                return Err(failure);
             }
         }
     }

@@ -67,6 +67,25 @@ pub(super) fn is_session_expired(error: &(dyn Error + 'static)) -> bool {
     matches!(error.downcast_ref::<HttpFailure>(), Some(StreamableHttpError::SessionExpired))
 }
 
+/// Returns `true` if the server, or one before it, refused a request for now.
+pub(super) fn is_temporary_refusal(error: &(dyn Error + 'static)) -> bool {
+    let status = error.downcast_ref::<HttpFailure>().and_then(refusal_status);
+    matches!(status, Some(408 | 429 | 502 | 503 | 504))
+}
+
+/// Returns `true` if the server knows no stream at the address, or not the session.
+pub(super) fn is_not_found(failure: &HttpFailure) -> bool {
+    matches!(failure, StreamableHttpError::SessionExpired) || refusal_status(failure) == Some(404)
+}
+
+fn refusal_status(failure: &HttpFailure) -> Option<u16> {
+    match failure {
+        StreamableHttpError::HttpStatus(failure) => Some(failure.status),
+        StreamableHttpError::Client(error) => error.status().map(|status| status.as_u16()),
+        failure => http_refusal(failure).map(|refusal| refusal.status.as_u16()),
+    }
+}
+
 /// `true` if the connection was lost before the request can have been sent.
 pub(super) type NeverSent = bool;
 

@@ -46,6 +46,16 @@ pub(super) fn is_session_expired(error: &(dyn Error + 'static)) -> bool {
     false
 }
 
+/// Returns `true` if the server refused a request for now, as one that begins or ends does.
+pub(super) fn is_temporary_refusal(error: &(dyn Error + 'static)) -> bool {
+    #[cfg(feature = "http")]
+    if error_sources(error).any(http_error::is_temporary_refusal) {
+        return true;
+    }
+    let _ = error;
+    false
+}
+
 /// Returns `Some` if the connection is lost, with `true` if the message cannot have been sent.
 pub(super) fn connection_loss(error: &(dyn Error + 'static)) -> Option<bool> {
     #[cfg(feature = "http")]

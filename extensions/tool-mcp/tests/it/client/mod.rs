@@ -12,6 +12,7 @@ pub(crate) mod fake;
 mod hostile;
 mod limits;
 mod lives;
+mod losses;
 #[cfg(feature = "auth")]
 mod oauth;
 mod offers;

@@ -3,12 +3,12 @@
 use std::{error::Error, fmt, io};
 
 use http::StatusCode;
-use rmcp::transport::streamable_http_client::StreamableHttpError;
+use rmcp::transport::streamable_http_client::{HttpStatusError, StreamableHttpError};
 
 use crate::client::transport::{
     connection_loss, explanation_of,
     http_error::{HttpFailure, HttpRefusal},
-    is_session_expired,
+    is_session_expired, is_temporary_refusal,
     sse::SseFailure,
 };
 
@@ -117,4 +117,27 @@ fn an_answer_that_is_none_of_the_protocol_says_what_to_check() {
         assert_eq!(explanation_of(&Above(failure)), expected);
     }
     assert_eq!(explanation_of(&fmt::Error), None);
+}
+
+#[test]
+fn a_server_that_begins_or_ends_refuses_for_now() {
+    for (status, expected) in [
+        (400, false),
+        (404, false),
+        (405, false),
+        (408, true),
+        (429, true),
+        (500, false),
+        (501, false),
+        (502, true),
+        (503, true),
+        (504, true),
+    ] {
+        let of_stream: HttpFailure = HttpStatusError::new(status, None).into();
+        for failure in [refusal(status, ""), of_stream] {
+            assert_eq!(is_temporary_refusal(&failure), expected, "{failure}");
+            assert_eq!(is_temporary_refusal(&Above(failure)), expected, "{status}");
+        }
+    }
+    assert!(!is_temporary_refusal(&io::Error::from(io::ErrorKind::ConnectionRefused)));
 }
