@@ -19,7 +19,7 @@ pub mod catalogue;
 #[cfg(feature = "cli")]
 pub mod cli;
 /// The examples of the guide.
-#[cfg(all(doctest, feature = "cli"))]
+#[cfg(all(doctest, feature = "agent", feature = "cli"))]
 #[doc = include_str!("../../../tool-runtime/src/docs/guide/toolkit.md")]
 pub mod guide {}
 pub mod function;

@@ -27,7 +27,7 @@ async fn the_delegate_runs_prompts_and_lists_on_each_change() {
     compare("delegate", &output_of(env!("CARGO_BIN_EXE_kit-delegate"), &[]).await);
 }
 
-// U06 U17 U19 U24 U27 Z15
+// U06 U16 U17 U19 U24 U27 Z15
 #[tokio::test]
 async fn the_port_of_a_toolkit_prints_its_transcript_and_its_length() {
     let ports = env!("CARGO_BIN_EXE_kit-ports");

@@ -8,11 +8,11 @@ use tool_runtime::{
     registry::RegistryBuilder,
 };
 
-use super::Catalogue;
+use super::{Catalogue, CatalogueChange, CatalogueEvent, key::shown_key, templates::template_key};
 use crate::{
     function::{DiscoveryError, FunctionPrompt, FunctionResource, FunctionTemplate},
-    prompt::Prompt,
-    resource::{ReadableResource, ResourceTemplate},
+    prompt::Prompt as _,
+    resource::ReadableResource as _,
 };
 
 impl Catalogue {
@@ -86,39 +86,86 @@ impl Catalogue {
             Ok(registry) => (Some(registry), Vec::new()),
             Err(error) => (None, error.diagnostics().iter().map(Diagnostic::from).collect()),
         };
-        let (items, mistakes) = DiscoveredItems::of_registry(registry.as_ref());
+        // Without a registry, it is not known which values are provided.
+        let (items, mistakes) = DiscoveredItems::of_program(registry.as_ref());
         diagnostics.extend(mistakes);
         let registry = DiscoveryError::unless_none(registry.unwrap_or_default(), diagnostics)?;
         let catalogue = Self::of_tools(Toolbox::from_registry(&registry));
-        catalogue.add_discovered_items(items)?;
+        catalogue.add_items(items)?;
         Ok(catalogue)
     }
 
-    /// Adds all annotated prompts, resources and templates that are linked into this program, with the settings and provided values of `registry`.
+    /// Adds the annotated prompts and resources that are linked into this program, all or none; for a catalogue whose tools are there already, such
+    /// as the one of a command line. `values` provides the values that they take by reference.
     ///
     /// # Errors
     ///
-    /// As [`discover`](Self::discover), but for the mistakes of tools; also if one has the name or URI of an item that is there. Nothing of their
-    /// kind is added then.
-    #[cfg(feature = "cli")]
-    pub(crate) fn add_linked_items(&self, registry: &Registry) -> Result<(), DiscoveryError> {
-        let (items, mistakes) = DiscoveredItems::of_registry(Some(registry));
-        self.add_discovered_items(DiscoveryError::unless_none(items, mistakes)?)
+    /// As [`discover`](Self::discover); also if the catalogue has an item of one of these names or URIs. Nothing is changed then.
+    ///
+    /// # Examples
+    ///
+    /// ```standalone_crate
+    /// use tool_kit::{catalogue::Catalogue, prompt};
+    /// use tool_runtime::prelude::*;
+    ///
+    /// /// Greets everyone.
+    /// #[prompt]
+    /// fn greet() -> &'static str {
+    ///     "Hello."
+    /// }
+    ///
+    /// let catalogue = Catalogue::new();
+    /// catalogue.add_discovered(&Registry::default())?;
+    /// let again = catalogue.add_discovered(&Registry::default()).unwrap_err();
+    /// assert!(again.to_string().contains("there is a prompt `greet`"), "{again}");
+    /// # Ok::<(), tool_kit::function::DiscoveryError>(())
+    /// ```
+    pub fn add_discovered(&self, values: &Registry) -> Result<(), DiscoveryError> {
+        let (items, mistakes) = DiscoveredItems::of_program(Some(values));
+        self.add_items(DiscoveryError::unless_none(items, mistakes)?)
     }
 
-    fn add_discovered_items(&self, items: DiscoveredItems) -> Result<(), DiscoveryError> {
-        let prompts = items.prompts.into_iter().map(|prompt| Arc::new(prompt) as Arc<dyn Prompt>);
-        self.add_prompts(prompts).map_err(unaddable_items)?;
-        let resources =
-            items.resources.into_iter().map(|resource| Arc::new(resource) as Arc<dyn ReadableResource>);
-        self.add_resources(resources).map_err(unaddable_items)?;
-        let templates =
-            items.templates.into_iter().map(|template| Arc::new(template) as Arc<dyn ResourceTemplate>);
-        self.add_templates(templates).map_err(unaddable_items)
+    fn add_items(&self, items: DiscoveredItems) -> Result<(), DiscoveryError> {
+        let DiscoveredItems { prompts, resources, templates } = items;
+        let prompts: Vec<(Arc<str>, _)> =
+            prompts.into_iter().map(|prompt| (prompt.definition().name().into(), prompt)).collect();
+        let resources: Vec<(Arc<str>, _)> =
+            resources.into_iter().map(|resource| (resource.uri().normalized().into(), resource)).collect();
+        let templates: Vec<_> =
+            templates.into_iter().map(|template| (template_key(&template), template)).collect();
+        let added = self.change(|state| {
+            let mut changes = Vec::new();
+            if !prompts.is_empty() {
+                changes.push(CatalogueChange::Prompts);
+            }
+            if !resources.is_empty() || !templates.is_empty() {
+                changes.push(CatalogueChange::Resources);
+            }
+            for (name, prompt) in prompts {
+                if Arc::make_mut(&mut state.prompts).insert(Arc::clone(&name), Arc::new(prompt)).is_some() {
+                    return Err(taken_error("prompt", &name));
+                }
+            }
+            for (uri, resource) in resources {
+                if Arc::make_mut(&mut state.resources).insert(Arc::clone(&uri), Arc::new(resource)).is_some()
+                {
+                    return Err(taken_error("resource", &uri));
+                }
+            }
+            for (key, template) in templates {
+                let uri = Arc::clone(&key.1);
+                if state.templates.insert(key, Arc::new(template)).is_some() {
+                    return Err(taken_error("template", &uri));
+                }
+            }
+            let event = |change| CatalogueEvent::new(None, change);
+            Ok(((), changes.into_iter().map(event).collect()))
+        });
+        added.map_err(unaddable_items)
     }
 }
 
-/// The functions of one program that are prompts, resources and templates.
+/// The annotated functions of the program that are no tools.
 struct DiscoveredItems {
     prompts: Vec<FunctionPrompt>,
     resources: Vec<FunctionResource>,
@@ -126,16 +173,19 @@ struct DiscoveredItems {
 }
 
 impl DiscoveredItems {
-    /// Makes all items that are linked into this program, and returns the mistakes of those that cannot be made. Without a registry, it is not known
-    /// which values are provided.
-    fn of_registry(registry: Option<&Registry>) -> (Self, Vec<Diagnostic>) {
-        let (prompts, mut mistakes) = FunctionPrompt::discover_all(registry);
-        let (resources, of_resources) = FunctionResource::discover_all(registry);
-        let (templates, of_templates) = FunctionTemplate::discover_all(registry);
-        mistakes.extend(of_resources);
-        mistakes.extend(of_templates);
-        (Self { prompts, resources, templates }, mistakes)
+    /// Returns the items, and the mistakes of those that cannot be used.
+    fn of_program(values: Option<&Registry>) -> (Self, Vec<Diagnostic>) {
+        let (prompts, mut diagnostics) = FunctionPrompt::discover_all(values);
+        let (resources, mistakes) = FunctionResource::discover_all(values);
+        diagnostics.extend(mistakes);
+        let (templates, mistakes) = FunctionTemplate::discover_all(values);
+        diagnostics.extend(mistakes);
+        (Self { prompts, resources, templates }, diagnostics)
     }
+}
+
+fn taken_error(kind: &str, name: &str) -> ToolError {
+    ToolError::conflict(format!("there is a {kind} `{}`; remove it, or rename this one", shown_key(name)))
 }
 
 /// Returns the error of discovered items that cannot be added.

@@ -78,7 +78,8 @@ impl Catalogue {
     }
 }
 
-fn template_key(template: &dyn ResourceTemplate) -> (Reverse<usize>, Arc<str>) {
+/// Returns the place of a template in the order of look-up.
+pub(super) fn template_key(template: &dyn ResourceTemplate) -> (Reverse<usize>, Arc<str>) {
     let uri = template.uri_template();
     (Reverse(uri.literal_bytes()), uri.as_str().into())
 }

@@ -163,7 +163,7 @@ impl ProgramCatalogue {
         let registry = program.callable()?;
         let catalogue = Catalogue::of_tools(Toolbox::from_registry(registry)).with_executor(executor);
         catalogue
-            .add_linked_items(registry)
+            .add_discovered(registry)
             .map_err(|error| Failure::new(Exit::Unusable, error.to_string()))?;
         let Some(make) = self.make.take() else {
             return Err(Failure::new(Exit::Unusable, "the catalogue could not be made"));

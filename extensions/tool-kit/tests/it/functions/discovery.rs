@@ -3,12 +3,14 @@
 use std::sync::Arc;
 
 use tool_kit::{
-    catalogue::{Catalogue, ItemQuery},
+    catalogue::{Catalogue, CatalogueChange, ItemQuery},
     function::FunctionPrompt,
     prompt,
-    prompt::Prompt,
+    prompt::{Prompt, PromptFile},
 };
 use tool_runtime::{diagnostic::Severity, output::ResourceBody, prelude::*};
+
+use crate::catalogue::{keys, snapshot};
 
 /// A value of the program.
 struct Shelf(&'static str);
@@ -62,6 +64,26 @@ async fn annotated_functions_are_one_catalogue() {
         assert_eq!(content.body, ResourceBody::Text(expected.to_owned())); // U02
     }
     assert_eq!(snapshot.tools().call("add", r#"{ "a": 2, "b": 3 }"#).await.unwrap().text(), "5");
+}
+
+#[tokio::test]
+async fn discovered_items_are_added_to_a_catalogue_all_or_none() {
+    let (catalogue, values) = (Catalogue::new(), shelf().build().unwrap());
+    catalogue.add_prompt(PromptFile::parse("---\nname: greet\n---\nHello.").unwrap()).unwrap();
+    let mut listener = catalogue.subscribe();
+    let error = catalogue.add_discovered(&values).unwrap_err().to_string();
+    assert!(error.contains("there is a prompt `greet`; remove it, or rename this one"), "{error}");
+    assert_eq!(keys(&catalogue).await, ["greet"]); // U03
+    assert!(listener.try_next().is_none());
+    catalogue.remove("greet").unwrap();
+    catalogue.add_discovered(&values).unwrap();
+    assert_eq!(keys(&catalogue).await, ["greet", "recommend", "shelf://motto"]); // U02
+    assert!(snapshot(&catalogue).await.resource("shelf://books/7").is_ok());
+    let changes: Vec<_> =
+        std::iter::from_fn(|| listener.try_next()).map(|event| event.unwrap().change).collect();
+    assert_eq!(changes, [CatalogueChange::Prompts, CatalogueChange::Resources]); // U06
+    let error = catalogue.add_discovered(&Registry::default()).unwrap_err().to_string();
+    assert!(error.contains("add `.provide(..)`"), "{error}");
 }
 
 #[test]
