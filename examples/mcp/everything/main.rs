@@ -41,10 +41,10 @@ async fn main() -> anyhow::Result<()> {
     let catalogue = Catalogue::of_tools(Toolbox::from_registry(&tools));
     prompts::add_prompts(&catalogue)?;
     resources::add_resources(&catalogue)?;
+    // The template.
+    catalogue.add_discovered(&tools)?;
     lists.set_catalogue(catalogue.clone());
-    let server = serve_catalogue(&catalogue)
-        .named("mcp-everything", env!("CARGO_PKG_VERSION"))
-        .resources(resources::templates()?);
+    let server = serve_catalogue(&catalogue).named("mcp-everything", env!("CARGO_PKG_VERSION"));
 
     let arguments: Vec<String> = env::args().skip(1).collect();
     let arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();

@@ -2,10 +2,10 @@
 
 use tool_kit::{
     catalogue::Catalogue,
+    resource,
     resource::{ReadableResource as _, StoredResource},
 };
-use tool_mcp::{rmcp::model::ResourceTemplate, server::ResourceSet};
-use tool_runtime::{output::ResourceBody, prelude::*};
+use tool_runtime::prelude::*;
 
 use crate::content::PIXEL;
 
@@ -26,15 +26,8 @@ pub(crate) fn add_resources(catalogue: &Catalogue) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// The templates: resources beside those of the catalogue.
-pub(crate) fn templates() -> anyhow::Result<ResourceSet> {
-    let template = ResourceTemplate::new("test://template/{id}/data", "template")
-        .with_description("Data by its id.")
-        .with_mime_type("application/json");
-    let resources = ResourceSet::new().template(template, |_, variables| async move {
-        let id = &variables["id"];
-        let data = json!({ "id": id, "templateTest": true, "data": format!("Data for ID: {id}") });
-        Ok(ResourceBody::Text(data.to_string()))
-    })?;
-    Ok(resources)
+/// Data by its id.
+#[resource(uri = "test://template/{id}/data", mime_type = "application/json")]
+fn template(id: &str) -> Value {
+    json!({ "id": id, "templateTest": true, "data": format!("Data for ID: {id}") })
 }
