@@ -161,6 +161,7 @@ async fn a_rule_hides_by_what_its_values_come_to() {
         "height:calc(-5px);overflow:hidden",
         "position:absolute;left:-1e99px",
         "position:absolute;left:-10in",
+        "position:absolute;left:-9999pt",
         "position:absolute;left:50%;margin-left:-3000px",
         "position:absolute;right:-9999px",
         "position:absolute;bottom:0;margin-bottom:-9999px",
@@ -222,6 +223,8 @@ async fn text_that_people_see_stays() {
         ),
         ("body{background:#fff;color:#fff}.c{color:#000}", "<p class=c>seen</p>"),
         (".c{transform:translate(-50%,-50%)}", "<p class=c>seen</p>"),
+        (".c{position:absolute;left:-9pt}", "<p class=c>seen</p>"),
+        (".c{color:#000000f0}", "<p class=c>seen</p>"),
         (".c{opacity:var(--x);display:var(--y)}", "<p class=c>seen</p>"),
         (
             "@layer{.c{display:none!important}}@layer a{.d{display:none}} .d{display:block}",
