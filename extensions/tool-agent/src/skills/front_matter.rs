@@ -94,10 +94,27 @@ fn parse_yaml(header: &str) -> Result<Map<String, Value>, SkillError> {
         let text = error.to_string();
         let text = text.lines().next().unwrap_or_default();
         let text = short_line(text.strip_prefix("error: ").unwrap_or(text));
-        SkillError::invalid(format!(
-            "the front matter is not a map in YAML: {text}; write `key: value` lines, and quote texts with a colon"
-        ))
+        SkillError::invalid(match exceeds_limits(&error) {
+            true => format!(
+                "the front matter has too many values, or nests too deeply: {text}; shorten it, and write values in place of aliases"
+            ),
+            false => format!(
+                "the front matter is not a map in YAML: {text}; write `key: value` lines, and quote texts with a colon"
+            ),
+        })
     })
+}
+
+/// Returns `true` if the YAML exceeds the limits of the parser, which count what aliases stand for.
+fn exceeds_limits(error: &serde_saphyr::Error) -> bool {
+    use serde_saphyr::Error;
+    match error {
+        Error::WithSnippet { error, .. } | Error::AliasError { error, .. } => exceeds_limits(error),
+        Error::Budget { .. }
+        | Error::AliasReplayLimitExceeded { .. }
+        | Error::AliasReplayStackDepthExceeded { .. } => true,
+        _ => false,
+    }
 }
 
 fn required_text(members: &Map<String, Value>, member: &str) -> Result<String, SkillError> {
