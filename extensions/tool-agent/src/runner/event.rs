@@ -95,6 +95,10 @@ pub enum AgentEventKind {
         event: Box<ToolEvent>,
     },
     /// An event of a run below a call, such as one of an [`AgentTool`](crate::AgentTool).
+    ///
+    /// Each comes between the start and the end of the call. A run whose call was cancelled, and which has not ended when the [grace
+    /// period](tool_runtime::executor::ExecutorBuilder::grace_period) is over, is dropped: it has no further events, so that its own end and those of
+    /// its calls are missing.
     Child {
         /// The address of the call.
         call: CallAddress,

@@ -82,7 +82,8 @@ async fn run_until(point: usize) -> (Seen, usize, tool_agent::End) {
     (seen, count, end.unwrap())
 }
 
-#[tokio::test]
+// The time is paused, since the grace period of a level is a third of that above it: a loaded machine takes longer.
+#[tokio::test(start_paused = true)]
 async fn a_tree_of_agents_that_is_cancelled_at_any_event_has_one_end_of_each_call_and_the_usage_of_its_parts()
 {
     let (seen, count, end) = run_until(usize::MAX).await;
@@ -94,5 +95,40 @@ async fn a_tree_of_agents_that_is_cancelled_at_any_event_has_one_end_of_each_cal
         assert!(matches!(end.reason, EndReason::Cancelled | EndReason::Answered), "{point}: {end}");
         assert!(seen.open.is_empty() && seen.ends.values().all(|ends| *ends == 1), "{point}");
         assert_eq!(end.usage.tokens(), 50 * seen.responses, "{point}");
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_cancelled_tree_whose_reader_is_slower_than_the_grace_period_ends_each_call_of_the_root() {
+    for point in (0..20).map(|at| 1 + at * 37) {
+        let mut stream = Runner::new(tree("root".to_owned(), 0)).run("Go.");
+        let (mut open, mut ended, mut count, mut end) = (HashSet::new(), 0, 0, None);
+        while let Some(event) = stream.next().await {
+            count += 1;
+            if count == point {
+                stream.handle().cancel();
+            }
+            if count >= point {
+                // The runs of the lowest level have a 27th of 3 s.
+                tokio::time::advance(std::time::Duration::from_millis(50)).await;
+            }
+            assert!(end.is_none(), "{point}: an event after the end");
+            match event.kind {
+                AgentEventKind::Tool { event } => match event.kind {
+                    EventKind::Started { .. } => assert!(open.insert(event.address)),
+                    EventKind::Finished { .. } => {
+                        assert!(open.remove(&event.address));
+                        ended += 1;
+                    }
+                    _ => {}
+                },
+                AgentEventKind::Child { call, .. } => assert!(open.contains(&call), "{point}"),
+                AgentEventKind::Ended { end: reached } => end = Some(reached),
+                _ => {}
+            }
+        }
+        let end = end.unwrap();
+        assert_eq!(end.reason, EndReason::Cancelled, "{point}: {end}");
+        assert!(open.is_empty(), "{point}: {ended} calls have ended, and others have not");
     }
 }
