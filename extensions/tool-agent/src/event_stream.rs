@@ -55,26 +55,31 @@ impl<T> EventStream<T> {
         let (sender, events) = mpsc::channel(BUFFER);
         Self { events, running: Some(Box::pin(run(Emitter(sender)))) }
     }
+
+    /// Polls for the next event in its box, which readers keep that pass it on.
+    pub(crate) fn poll_next_boxed(&mut self, cx: &mut Context<'_>) -> Poll<Option<Box<T>>> {
+        loop {
+            if let Poll::Ready(Some(event)) = self.events.poll_recv(cx) {
+                return Poll::Ready(Some(event));
+            }
+            // The poll above also returns nothing if the cooperative budget of this task is exhausted.
+            let Some(running) = &mut self.running else {
+                return Poll::Ready(self.events.try_recv().ok());
+            };
+            match running.as_mut().poll(cx) {
+                Poll::Ready(()) => self.running = None,
+                Poll::Pending => {
+                    return self.events.try_recv().map_or(Poll::Pending, |event| Poll::Ready(Some(event)));
+                }
+            }
+        }
+    }
 }
 
 impl<T> Stream for EventStream<T> {
     type Item = T;
 
     fn poll_next(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<T>> {
-        loop {
-            if let Poll::Ready(Some(event)) = self.events.poll_recv(cx) {
-                return Poll::Ready(Some(*event));
-            }
-            // The poll above also returns nothing if the cooperative budget of this task is exhausted.
-            let Some(running) = &mut self.running else {
-                return Poll::Ready(self.events.try_recv().ok().map(|event| *event));
-            };
-            match running.as_mut().poll(cx) {
-                Poll::Ready(()) => self.running = None,
-                Poll::Pending => {
-                    return self.events.try_recv().map_or(Poll::Pending, |event| Poll::Ready(Some(*event)));
-                }
-            }
-        }
+        self.poll_next_boxed(cx).map(|event| event.map(|event| *event))
     }
 }

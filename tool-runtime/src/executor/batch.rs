@@ -9,6 +9,7 @@ use tracing::Instrument;
 
 use super::{
     CallStream, Executor, Inner,
+    boxed::boxed,
     build::ExecutionStrategy,
     event_sink::EventSink,
     finish::CallFinisher,
@@ -93,7 +94,7 @@ impl Batch {
         let span = telemetry::batch_span(self.calls.len(), self.run.as_deref());
         match span.is_disabled() {
             true => self.run_calls(stream).await,
-            false => Box::pin(self.run_calls(stream).instrument(span)).await,
+            false => boxed(|| self.run_calls(stream).instrument(span)).await,
         }
     }
 
@@ -139,7 +140,7 @@ impl Batch {
                 Some(stop) => {
                     for request in requests {
                         outcomes
-                            .push(Box::pin(batch.answer_unstarted(executor, request, stop.clone())).await);
+                            .push(boxed(|| batch.answer_unstarted(executor, request, stop.clone())).await);
                     }
                 }
                 None => {
@@ -151,7 +152,7 @@ impl Batch {
                     if let Some(steering) = &steering
                         && batch.stop_reason().is_none()
                     {
-                        stop = Box::pin(batch.poll_steering(&**steering)).await;
+                        stop = boxed(|| batch.poll_steering(&**steering)).await;
                     }
                 }
             }

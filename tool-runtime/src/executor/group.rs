@@ -14,6 +14,7 @@ use tool_core::{ToolError, ToolOutput};
 
 use super::{
     Inner,
+    boxed::boxed,
     build::Finish,
     finish::CallFinisher,
     perform::{CallAnswer, CallBody},
@@ -69,11 +70,11 @@ impl BatchState {
             .await;
             let Some((request, state)) = waiting else { break };
             // Boxed to keep the future of a batch small.
-            let (step, state) = Box::pin(prepare_call(executor, *request, self, state)).await;
+            let (step, state) = boxed(|| prepare_call(executor, *request, self, state)).await;
             prepared = Some((GroupCall { executor, batch: self, request, state }, step));
         }
         if let Some(later) = group.into_unfinished_calls() {
-            outcomes.extend(Box::pin(later.finish(executor, self)).await);
+            outcomes.extend(boxed(|| later.finish(executor, self)).await);
         }
     }
 
@@ -158,8 +159,8 @@ impl<'a> LaterCalls<'a> {
         let Self { calls, bodies, ends, is_polled } = self;
         let group = CallGroup { batch, calls: &calls, is_polled };
         match executor.settings.finish {
-            Finish::InOrder => group.finish_in_order(bodies, ends).await,
-            Finish::AsCompleted => group.finish_as_completed(bodies, ends).await,
+            Finish::InOrder => boxed(|| group.finish_in_order(bodies, ends)).await,
+            Finish::AsCompleted => boxed(|| group.finish_as_completed(bodies, ends)).await,
         }
     }
 }
@@ -213,7 +214,12 @@ impl<'a> CallGroup<'a> {
         bodies: Vec<CallBody<'a>>,
         mut ends: Vec<Option<CallEnd>>,
     ) -> Vec<CallOutcome> {
-        self.run_bodies(bodies, |index, end| ends[index] = Some(end)).await;
+        boxed(|| self.run_bodies(bodies, |index, end| ends[index] = Some(end))).await;
+        boxed(|| self.finish_calls(ends)).await
+    }
+
+    /// Finishes all calls, whose bodies have ended.
+    async fn finish_calls(&self, ends: Vec<Option<CallEnd>>) -> Vec<CallOutcome> {
         let mut outcomes = Vec::with_capacity(ends.len());
         for (index, end) in ends.into_iter().enumerate() {
             outcomes.push(self.finish_call(index, end.unwrap_or_else(|| self.unanswered_end())).await);
@@ -294,7 +300,7 @@ impl<'a> CallGroup<'a> {
             .await;
         }
         if !bodies.is_empty() {
-            Box::pin(self.run_remaining(bodies, on_end)).await;
+            boxed(|| self.run_remaining(bodies, on_end)).await;
         }
     }
 

@@ -31,6 +31,7 @@ mod attempt_stats;
 mod attempts;
 mod attributes;
 mod batch;
+mod boxed;
 mod build;
 mod event_sink;
 mod finish;

@@ -8,8 +8,9 @@ use std::{
 };
 
 use tokio::time::timeout_at;
+use tokio_util::sync::CancellationToken;
 use tool_core::{
-    Arguments, BoxFuture, ToolContext, ToolError, ToolOutput,
+    Arguments, BoxFuture, Prepared, ToolContext, ToolError, ToolOutput,
     internals::{within_call, within_grace},
 };
 use tracing::{Instrument, Span};
@@ -17,9 +18,11 @@ use tracing::{Instrument, Span};
 use super::{
     attempts::{Attempts, RunningCall, asks_approver, early_end},
     attributes::CallSpan,
+    boxed::boxed,
     group::GroupCall,
     prepare::{PlainBody, ReadyCall},
     redact::redacted_call,
+    reports::CallReports,
     state::unless_cancelled,
     timeouts::{AttemptTimeouts, run_with_timeouts},
 };
@@ -156,7 +159,7 @@ async fn run_traced<'a>(running: RunningCall<'a>, ready: ReadyCall<'a>, span: Sp
     }
     let RunningCall { batch, request, state, .. } = running;
     let mut call_span = CallSpan { span: span.clone(), batch, definition, request, state, has_status: false };
-    let outcome = run_call(running, ready).instrument(span.clone()).await;
+    let outcome = boxed(|| run_call(running, ready)).instrument(span.clone()).await;
     // The status of a call without an outcome is the reason for which it was stopped.
     if let Some(outcome) = &outcome {
         telemetry::record_end(&span, outcome, traces.results);
@@ -169,24 +172,31 @@ async fn run_traced<'a>(running: RunningCall<'a>, ready: ReadyCall<'a>, span: Sp
 async fn run_call<'a>(running: RunningCall<'a>, ready: ReadyCall<'a>) -> CallAnswer {
     let RunningCall { cx, state, .. } = running;
     let first = state.first.as_deref().unwrap_or(cx);
-    let attempts = run_attempts(running, ready, first);
     let outcome = match cx.asked_cancellation() {
         // A token for this call alone was requested.
-        Some(token) => {
-            let mut attempts = Box::pin(attempts);
-            match unless_cancelled(token, &mut attempts).await {
-                Some(outcome) => outcome,
-                None => match state.grace_deadline() {
-                    Some(end) => timeout_at(end, attempts).await.ok().flatten(),
-                    None => None,
-                },
-            }
-        }
-        None => attempts.await,
+        Some(token) => boxed(|| run_attempts_until(token, running, ready, first)).await,
+        None => run_attempts(running, ready, first).await,
     };
     state.stats.end_attempts();
     state.close_reports();
     outcome
+}
+
+/// Runs the attempts as [`run_attempts`] does, until `token` is cancelled and the grace period is over.
+async fn run_attempts_until<'a>(
+    token: &CancellationToken,
+    running: RunningCall<'a>,
+    ready: ReadyCall<'a>,
+    first: &'a ToolContext,
+) -> CallAnswer {
+    let mut attempts = boxed(|| run_attempts(running, ready, first));
+    match unless_cancelled(token, &mut attempts).await {
+        Some(outcome) => outcome,
+        None => match running.state.grace_deadline() {
+            Some(end) => timeout_at(end, attempts).await.ok().flatten(),
+            None => None,
+        },
+    }
 }
 
 /// Waits for the permits, closes an open call, and runs the attempts.
@@ -208,7 +218,7 @@ async fn run_attempts<'a>(
     let continues = confirmed.is_some_and(|confirmed| confirmed.continues);
     // An open call is run at most once, in any process.
     if let Some(confirmed) = confirmed.filter(|_| !continues)
-        && let Err(error) = Box::pin(confirmed.close(&executor.open)).await
+        && let Err(error) = boxed(|| confirmed.close(&executor.open)).await
     {
         return Some(Err(error));
     }
@@ -217,28 +227,17 @@ async fn run_attempts<'a>(
     }
     if let Some(journal) = running.intent_journal(entry) {
         let intent = running.intent(entry, prepared.arguments());
-        if let Some(end) = Box::pin(running.store_intent(journal, intent)).await {
+        if let Some(end) = boxed(|| running.store_intent(journal, intent)).await {
             return end.into_call_result();
         }
     }
     let timeouts = AttemptTimeouts::new(&executor.settings, entry.definition().metadata());
     let reports = state.reports.as_deref();
     state.stats.start_attempt();
-    let run = async {
-        match timeouts.is_unlimited() {
-            true => Entry::start_prepared(prepared, first)?.await,
-            // Boxed, so that the future of a call without timeout does not contain a timer.
-            false => Box::pin(run_with_timeouts(timeouts, prepared, first, reports)).await,
-        }
-    };
-    let outcome = match (reports.filter(|reports| !reports.is_unobserved()), retry) {
-        (None, None) => run.await,
-        (None, Some(_)) => Box::pin(run.instrument(telemetry::attempt_span(1))).await,
-        (Some(reports), None) => Box::pin(reports.run_sending_updates(timeouts, first, run)).await,
-        (Some(reports), Some(_)) => {
-            let run = reports.run_sending_updates(timeouts, first, run);
-            Box::pin(run.instrument(telemetry::attempt_span(1))).await
-        }
+    let is_observed = reports.is_some_and(|reports| !reports.is_unobserved());
+    let outcome = match is_observed || retry.is_some() {
+        false => run_first_attempt(timeouts, prepared, first, reports).await,
+        true => observed_first_attempt(timeouts, prepared, first, reports, retry.is_some()).await,
     };
     let outcome = entry.validate_result(first, outcome);
     if retry.is_none() && !asks_approver(executor, entry, &outcome) {
@@ -249,5 +248,39 @@ async fn run_attempts<'a>(
         Err(error) => return Some(Err(error)),
     };
     let attempts = Attempts { running, entry, timeouts, source, permits };
-    Box::pin(attempts.run_to_end(outcome, retry)).await
+    boxed(|| attempts.run_to_end(outcome, retry)).await
+}
+
+/// Runs the first attempt of a call.
+async fn run_first_attempt<'a>(
+    timeouts: AttemptTimeouts,
+    prepared: Prepared<'a>,
+    cx: &'a ToolContext,
+    reports: Option<&CallReports>,
+) -> Result<ToolOutput, ToolError> {
+    match timeouts.is_unlimited() {
+        true => Entry::start_prepared(prepared, cx)?.await,
+        // Boxed, so that the future of a call without timeout does not contain a timer.
+        false => boxed(|| run_with_timeouts(timeouts, prepared, cx, reports)).await,
+    }
+}
+
+/// Returns the first attempt of a call whose updates have receivers, or which `may_be_repeated`. Not a part of the future of the call, whose frame
+/// would have room for each of these futures.
+fn observed_first_attempt<'a>(
+    timeouts: AttemptTimeouts,
+    prepared: Prepared<'a>,
+    cx: &'a ToolContext,
+    reports: Option<&'a CallReports>,
+    may_be_repeated: bool,
+) -> BoxFuture<'a, Result<ToolOutput, ToolError>> {
+    let run = run_first_attempt(timeouts, prepared, cx, reports);
+    match (reports.filter(|reports| !reports.is_unobserved()), may_be_repeated) {
+        (None, _) => Box::pin(run.instrument(telemetry::attempt_span(1))),
+        (Some(reports), false) => Box::pin(reports.run_sending_updates(timeouts, cx, run)),
+        (Some(reports), true) => {
+            let run = reports.run_sending_updates(timeouts, cx, run);
+            Box::pin(run.instrument(telemetry::attempt_span(1)))
+        }
+    }
 }

@@ -206,7 +206,7 @@ impl RunningChild<'_> {
     /// Returns an error if the run ends without an answer.
     pub(super) async fn result(mut self: Box<Self>) -> Result<ToolOutput, ToolError> {
         let mut end = None;
-        while let Some(event) = self.stream.next().await {
+        while let Some(event) = self.stream.next_boxed().await {
             if let AgentEventKind::Ended { end: reached } = &event.kind {
                 end = Some(reached.clone());
             }

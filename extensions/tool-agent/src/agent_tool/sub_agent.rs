@@ -11,7 +11,10 @@ use tool_runtime::{
 };
 
 use super::{AgentToolSettings, ResponseMode, child_call::ChildCall, text_argument, text_schema};
-use crate::{Agent, AgentBuilder, AgentError, AgentTools, End, EndReason, Limit, Limits, model::SharedModel};
+use crate::{
+    Agent, AgentBuilder, AgentError, AgentTools, End, EndReason, Limit, Limits, model::SharedModel,
+    runner::boxed,
+};
 
 /// The argument of a sub-agent.
 const TASK: &str = "task";
@@ -200,7 +203,7 @@ impl Tool for SubAgentTool {
                 }
                 let child = ChildCall::begin(&self.settings, cx, task)?;
                 child.run().set(SUB_AGENT_RUN_KEY, child.run().id().clone());
-                child.result().await
+                boxed(|| child.result()).await
             })
         }))
     }

@@ -104,6 +104,6 @@ impl BatchEvents<'_> {
 
     async fn emit_below(&self, child: ChildEvent) {
         let ChildEvent { call, event } = child;
-        self.scope.emit(AgentEventKind::Child { call, event: Box::new(event) }).await;
+        self.scope.emit(AgentEventKind::Child { call, event }).await;
     }
 }

@@ -98,7 +98,7 @@ pub(crate) struct ShownRun {
 pub(super) struct ChildEvent {
     /// The address of the call.
     pub(super) call: CallAddress,
-    pub(super) event: AgentEvent,
+    pub(super) event: Box<AgentEvent>,
 }
 
 /// The events of runs below the calls of a batch, until the batch emits them.
@@ -231,7 +231,7 @@ impl ParentRun {
     }
 
     /// Emits an event of a run below the call at `call`; waits while the reader is behind. Without a batch, no one reads it.
-    pub(crate) async fn emit_child(&self, call: CallAddress, event: AgentEvent) {
+    pub(crate) async fn emit_child(&self, call: CallAddress, event: Box<AgentEvent>) {
         let mut unsent = Some(ChildEvent { call, event });
         loop {
             // Before the look at the queue, so that no notification is missed.

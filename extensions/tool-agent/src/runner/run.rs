@@ -33,18 +33,43 @@ use super::{
     session_writer::SessionWriter,
     span::RunSpan,
 };
-use crate::{Message, Role, event_stream::Emitter, skills::restore_skills};
+use crate::{Message, Role, event_stream::Emitter, model::SharedModel, skills::restore_skills};
+
+/// A run whose session is open.
+struct OpenedRun {
+    scope: RunScope,
+    conversation: RunConversation,
+    input: Input,
+    span: RunSpan,
+}
 
 /// Runs the agent of `runner` to its end.
 pub(super) async fn run_to_end(
     runner: Runner,
+    context: (Arc<RunContext>, Box<RunAdditions>),
+    inbox: Arc<Inbox>,
+    emitter: Emitter<AgentEvent>,
+    input: (Input, Option<ChildPlace>),
+    span: RunSpan,
+) {
+    let _inbox_end = inbox.ends_with_run();
+    let opened = boxed(|| open_run(&runner, context, inbox, emitter, input, span)).await;
+    let Some(opened) = opened else { return };
+    match opened.scope.agent.model().cloned() {
+        Some(model) => boxed(|| run_agent_to_end(&runner, model, opened)).await,
+        None => boxed(|| run_group_to_end(&runner, opened)).await,
+    }
+}
+
+/// Opens the session of a run; `None` if the run has ended.
+async fn open_run(
+    runner: &Runner,
     (run, mut additions): (Arc<RunContext>, Box<RunAdditions>),
     inbox: Arc<Inbox>,
     emitter: Emitter<AgentEvent>,
     (input, place): (Input, Option<ChildPlace>),
     mut span: RunSpan,
-) {
-    let _inbox_end = inbox.ends_with_run();
+) -> Option<Box<OpenedRun>> {
     let (parent, ends_with_call) =
         (ParentRun::offer(&run, &inbox), place.as_ref().is_some_and(|place| !place.stays_open));
     let hooks = additions.inherit(&run, &runner.0.hooks);
@@ -70,18 +95,44 @@ pub(super) async fn run_to_end(
             if let Some(writer) = scope.writer.get() {
                 boxed(|| writer.give_up_lease()).await;
             }
-            return boxed(|| scope.emit(AgentEventKind::Ended { end })).await;
+            boxed(|| scope.emit(AgentEventKind::Ended { end })).await;
+            return None;
         }
     };
-    let writer = conversation.session.writer.clone();
-    if let (Input::Recovery, Some(writer)) = (&input, &writer) {
+    if let (Input::Recovery, Some(writer)) = (&input, &conversation.session.writer) {
         writer.set_recovered(conversation.progress.recovered.clone());
     }
-    let Some(model) = scope.agent.model().cloned() else {
-        return boxed(|| run_group_to_end(&runner, scope, conversation, input, span)).await;
-    };
-    let mut run = ActiveRun::new(scope, model, conversation);
-    run.output_type = runner.0.output.clone();
+    Some(Box::new(OpenedRun { scope, conversation, input, span }))
+}
+
+impl OpenedRun {
+    /// Returns the state of a run of one agent, which has `model`, with its input and its span.
+    fn activate(self: Box<Self>, runner: &Runner, model: SharedModel) -> (Box<ActiveRun>, Input, RunSpan) {
+        let Self { scope, conversation, input, span } = *self;
+        let mut run = ActiveRun::new(scope, model, conversation);
+        run.output_type = runner.0.output.clone();
+        (run, input, span)
+    }
+
+    /// Returns the parts of a run of several agents, boxed, since runs nest.
+    fn into_group_run(self: Box<Self>) -> (Box<RunScope>, Box<RunConversation>, Input, RunSpan) {
+        let Self { scope, mut conversation, input, span } = *self;
+        let is_waiting =
+            conversation.session.open.is_some() && check_unfinished(&scope, &conversation).is_break();
+        let input = match input {
+            // Below a call, its questions are asked again.
+            Input::Recovery if scope.place.is_some() && is_waiting => Input::Answers(Answers::new()),
+            input => input,
+        };
+        conversation.answered = scope.parent.answered_histories().clone();
+        (Box::new(scope), Box::new(conversation), input, span)
+    }
+}
+
+/// Runs one agent to its end.
+async fn run_agent_to_end(runner: &Runner, model: SharedModel, opened: Box<OpenedRun>) {
+    let (mut run, input, mut span) = opened.activate(runner, model);
+    let writer = run.conversation.session.writer.clone();
     let rounds = boxed(|| run_rounds(&mut run, input));
     let end = match writer {
         None => rounds.await,
@@ -93,21 +144,8 @@ pub(super) async fn run_to_end(
 }
 
 /// Runs several agents to their end.
-async fn run_group_to_end(
-    runner: &Runner,
-    scope: RunScope,
-    mut conversation: RunConversation,
-    input: Input,
-    mut span: RunSpan,
-) {
-    let is_waiting =
-        conversation.session.open.is_some() && check_unfinished(&scope, &conversation).is_break();
-    let input = match input {
-        // Below a call, its questions are asked again.
-        Input::Recovery if scope.place.is_some() && is_waiting => Input::Answers(Answers::new()),
-        input => input,
-    };
-    conversation.answered = scope.parent.answered_histories().clone();
+async fn run_group_to_end(runner: &Runner, opened: Box<OpenedRun>) {
+    let (scope, conversation, input, mut span) = opened.into_group_run();
     let writer = conversation.session.writer.clone();
     let agents = boxed(|| run_group(&runner.0, &scope, conversation, input));
     let (_conversation, end) = match writer {

@@ -3,6 +3,7 @@
 use std::{
     error::Error,
     fmt,
+    future::poll_fn,
     pin::Pin,
     sync::Arc,
     task::{Context, Poll},
@@ -40,6 +41,11 @@ impl AgentStream {
     /// Waits for the next event; `None` after the last.
     pub async fn next(&mut self) -> Option<AgentEvent> {
         self.events.next().await
+    }
+
+    /// Waits for the next event in its box, as [`next`](Self::next) does.
+    pub(crate) async fn next_boxed(&mut self) -> Option<Box<AgentEvent>> {
+        poll_fn(|cx| self.events.poll_next_boxed(cx)).await
     }
 
     /// Returns a handle that steers the run.

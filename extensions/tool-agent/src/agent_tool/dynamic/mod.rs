@@ -18,8 +18,14 @@ use self::{
     skill_boundary::{ChosenSkills, SkillBoundary},
 };
 pub use self::{builder::DynamicAgentBuilder, fields::RequestField};
-use super::{AgentToolSettings, child_call::ChildCall};
-use crate::{Agent, runner::RunAdditions};
+use super::{
+    AgentToolSettings,
+    child_call::{ChildCall, RunningChild},
+};
+use crate::{
+    Agent,
+    runner::{RunAdditions, boxed},
+};
 
 /// A tool by which a model starts an agent for one request, and chooses its instruction and its tools inside a boundary.
 ///
@@ -90,6 +96,21 @@ impl DynamicAgentTool {
     }
 
     async fn call(&self, arguments: Arguments<'_>, cx: &ToolContext) -> Result<ToolOutput, ToolError> {
+        let (child, warnings) = boxed(|| self.begin(arguments, cx)).await?;
+        let output = boxed(|| child.result()).await?;
+        // A run that waits has no result yet.
+        Ok(match warnings.is_empty() || output.operation_id().is_some() {
+            true => output,
+            false => prepend_warnings(output, warnings),
+        })
+    }
+
+    /// Begins the run of a call; returns it with the warnings about the arguments.
+    async fn begin(
+        &self,
+        arguments: Arguments<'_>,
+        cx: &ToolContext,
+    ) -> Result<(Box<RunningChild<'_>>, Vec<String>), ToolError> {
         let request = self.fields.read(&self.definition.canonical(arguments)?.into_text())?;
         let offered = self.boundary.tools(cx).await?;
         let selection = boundary::select(&offered, request.tools.as_deref())?;
@@ -105,13 +126,7 @@ impl DynamicAgentTool {
         if let Some(instruction) = request.instruction.filter(|it| !it.trim().is_empty()) {
             additions.add_instruction(instruction);
         }
-        let child = ChildCall::begin_with(&self.settings, cx, additions, request.request)?;
-        let output = child.result().await?;
-        // A run that waits has no result yet.
-        Ok(match warnings.is_empty() || output.operation_id().is_some() {
-            true => output,
-            false => prepend_warnings(output, warnings),
-        })
+        Ok((ChildCall::begin_with(&self.settings, cx, additions, request.request)?, warnings))
     }
 }
 

@@ -55,8 +55,8 @@ pub(super) enum MemberWork {
 
 impl GroupMember {
     /// Creates a member that begins in `conversation`.
-    pub(super) fn new(place: Place, conversation: RunConversation) -> Self {
-        let (progress, conversation) = (MemberProgress::default(), Some(Box::new(conversation)));
+    pub(super) fn new(place: Place, conversation: Box<RunConversation>) -> Self {
+        let (progress, conversation) = (MemberProgress::default(), Some(conversation));
         Self { place, progress, conversation, nested: Vec::new() }
     }
 
@@ -325,7 +325,7 @@ impl GroupRun<'_> {
                 above.stored_fork(turn, stored, state)
             }
         };
-        let mut member = GroupMember::new(place, conversation);
+        let mut member = GroupMember::new(place, Box::new(conversation));
         member.progress = progress;
         ControlFlow::Continue(member)
     }

@@ -13,6 +13,7 @@
 //! history, passes each answer to the agent that has the call, and runs no agent that has ended.
 
 mod answer;
+mod member_run;
 mod member_state;
 mod members;
 mod parallel;
@@ -78,7 +79,7 @@ struct TurnStart {
 
 /// The end of an agent's turn.
 struct TurnEnd {
-    conversation: RunConversation,
+    conversation: Box<RunConversation>,
     end: End,
     /// `true` if the nearest loop around the agent ends.
     is_escalated: bool,
@@ -95,7 +96,7 @@ impl TurnStart {
 }
 
 impl TurnEnd {
-    fn new(conversation: RunConversation, end: End) -> Self {
+    fn new(conversation: Box<RunConversation>, end: End) -> Self {
         Self { conversation, end, is_escalated: false }
     }
 }
@@ -104,12 +105,13 @@ impl TurnEnd {
 pub(super) async fn run_group(
     settings: &RunnerSettings,
     scope: &RunScope,
-    mut conversation: RunConversation,
+    mut conversation: Box<RunConversation>,
     input: Input,
-) -> (RunConversation, End) {
+) -> (Box<RunConversation>, End) {
     let group_run = GroupRun { settings, root: scope, usage: Arc::default() };
-    let (mut conversation, mut end) = match start_group(&group_run, &mut conversation, input).await {
-        ControlFlow::Continue(start) => run_turns(&group_run, conversation, start).await,
+    let (mut conversation, mut end) = match boxed(|| start_group(&group_run, &mut conversation, input)).await
+    {
+        ControlFlow::Continue(start) => boxed(|| run_turns(&group_run, conversation, start)).await,
         ControlFlow::Break(end) => (conversation, end),
     };
     if conversation.member.is_none() {
@@ -122,22 +124,22 @@ pub(super) async fn run_group(
     {
         conversation.session.position = None;
     }
-    store_end(&mut conversation, &mut end).await;
+    boxed(|| store_end(&mut conversation, &mut end)).await;
     (conversation, end)
 }
 
 /// Runs the agents, once more for each message that follows their answer.
 async fn run_turns(
     group_run: &GroupRun<'_>,
-    mut conversation: RunConversation,
+    mut conversation: Box<RunConversation>,
     mut start: TurnStart,
-) -> (RunConversation, End) {
+) -> (Box<RunConversation>, End) {
     loop {
         let turn =
             run_agent(group_run, &group_run.root.agent, group_run.root_place(), conversation, start).await;
         let end = turn.end;
         conversation = turn.conversation;
-        if !end.reason.is_success() || !add_follow_ups(group_run, &mut conversation).await {
+        if !end.reason.is_success() || !boxed(|| add_follow_ups(group_run, &mut conversation)).await {
             return (conversation, end);
         }
         start = TurnStart::begin();
@@ -162,7 +164,7 @@ fn run_agent<'t>(
     group_run: &'t GroupRun<'_>,
     agent: &'t Agent,
     place: Place,
-    conversation: RunConversation,
+    conversation: Box<RunConversation>,
     start: TurnStart,
 ) -> BoxFuture<'t, TurnEnd> {
     match &agent.0.kind {

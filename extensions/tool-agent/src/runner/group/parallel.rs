@@ -2,7 +2,6 @@
 
 use std::{ops::ControlFlow, sync::Arc};
 
-use futures_util::{StreamExt as _, stream::FuturesUnordered};
 use tool_runtime::CancellationToken;
 
 use super::{
@@ -19,10 +18,11 @@ use super::{
     GroupRun, PathStep, Place, Position, TurnEnd, TurnStart,
     answer::{JoinedOutput, joined_end, open_end},
     changed_agents,
+    member_run::WorkedMember,
     member_state::{MemberState, lasting_changes},
-    members::{GroupMember, MemberWork, member_turn, routed_answers},
+    members::{GroupMember, member_turn, routed_answers},
     position::{MemberEnd, MemberRecord},
-    run_agent, with_time_limit,
+    with_time_limit,
 };
 use crate::{Agent, Message, Part};
 
@@ -34,30 +34,12 @@ pub(super) struct ParallelGroup<'t> {
 }
 
 /// A parallel group that works.
-struct WorkingGroup<'t> {
-    group_run: &'t GroupRun<'t>,
-    group: ParallelGroup<'t>,
+pub(super) struct WorkingGroup<'t> {
+    pub(super) group_run: &'t GroupRun<'t>,
+    pub(super) group: ParallelGroup<'t>,
     place: &'t Place,
     scope: &'t RunScope,
-    token: CancellationToken,
-}
-
-/// A member after its work.
-struct WorkedMember {
-    member: GroupMember,
-    end: End,
-    is_escalated: bool,
-}
-
-impl WorkedMember {
-    /// Returns `true` if the member waits for answers.
-    fn is_open(&self) -> bool {
-        !self.end.reason.is_success() && !self.end.open.is_empty()
-    }
-
-    fn has_failed(&self) -> bool {
-        !self.end.reason.is_success() && !self.is_open()
-    }
+    pub(super) token: CancellationToken,
 }
 
 /// Runs the members of a group at the same time, and adds their answers to the conversation as one message. While a member waits for answers,
@@ -66,13 +48,13 @@ pub(super) async fn run_parallel(
     group_run: &GroupRun<'_>,
     group: ParallelGroup<'_>,
     place: Place,
-    mut conversation: RunConversation,
+    mut conversation: Box<RunConversation>,
     start: TurnStart,
 ) -> TurnEnd {
-    let (scope, turn) = group_run.begin_turn(group.agent, &place, RunUsage::default());
+    let (scope, turn) = group_run.begin_group_turn(group.agent, &place);
     let token = place.run.cancellation().child_token();
     let working = WorkingGroup { group_run, group, place: &place, scope: &scope, token };
-    let started = boxed(|| working.start(&mut conversation, turn, start.input)).await;
+    let started = boxed(|| working.start(&mut conversation, *turn, start.input)).await;
     let (members, answers) = match started {
         ControlFlow::Continue(started) => started,
         ControlFlow::Break(end) => {
@@ -154,7 +136,7 @@ impl WorkingGroup<'_> {
             let place = place_of_member(self.scope, self.place, member, index, None, &self.token);
             let state = MemberState::new(&place, self.place.run.state(), RunUsage::default());
             let fork = conversation.fork(member_turn(&place).await, state);
-            members.push(GroupMember::new(place, fork));
+            members.push(GroupMember::new(place, Box::new(fork)));
         }
         members
     }
@@ -187,73 +169,12 @@ impl WorkingGroup<'_> {
             let Some(next) = next else { return ControlFlow::Continue(worked) };
             (answers, is_strict) = (next, false);
             members = Vec::new();
-            for WorkedMember { mut member, end, is_escalated } in worked {
-                if member.conversation.is_none() {
-                    member.progress.end = Some(MemberEnd::new(&end, is_escalated));
-                }
+            for worked in worked {
+                let mut member = worked.into_member();
                 boxed(|| self.group_run.load_nested(&mut member)).await?;
                 members.push(member);
             }
         }
-    }
-
-    /// Runs the members that have work, and returns all in the order of the list.
-    async fn run_members(
-        &self,
-        members: Vec<GroupMember>,
-        mut answers: std::collections::BTreeMap<usize, Answers>,
-    ) -> Vec<WorkedMember> {
-        let mut running = FuturesUnordered::new();
-        let mut ends: Vec<Option<WorkedMember>> = members.iter().map(|_| None).collect();
-        for (index, (mut member, agent)) in members.into_iter().zip(self.group.members).enumerate() {
-            let work = member.take_work(answers.remove(&index), &self.group_run.root.agent);
-            let (end, is_escalated) = match work {
-                MemberWork::Runs(start) => {
-                    running.push(async move { (index, self.run_member(agent, member, start).await) });
-                    continue;
-                }
-                MemberWork::Waits(end) => (*end, false),
-                MemberWork::Ended(end) => {
-                    let is_escalated = end.is_escalated;
-                    (end.into_end(), is_escalated)
-                }
-            };
-            if let Some(worked) = ends.get_mut(index) {
-                *worked = Some(WorkedMember { member, end, is_escalated });
-            }
-        }
-        while let Some((index, worked)) = running.next().await {
-            if self.group.cancels_on_failure && worked.has_failed() {
-                self.token.cancel();
-            }
-            if let Some(end) = ends.get_mut(index) {
-                *end = Some(worked);
-            }
-        }
-        ends.into_iter().flatten().collect()
-    }
-
-    /// Runs a member, and stores its end, or the calls with which it waits.
-    async fn run_member(&self, agent: &Agent, member: GroupMember, start: TurnStart) -> WorkedMember {
-        let GroupMember { place, conversation, .. } = member;
-        let conversation = match conversation {
-            Some(conversation) => *conversation,
-            None => RunConversation::new(member_turn(&place).await),
-        };
-        let turn = run_agent(self.group_run, agent, place.clone(), conversation, start).await;
-        let TurnEnd { mut conversation, end, is_escalated } = turn;
-        let is_open = !end.reason.is_success() && !end.open.is_empty();
-        let stored = (!is_open).then(|| MemberEnd::new(&end, is_escalated));
-        if stored.is_some() {
-            conversation.session.position = None;
-        }
-        let progress = boxed(|| conversation.store_member(stored)).await;
-        let mut member = GroupMember::new(place, conversation);
-        member.progress = progress.with_end(None);
-        if !is_open {
-            member.conversation = None;
-        }
-        WorkedMember { member, end, is_escalated }
     }
 
     /// Closes the open calls of the members after another one has failed.

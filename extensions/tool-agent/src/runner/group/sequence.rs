@@ -1,7 +1,7 @@
 //! Agents that run one after another.
 
 use super::{
-    super::conversation::RunConversation,
+    super::{conversation::RunConversation, flow::boxed},
     GroupRun, Place, TurnEnd, TurnStart,
     answer::{LastAnswer, failed_end},
     changed_agents, run_agent,
@@ -14,7 +14,7 @@ pub(super) async fn run_sequence(
     members: &[Agent],
     iterations: u64,
     place: Place,
-    mut conversation: RunConversation,
+    mut conversation: Box<RunConversation>,
     start: TurnStart,
 ) -> TurnEnd {
     let count = members.len() as u64;
@@ -51,9 +51,9 @@ pub(super) async fn run_loop(
     members: &[Agent],
     max: u64,
     place: Place,
-    conversation: RunConversation,
+    conversation: Box<RunConversation>,
     start: TurnStart,
 ) -> TurnEnd {
-    let turn = run_sequence(group_run, members, max, place, conversation, start).await;
+    let turn = boxed(|| run_sequence(group_run, members, max, place, conversation, start)).await;
     TurnEnd::new(turn.conversation, turn.end)
 }

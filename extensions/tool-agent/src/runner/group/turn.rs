@@ -6,7 +6,7 @@ use tracing::Instrument as _;
 
 use super::{
     super::{
-        EndReason, RunUsage,
+        End, EndReason, RunUsage,
         active_agent::ControlPeriod,
         active_run::ActiveRun,
         answers::Input,
@@ -27,12 +27,29 @@ pub(super) async fn run_turn(
     agent: &Agent,
     model: SharedModel,
     place: Place,
-    mut conversation: RunConversation,
+    conversation: Box<RunConversation>,
     input: Input,
 ) -> TurnEnd {
+    let (mut run, mut span) = begin_run(group_run, agent, model, place, conversation, &input);
+    let entered = span.span().clone();
+    let rounds = boxed(|| take_rounds(&mut run, input));
+    let end = rounds.instrument(entered).await;
+    span.record_end(&end);
+    end_run(run, end)
+}
+
+/// Returns the run of an agent that begins or continues its turn, and its span. Not a part of a future, since runs nest.
+fn begin_run(
+    group_run: &GroupRun<'_>,
+    agent: &Agent,
+    model: SharedModel,
+    place: Place,
+    mut conversation: Box<RunConversation>,
+    input: &Input,
+) -> (Box<ActiveRun>, RunSpan) {
     place.parent.begin_turn();
     let usage_before = group_run.usage.total();
-    let continued = match &input {
+    let continued = match input {
         Input::Turn | Input::Message(_) => None,
         Input::Answers(_) | Input::Recovery => conversation.member_usage(),
     };
@@ -44,13 +61,14 @@ pub(super) async fn run_turn(
     if let Some(continued) = continued {
         conversation.progress.usage = continued;
     }
-    let mut span = RunSpan::new(agent, &scope.run, None);
-    let entered = span.span().clone();
-    let mut run = ActiveRun::new(scope, model, conversation);
+    let span = RunSpan::new(agent, &scope.run, None);
+    let mut run = ActiveRun::new(scope, model, *conversation);
     run.output_type = place.output;
-    let rounds = boxed(|| take_rounds(&mut run, input));
-    let end = rounds.instrument(entered).await;
-    span.record_end(&end);
+    (run, span)
+}
+
+/// Returns the end of the turn of an agent whose run has ended.
+fn end_run(run: Box<ActiveRun>, end: End) -> TurnEnd {
     let ActiveRun { scope, mut conversation, output, .. } = *run;
     scope.total_usage(end.usage);
     // The entry of open calls belongs to the turn, which goes on after their answers.
@@ -58,10 +76,16 @@ pub(super) async fn run_turn(
         true => conversation.keep_attempts(output.map(|output| output.attempts())),
         false => conversation.end_turn(),
     }
-    TurnEnd { conversation, is_escalated: end.reason == EndReason::Escalated, end }
+    TurnEnd { conversation: Box::new(conversation), is_escalated: end.reason == EndReason::Escalated, end }
 }
 
 impl GroupRun<'_> {
+    /// Returns the scope and the turn of a group, boxed, since runs nest.
+    pub(super) fn begin_group_turn(&self, group: &Agent, place: &Place) -> (Box<RunScope>, Box<MemberTurn>) {
+        let (scope, turn) = self.begin_turn(group, place, RunUsage::default());
+        (Box::new(scope), Box::new(turn))
+    }
+
     /// Returns the scope of an agent, and its turn in a conversation. Its usage goes on from `continued`.
     pub(super) fn begin_turn(
         &self,

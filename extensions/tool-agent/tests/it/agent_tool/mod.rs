@@ -1,11 +1,13 @@
 //! Agents as tools of other agents.
 
 mod below;
+mod cycles;
 mod dynamic;
 mod history_key;
 mod hostile;
 mod inherited;
 mod results;
+mod stack;
 mod states;
 mod sub_agent;
 mod tree;
@@ -15,7 +17,6 @@ use std::{
     sync::{Arc, Mutex},
 };
 
-use futures_util::FutureExt as _;
 use tool_agent::{
     Agent, AgentBuilder, AgentError, AgentEvent, AgentEventKind, AgentTool, EndReason, Limit, Limits, Runner,
     ScriptedModel,
@@ -350,35 +351,4 @@ fn a_child_that_is_dropped_counts_what_it_used() {
         tokio::runtime::Builder::new_current_thread().enable_all().start_paused(true).build().unwrap();
     let end = runtime.block_on(Runner::new(agent).run("How large is Oslo?").end());
     assert_eq!((end.text.as_str(), end.usage.children.runs, end.usage.children.tokens), ("Done.", 1, 50));
-}
-
-/// Agents within agents down to `levels`.
-fn nested(levels: usize) -> Agent {
-    let name = format!("agent_{levels}");
-    let model = match levels {
-        0 => ScriptedModel::new([Reply::text("bottom")]),
-        _ => ScriptedModel::new([
-            Reply::call(format!("agent_{}", levels - 1), json!({ "request": "Go on." })),
-            Reply::text(format!("level {levels}")),
-        ]),
-    };
-    let mut tools = Registry::builder();
-    if levels > 0 {
-        tools = tools.add(AgentTool::new(nested(levels - 1)).unwrap());
-    }
-    Agent::builder(name, model).tools(tools.build().unwrap()).build().unwrap()
-}
-
-#[test]
-fn agents_nest_down_to_the_maximum_depth_and_one_more_is_an_error() {
-    /// The stack of a thread of the runtime. Without optimisation, a level takes less than 100 KiB of it.
-    const STACK_BYTES: usize = 2 << 20;
-    let run = |levels: usize| {
-        let body = move || Runner::new(nested(levels)).run("Go on.").end().now_or_never().unwrap();
-        std::thread::Builder::new().stack_size(STACK_BYTES).spawn(body).unwrap().join().unwrap()
-    };
-    let end = run(16);
-    assert_eq!((end.text.as_str(), end.usage.children.runs), ("level 16", 16));
-    let end = run(17);
-    assert_eq!((end.text.as_str(), end.usage.children.runs), ("level 17", 16));
 }
