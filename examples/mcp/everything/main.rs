@@ -3,6 +3,7 @@
 //! ```sh
 //! cargo run --bin mcp-everything -- --http 127.0.0.1:3001    # serves http://127.0.0.1:3001/mcp; port 0 is any free one
 //! cargo run --bin mcp-everything -- --stdio
+//! cargo run --bin mcp-everything --features postgres -- --http ADDRESS DATABASE_URL KEY_FILE    # one of several processes behind a balancer
 //! ```
 //!
 //! Its items are those of a catalogue. `content` has the kinds of results, `reports` progress and log lines, `questions` and `rounds` questions
@@ -25,7 +26,9 @@ use std::{env, sync::Arc};
 
 use tokio::net::TcpListener;
 use tool_kit::{catalogue::Catalogue, mcp::serve_catalogue};
-use tool_mcp::server::Caller;
+#[cfg(feature = "postgres")]
+use tool_mcp::server::HttpConfig;
+use tool_mcp::server::{Caller, HttpServer};
 use tool_runtime::{CancellationToken, Toolbox, prelude::*};
 
 use self::changes::Lists;
@@ -50,13 +53,21 @@ async fn main() -> anyhow::Result<()> {
     let arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
     match arguments[..] {
         ["--stdio"] => Ok(server.serve_stdio().await?),
-        ["--http", address] => {
-            let listener = TcpListener::bind(address).await?;
-            println!("http://{}/mcp", listener.local_addr()?);
-            Ok(server.http()?.serve(listener, on_ctrl_c()).await?)
+        ["--http", address] => serve(server.http()?, address).await,
+        #[cfg(feature = "postgres")]
+        ["--http", address, database, key_file] => {
+            let key = tool_runtime::open_calls::ProgramKey::load_or_create(key_file)?;
+            let cluster = tool_mcp::server::Cluster::connect(database, key).await?;
+            serve(server.http_with(HttpConfig::new().cluster(cluster))?, address).await
         }
         _ => anyhow::bail!("usage: mcp-everything --stdio | --http ADDRESS"),
     }
+}
+
+async fn serve(server: HttpServer, address: &str) -> anyhow::Result<()> {
+    let listener = TcpListener::bind(address).await?;
+    println!("http://{}/mcp", listener.local_addr()?);
+    Ok(server.serve(listener, on_ctrl_c()).await?)
 }
 
 /// A token that Ctrl-C cancels.
