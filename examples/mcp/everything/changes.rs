@@ -1,4 +1,4 @@
-//! Lists that change.
+//! Lists that change. Each process of a cluster has its own lists, which a change leaves as they were.
 
 use std::sync::OnceLock;
 
@@ -28,25 +28,21 @@ fn test_temporary() -> &'static str {
     "Still here."
 }
 
-/// Adds a tool to the list, or removes it.
+/// Adds a tool to the list, and removes it again.
 #[tool]
 fn test_trigger_tool_change(lists: &Lists) -> anyhow::Result<&'static str> {
     let toolbox = lists.catalogue()?.tools();
-    if toolbox.remove("test_temporary") {
-        return Ok("removed");
-    }
     let tools = Registry::builder().tool::<test_temporary>().build()?;
     toolbox.add_all([tools.get("test_temporary").cloned()])?;
-    Ok("added")
+    toolbox.remove("test_temporary");
+    Ok("changed")
 }
 
-/// Adds a prompt to the list, or removes it.
+/// Adds a prompt to the list, and removes it again.
 #[tool]
 fn test_trigger_prompt_change(lists: &Lists) -> anyhow::Result<&'static str> {
     let catalogue = lists.catalogue()?;
-    if catalogue.remove("test_temporary_prompt").is_ok() {
-        return Ok("removed");
-    }
     catalogue.add_prompt(temporary_prompt()?)?;
-    Ok("added")
+    catalogue.remove("test_temporary_prompt")?;
+    Ok("changed")
 }
