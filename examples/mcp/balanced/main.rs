@@ -9,12 +9,19 @@
 //!
 //! ```sh
 //! cargo run --bin mcp-command -- mcp call http://127.0.0.1:PORT/mcp process_id
+//! cargo run --bin mcp-command -- mcp call http://127.0.0.1:PORT/mcp write_note '{"text": "milk"}'
+//! cargo run --bin mcp-command -- mcp call http://127.0.0.1:PORT/mcp notes
 //! ```
 //!
-//! The command opens a session, whose requests come to one process after the other, and prints the process of its call. It does so, too, after one
-//! of the processes was killed (`kill -9`), which the script starts again. `haproxy.cfg` is the configuration of the balancer.
+//! Each command opens a session, whose requests come to one process after the other. They do the same after one of the processes was killed
+//! (`kill -9`), which the script starts again. `haproxy.cfg` is the configuration of the balancer.
 
-use std::env;
+use std::{
+    env,
+    fs::{self, File},
+    io::{self, Write as _},
+    path::{Path, PathBuf},
+};
 
 use tokio::{
     net::TcpListener,
@@ -29,10 +36,26 @@ fn process_id() -> u32 {
     std::process::id()
 }
 
-/// Adds two numbers.
+/// The file of the notes, which the processes share.
+struct NoteFile(PathBuf);
+
+/// Writes a note. If its process ends meanwhile, the client receives an error, and the call is not run again.
+#[tool]
+fn write_note(
+    notes: &NoteFile,
+    /// The text of the note, one line.
+    text: String,
+) -> io::Result<()> {
+    let mut file = File::options().create(true).append(true).open(&notes.0)?;
+    // One write: the other processes append, too.
+    file.write_all(format!("{}\n", text.replace('\n', " ")).as_bytes())
+}
+
+/// Lists the notes.
 #[tool(read_only)]
-fn add(a: i64, b: i64) -> i64 {
-    a + b
+fn notes(notes: &NoteFile) -> io::Result<Vec<String>> {
+    let text = if notes.0.exists() { fs::read_to_string(&notes.0)? } else { String::new() };
+    Ok(text.lines().map(str::to_owned).collect())
 }
 
 #[tokio::main]
@@ -43,9 +66,11 @@ async fn main() -> anyhow::Result<()> {
     };
     let key = ProgramKey::load_or_create(key_file)?;
     let cluster = Cluster::connect(database, key).await?;
+    let notes = NoteFile(Path::new(key_file).with_file_name("notes.txt"));
+    let tools = Registry::builder().discover().provide(notes).build()?;
     // For other machines, `hosts` has the names by which clients reach the balancer.
     let config = HttpConfig::new().cluster(cluster.clone());
-    let server = McpServer::new(Registry::discover()?).named("balanced", "1.0.0").http_with(config)?;
+    let server = McpServer::new(tools).named("balanced", "1.0.0").http_with(config)?;
     let listener = TcpListener::bind(address).await?;
     println!("http://{}/mcp", listener.local_addr()?);
     let served = server.serve(listener, stop_token()?).await;

@@ -1,5 +1,7 @@
 //! Three processes of a server behind a load balancer.
 
+mod kills;
+
 use std::{
     collections::BTreeSet,
     env, fs,
@@ -19,6 +21,8 @@ struct Balanced {
     output: Lines<BufReader<ChildStdout>>,
     /// The folder of the database.
     database: String,
+    /// The file of the key.
+    key: String,
     /// The ids of the processes, by their number.
     ids: [u32; 3],
     /// The URL of the balancer.
@@ -37,12 +41,15 @@ impl Balanced {
             .unwrap();
         let input = script.stdin.take().unwrap();
         let output = BufReader::new(script.stdout.take().unwrap()).lines();
-        let [database, url] = [String::new(), String::new()];
-        let mut balanced = Self { script, _input: input, output, database, ids: [0; 3], url };
+        let [database, key, url] = [String::new(), String::new(), String::new()];
+        let mut balanced = Self { script, _input: input, output, database, key, ids: [0; 3], url };
         while let Some(line) = balanced.output.next() {
             let line = line.unwrap();
             if let Some((_, folder)) = line.split_once("?host=") {
                 balanced.database = folder.to_owned();
+            }
+            if let Some(key) = line.strip_prefix("key: ") {
+                balanced.key = key.to_owned();
             }
             balanced.note_process(&line);
             if line.starts_with("http://") {
@@ -69,6 +76,20 @@ impl Balanced {
         Some(index)
     }
 
+    /// Kills a process, and returns its id. The script starts another one in its place.
+    fn kill_process(&mut self, index: usize) -> u32 {
+        let killed = self.ids[index];
+        let status = Command::new("kill").args(["-9", &killed.to_string()]).status().unwrap();
+        assert!(status.success());
+        killed
+    }
+
+    /// Waits until a process that was killed is started again.
+    fn wait_for_start(&mut self, index: usize) {
+        let line = self.output.next().unwrap().unwrap();
+        assert_eq!(self.note_process(&line), Some(index), "{line}");
+    }
+
     /// Opens a session, calls a tool in it, and returns the text of its result.
     fn call(&self, tool: &[&str]) -> String {
         let mut command = Command::new(env!("CARGO_BIN_EXE_mcp-command"));
@@ -79,25 +100,32 @@ impl Balanced {
 
     /// Calls often enough that each process runs a call, and returns the ids of the processes that did.
     fn called_ids(&self) -> BTreeSet<u32> {
-        (0..9).map(|_| self.call(&["process_id"]).parse().unwrap()).collect()
+        (0..6).map(|_| self.called_id()).collect()
+    }
+
+    fn called_id(&self) -> u32 {
+        self.call(&["process_id"]).parse().unwrap()
+    }
+
+    /// Waits until a process that was started again has calls: the balancer looks for it every second.
+    fn wait_for_calls(&self, index: usize) {
+        let is_taken_in = (0..200).any(|_| self.called_id() == self.ids[index]);
+        assert!(is_taken_in, "the process that was started again has no calls");
     }
 }
 
 #[test]
 fn each_request_comes_to_another_process_and_a_killed_process_is_not_noticed() {
     let Some(mut balanced) = Balanced::start() else { return };
-    assert_eq!(balanced.call(&["add", r#"{"a": 2, "b": 3}"#]), "5");
+    assert_eq!(balanced.call(&["notes"]), "[]");
+    balanced.call(&["write_note", r#"{"text": "milk"}"#]);
+    assert_eq!(balanced.call(&["notes"]), r#"["milk"]"#);
     assert_eq!(balanced.called_ids(), balanced.ids.into());
 
-    let killed = balanced.ids[1];
-    let status = Command::new("kill").args(["-9", &killed.to_string()]).status().unwrap();
-    assert!(status.success());
+    let killed = balanced.kill_process(1);
     assert!(!balanced.called_ids().contains(&killed));
-    let line = balanced.output.next().unwrap().unwrap();
-    assert_eq!(balanced.note_process(&line), Some(1), "{line}");
-    // The balancer looks for it every second.
-    let is_taken_in = (0..100).any(|_| balanced.called_ids().contains(&balanced.ids[1]));
-    assert!(is_taken_in, "the process that was started again has no calls");
+    balanced.wait_for_start(1);
+    balanced.wait_for_calls(1);
 
     let Balanced { mut script, _input: input, database, ids, .. } = balanced;
     drop(input);
