@@ -72,8 +72,9 @@ impl<'a> ToolCallRequest<'a> {
         let bound = if self.is_modern { arguments.as_str().to_owned() } else { String::new() };
         let call = ToolCall::new(&*request.name, arguments).with_meta(self.context.meta.0.0.clone());
         if is_task {
-            let task = self.start_as_task(executor, definition, call, run)?;
-            self.handler.share_task(&task, &self.context).await?;
+            let (start, permit) = self.handler.task_start(&self.context).await?;
+            let task = self.start_as_task(executor, definition, call, run, permit)?;
+            self.handler.share_task(&task, start, &self.context).await?;
             return Ok(task.into());
         }
         let asking = RoundRequest {

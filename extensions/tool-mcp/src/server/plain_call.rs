@@ -147,6 +147,12 @@ fn end_of_json_string(text: &[u8], start: usize) -> Option<usize> {
 }
 
 impl PlainCall<'_> {
+    /// Returns the id of the request, if it has the type of one.
+    #[cfg(feature = "postgres")]
+    pub(super) fn request_id(&self) -> Option<rmcp::model::RequestId> {
+        serde_json::from_str(self.id.get()).ok()
+    }
+
     /// Returns the request for the SDK, with the text of its arguments as an extension; `None` if a member has another form.
     pub(super) fn into_message(self, arguments: &str) -> Option<RxJsonRpcMessage<RoleServer>> {
         let PlainParams { meta, name, arguments: _, input_responses, request_state } = self.params;

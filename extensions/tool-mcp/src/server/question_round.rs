@@ -89,6 +89,8 @@ impl RequestHandler {
         F: Future<Output = Result<T, ErrorData>>,
     {
         let _running = self.admit_request(context)?;
+        #[cfg(feature = "postgres")]
+        let _counted = self.count_in_cluster(context).await?;
         let is_modern = is_modern(context);
         let seals = &self.shared.seals;
         let answers = match (is_modern, request.state.take()) {

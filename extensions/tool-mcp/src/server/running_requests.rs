@@ -13,6 +13,8 @@ use std::{
 use rmcp::{ErrorData, RoleServer, service::RequestContext};
 use tokio_util::task::task_tracker::{TaskTracker, TaskTrackerToken};
 
+#[cfg(feature = "postgres")]
+use super::http::{CountedCall, CountedCaller};
 use super::{handler::RequestHandler, question_round::UNAVAILABLE};
 
 /// The number of requests of one caller: of an identity, or else of a connection.
@@ -63,9 +65,7 @@ impl Running {
     /// Counts one more, for a caller with the number `own`, until the answer is dropped.
     fn count_request(&self, own: CallerCount) -> Result<OneRunning, ErrorData> {
         let limit = self.of_caller;
-        let own = Counted::increment_below(limit, own).ok_or_else(|| {
-            limit_error(format!("{limit} calls of this caller run, the limit of each caller"))
-        })?;
+        let own = Counted::increment_below(limit, own).ok_or_else(|| caller_limit_error(limit))?;
         let all = Counted::increment_below(self.limit, Arc::clone(&self.count))
             .ok_or_else(|| limit_error(format!("{} calls run, the limit of the server", self.limit)))?;
         Ok(OneRunning { _counted: [own, all], _token: self.all.token() })
@@ -76,6 +76,10 @@ impl Running {
         self.all.close();
         self.all.wait().await;
     }
+}
+
+fn caller_limit_error(limit: usize) -> ErrorData {
+    limit_error(format!("{limit} calls of this caller run, the limit of each caller"))
 }
 
 fn limit_error(reason: String) -> ErrorData {
@@ -121,6 +125,32 @@ impl RequestHandler {
         }
         let _ = context;
         running.count_request(Arc::clone(&self.running))
+    }
+}
+
+#[cfg(feature = "postgres")]
+impl RequestHandler {
+    /// Counts a request together with those of its caller in the other processes of a cluster, until the answer is dropped.
+    pub(super) async fn count_in_cluster(
+        &self,
+        context: &RequestContext<RoleServer>,
+    ) -> Result<Option<CountedCall>, ErrorData> {
+        let link = self.shared.cluster.get();
+        let Some((link, facts)) = link.zip(super::request_run::http_facts(context)) else { return Ok(None) };
+        let caller = match (&facts.identity, &facts.session) {
+            (Some(identity), _) => CountedCaller::Identity(&identity.subject),
+            (None, Some(session)) => CountedCaller::Session(session),
+            (None, None) => return Ok(None),
+        };
+        let limit = self.shared.running.of_caller;
+        match link.cluster.count_call(caller, limit).await {
+            Ok(Some(call)) => Ok(Some(call)),
+            Ok(None) => Err(caller_limit_error(limit)),
+            Err(error) => {
+                tracing::error!(%error, "a call is refused");
+                Err(limit_error("the database of the server does not answer".to_owned()))
+            }
+        }
     }
 }
 

@@ -4,9 +4,14 @@ use rmcp::{
     ErrorData, RoleServer,
     model::{CancelTaskParams, CreateTaskResult, GetTaskParams, GetTaskResult, UpdateTaskParams},
     service::RequestContext,
+    task_manager::TaskExit,
 };
 use serde::{Deserialize, Serialize};
+#[cfg(feature = "postgres")]
+use tokio::sync::oneshot;
 
+#[cfg(feature = "postgres")]
+use super::http::{CountedCall, NewTask};
 use super::{handler::RequestHandler, tasks::Tasks};
 
 /// A request about a task.
@@ -42,34 +47,96 @@ impl TaskRequest {
     }
 }
 
-impl RequestHandler {
-    /// Tells the other processes of a cluster of a task that was started. If they cannot know of it, it is cancelled.
+/// Lets the body of a task run, once the other processes know of the task.
+pub(super) struct TaskStart {
     #[cfg(feature = "postgres")]
+    sender: Option<oneshot::Sender<()>>,
+}
+
+/// Waits until the body of a task may run. In a cluster, the call counts for its caller as long as there is the permit.
+pub(super) struct TaskPermit {
+    #[cfg(feature = "postgres")]
+    receiver: Option<oneshot::Receiver<()>>,
+    #[cfg(feature = "postgres")]
+    _counted: Option<CountedCall>,
+}
+
+#[cfg(feature = "postgres")]
+impl TaskPermit {
+    /// Waits until the body may run.
+    ///
+    /// # Errors
+    ///
+    /// If the task was refused: its body never runs.
+    pub(super) async fn wait(&mut self) -> Result<(), TaskExit> {
+        let Some(receiver) = self.receiver.take() else { return Ok(()) };
+        receiver.await.map_err(|_| TaskExit::Error(ErrorData::internal_error("the task was refused", None)))
+    }
+}
+
+#[cfg(not(feature = "postgres"))]
+impl TaskPermit {
+    /// Returns at once: the body may run.
+    pub(super) fn wait(&mut self) -> std::future::Ready<Result<(), TaskExit>> {
+        std::future::ready(Ok(()))
+    }
+}
+
+#[cfg(feature = "postgres")]
+impl RequestHandler {
+    /// Counts the call of a task, and returns the start of its body.
+    pub(super) async fn task_start(
+        &self,
+        context: &RequestContext<RoleServer>,
+    ) -> Result<(TaskStart, TaskPermit), ErrorData> {
+        let _counted = self.count_in_cluster(context).await?;
+        let (sender, receiver) = self.shared.cluster.get().map(|_| oneshot::channel()).unzip();
+        Ok((TaskStart { sender }, TaskPermit { receiver, _counted }))
+    }
+
+    /// Tells the other processes of a cluster of a task, and lets it run. If they cannot know of it, or a limit of all processes is reached, it is
+    /// cancelled before its body runs.
     pub(super) async fn share_task(
         &self,
         task: &CreateTaskResult,
+        start: TaskStart,
         context: &RequestContext<RoleServer>,
     ) -> Result<(), ErrorData> {
-        let Some(link) = self.shared.cluster.get() else { return Ok(()) };
-        let id = &task.task.task_id;
-        let noted = link.note_task(id, self.shared.tasks.retention()).await;
-        if noted.is_err() {
-            let cancel = TaskRequest::Cancel(CancelTaskParams::new(id.clone()));
-            cancel.answer(&self.shared.tasks, self.caller_subject(context)).ok();
+        let (Some(link), Some(sender)) = (self.shared.cluster.get(), start.sender) else { return Ok(()) };
+        let (id, tasks) = (&task.task.task_id, &self.shared.tasks);
+        let caller = self.caller_subject(context);
+        let new_task = NewTask { id, caller, retention: tasks.retention() };
+        let noted = link.note_task(&new_task, tasks.limits).await;
+        match noted {
+            Ok(()) => drop(sender.send(())),
+            Err(_) => drop(TaskRequest::Cancel(CancelTaskParams::new(id.clone())).answer(tasks, caller)),
         }
         noted
     }
+}
+
+#[cfg(not(feature = "postgres"))]
+impl RequestHandler {
+    /// Returns the start of the body of a task.
+    pub(super) fn task_start(
+        &self,
+        _: &RequestContext<RoleServer>,
+    ) -> std::future::Ready<Result<(TaskStart, TaskPermit), ErrorData>> {
+        std::future::ready(Ok((TaskStart {}, TaskPermit {})))
+    }
 
     /// Does nothing: no other process answers requests about the task.
-    #[cfg(not(feature = "postgres"))]
     pub(super) fn share_task(
         &self,
         _: &CreateTaskResult,
+        _: TaskStart,
         _: &RequestContext<RoleServer>,
     ) -> std::future::Ready<Result<(), ErrorData>> {
         std::future::ready(Ok(()))
     }
+}
 
+impl RequestHandler {
     /// Returns the state of a task.
     pub(super) async fn task_state(
         &self,

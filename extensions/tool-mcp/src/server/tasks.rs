@@ -1,5 +1,7 @@
 //! Calls of long-running tools as tasks: the client is answered at once, and asks for the result later.
 
+mod limits;
+
 use std::{
     collections::{HashMap, VecDeque},
     io,
@@ -23,12 +25,13 @@ use tool_runtime::{
     event::{EventKind, EventListener},
 };
 
+pub(super) use self::limits::{TaskLimit, TaskLimits};
 use super::{
     Caller,
     call::{ToolCallRequest, call_tool_result},
     caller::QuestionChannel,
-    question_round::UNAVAILABLE,
     server_state::ServerState,
+    task_requests::TaskPermit,
 };
 
 /// The tasks of a server.
@@ -36,19 +39,8 @@ use super::{
 /// The manager of the SDK removes tasks by their age alone, so that each task has one of its own, which is dropped with it.
 pub(super) struct Tasks {
     pub(super) lifetime: Duration,
-    limits: TaskLimits,
+    pub(super) limits: TaskLimits,
     kept: Mutex<KeptTasks>,
-}
-
-/// The limits of tasks.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct TaskLimits {
-    /// With those that have ended.
-    pub(super) max_tasks: usize,
-    /// Of one identity.
-    pub(super) max_tasks_per_caller: usize,
-    /// The largest sum of all results.
-    pub(super) max_result_bytes: usize,
 }
 
 /// The length of a queue that is not shortened.
@@ -239,22 +231,15 @@ impl Tasks {
         // The manager drops a task after its lifetime, and its result after the same time again.
         kept.remove_older(self.lifetime.saturating_mul(2), removed);
         let TaskLimits { max_tasks, max_tasks_per_caller, .. } = self.limits;
-        let too_many = |reason: String| {
-            let message = format!("too many tasks: {reason}, and none of them has ended; try again later");
-            ErrorData::new(UNAVAILABLE, message, None)
-        };
         if let Some(caller) = caller
             && kept.of_callers.get(caller).is_some_and(|number| *number >= max_tasks_per_caller)
         {
             let ended = kept.remove_first_ended(Some(caller));
-            let reason = || format!("this caller has {max_tasks_per_caller}, the limit of each caller");
-            removed.push(ended.ok_or_else(|| too_many(reason()))?);
+            removed.push(ended.ok_or_else(|| TaskLimit::Caller(max_tasks_per_caller).to_error())?);
         }
         if kept.tasks.len() >= max_tasks {
             let ended = kept.remove_first_ended(None);
-            removed.push(
-                ended.ok_or_else(|| too_many(format!("there are {max_tasks}, the limit of the server")))?,
-            );
+            removed.push(ended.ok_or_else(|| TaskLimit::Server(max_tasks).to_error())?);
         }
         Ok(())
     }
@@ -270,6 +255,10 @@ struct TaskEnd {
 impl Drop for TaskEnd {
     fn drop(&mut self) {
         let Some(shared) = self.shared.upgrade() else { return };
+        #[cfg(feature = "postgres")]
+        if let Some(link) = shared.cluster.get() {
+            link.note_task_end(&self.id);
+        }
         let tasks = &shared.tasks;
         // Dropped outside the lock, with code of the program.
         let _removed = tasks.lock_tasks().note_end(&self.id, self.bytes, tasks.limits.max_result_bytes);
@@ -315,6 +304,7 @@ impl ToolCallRequest<'_> {
         definition: ToolDefinition,
         call: ToolCall,
         run: RunContext,
+        permit: TaskPermit,
     ) -> Result<CreateTaskResult, ErrorData> {
         let shared = Arc::clone(&self.handler.shared);
         let running = self.handler.admit_request(&self.context)?;
@@ -324,7 +314,8 @@ impl ToolCallRequest<'_> {
         let run = run.with_cancellation(stop.clone());
         let caller = self.handler.caller_subject(&self.context).map(str::to_owned);
         Tasks::start_task(&shared, caller, |task| async move {
-            let _running = running;
+            let (_running, mut permit) = (running, permit);
+            permit.wait().await?;
             let run = run.provide(Caller::new(QuestionChannel::Task(task.clone()), capabilities));
             let run = run.with_sink(Arc::new(TaskStatusSink(task.clone())));
             let mut events = executor.subscribe();

@@ -135,6 +135,13 @@ where
         let (arguments, shortened) = split_arguments(body, |call, arguments| {
             // The SDK compares arguments of such tools with headers.
             let is_in_headers = self.shared.has_header_parameters(call.name());
+            // In a cluster, the ids of events name their request.
+            #[cfg(feature = "postgres")]
+            if self.shared.cluster.get().is_some()
+                && let Some(id) = call.request_id()
+            {
+                self.current.set_id(id);
+            }
             (!is_in_headers).then(|| arguments.to_owned())
         })?;
         *self.facts.arguments.lock().unwrap_or_else(PoisonError::into_inner) = Some(arguments);

@@ -41,8 +41,9 @@ impl McpServer {
         let sessions = Arc::new(HttpSessions::new(&config, Arc::clone(&shared)));
         #[cfg(feature = "postgres")]
         let cluster_tasks = config.cluster.as_ref().map(|cluster| {
-            shared.cluster.set(ClusterLink::new(cluster.clone())).ok();
-            cluster.serve(&shared, &sessions.table, config.idle_time)
+            let (link, ended_tasks) = ClusterLink::new(cluster.clone());
+            shared.cluster.set(link).ok();
+            cluster.serve(&shared, &sessions.table, config.idle_time, ended_tasks)
         });
         let factory = {
             let shared = Arc::clone(&shared);

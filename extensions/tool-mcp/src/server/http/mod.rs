@@ -41,9 +41,9 @@ use tool_runtime::{CancellationToken, diagnostic::Diagnostic};
 use tower_service::Service;
 
 #[cfg(feature = "postgres")]
-pub(super) use self::cluster::ClusterLink;
-#[cfg(feature = "postgres")]
 pub use self::cluster::{Cluster, ClusterError, ClusterOptions};
+#[cfg(feature = "postgres")]
+pub(super) use self::cluster::{ClusterLink, CountedCall, CountedCaller, NewTask};
 pub(super) use self::request_facts::HttpRequestFacts;
 use self::{
     answer_body::{AnswerBody, Settling},

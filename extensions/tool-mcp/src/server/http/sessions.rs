@@ -373,6 +373,13 @@ impl SessionManager for HttpSessions {
     }
 
     fn event_store(&self) -> Option<Arc<dyn EventStore>> {
+        // Of a request without a session; those of sessions are in the table.
+        #[cfg(feature = "postgres")]
+        if let Some(cluster) = &self.cluster
+            && let Ok(current) = REQUEST.try_with(Arc::clone)
+        {
+            return Some(cluster.request_events(&current));
+        }
         self.table.local.event_store()
     }
 }

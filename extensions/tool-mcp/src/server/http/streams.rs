@@ -137,8 +137,11 @@ impl Stream for ActiveStream {
             Poll::Ready(None) => drop(self.take_request()),
             Poll::Ready(Some(event)) => {
                 self.note_event(event);
-                if let (Some(sealing), Some(id)) = (&self.sealing, &mut event.event_id) {
-                    *id = sealing.seal(id);
+                if let Some(sealing) = &self.sealing
+                    && let Some(id) = event.event_id.take()
+                {
+                    // An event without an id is one that is not stored yet.
+                    event.event_id = (!id.is_empty()).then(|| sealing.seal(&id));
                 }
             }
             Poll::Pending => {}

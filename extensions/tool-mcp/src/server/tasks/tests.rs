@@ -1,6 +1,7 @@
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 use super::*;
+use crate::server::question_round::UNAVAILABLE;
 
 fn task(owner: Option<&str>, age: Duration) -> KeptTask {
     let start = Instant::now().checked_sub(age).unwrap();

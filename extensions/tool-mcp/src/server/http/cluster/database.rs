@@ -39,6 +39,13 @@ pub(super) enum Value<'a> {
     Seconds(Duration),
 }
 
+impl Value<'_> {
+    /// A number of things.
+    pub(super) fn count(number: usize) -> Self {
+        Self::Integer(i64::try_from(number).unwrap_or(i64::MAX))
+    }
+}
+
 impl Database {
     pub(super) fn new(options: &ClusterOptions) -> Self {
         let pool = PgPoolOptions::new()
@@ -94,6 +101,11 @@ impl Database {
                 Err(sqlx::Error::PoolTimedOut)
             }
         }
+    }
+
+    /// Returns the time of an operation.
+    pub(super) fn timeout(&self) -> Duration {
+        self.timeout
     }
 
     /// Begins the attempts of an operation.

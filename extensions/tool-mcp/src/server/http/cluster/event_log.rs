@@ -15,6 +15,7 @@ use tool_runtime::{definition::ContentHash, open_calls::ProgramKey};
 use super::{
     ClusterError,
     database::{Database, Value},
+    kept_events::KeptEvents,
     wakes::Wakes,
 };
 
@@ -65,6 +66,22 @@ pub(super) struct LoggedEvent {
     pub(super) text: String,
 }
 
+/// An event that is to be stored, once: the process numbers its events.
+pub(super) struct NewEvent {
+    stream: StreamKey,
+    number: i64,
+    pub(super) body: String,
+    /// Its readers are woken.
+    wakes: bool,
+}
+
+#[cfg(test)]
+impl NewEvent {
+    pub(super) fn with_body(body: &str) -> Self {
+        Self { stream: StreamKey::of_all(), number: 0, body: body.to_owned(), wakes: false }
+    }
+}
+
 /// The last event of a stream that was read. Each stream of a reader has its own: their events can be read in any order.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct StreamPosition {
@@ -80,6 +97,7 @@ pub(super) struct EventLog {
     /// This process.
     pub(super) process: String,
     pub(super) wakes: Wakes,
+    pub(super) kept: KeptEvents,
     /// The time after which events are removed.
     pub(super) retention: Duration,
     is_polled: bool,
@@ -95,8 +113,8 @@ impl EventLog {
         retention: Duration,
         is_polled: bool,
     ) -> Self {
-        let (wakes, numbers) = (Wakes::default(), AtomicI64::new(0));
-        Self { database, key, app, process, wakes, retention, is_polled, numbers }
+        let (wakes, kept, numbers) = (Wakes::default(), KeptEvents::default(), AtomicI64::new(0));
+        Self { database, key, app, process, wakes, kept, retention, is_polled, numbers }
     }
 
     /// Appends an event, and returns its id. Readers are woken if it `wakes` them.
@@ -106,20 +124,54 @@ impl EventLog {
         text: &str,
         wakes: bool,
     ) -> Result<i64, ClusterError> {
+        self.store(&self.new_event(stream, text, wakes)?).await
+    }
+
+    /// Appends an event, and returns its id. If the database does not answer in time, the event is stored later, and has no id.
+    ///
+    /// # Errors
+    ///
+    /// If the event is lost.
+    pub(super) async fn append_or_keep(
+        &self,
+        stream: &StreamKey,
+        text: &str,
+        wakes: bool,
+    ) -> Result<Option<i64>, ClusterError> {
+        let event = self.new_event(stream, text, wakes)?;
+        if self.kept.is_empty() {
+            match self.store(&event).await {
+                Ok(id) => return Ok(Some(id)),
+                Err(error @ ClusterError::Unavailable(_)) if !self.database.pool.is_closed() => {
+                    tracing::warn!(%error, "an event waits for the database");
+                }
+                Err(error) => return Err(error),
+            }
+        }
+        self.kept.push(event).map(|()| None)
+    }
+
+    fn new_event(&self, stream: &StreamKey, text: &str, wakes: bool) -> Result<NewEvent, ClusterError> {
         let number = self.numbers.fetch_add(1, Ordering::Relaxed);
         let body = self.seal(text, &["event", &stream.0, &self.process, &number.to_string()])?;
-        let channel = if wakes && !self.is_polled { &*self.database.schema } else { "" };
+        Ok(NewEvent { stream: stream.clone(), number, body, wakes })
+    }
+
+    /// Stores an event, if it is not stored yet, and returns its id.
+    pub(super) async fn store(&self, event: &NewEvent) -> Result<i64, ClusterError> {
+        let NewEvent { stream, number, body, wakes } = event;
+        let channel = if *wakes && !self.is_polled { &*self.database.schema } else { "" };
         let values = [
             Value::Text(&self.app),
             Value::Text(&stream.0),
             Value::Text(&self.process),
-            Value::Integer(number),
-            Value::Text(&body),
+            Value::Integer(*number),
+            Value::Text(body),
             Value::Text(channel),
         ];
         let sql = "SELECT {schema}.append_event($1, $2, $3, $4, $5, $6)";
         let rows = self.database.fetch(sql, &values).await?;
-        if wakes {
+        if *wakes {
             self.wakes.wake(&stream.0);
         }
         first_value(&rows)

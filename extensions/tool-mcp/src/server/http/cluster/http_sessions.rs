@@ -73,7 +73,7 @@ impl HttpSessions {
         let token = EventToken::unseal(cluster, last).ok_or(SessionError::InvalidEventId)?;
         match request {
             None => self.follow_session(cluster, id, Some(token)).await,
-            Some(_) => Ok(Box::pin(cluster.follow_request(token, request))),
+            Some(request) => Ok(Box::pin(cluster.follow_request(token, request))),
         }
     }
 }

@@ -10,7 +10,10 @@ use rmcp::{
     transport::streamable_http_server::session::SessionManager as _,
 };
 use serde::{Deserialize, Serialize};
-use tokio::sync::broadcast;
+use tokio::{
+    sync::{broadcast, mpsc},
+    task::JoinSet,
+};
 use tokio_util::task::AbortOnDropHandle;
 
 use super::{
@@ -18,7 +21,7 @@ use super::{
     event_log::{LoggedEvent, StreamKey, StreamPosition},
     reader::EventReader,
     streams::StoredEvent,
-    tasks::{AwaitedAnswers, ForwardedTaskRequest, TaskAnswer, answer_forwarded},
+    tasks::{AwaitedAnswers, ForwardedTaskRequest, TaskAnswer, answer_forwarded, note_ended_tasks},
 };
 use crate::server::{
     announce::{Signal, Signals},
@@ -51,9 +54,16 @@ pub(super) enum ProcessMessage {
     },
 }
 
+impl ProcessMessage {
+    fn to_text(&self) -> Result<String, ClusterError> {
+        serde_json::to_string(self)
+            .map_err(|error| ClusterError::Failed(format!("a message cannot be written: {error}")))
+    }
+}
+
 /// The tasks of a server in its cluster, which end with it.
 pub(in crate::server::http) struct ServingTasks {
-    _tasks: [AbortOnDropHandle<()>; 3],
+    _tasks: [AbortOnDropHandle<()>; 4],
 }
 
 impl Cluster {
@@ -63,14 +73,21 @@ impl Cluster {
         shared: &Arc<ServerState>,
         table: &Arc<SessionTable>,
         idle_time: Duration,
+        ended_tasks: mpsc::UnboundedReceiver<String>,
     ) -> ServingTasks {
         let cluster = || self.clone();
         let publishing = publish_changes(cluster(), Signals::of_this_process(shared));
         let receiving = receive_messages(cluster(), Arc::clone(shared), Arc::clone(table));
-        let touching = touch_used_sessions(cluster(), Arc::clone(table), idle_time);
+        let tending = tend_sessions(cluster(), Arc::clone(table), idle_time);
+        let noting = note_ended_tasks(cluster(), ended_tasks);
         let runtime = &self.0.runtime;
         #[expect(clippy::disallowed_methods, reason = "the server aborts them")]
-        let tasks = [runtime.spawn(publishing), runtime.spawn(receiving), runtime.spawn(touching)];
+        let tasks = [
+            runtime.spawn(publishing),
+            runtime.spawn(receiving),
+            runtime.spawn(tending),
+            runtime.spawn(noting),
+        ];
         ServingTasks { _tasks: tasks.map(AbortOnDropHandle::new) }
     }
 
@@ -79,16 +96,15 @@ impl Cluster {
         stream: &StreamKey,
         message: &ProcessMessage,
     ) -> Result<(), ClusterError> {
-        let text = serde_json::to_string(message)
-            .map_err(|error| ClusterError::Failed(format!("a message cannot be written: {error}")))?;
-        self.0.log.append(stream, &text, true).await.map(drop)
+        self.0.log.append(stream, &message.to_text()?, true).await.map(drop)
     }
 
-    /// Tells the readers of the session's own stream, and all processes.
+    /// Tells the readers of the session's own stream, and all processes; later, if the database does not answer now.
     pub(super) async fn tell_session_end(&self, session: &str) -> Result<(), ClusterError> {
-        self.0.log.append(&StreamKey::of_session(session), &StoredEvent::end_of_stream()?, true).await?;
+        let (log, end) = (&self.0.log, StoredEvent::end_of_stream()?);
+        log.append_or_keep(&StreamKey::of_session(session), &end, true).await?;
         let message = ProcessMessage::SessionEnd { session: session.to_owned() };
-        self.send_message(&StreamKey::of_all(), &message).await
+        log.append_or_keep(&StreamKey::of_all(), &message.to_text()?, true).await.map(drop)
     }
 
     pub(super) async fn tell_setting(
@@ -174,14 +190,14 @@ async fn publish_changes(cluster: Cluster, mut signals: Signals) {
     loop {
         let signal = signals.next().await;
         let text = serde_json::to_string(&signal).unwrap_or_default();
-        if let Err(error) = cluster.0.log.append(&StreamKey::of_changes(), &text, true).await {
+        if let Err(error) = cluster.0.log.append_or_keep(&StreamKey::of_changes(), &text, true).await {
             tracing::error!(%error, "clients of other processes are not told of a change");
         }
     }
 }
 
-/// Notes regularly that sessions are used which have a stream or a request here.
-async fn touch_used_sessions(cluster: Cluster, table: Arc<SessionTable>, idle_time: Duration) {
+/// Notes regularly that sessions are used which have a stream or a request here, and deletes those that are idle.
+async fn tend_sessions(cluster: Cluster, table: Arc<SessionTable>, idle_time: Duration) {
     /// A session whose process ends is found before it is idle.
     const TOUCHES_PER_IDLE_TIME: u32 = 4;
     const MIN_PAUSE: Duration = Duration::from_millis(100);
@@ -191,11 +207,14 @@ async fn touch_used_sessions(cluster: Cluster, table: Arc<SessionTable>, idle_ti
             return;
         }
         let used = table.used_sessions();
-        if used.is_empty() {
+        if !used.is_empty()
+            && let Err(error) = cluster.touch_sessions(&used).await
+        {
+            tracing::warn!(%error, "the database does not know that sessions are used");
             continue;
         }
-        if let Err(error) = cluster.touch_sessions(&used).await {
-            tracing::warn!(%error, "the database does not know that sessions are used");
+        if let Err(error) = cluster.delete_idle_sessions(idle_time).await {
+            tracing::warn!(%error, "idle sessions cannot be deleted; trying again");
         }
     }
 }
@@ -210,10 +229,11 @@ async fn receive_messages(cluster: Cluster, shared: Arc<ServerState>, table: Arc
     let positions = streams.into_iter().map(|stream| StreamPosition { stream, last }).collect();
     let mut reader = EventReader::new(Arc::clone(log), positions);
     let sender = shared.cluster.get().map(|link| link.changes.clone());
+    let mut deliveries = JoinSet::new();
     loop {
         for event in reader.next_events().await {
             if event.stream != changes {
-                receive_message(&cluster, &event, &shared, &table).await;
+                receive_message(&cluster, &event, &shared, &table, &mut deliveries);
             } else if event.writer != log.process
                 && let (Some(sender), Ok(signal)) = (&sender, serde_json::from_str(&event.text))
             {
@@ -224,41 +244,66 @@ async fn receive_messages(cluster: Cluster, shared: Arc<ServerState>, table: Arc
     }
 }
 
-async fn receive_message(cluster: &Cluster, event: &LoggedEvent, shared: &ServerState, table: &SessionTable) {
+/// Works on a message. What waits for a client or for the database does so in `deliveries`, so that no client holds up the messages of others.
+fn receive_message(
+    cluster: &Cluster,
+    event: &LoggedEvent,
+    shared: &Arc<ServerState>,
+    table: &Arc<SessionTable>,
+    deliveries: &mut JoinSet<()>,
+) {
+    /// The messages that wait.
+    const MAX_DELIVERIES: usize = 1024;
+    while deliveries.try_join_next().is_some() {}
     match serde_json::from_str(&event.text) {
-        Ok(ProcessMessage::Client { session, message }) => {
-            let Some(activity) = table.activity(&session) else { return };
-            let is_for_other = match &message {
-                JsonRpcMessage::Notification(notification) => match &notification.notification {
-                    ClientNotification::CancelledNotification(cancelled) => {
-                        cancelled.params.request_id.as_ref().is_none_or(|id| !activity.has_request(id))
-                    }
-                    _ => false,
-                },
-                _ => false,
-            };
-            if is_for_other {
-                return;
-            }
-            if let Err(error) = table.local.accept_message(&session.into(), message).await {
-                tracing::warn!(%error, "a message of a client cannot be passed on");
-            }
-        }
         Ok(ProcessMessage::Setting { session, setting }) => {
             if let Some(state) = table.state(&session) {
                 state.apply_setting(&setting);
             }
         }
-        Ok(ProcessMessage::SessionEnd { session }) => {
-            table.drop_session(&session).await;
-        }
-        Ok(ProcessMessage::TaskRequest(request)) => answer_forwarded(cluster, shared, request).await,
         Ok(ProcessMessage::TaskAnswer { number, answer }) => {
             if let Some(link) = shared.cluster.get() {
                 link.answers.receive(number, answer);
             }
         }
+        Ok(_) if deliveries.len() >= MAX_DELIVERIES => {
+            tracing::error!(event = event.id, "a message is left out: {MAX_DELIVERIES} of them wait");
+        }
+        Ok(ProcessMessage::SessionEnd { session }) => {
+            let table = Arc::clone(table);
+            deliveries.spawn(async move { table.drop_session(&session).await });
+        }
+        Ok(ProcessMessage::Client { session, message }) => {
+            if is_for_session(&session, &message, table) {
+                deliveries.spawn(deliver_message(Arc::clone(table), session, message));
+            }
+        }
+        Ok(ProcessMessage::TaskRequest(request)) => {
+            deliveries.spawn(answer_forwarded(cluster.clone(), Arc::clone(shared), request));
+        }
         Err(error) => tracing::error!(event = event.id, %error, "a message of a process cannot be read"),
+    }
+}
+
+/// Returns `true` if the session is here, and a request that the message cancels runs here.
+fn is_for_session(session: &str, message: &ClientJsonRpcMessage, table: &SessionTable) -> bool {
+    let Some(activity) = table.activity(session) else { return false };
+    let JsonRpcMessage::Notification(notification) = message else { return true };
+    let ClientNotification::CancelledNotification(cancelled) = &notification.notification else {
+        return true;
+    };
+    cancelled.params.request_id.as_ref().is_some_and(|id| activity.has_request(id))
+}
+
+/// Passes a message of a client to the handler of its session, unless that takes none.
+async fn deliver_message(table: Arc<SessionTable>, session: String, message: ClientJsonRpcMessage) {
+    const MAX_WAIT: Duration = Duration::from_secs(60);
+    let session = session.into();
+    let accepting = table.local.accept_message(&session, message);
+    match tokio::time::timeout(MAX_WAIT, accepting).await {
+        Ok(Ok(())) => {}
+        Ok(Err(error)) => tracing::warn!(%error, "a message of a client cannot be passed on"),
+        Err(_) => tracing::warn!("a message of a client is left out: its session takes no messages"),
     }
 }
 
@@ -268,12 +313,16 @@ pub(in crate::server) struct ClusterLink {
     /// The changes of other processes.
     pub(in crate::server) changes: broadcast::Sender<Signal>,
     pub(super) answers: AwaitedAnswers,
+    pub(super) ended_tasks: mpsc::UnboundedSender<String>,
 }
 
 impl ClusterLink {
-    pub(in crate::server) fn new(cluster: Cluster) -> Self {
+    /// Creates the link, and the receiver of the tasks that end.
+    pub(in crate::server) fn new(cluster: Cluster) -> (Self, mpsc::UnboundedReceiver<String>) {
         /// The changes that a listener may be behind.
         const MAX_BEHIND: usize = 1024;
-        Self { cluster, changes: broadcast::Sender::new(MAX_BEHIND), answers: AwaitedAnswers::default() }
+        let (ended_tasks, ended) = mpsc::unbounded_channel();
+        let changes = broadcast::Sender::new(MAX_BEHIND);
+        (Self { cluster, changes, answers: AwaitedAnswers::default(), ended_tasks }, ended)
     }
 }

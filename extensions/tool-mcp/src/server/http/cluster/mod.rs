@@ -7,11 +7,13 @@
 //! A call runs in the process that received it, and is never sent again. What belongs to it finds that process: the id of a question names it, and
 //! a cancellation goes to all.
 
+mod calls;
 mod database;
 mod error;
 mod event_log;
 mod http_server;
 mod http_sessions;
+mod kept_events;
 mod listener;
 mod messages;
 mod migration;
@@ -30,13 +32,18 @@ use tokio::runtime::Handle;
 use tokio_util::task::AbortOnDropHandle;
 use tool_runtime::{call::CallId, open_calls::ProgramKey};
 
-pub(in crate::server) use self::messages::ClusterLink;
 use self::{
+    calls::ReservedCalls,
     database::{Database, Value},
     event_log::{EventLog, first_value},
     processes::Processes,
     sessions::SessionLimits,
     streams::EventToken,
+};
+pub(in crate::server) use self::{
+    calls::{CountedCall, CountedCaller},
+    messages::ClusterLink,
+    tasks::NewTask,
 };
 pub use self::{error::ClusterError, options::ClusterOptions};
 pub(super) use self::{
@@ -57,7 +64,8 @@ pub(super) use self::{
 /// | failure | effect |
 /// | --- | --- |
 /// | the database does not answer | a request waits for [`ClusterOptions::operation_timeout`]; then it has status 503 with `Retry-After`, and nothing was done for it |
-/// | a process ends | its calls are not run again: a client that resumes the stream of a call of a session, or asks for a task, receives an error; a stream without a session ends |
+/// | the database does not answer when a call has ended | the call is answered; the answer is stored when the database returns, for a client that resumes the stream |
+/// | a process ends | its calls are not run again: a client that resumes the stream of a call, or asks for a task, receives an error; what it ran counts for no limit |
 /// | a process is not seen for [`ClusterOptions::process_timeout`] | it counts as ended after a few more looks |
 /// | a client resumes a stream after [`ClusterOptions::event_retention`] | older events are gone |
 /// | a session is closed, or idle for [`HttpConfig::idle_time`] | all processes answer with status 404 |
@@ -94,13 +102,14 @@ pub struct Cluster(Arc<ClusterState>);
 struct ClusterState {
     log: Arc<EventLog>,
     processes: Arc<Processes>,
+    calls: Arc<ReservedCalls>,
     /// The last event before the process joined.
     first_event: i64,
     /// Seals the ids of sessions and events, and the states of calls.
     seal_key: [u8; 32],
     runtime: Handle,
-    /// The tasks that wait for messages, and that show that the process lives.
-    _tasks: [AbortOnDropHandle<()>; 2],
+    /// The tasks that wait for messages, show that the process lives, store events and return calls.
+    _tasks: [AbortOnDropHandle<()>; 4],
 }
 
 impl Cluster {
@@ -121,24 +130,37 @@ impl Cluster {
         let log = EventLog::new(database, key, app, process, event_retention, poll_interval.is_some());
         let log = Arc::new(log);
         let seal_key = load_seal_key(&log).await?;
-        let processes = Arc::new(Processes::new(Arc::clone(&log), process_timeout));
+        let calls = Arc::new(ReservedCalls::new(Arc::clone(&log), process_timeout));
+        let processes = Arc::new(Processes::new(Arc::clone(&log), Arc::clone(&calls), process_timeout));
         processes.beat().await?;
         let first_event = log.last_id().await?;
         let runtime = Handle::current();
         let listening = listener::wake_readers(Arc::downgrade(&log), poll_interval);
         let beating = processes::beat_regularly(Arc::downgrade(&processes));
+        let storing = kept_events::store_kept_events(Arc::clone(&log));
+        let returning = calls::return_unused_calls(Arc::clone(&calls));
         #[expect(clippy::disallowed_methods, reason = "the cluster aborts them")]
-        let tasks = [runtime.spawn(listening), runtime.spawn(beating)].map(AbortOnDropHandle::new);
-        Ok(Self(Arc::new(ClusterState { log, processes, first_event, seal_key, runtime, _tasks: tasks })))
+        let tasks = [
+            runtime.spawn(listening),
+            runtime.spawn(beating),
+            runtime.spawn(storing),
+            runtime.spawn(returning),
+        ];
+        let _tasks = tasks.map(AbortOnDropHandle::new);
+        Ok(Self(Arc::new(ClusterState { log, processes, calls, first_event, seal_key, runtime, _tasks })))
     }
 
     /// Leaves the cluster, for all clones: calls of this process that have no answer count as ended for the others. To be called when the server
-    /// has ended.
+    /// has ended. Answers that wait for the database are stored before, if it answers in time.
     pub async fn close(&self) {
+        let database = &self.0.log.database;
+        if tokio::time::timeout(database.timeout(), self.0.log.kept.wait_until_stored()).await.is_err() {
+            tracing::error!("events are lost: the database does not answer");
+        }
         if let Err(error) = self.0.processes.leave().await {
             tracing::warn!(%error, "the process cannot be signed off; it counts as ended after a while");
         }
-        self.0.log.database.pool.close().await;
+        database.pool.close().await;
     }
 
     /// Returns the key that seals the ids of sessions and events, and the states of calls.

@@ -1,12 +1,15 @@
 //! The processes of a cluster: each shows regularly that it lives.
 
 use std::{
-    sync::{Arc, Weak},
+    sync::{Arc, Mutex, PoisonError, Weak},
     time::Duration,
 };
 
+use tokio::time::Instant;
+
 use super::{
     ClusterError,
+    calls::ReservedCalls,
     database::Value,
     event_log::{EventLog, first_value},
 };
@@ -17,13 +20,16 @@ pub(super) const BEATS_PER_TIMEOUT: u32 = 4;
 /// The processes of a cluster.
 pub(super) struct Processes {
     log: Arc<EventLog>,
+    calls: Arc<ReservedCalls>,
     /// The time after which a process without a beat has ended.
     pub(super) timeout: Duration,
+    /// Until then, other processes may look as if they had ended: the database did not answer.
+    doubtful_until: Mutex<Option<Instant>>,
 }
 
 impl Processes {
-    pub(super) fn new(log: Arc<EventLog>, timeout: Duration) -> Self {
-        Self { log, timeout }
+    pub(super) fn new(log: Arc<EventLog>, calls: Arc<ReservedCalls>, timeout: Duration) -> Self {
+        Self { log, calls, timeout, doubtful_until: Mutex::default() }
     }
 
     /// Shows that this process lives, and removes rows whose time is over.
@@ -32,6 +38,7 @@ impl Processes {
                     ON CONFLICT (app, id) DO UPDATE SET seen_at = now()";
         let app = Value::Text(&self.log.app);
         self.log.database.fetch(beat, &[app, Value::Text(&self.log.process)]).await?;
+        self.calls.store_all().await?;
         let old_events =
             "DELETE FROM {schema}.events WHERE app = $1 AND stored_at < now() - make_interval(secs => $2)";
         self.log.database.fetch(old_events, &[app, Value::Seconds(self.log.retention)]).await?;
@@ -41,7 +48,10 @@ impl Processes {
         self.log.database.fetch(old_tasks, &[app]).await?;
         let ended =
             "DELETE FROM {schema}.processes WHERE app = $1 AND seen_at < now() - make_interval(secs => $2)";
-        self.log.database.fetch(ended, &[app, Value::Seconds(self.timeout)]).await.map(drop)
+        self.log.database.fetch(ended, &[app, Value::Seconds(self.timeout)]).await?;
+        let their_calls = "DELETE FROM {schema}.reserved_calls AS c WHERE app = $1 AND NOT EXISTS \
+                           (SELECT 1 FROM {schema}.processes AS p WHERE p.app = c.app AND p.id = c.process)";
+        self.log.database.fetch(their_calls, &[app]).await.map(drop)
     }
 
     /// Signs this process off.
@@ -49,6 +59,12 @@ impl Processes {
         let sql = "DELETE FROM {schema}.processes WHERE app = $1 AND id = $2";
         let values = [Value::Text(&self.log.app), Value::Text(&self.log.process)];
         self.log.database.fetch(sql, &values).await.map(drop)
+    }
+
+    /// Returns `true` if a process that is not alive has ended for certain.
+    pub(super) fn knows_ends(&self) -> bool {
+        let doubtful_until = *self.doubtful_until.lock().unwrap_or_else(PoisonError::into_inner);
+        doubtful_until.is_none_or(|until| until <= Instant::now())
     }
 
     /// Returns `true` if the process `id` lives.
@@ -69,7 +85,13 @@ pub(super) async fn beat_regularly(processes: Weak<Processes>) {
         if processes.log.database.pool.is_closed() {
             return;
         }
-        if let Err(error) = processes.beat().await {
+        let start = Instant::now();
+        let beat = processes.beat().await;
+        if beat.is_err() || start.elapsed() > processes.timeout / BEATS_PER_TIMEOUT {
+            let until = Instant::now() + processes.timeout;
+            *processes.doubtful_until.lock().unwrap_or_else(PoisonError::into_inner) = Some(until);
+        }
+        if let Err(error) = beat {
             tracing::warn!(%error, "the database of the cluster does not know that this process lives");
         }
     }

@@ -21,7 +21,7 @@ pub(in crate::server::http) struct SessionLimits {
 }
 
 /// Hashes a name that is a secret of a client.
-fn hash_of(kind: &str, name: &str) -> String {
+pub(super) fn hash_of(kind: &str, name: &str) -> String {
     ContentHash::of(&[kind, name]).to_string()
 }
 
@@ -35,18 +35,14 @@ impl Cluster {
     ) -> Result<Option<SessionLimit>, ClusterError> {
         let log = &self.0.log;
         let (id, caller) = (hash_of("session", id), caller.map(|caller| hash_of("caller", caller)));
-        let integer = |limit: usize| i64::try_from(limit).unwrap_or(i64::MAX);
         let values = [
             Value::Text(&log.app),
             Value::Text(&id),
             Value::Text(caller.as_deref().unwrap_or_default()),
             Value::Seconds(limits.idle_time),
-            Value::Integer(integer(limits.max_sessions)),
-            Value::Integer(integer(limits.max_per_caller)),
+            Value::count(limits.max_sessions),
+            Value::count(limits.max_per_caller),
         ];
-        let expired =
-            "DELETE FROM {schema}.sessions WHERE app = $1 AND used_at < now() - make_interval(secs => $2)";
-        log.database.fetch(expired, &[values[0], values[3]]).await?;
         let sql = "SELECT {schema}.open_session($1, $2, $3, $4, $5, $6)";
         let reached: String = first_value(&log.database.fetch(sql, &values).await?)?;
         Ok(match &*reached {
@@ -117,6 +113,14 @@ impl Cluster {
     pub(in crate::server::http) async fn touch_sessions(&self, ids: &[String]) -> Result<(), ClusterError> {
         let ids: Vec<_> = ids.iter().map(|id| hash_of("session", id)).collect();
         self.note_uses(&ids).await
+    }
+
+    /// Deletes the sessions that are idle for too long.
+    pub(super) async fn delete_idle_sessions(&self, idle_time: Duration) -> Result<(), ClusterError> {
+        let sql =
+            "DELETE FROM {schema}.sessions WHERE app = $1 AND used_at < now() - make_interval(secs => $2)";
+        let values = [Value::Text(&self.0.log.app), Value::Seconds(idle_time)];
+        self.0.log.database.fetch(sql, &values).await.map(drop)
     }
 
     async fn note_uses(&self, hashes: &[String]) -> Result<(), ClusterError> {

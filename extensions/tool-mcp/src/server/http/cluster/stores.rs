@@ -1,9 +1,20 @@
 //! The stores of the SDK and of used states.
 
-use std::{pin::Pin, sync::Arc, time::SystemTime};
+use std::{
+    pin::Pin,
+    sync::{
+        Arc,
+        atomic::{AtomicI64, Ordering},
+    },
+    time::SystemTime,
+};
 
-use rmcp::transport::streamable_http_server::session::{
-    EventStore, EventStoreError, EventStream, ServerSseMessage, SessionState, SessionStore, SessionStoreError,
+use rmcp::{
+    model::RequestId,
+    transport::streamable_http_server::session::{
+        EventStore, EventStoreError, EventStream, ServerSseMessage, SessionState, SessionStore,
+        SessionStoreError,
+    },
 };
 use tool_runtime::{BoxFuture, ErrorKind, ToolError, call::CallId};
 
@@ -12,9 +23,10 @@ use super::{
     database::Value,
     event_log::{StreamKey, StreamPosition, first_value},
     refuse_request,
+    sessions::hash_of,
     streams::{EventToken, StoredEvent},
 };
-use crate::server::UsedStates;
+use crate::server::{UsedStates, http::current_request::CurrentRequest};
 
 /// The stores that the SDK calls.
 #[derive(Clone)]
@@ -24,6 +36,27 @@ impl Cluster {
     /// Returns the stores that the SDK calls.
     pub(in crate::server::http) fn stores(&self) -> Arc<ClusterStores> {
         Arc::new(ClusterStores(self.clone()))
+    }
+
+    /// Returns the store of the events of a request without a session.
+    pub(in crate::server::http) fn request_events(&self, current: &CurrentRequest) -> Arc<dyn EventStore> {
+        Arc::new(RequestEvents {
+            cluster: self.clone(),
+            request: current.id().cloned(),
+            caller: current.identity().map(|identity| hash_of("caller", &identity.subject)),
+            last: AtomicI64::new(0),
+        })
+    }
+
+    /// Stores an event; `None` if that is done later.
+    async fn store_event(
+        &self,
+        stream: &StreamKey,
+        event: &ServerSseMessage,
+    ) -> Result<Option<i64>, EventStoreError> {
+        let text = serde_json::to_string(&StoredEvent::of(event))?;
+        // An event without a message is not waited for.
+        Ok(self.0.log.append_or_keep(stream, &text, event.message.is_some()).await?)
     }
 }
 
@@ -58,6 +91,7 @@ impl SessionStore for ClusterStores {
     }
 }
 
+/// The events of sessions, whose ids the session seals again, with their request.
 impl EventStore for ClusterStores {
     fn store_event<'a, 'b, 'd, 'c>(
         &'a self,
@@ -71,10 +105,59 @@ impl EventStore for ClusterStores {
     {
         Box::pin(async move {
             let stream = StreamKey::of_sdk(stream);
-            let text = serde_json::to_string(&StoredEvent::of(event))?;
-            // An event without a message is not waited for.
-            let last = self.0.0.log.append(&stream, &text, event.message.is_some()).await?;
-            Ok(EventToken::seal_own(&self.0, StreamPosition { stream, last })?)
+            // Without an id, a client goes on after the event before this one.
+            let Some(last) = self.0.store_event(&stream, event).await? else { return Ok(String::new()) };
+            let mut token = EventToken::of_own(&self.0, StreamPosition { stream, last });
+            token.is_end = StoredEvent::is_answer(event.message.as_deref());
+            Ok(token.seal(&self.0)?)
+        })
+    }
+
+    /// Refuses: a session follows its streams itself.
+    fn replay_events_after<'a, 'b, 'c>(&'a self, _: &'b str) -> Stored<'c, EventStream, EventStoreError>
+    where
+        'a: 'c,
+        'b: 'c,
+    {
+        Box::pin(std::future::ready(Err("a stream of a session belongs to its session".into())))
+    }
+}
+
+/// The events of one request without a session. Their ids name the request, so that any process can end it, and its caller, who alone reads them.
+struct RequestEvents {
+    cluster: Cluster,
+    /// `None` for a request that resumes a stream.
+    request: Option<RequestId>,
+    caller: Option<String>,
+    /// The last event that was stored.
+    last: AtomicI64,
+}
+
+impl EventStore for RequestEvents {
+    fn store_event<'a, 'b, 'd, 'c>(
+        &'a self,
+        stream: &'b str,
+        event: &'d ServerSseMessage,
+    ) -> Stored<'c, String, EventStoreError>
+    where
+        'a: 'c,
+        'b: 'c,
+        'd: 'c,
+    {
+        Box::pin(async move {
+            let stream = StreamKey::of_sdk(stream);
+            let last = match self.cluster.store_event(&stream, event).await? {
+                Some(id) => {
+                    self.last.store(id, Ordering::Relaxed);
+                    id
+                }
+                None => self.last.load(Ordering::Relaxed),
+            };
+            let mut token = EventToken::of_own(&self.cluster, StreamPosition { stream, last });
+            token.request.clone_from(&self.request);
+            token.caller.clone_from(&self.caller);
+            token.is_end = StoredEvent::is_answer(event.message.as_deref());
+            Ok(token.seal(&self.cluster)?)
         })
     }
 
@@ -84,8 +167,10 @@ impl EventStore for ClusterStores {
         'b: 'c,
     {
         Box::pin(async move {
-            let token = EventToken::unseal(&self.0, last).ok_or("there is no such event")?;
-            Ok(Box::pin(self.0.follow_request(token, None)) as EventStream)
+            let token = EventToken::unseal(&self.cluster, last).filter(|token| token.caller == self.caller);
+            let token = token.ok_or("there is no such event")?;
+            let request = token.request.clone().ok_or("the event is none of a request")?;
+            Ok(Box::pin(self.cluster.follow_request(token, request)) as EventStream)
         })
     }
 }

@@ -58,6 +58,11 @@ impl StoredEvent {
         Self { message: message.map(Arc::new), retry: None, is_end: false }
     }
 
+    /// Returns `true` for the answer of a request, which is the last event of its stream.
+    pub(super) fn is_answer(message: Option<&ServerJsonRpcMessage>) -> bool {
+        matches!(message, Some(ServerJsonRpcMessage::Response(_) | ServerJsonRpcMessage::Error(_)))
+    }
+
     /// Returns the text of the last event of a session.
     pub(super) fn end_of_stream() -> Result<String, ClusterError> {
         serde_json::to_string(&Self { is_end: true, ..Self::of_message(None) })
@@ -74,20 +79,25 @@ impl StoredEvent {
 }
 
 /// The id of an event for a client: what it has received, and the process that wrote it. It is encrypted, so that none can be guessed.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(in crate::server::http) struct EventToken {
     positions: Vec<StreamPosition>,
     writer: Option<String>,
+    /// The request without a session that the stream answers, and the identity of its caller.
+    pub(super) request: Option<RequestId>,
+    pub(super) caller: Option<String>,
+    /// The request is answered.
+    pub(super) is_end: bool,
 }
 
 impl EventToken {
-    /// Seals the token of the event at `position`, which this process wrote.
-    pub(super) fn seal_own(cluster: &Cluster, position: StreamPosition) -> Result<String, ClusterError> {
+    /// Creates the token of the event at `position`, which this process wrote.
+    pub(super) fn of_own(cluster: &Cluster, position: StreamPosition) -> Self {
         let writer = Some(cluster.0.log.process.clone());
-        Self { positions: vec![position], writer }.seal(cluster)
+        Self { positions: vec![position], writer, ..Self::default() }
     }
 
-    fn seal(&self, cluster: &Cluster) -> Result<String, ClusterError> {
+    pub(super) fn seal(&self, cluster: &Cluster) -> Result<String, ClusterError> {
         let text = serde_json::to_string(self).map_err(|error| {
             ClusterError::Failed(format!("the id of an event cannot be written: {error}"))
         })?;
@@ -142,12 +152,11 @@ impl Cluster {
         FollowedStream { messages, _task: task }
     }
 
-    /// Follows the stream of a request after an event, up to its answer. If the process that ran the request has ended, the answer is an error, for a
-    /// known `request`.
+    /// Follows the stream of a request after an event, up to its answer. If the process that ran the request has ended, the answer is an error.
     pub(in crate::server::http) fn follow_request(
         &self,
         token: EventToken,
-        request: Option<RequestId>,
+        request: RequestId,
     ) -> FollowedStream {
         let cluster = self.clone();
         self.spawn_reader(|sender| async move {
@@ -174,7 +183,7 @@ impl Cluster {
                 ClusterError::Invalid("the event is none of the stream of this session".to_owned())
             })?,
         };
-        let (cluster, token) = (self.clone(), EventToken { positions, writer: None });
+        let (cluster, token) = (self.clone(), EventToken { positions, ..EventToken::default() });
         Ok(self.spawn_reader(|sender| async move {
             if let Err(error) = read_session(&cluster, token, &state, &sender).await {
                 tracing::error!(%error, "the stream of a session ends");
@@ -186,35 +195,35 @@ impl Cluster {
 async fn read_request(
     cluster: &Cluster,
     mut token: EventToken,
-    request: Option<RequestId>,
+    request: RequestId,
     sender: &mpsc::Sender<ServerSseMessage>,
 ) -> Result<(), ClusterError> {
+    if token.is_end {
+        return Ok(());
+    }
     let mut reader = EventReader::new(Arc::clone(&cluster.0.log), token.positions.clone());
     let writer = token.writer.clone().unwrap_or_default();
     let mut dead_beats = 0;
     loop {
         for event in reader.new_events().await.unwrap_or_default() {
             token.note_event(&event);
-            let message = decoded_event(&event)?.into_message(Some(token.seal(cluster)?));
-            let is_answer = message.message.as_deref().is_some_and(|message| {
-                matches!(message, ServerJsonRpcMessage::Response(_) | ServerJsonRpcMessage::Error(_))
-            });
-            if sender.send(message).await.is_err() || is_answer {
+            let event = decoded_event(&event)?;
+            token.is_end = StoredEvent::is_answer(event.message.as_deref());
+            let message = event.into_message(Some(token.seal(cluster)?));
+            if sender.send(message).await.is_err() || token.is_end {
                 return Ok(());
             }
         }
         // What it had stored before it ended was read above.
         if dead_beats == DEAD_BEATS {
-            if let Some(request) = request {
-                let error = ErrorData::internal_error(
-                    "the process that ran the request ended before its answer; it is not known whether the request took \
-                     effect, and it is not run again",
-                    None,
-                );
-                let message = ServerJsonRpcMessage::error(error, Some(request));
-                let message = StoredEvent::of_message(Some(message));
-                sender.send(message.into_message(Some(token.seal(cluster)?))).await.ok();
-            }
+            let error = ErrorData::internal_error(
+                "the process that ran the request ended before its answer; it is not known whether the request took \
+                 effect, and it is not run again",
+                None,
+            );
+            let message = StoredEvent::of_message(Some(ServerJsonRpcMessage::error(error, Some(request))));
+            token.is_end = true;
+            sender.send(message.into_message(Some(token.seal(cluster)?))).await.ok();
             return Ok(());
         }
         match cluster.0.processes.is_alive(&writer).await {

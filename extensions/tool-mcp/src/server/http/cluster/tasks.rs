@@ -5,7 +5,7 @@
 use std::{
     collections::HashMap,
     sync::{
-        Mutex, MutexGuard, PoisonError,
+        Arc, Mutex, MutexGuard, PoisonError,
         atomic::{AtomicU64, Ordering},
     },
     time::Duration,
@@ -13,16 +13,21 @@ use std::{
 
 use rmcp::{ErrorData, model::GetTaskResult};
 use serde::{Deserialize, Serialize};
-use tokio::sync::oneshot;
-use tool_runtime::definition::ContentHash;
+use tokio::sync::{mpsc, oneshot};
 
 use super::{
     Cluster, ClusterError, ClusterLink,
     database::Value,
-    event_log::{StreamKey, column},
+    event_log::{StreamKey, column, first_value},
     messages::ProcessMessage,
+    sessions::hash_of,
 };
-use crate::server::{question_round::UNAVAILABLE, server_state::ServerState, task_requests::TaskRequest};
+use crate::server::{
+    question_round::UNAVAILABLE,
+    server_state::ServerState,
+    task_requests::TaskRequest,
+    tasks::{TaskLimit, TaskLimits},
+};
 
 /// The answer to a request about a task.
 pub(super) type TaskAnswer = Result<Option<GetTaskResult>, ErrorData>;
@@ -66,26 +71,55 @@ impl Drop for Waiting<'_> {
     }
 }
 
-fn hash_of(task: &str) -> String {
-    ContentHash::of(&["task", task]).to_string()
+/// A task that is about to start.
+pub(in crate::server) struct NewTask<'a> {
+    pub(in crate::server) id: &'a str,
+    /// The identity of its caller, if there is one.
+    pub(in crate::server) caller: Option<&'a str>,
+    /// The time for which it is kept.
+    pub(in crate::server) retention: Duration,
 }
 
 impl Cluster {
-    /// Tells the database that this process has a task, for `lifetime`.
-    async fn note_task(&self, id: &str, lifetime: Duration) -> Result<(), ClusterError> {
+    /// Tells the database that this process has a task, unless a limit is reached, which is returned.
+    async fn note_task(
+        &self,
+        task: &NewTask<'_>,
+        limits: TaskLimits,
+    ) -> Result<Option<TaskLimit>, ClusterError> {
         let log = &self.0.log;
-        let sql = "INSERT INTO {schema}.tasks (app, id, process, expires_at) \
-                   VALUES ($1, $2, $3, now() + make_interval(secs => $4)) ON CONFLICT (app, id) DO NOTHING";
-        let id = hash_of(id);
-        let values =
-            [Value::Text(&log.app), Value::Text(&id), Value::Text(&log.process), Value::Seconds(lifetime)];
-        log.database.fetch(sql, &values).await.map(drop)
+        let (id, caller) = (hash_of("task", task.id), task.caller.map(|caller| hash_of("caller", caller)));
+        let values = [
+            Value::Text(&log.app),
+            Value::Text(&id),
+            Value::Text(&log.process),
+            Value::Text(caller.as_deref().unwrap_or_default()),
+            Value::Seconds(task.retention),
+            Value::count(limits.max_tasks),
+            Value::count(limits.max_tasks_per_caller),
+            Value::Seconds(self.0.processes.timeout),
+        ];
+        let sql = "SELECT {schema}.start_task($1, $2, $3, $4, $5, $6, $7, $8)";
+        let reached: String = first_value(&log.database.fetch(sql, &values).await?)?;
+        Ok(match &*reached {
+            "server" => Some(TaskLimit::Server(limits.max_tasks)),
+            "caller" => Some(TaskLimit::Caller(limits.max_tasks_per_caller)),
+            _ => None,
+        })
+    }
+
+    /// Tells the database that tasks have ended, whose places other tasks may take.
+    async fn note_ended_tasks(&self, ids: &[String]) -> Result<(), ClusterError> {
+        let hashes: Vec<_> = ids.iter().map(|id| hash_of("task", id)).collect();
+        let sql = "UPDATE {schema}.tasks SET ended_at = now() WHERE app = $1 AND id = ANY ($2)";
+        let values = [Value::Text(&self.0.log.app), Value::Texts(&hashes)];
+        self.0.log.database.fetch(sql, &values).await.map(drop)
     }
 
     /// Returns the process that has a task, if there is one, and whether it lives.
     async fn process_of_task(&self, id: &str) -> Result<Option<(String, bool)>, ClusterError> {
         let log = &self.0.log;
-        let id = hash_of(id);
+        let id = hash_of("task", id);
         let sql = "SELECT process FROM {schema}.tasks WHERE app = $1 AND id = $2 AND expires_at > now()";
         let rows = log.database.fetch(sql, &[Value::Text(&log.app), Value::Text(&id)]).await?;
         let Some(row) = rows.first() else { return Ok(None) };
@@ -96,9 +130,23 @@ impl Cluster {
 }
 
 impl ClusterLink {
-    /// Tells the other processes of a task that began here.
-    pub(in crate::server) async fn note_task(&self, id: &str, lifetime: Duration) -> Result<(), ErrorData> {
-        self.cluster.note_task(id, lifetime).await.map_err(|error| unavailable_error(&error))
+    /// Tells the other processes of a task that is about to start here.
+    pub(in crate::server) async fn note_task(
+        &self,
+        task: &NewTask<'_>,
+        limits: TaskLimits,
+    ) -> Result<(), ErrorData> {
+        match self.cluster.note_task(task, limits).await {
+            Ok(None) => Ok(()),
+            Ok(Some(limit)) => Err(limit.to_error()),
+            Err(error) => Err(unavailable_error(&error)),
+        }
+    }
+
+    /// Tells the other processes of a task that has ended here, soon.
+    pub(in crate::server) fn note_task_end(&self, id: &str) {
+        // Without a receiver, the server has ended.
+        self.ended_tasks.send(id.to_owned()).ok();
     }
 
     /// Asks the process that has a task; `None` if there is none.
@@ -109,6 +157,10 @@ impl ClusterLink {
     ) -> Option<TaskAnswer> {
         let process = match self.cluster.process_of_task(request.task_id()).await {
             Ok(Some((process, true))) => process,
+            Ok(Some(_)) if !self.cluster.0.processes.knows_ends() => {
+                let problem = "it is not known whether the process that has the task lives".to_owned();
+                return Some(Err(unavailable_error(&ClusterError::Unavailable(problem))));
+            }
             Ok(Some((_, false))) => {
                 let message = format!(
                     "the process that ran the task `{}` has ended; it is not known whether the task took effect, and it is \
@@ -144,19 +196,32 @@ impl ClusterLink {
 
 /// Answers a request of another process about a task.
 pub(super) async fn answer_forwarded(
-    cluster: &Cluster,
-    shared: &ServerState,
+    cluster: Cluster,
+    shared: Arc<ServerState>,
     forwarded: ForwardedTaskRequest,
 ) {
     let ForwardedTaskRequest { process, number, caller, request } = forwarded;
-    // The server of another client of this process has it.
-    if !shared.tasks.contains(request.task_id()) {
-        return;
-    }
     let answer = request.answer(&shared.tasks, caller.as_deref());
     let message = ProcessMessage::TaskAnswer { number, answer };
     if let Err(error) = cluster.send_message(&StreamKey::of_process(&process), &message).await {
         tracing::warn!(%error, "a request about a task cannot be answered");
+    }
+}
+
+/// Tells the database of tasks that have ended.
+pub(super) async fn note_ended_tasks(cluster: Cluster, mut ended: mpsc::UnboundedReceiver<String>) {
+    const MAX_NOTED: usize = 100;
+    const RETRY_PAUSE: Duration = Duration::from_millis(250);
+    let mut ids = Vec::new();
+    while ended.recv_many(&mut ids, MAX_NOTED).await > 0 {
+        while let Err(error) = cluster.note_ended_tasks(&ids).await {
+            if cluster.0.log.database.pool.is_closed() {
+                return;
+            }
+            tracing::warn!(%error, "the database does not know that tasks have ended; trying again");
+            tokio::time::sleep(RETRY_PAUSE).await;
+        }
+        ids.clear();
     }
 }
 

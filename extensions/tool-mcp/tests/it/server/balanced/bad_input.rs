@@ -76,6 +76,84 @@ async fn a_row_that_was_altered_is_refused() {
 }
 
 #[tokio::test]
+async fn a_message_that_was_moved_to_another_session_or_process_is_left_out() {
+    let Some(database) = Database::new() else { return };
+    let members = start_two(&database).await;
+    let (ada, eve) = (Client::open(members[0].url()).await, Client::open(members[0].url()).await);
+    // The answer to the one, in the stream of the other.
+    let mut call = ada.call(members[0].url(), 7, "wait").await;
+    members[0].gate.started.notified().await;
+    let mut other = eve.call(members[0].url(), 7, "wait").await;
+    members[0].gate.started.notified().await;
+    let last = other.next_id().await;
+    drop(other);
+    let streams = "SELECT DISTINCT stream FROM {schema}.events";
+    let before = database.execute(streams).await;
+    assert!(before > 0);
+    let cancelled =
+        json!({ "jsonrpc": "2.0", "method": "notifications/cancelled", "params": { "requestId": 7 } });
+    let to_all = "(SELECT stream FROM {schema}.events ORDER BY id DESC LIMIT 1)";
+    assert_eq!(ada.post(members[1].url(), &cancelled).await.status(), 202);
+    members[0].gate.cancelled.notified().await;
+    assert_eq!(call.next_message().await, None);
+    // The message that cancelled the call of the one, as the last event of the stream of the other.
+    let primed = "(SELECT stream FROM {schema}.events WHERE stream <> (SELECT stream FROM {schema}.events ORDER BY id DESC LIMIT 1) \
+                  ORDER BY id DESC LIMIT 1)";
+    let moved = format!("UPDATE {{schema}}.events SET stream = {primed} WHERE stream = {to_all}");
+    assert_eq!(database.execute(&moved).await, 1);
+    let mut resumed = eve.listen(members[1].url(), Some(&last)).await;
+    members[0].gate.go.notify_one();
+    assert_eq!(text_of(&resumed.next_message().await.unwrap()), "done");
+}
+
+#[tokio::test]
+async fn a_request_for_a_session_that_another_server_closes_is_answered_or_has_status_404() {
+    let Some(database) = Database::new() else { return };
+    let members = start_two(&database).await;
+    let ping = request(1, "ping", json!({}));
+    for at in 0..30 {
+        let client = Client::open(members[0].url()).await;
+        let [first, second] = [&members[at % 2], &members[(at + 1) % 2]];
+        let (answers, deleted) = tokio::join!(
+            async {
+                let mut answers = Vec::new();
+                while !answers.contains(&404) {
+                    answers.push(client.post(first.url(), &ping).await.status().as_u16());
+                }
+                answers
+            },
+            client.delete(second.url()),
+        );
+        assert_eq!(deleted, 204);
+        assert!(answers.iter().all(|status| [200, 404].contains(status)), "{answers:?}");
+    }
+}
+
+#[tokio::test]
+async fn of_two_answers_at_once_to_one_question_one_counts() {
+    let Some(database) = Database::new() else { return };
+    let members = start_two(&database).await;
+    let client = Client::open(members[0].url()).await;
+    for _ in 0..10 {
+        let mut call = client.call(members[0].url(), 7, "greet").await;
+        let question = call.next_message().await.unwrap();
+        let answer = |id: &serde_json::Value, name: &str| {
+            let result = json!({ "action": "accept", "content": { "first": name, "last": name } });
+            json!({ "jsonrpc": "2.0", "id": id, "result": result })
+        };
+        let (ada, eve) = (answer(&question["id"], "Ada"), answer(&question["id"], "Eve"));
+        let sent = tokio::join!(client.post(members[0].url(), &ada), client.post(members[1].url(), &eve));
+        assert_eq!([sent.0.status(), sent.1.status()].map(|status| status.as_u16()), [202; 2]);
+        let second = call.next_message().await.unwrap();
+        assert_ne!(second["id"], question["id"]);
+        client.post(members[1].url(), &answer(&second["id"], "Byron")).await;
+        let answer = call.next_message().await.unwrap();
+        assert!(["Hello, Ada Byron", "Hello, Eve Byron"].contains(&text_of(&answer)), "{answer}");
+        assert_eq!(call.next_message().await, None);
+    }
+}
+
+#[tokio::test]
 async fn an_answer_for_the_question_of_another_session_changes_nothing() {
     let Some(database) = Database::new() else { return };
     let members = start_two(&database).await;

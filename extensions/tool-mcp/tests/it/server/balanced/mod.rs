@@ -2,6 +2,7 @@
 
 mod bad_input;
 mod end_to_end;
+mod limits;
 mod messages;
 mod outage;
 mod processes;
@@ -12,9 +13,10 @@ use rmcp::model::ProtocolVersion;
 use serde_json::{Value, json};
 use sqlx::PgPool;
 use test_support::postgres::{new_schema, shared_url};
-use tokio::sync::Notify;
+use tokio::sync::{Notify, Semaphore};
 use tool_mcp::server::{Cluster, ClusterOptions, HttpConfig, McpServer, ResourceSet, Resources as _};
 use tool_runtime::{
+    CancellationToken,
     context::{LogLevel, LogLine},
     open_calls::ProgramKey,
     prelude::*,
@@ -49,11 +51,20 @@ impl Database {
     }
 }
 
-#[derive(Default)]
 struct Gate {
     started: Notify,
+    /// Has a permit for each call that started.
+    starts: Semaphore,
     go: Notify,
+    all_go: CancellationToken,
     cancelled: Notify,
+}
+
+impl Gate {
+    fn new() -> Self {
+        let [started, go, cancelled] = [const { Notify::const_new() }; 3];
+        Self { started, starts: Semaphore::new(0), go, all_go: CancellationToken::new(), cancelled }
+    }
 }
 
 /// Adds two numbers.
@@ -66,8 +77,10 @@ fn add(a: i64, b: i64) -> i64 {
 #[tool(register = false)]
 async fn wait(gate: &Gate, cx: &ToolContext) -> &'static str {
     gate.started.notify_one();
+    gate.starts.add_permits(1);
     tokio::select! {
         () = gate.go.notified() => "done",
+        () = gate.all_go.cancelled() => "done",
         () = cx.cancellation().cancelled() => {
             gate.cancelled.notify_one();
             "cancelled"
@@ -104,7 +117,15 @@ impl Member {
     }
 
     async fn start_with(options: ClusterOptions, config: HttpConfig) -> Self {
-        let (gate, resources) = (Arc::new(Gate::default()), ResourceSet::new().text("a:a", "a", "text"));
+        Self::start_server(options, config, |server| server).await
+    }
+
+    async fn start_server(
+        options: ClusterOptions,
+        config: HttpConfig,
+        set: impl FnOnce(McpServer) -> McpServer,
+    ) -> Self {
+        let (gate, resources) = (Arc::new(Gate::new()), ResourceSet::new().text("a:a", "a", "text"));
         let tools = questions::builder()
             .tool::<add>()
             .tool::<wait>()
@@ -112,7 +133,7 @@ impl Member {
             .tool::<work>()
             .provide_shared(Arc::clone(&gate));
         let cluster = options.open().await.unwrap();
-        let server = McpServer::new(tools.build().unwrap()).resources(resources.clone());
+        let server = set(McpServer::new(tools.build().unwrap()).resources(resources.clone()));
         let server = server.http_with(config.cluster(cluster.clone())).unwrap();
         Self { served: serve(server).await, cluster, gate, resources }
     }

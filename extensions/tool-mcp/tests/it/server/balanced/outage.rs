@@ -7,7 +7,7 @@ use test_support::postgres::{Server, new_schema, reported};
 use tool_mcp::server::HttpConfig;
 
 use super::{
-    super::{BOTH, initialize, modern},
+    super::{BOTH, initialize, modern, sse},
     Client, Database, Member, request, text_of,
 };
 
@@ -56,6 +56,92 @@ async fn a_request_waits_for_a_database_that_returns_in_time() {
         server.switch("start");
     });
     assert_eq!(text_of(&answer), "3");
+}
+
+#[tokio::test]
+async fn an_answer_is_not_lost_if_the_database_is_gone_when_its_call_ends() {
+    let Some(mut server) = reported(Server::start()) else { return };
+    let database = Database { url: server.url(), schema: new_schema() };
+    let options = || database.options().operation_timeout(Duration::from_millis(300));
+    let start = async || Member::start_with(options(), HttpConfig::new()).await;
+    let members = [start().await, start().await];
+    let client = Client::open(members[0].url()).await;
+    // One whose client waits, one whose client is gone, and one without a session.
+    let mut waited = client.call(members[0].url(), 7, "wait").await;
+    let mut left = client.call(members[0].url(), 8, "wait").await;
+    let left = {
+        let last = left.next_id().await;
+        drop(left);
+        last
+    };
+    let call = modern("tools/call", json!({ "name": "wait", "arguments": {} }));
+    let modern_call = async {
+        let answer = members[0].served.post(&call, &BOTH[1]).send().await.unwrap();
+        sse(&answer.text().await.unwrap())
+    };
+    let switched = async {
+        for _ in 0..3 {
+            members[0].gate.starts.acquire().await.unwrap().forget();
+        }
+        server.switch("stop");
+        members[0].gate.all_go.cancel();
+        let answer = waited.next_message().await.unwrap();
+        assert_eq!((text_of(&answer), &answer["id"]), ("done", &json!(7)));
+        assert_eq!(waited.next_message().await, None);
+    };
+    let (answer, ()) = tokio::join!(modern_call, switched);
+    assert_eq!(text_of(&answer), "done");
+    server.switch("start");
+    // The client that comes back has its answer at the other server, once the first one has stored it.
+    for last in [&left, &waited.last] {
+        let mut resumed = client.listen(members[1].url(), Some(last)).await;
+        assert_eq!(text_of(&resumed.next_message().await.unwrap()), "done");
+        assert_eq!(resumed.next_message().await, None);
+    }
+}
+
+#[tokio::test]
+async fn a_session_that_ends_while_the_database_is_gone_has_ended_at_all_servers() {
+    let Some(mut server) = reported(Server::start()) else { return };
+    let database = Database { url: server.url(), schema: new_schema() };
+    let options = || database.options().operation_timeout(Duration::from_millis(300));
+    let start = async || Member::start_with(options(), HttpConfig::new()).await;
+    let members = [start().await, start().await];
+    let client = Client::open(members[0].url()).await;
+    let mut stream = client.listen(members[1].url(), None).await;
+    stream.next_id().await;
+    server.switch("stop");
+    // It is refused, since it cannot be known at the other server.
+    assert_eq!(client.delete(members[0].url()).await, 503);
+    server.switch("start");
+    assert_eq!(client.delete(members[0].url()).await, 204);
+    assert_eq!(stream.next_message().await, None);
+    for member in &members {
+        assert_eq!(client.post(member.url(), &request(1, "ping", json!({}))).await.status(), 404);
+    }
+}
+
+#[tokio::test]
+async fn a_change_while_the_database_is_gone_reaches_the_clients_of_all_servers() {
+    let Some(mut server) = reported(Server::start()) else { return };
+    let database = Database { url: server.url(), schema: new_schema() };
+    let options = || database.options().operation_timeout(Duration::from_millis(300));
+    let start = async || Member::start_with(options(), HttpConfig::new()).await;
+    let members = [start().await, start().await];
+    let client = Client::open(members[0].url()).await;
+    let mut stream = client.listen(members[1].url(), None).await;
+    stream.next_id().await;
+    server.switch("stop");
+    members[0].change_list();
+    // Until the first server has seen that the database is gone.
+    let call = json!({ "name": "add", "arguments": { "a": 1, "b": 2 } });
+    for _ in 0..2 {
+        let refused = client.post(members[0].url(), &request(1, "tools/call", call.clone())).await;
+        assert_eq!(refused.status(), 503);
+    }
+    server.switch("start");
+    let changed = stream.next_message().await.unwrap();
+    assert_eq!(changed["method"], "notifications/resources/list_changed");
 }
 
 #[tokio::test]

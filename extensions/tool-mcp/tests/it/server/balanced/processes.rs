@@ -8,7 +8,7 @@ use tool_mcp::{
     client::{Endpoint, McpToolSet, ServerConfig},
     server::{ClusterOptions, HttpConfig, McpServer, ResourceSet},
 };
-use tool_runtime::{CancellationToken, open_calls::ProgramKey, prelude::*};
+use tool_runtime::{CancellationToken, context::Progress, open_calls::ProgramKey, prelude::*};
 
 use super::{
     super::{
@@ -18,6 +18,9 @@ use super::{
     },
     Client, Database, request, text_of,
 };
+
+/// The limit of each caller.
+const MAX_CALLS: usize = 60;
 
 /// Writes a line to the file, then returns the id of the process.
 #[tool(register = false)]
@@ -33,19 +36,27 @@ fn touch(resources: &ResourceSet) {
     resources.updated("a:a");
 }
 
+/// Reports progress, connects to a port, and waits until the other side closes the connection.
+#[tool(register = false)]
+async fn report_and_wait(port: u16, cx: &ToolContext) -> Result<u32, ToolError> {
+    cx.progress(Progress::new(1.0).of(2.0))?;
+    wait(port).await.map_err(|error| ToolError::failed(error.to_string()))
+}
+
 /// One of the processes. It ends with its standard input.
 #[tokio::test]
 #[ignore = "a server for other tests"]
 async fn serves() {
     let variable = |name| std::env::var(name).unwrap();
     let resources = ResourceSet::new().text("a:a", "a", "text");
-    let tools = questions::builder().tool::<process>().tool::<wait>().tool::<record>().tool::<touch>();
-    let tools = tools.provide(resources.clone()).build().unwrap();
+    let tools = questions::builder().tool::<process>().tool::<wait>().tool::<report_and_wait>();
+    let tools = tools.tool::<record>().tool::<touch>().provide(resources.clone()).build().unwrap();
     let key = ProgramKey::load_or_create(variable("KEY_FILE")).unwrap();
     let options = ClusterOptions::new(&variable("DATABASE"), key).unwrap();
     let options = options.schema(variable("SCHEMA")).unwrap().process_timeout(Duration::from_secs(2));
     let config = HttpConfig::new().cluster(options.open().await.unwrap());
-    let server = McpServer::new(tools).resources(resources).http_with(config).unwrap();
+    let server = McpServer::new(tools).resources(resources).max_calls_per_caller(MAX_CALLS);
+    let server = server.http_with(config).unwrap();
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     println!("\nserves http://{}/mcp", listener.local_addr().unwrap());
     let serving = server.serve(listener, CancellationToken::new());
@@ -111,6 +122,20 @@ async fn no_client_notices_that_each_request_comes_to_another_process() {
         assert_eq!(client.post(url(at), &answer).await.status(), 202);
     }
     assert_eq!(text_of(&call.next_message().await.unwrap()), "Hello, Ada Ada");
+    // A call that is cancelled, and one whose stream goes on, at another process.
+    let (mut cancelled, mut connection) = begin_wait(&client, url(1)).await;
+    let cancel =
+        json!({ "jsonrpc": "2.0", "method": "notifications/cancelled", "params": { "requestId": 7 } });
+    assert_eq!(client.post(url(2), &cancel).await.status(), 202);
+    assert_eq!(connection.read(&mut [0]).await.unwrap_or(0), 0);
+    assert_eq!(cancelled.next_message().await, None);
+    let (mut lost, connection) = begin_wait(&client, url(2)).await;
+    let last = lost.next_id().await;
+    drop(lost);
+    let mut resumed = client.listen(url(0), Some(&last)).await;
+    drop(connection);
+    let answer = resumed.next_message().await.unwrap();
+    assert_eq!(text_of(&answer), processes.all[2].id().to_string());
     let subscribed = client.request(url(0), "resources/subscribe", json!({ "uri": "a:a" })).await;
     assert!(subscribed["result"].is_object(), "{subscribed}");
     let mut stream = client.listen(url(1), None).await;
@@ -126,6 +151,34 @@ async fn begin_wait(client: &Client, url: &str) -> (super::Events, tokio::net::T
     let events = super::Events::new(client.post(url, &call).await);
     let (connection, _) = listener.accept().await.unwrap();
     (events, connection)
+}
+
+/// Resumes a stream of revision 2026-07-28 after the event `last`.
+async fn resume_modern(client: &Client, url: &str, last: &str) -> super::Events {
+    let request = client.http.get(url).header("accept", "text/event-stream").header("last-event-id", last);
+    let sent = request.header("mcp-protocol-version", BOTH[1].as_str()).send().await.unwrap();
+    super::Events::new(sent)
+}
+
+#[tokio::test]
+async fn the_calls_of_a_process_that_was_killed_do_not_count_for_long() {
+    let Some(mut processes) = Processes::start().await else { return };
+    let urls: Vec<_> = processes.all.iter().map(|it| it.url.clone()).collect();
+    let client = Client::open(&urls[0]).await;
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let arguments = json!({ "port": listener.local_addr().unwrap().port() });
+    let mut running = Vec::new();
+    for id in 0..i64::try_from(MAX_CALLS).unwrap() {
+        let call = request(id, "tools/call", json!({ "name": "wait", "arguments": arguments }));
+        running.push((client.post(&urls[0], &call).await, listener.accept().await.unwrap()));
+    }
+    let call = || client.request(&urls[1], "tools/call", json!({ "name": "process", "arguments": {} }));
+    let refused = call().await;
+    let message = refused["error"]["message"].as_str().unwrap();
+    assert!(message.starts_with("60 calls of this caller run"), "{refused}");
+    processes.all[0].child.kill().await.unwrap();
+    let counting = async { while call().await["result"].is_null() {} };
+    tokio::time::timeout(Duration::from_secs(60), counting).await.expect("they do not count");
 }
 
 #[tokio::test]
@@ -145,6 +198,28 @@ async fn a_call_whose_process_ends_is_an_error_and_is_not_run_again() {
     let message = answer["error"]["message"].as_str().unwrap();
     assert!(message.contains("ended before its answer") && message.contains("not run again"), "{answer}");
     assert_eq!(resumed.next_message().await, None);
+    // One without a session, after it has reported.
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let port = listener.local_addr().unwrap().port();
+    let params = json!({ "name": "report_and_wait", "arguments": { "port": port } });
+    let mut call = modern("tools/call", params);
+    call["params"]["_meta"]["progressToken"] = json!("progress");
+    let sent = super::super::post(&client.http, &urls[1], &call, &BOTH[1]).send().await.unwrap();
+    let mut events = super::Events::new(sent);
+    assert_eq!(events.next_message().await.unwrap()["method"], "notifications/progress");
+    let (mut connection, _) = listener.accept().await.unwrap();
+    processes.all[1].child.kill().await.unwrap();
+    assert_eq!(events.next_message().await, None);
+    assert_eq!(connection.read(&mut [0]).await.unwrap_or(0), 0);
+    let mut resumed = resume_modern(&client, &urls[2], &events.last).await;
+    let answer = resumed.next_message().await.unwrap();
+    assert_eq!(answer["id"], call["id"]);
+    let message = answer["error"]["message"].as_str().unwrap();
+    assert!(message.contains("ended before its answer") && message.contains("not run again"), "{answer}");
+    assert_eq!(resumed.next_message().await, None);
+    // After its answer, nothing more is waited for.
+    let last = resumed.last.clone();
+    assert_eq!(resume_modern(&client, &urls[2], &last).await.next_message().await, None);
     // The session goes on.
     let answer = client.request(&urls[2], "tools/call", json!({ "name": "process", "arguments": {} })).await;
     assert_eq!(text_of(&answer), processes.all[2].id().to_string());

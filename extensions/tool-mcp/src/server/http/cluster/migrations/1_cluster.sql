@@ -66,16 +66,30 @@ CREATE TABLE used_states (
 
 CREATE INDEX used_states_by_expiry ON used_states (app, expires_at);
 
--- The processes that have tasks.
+-- The processes that have tasks. The ids of tasks and callers are hashes.
 CREATE TABLE tasks (
     app TEXT COLLATE "C" NOT NULL,
     id TEXT COLLATE "C" NOT NULL,
     process TEXT COLLATE "C" NOT NULL,
+    caller TEXT COLLATE "C",
     expires_at TIMESTAMPTZ NOT NULL,
+    ended_at TIMESTAMPTZ,
     PRIMARY KEY (app, id)
 );
 
 CREATE INDEX tasks_by_expiry ON tasks (app, expires_at);
+CREATE INDEX tasks_of_callers ON tasks (app, caller) WHERE caller IS NOT NULL;
+
+-- The calls of callers that processes have reserved. Without a log: after a crash, the processes store them again.
+CREATE UNLOGGED TABLE reserved_calls (
+    app TEXT COLLATE "C" NOT NULL,
+    process TEXT COLLATE "C" NOT NULL,
+    caller TEXT COLLATE "C" NOT NULL,
+    calls BIGINT NOT NULL,
+    PRIMARY KEY (app, caller, process)
+);
+
+CREATE INDEX reserved_calls_of_processes ON reserved_calls (app, process);
 
 -- Appends an event to its stream, once: the ids of a stream ascend in the order in which its events can be read.
 CREATE FUNCTION append_event(
@@ -117,6 +131,66 @@ BEGIN
     INSERT INTO sessions (app, id, caller, used_at, stream_position)
         VALUES (the_app, the_id, nullif(the_caller, ''), now(), (SELECT coalesce(max(id), 0) FROM events))
         ON CONFLICT (app, id) DO NOTHING;
+    RETURN '';
+END
+$$;
+
+-- Reserves calls of a caller, at least those that run, for a process; returns their number, with which those of all processes that live are at most
+-- the limit.
+CREATE FUNCTION reserve_calls(
+    the_app TEXT, the_process TEXT, the_caller TEXT, running BIGINT, wanted BIGINT, max_calls BIGINT, process_seconds DOUBLE PRECISION
+) RETURNS BIGINT LANGUAGE plpgsql SET search_path FROM CURRENT AS $$
+DECLARE
+    others BIGINT;
+    reserved BIGINT;
+BEGIN
+    PERFORM pg_advisory_xact_lock(hashtextextended(the_app || ' calls ' || the_caller, 0));
+    SELECT coalesce(sum(c.calls), 0) INTO others FROM reserved_calls AS c JOIN processes AS p ON p.app = c.app AND p.id = c.process
+        WHERE c.app = the_app AND c.caller = the_caller AND c.process <> the_process
+        AND p.seen_at > now() - make_interval(secs => process_seconds);
+    reserved := greatest(running, least(wanted, max_calls - others));
+    INSERT INTO reserved_calls (app, process, caller, calls) VALUES (the_app, the_process, the_caller, reserved)
+        ON CONFLICT (app, process, caller) DO UPDATE SET calls = excluded.calls;
+    RETURN reserved;
+END
+$$;
+
+-- Starts a task unless a limit is reached; returns the limit: `server`, `caller`, or nothing. Of a process that ended, no task counts. At a limit, the
+-- task that ended first gives up its place.
+CREATE FUNCTION start_task(
+    the_app TEXT, the_id TEXT, the_process TEXT, the_caller TEXT, lifetime_seconds DOUBLE PRECISION, max_tasks BIGINT, max_of_caller BIGINT,
+    process_seconds DOUBLE PRECISION
+) RETURNS TEXT LANGUAGE plpgsql SET search_path FROM CURRENT AS $$
+DECLARE
+    alive TEXT[];
+BEGIN
+    PERFORM pg_advisory_xact_lock(hashtextextended(the_app || ' tasks', 0));
+    IF EXISTS (SELECT 1 FROM tasks WHERE app = the_app AND id = the_id) THEN
+        RETURN '';
+    END IF;
+    alive := ARRAY(SELECT id FROM processes WHERE app = the_app AND seen_at > now() - make_interval(secs => process_seconds));
+    IF the_caller <> '' AND (
+        SELECT count(*) FROM tasks WHERE app = the_app AND caller = the_caller AND expires_at > now() AND process = ANY (alive)
+    ) >= max_of_caller THEN
+        DELETE FROM tasks WHERE app = the_app AND id = (
+            SELECT id FROM tasks WHERE app = the_app AND caller = the_caller AND expires_at > now() AND process = ANY (alive)
+            AND ended_at IS NOT NULL ORDER BY ended_at LIMIT 1
+        );
+        IF NOT FOUND THEN
+            RETURN 'caller';
+        END IF;
+    END IF;
+    IF (SELECT count(*) FROM tasks WHERE app = the_app AND expires_at > now() AND process = ANY (alive)) >= max_tasks THEN
+        DELETE FROM tasks WHERE app = the_app AND id = (
+            SELECT id FROM tasks WHERE app = the_app AND expires_at > now() AND process = ANY (alive)
+            AND ended_at IS NOT NULL ORDER BY ended_at LIMIT 1
+        );
+        IF NOT FOUND THEN
+            RETURN 'server';
+        END IF;
+    END IF;
+    INSERT INTO tasks (app, id, process, caller, expires_at)
+        VALUES (the_app, the_id, the_process, nullif(the_caller, ''), now() + make_interval(secs => lifetime_seconds));
     RETURN '';
 END
 $$;

@@ -1,0 +1,242 @@
+//! The calls of a caller in all processes together.
+//!
+//! A process reserves calls of a caller in blocks, so that most calls need no statement, and soon returns those that it does not use. The sum of what
+//! all processes have reserved is at most the limit. The reservations of a process that has ended do not count.
+
+use std::{
+    collections::HashMap,
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    time::Duration,
+};
+
+use tokio::{
+    sync::{Mutex as AsyncMutex, Notify},
+    time::Instant,
+};
+
+use super::{
+    Cluster, ClusterError,
+    database::Value,
+    event_log::{EventLog, first_value},
+    sessions::hash_of,
+};
+
+/// The most calls that are reserved for later.
+const MAX_BLOCK: usize = 16;
+/// The part of the limit that a process reserves for later at most.
+const BLOCKS_PER_LIMIT: usize = 64;
+/// The time after which calls are returned that are not used.
+const RETURN_PAUSE: Duration = Duration::from_millis(50);
+/// The pauses before a call is refused, in milliseconds: another process may return calls.
+const PAUSES_MS: [u64; 4] = [25, 50, 100, 200];
+
+/// The calls that this process has reserved.
+pub(super) struct ReservedCalls {
+    log: Arc<EventLog>,
+    process_timeout: Duration,
+    callers: Mutex<HashMap<String, CallerCalls>>,
+    /// Held for each statement about reservations, so that they have one order.
+    statements: AsyncMutex<()>,
+    /// Notified when calls may be returned.
+    has_ended: Notify,
+}
+
+#[derive(Debug, Default)]
+struct CallerCalls {
+    reserved: usize,
+    running: usize,
+    /// The database is not asked again before.
+    full_until: Option<Instant>,
+}
+
+/// The caller of a request, whose calls are counted.
+#[derive(Debug, Clone, Copy)]
+pub(in crate::server) enum CountedCaller<'a> {
+    Identity(&'a str),
+    /// A session without an identity.
+    Session(&'a str),
+}
+
+/// A call that is counted until it is dropped.
+pub(in crate::server) struct CountedCall {
+    calls: Arc<ReservedCalls>,
+    caller: String,
+}
+
+impl Drop for CountedCall {
+    fn drop(&mut self) {
+        if let Some(calls) = self.calls.lock_callers().get_mut(&self.caller) {
+            calls.running = calls.running.saturating_sub(1);
+        }
+        self.calls.has_ended.notify_one();
+    }
+}
+
+impl Cluster {
+    /// Counts a call of `caller`, of which `limit` run in all processes together; `None` if the limit is reached.
+    ///
+    /// # Errors
+    ///
+    /// If the database does not answer in time.
+    pub(in crate::server) async fn count_call(
+        &self,
+        caller: CountedCaller<'_>,
+        limit: usize,
+    ) -> Result<Option<CountedCall>, ClusterError> {
+        let caller = match caller {
+            CountedCaller::Identity(subject) => hash_of("caller", subject),
+            CountedCaller::Session(session) => hash_of("session", session),
+        };
+        let calls = &self.0.calls;
+        let is_counted = calls.count(&caller, limit).await?;
+        Ok(is_counted.then(|| CountedCall { calls: Arc::clone(calls), caller }))
+    }
+}
+
+impl ReservedCalls {
+    pub(super) fn new(log: Arc<EventLog>, process_timeout: Duration) -> Self {
+        let (callers, statements, has_ended) = (Mutex::default(), AsyncMutex::default(), Notify::new());
+        Self { log, process_timeout, callers, statements, has_ended }
+    }
+
+    fn lock_callers(&self) -> MutexGuard<'_, HashMap<String, CallerCalls>> {
+        self.callers.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Counts a call; returns `false` if the limit is reached.
+    async fn count(&self, caller: &str, limit: usize) -> Result<bool, ClusterError> {
+        for pause in PAUSES_MS.map(Some).into_iter().chain([None]) {
+            if self.use_reserved(caller) {
+                return Ok(true);
+            }
+            if !self.is_full(caller) && self.use_or_reserve(caller, limit).await? {
+                return Ok(true);
+            }
+            match pause {
+                Some(pause) => tokio::time::sleep(Duration::from_millis(pause)).await,
+                None => break,
+            }
+        }
+        Ok(false)
+    }
+
+    /// Uses a call that is reserved, or that the database reserves; returns `false` if it reserves none.
+    async fn use_or_reserve(&self, caller: &str, limit: usize) -> Result<bool, ClusterError> {
+        let reserving = async {
+            let _order = self.statements.lock().await;
+            // Another call may have asked.
+            if self.use_reserved(caller) {
+                return Ok(true);
+            }
+            if !self.is_full(caller) {
+                self.reserve(caller, limit).await?;
+            }
+            Ok(self.use_reserved(caller))
+        };
+        let timeout = self.log.database.timeout();
+        tokio::time::timeout(timeout, reserving).await.unwrap_or_else(|_| {
+            Err(ClusterError::Unavailable(format!("the database did not answer within {timeout:?}")))
+        })
+    }
+
+    /// Uses a call that is reserved, if there is one.
+    fn use_reserved(&self, caller: &str) -> bool {
+        match self.lock_callers().get_mut(caller) {
+            Some(calls) if calls.running < calls.reserved => {
+                calls.running += 1;
+                true
+            }
+            _ => false,
+        }
+    }
+
+    fn is_full(&self, caller: &str) -> bool {
+        let callers = self.lock_callers();
+        callers.get(caller).and_then(|calls| calls.full_until).is_some_and(|until| until > Instant::now())
+    }
+
+    /// Reserves more calls of `caller`, if there are some.
+    async fn reserve(&self, caller: &str, limit: usize) -> Result<(), ClusterError> {
+        let running = self.lock_callers().get(caller).map_or(0, |calls| calls.running);
+        let block = (limit / BLOCKS_PER_LIMIT).clamp(1, MAX_BLOCK);
+        let values = [
+            Value::Text(&self.log.app),
+            Value::Text(&self.log.process),
+            Value::Text(caller),
+            Value::count(running),
+            Value::count(running.saturating_add(block)),
+            Value::count(limit),
+            Value::Seconds(self.process_timeout),
+        ];
+        let sql = "SELECT {schema}.reserve_calls($1, $2, $3, $4, $5, $6, $7)";
+        let reserved: i64 = first_value(&self.log.database.fetch(sql, &values).await?)?;
+        let mut callers = self.lock_callers();
+        let calls = callers.entry(caller.to_owned()).or_default();
+        calls.reserved = usize::try_from(reserved).unwrap_or_default();
+        calls.full_until =
+            (calls.reserved <= calls.running).then(|| Instant::now() + Duration::from_millis(PAUSES_MS[0]));
+        drop(callers);
+        // They are returned, should no call use them.
+        self.has_ended.notify_one();
+        Ok(())
+    }
+
+    /// Returns the calls that are not used.
+    async fn return_unused(&self) -> Result<(), ClusterError> {
+        let _order = self.statements.lock().await;
+        let (mut names, mut numbers) = (Vec::new(), Vec::new());
+        self.lock_callers().retain(|caller, calls| {
+            if calls.reserved > calls.running {
+                calls.reserved = calls.running;
+                names.push(caller.clone());
+                numbers.push(i64::try_from(calls.running).unwrap_or(i64::MAX));
+            }
+            calls.running > 0 || calls.full_until.is_some_and(|until| until > Instant::now())
+        });
+        if names.is_empty() {
+            return Ok(());
+        }
+        let sql = "WITH new AS (SELECT * FROM unnest($3::text[], $4::bigint[]) AS new (caller, calls)), \
+                   gone AS (DELETE FROM {schema}.reserved_calls AS old USING new \
+                   WHERE old.app = $1 AND old.process = $2 AND old.caller = new.caller AND new.calls = 0) \
+                   UPDATE {schema}.reserved_calls AS old SET calls = new.calls FROM new \
+                   WHERE old.app = $1 AND old.process = $2 AND old.caller = new.caller AND new.calls > 0";
+        let (app, process) = (Value::Text(&self.log.app), Value::Text(&self.log.process));
+        let values = [app, process, Value::Texts(&names), Value::Integers(&numbers)];
+        self.log.database.fetch(sql, &values).await.map(drop)
+    }
+
+    /// Stores all reservations again: statements that failed, and a server of the database that crashed, may have changed them.
+    pub(super) async fn store_all(&self) -> Result<(), ClusterError> {
+        let _order = self.statements.lock().await;
+        let (names, numbers): (Vec<_>, Vec<_>) = self
+            .lock_callers()
+            .iter()
+            .filter(|(_, calls)| calls.reserved > 0)
+            .map(|(caller, calls)| (caller.clone(), i64::try_from(calls.reserved).unwrap_or(i64::MAX)))
+            .unzip();
+        let sql = "WITH gone AS (DELETE FROM {schema}.reserved_calls \
+                   WHERE app = $1 AND process = $2 AND caller <> ALL ($3)) \
+                   INSERT INTO {schema}.reserved_calls (app, process, caller, calls) \
+                   SELECT $1, $2, new.caller, new.calls FROM unnest($3::text[], $4::bigint[]) AS new (caller, calls) \
+                   ON CONFLICT (app, process, caller) DO UPDATE SET calls = excluded.calls \
+                   WHERE reserved_calls.calls <> excluded.calls";
+        let (app, process) = (Value::Text(&self.log.app), Value::Text(&self.log.process));
+        let values = [app, process, Value::Texts(&names), Value::Integers(&numbers)];
+        self.log.database.fetch(sql, &values).await.map(drop)
+    }
+}
+
+/// Returns calls that are not used, as long as the process is in its cluster.
+pub(super) async fn return_unused_calls(calls: Arc<ReservedCalls>) {
+    loop {
+        calls.has_ended.notified().await;
+        tokio::time::sleep(RETURN_PAUSE).await;
+        if calls.log.database.pool.is_closed() {
+            return;
+        }
+        if let Err(error) = calls.return_unused().await {
+            tracing::warn!(%error, "calls that ended are counted for a while");
+        }
+    }
+}
