@@ -1,18 +1,12 @@
 //! MCP servers that come and go, and hostile ones.
 
-use std::{
-    env,
-    path::{Path, PathBuf},
-    sync::{
-        Arc,
-        atomic::{AtomicBool, Ordering},
-    },
+use std::sync::{
+    Arc,
+    atomic::{AtomicBool, Ordering},
 };
 
 use tool_kit::{
-    catalogue::{
-        Catalogue, CatalogueChange, ConnectorSource, ConnectorState, ItemKind, ItemQuery, json_input,
-    },
+    catalogue::{Catalogue, CatalogueChange, ConnectorSource, ConnectorState, ItemQuery, json_input},
     mcp::{McpConnectorFactory, McpSource, offer_resource},
     resource::{ReadableResource as _, StoredResource},
 };
@@ -27,12 +21,12 @@ use tool_runtime::{
 use super::{Factory, info, raw_server::RawServer, run_during, wait_for_state, wait_until_active};
 use crate::catalogue::{Fixed, add, keys, snapshot};
 
-fn run() -> Arc<RunContext> {
+pub(super) fn run() -> Arc<RunContext> {
     Arc::new(RunContext::new())
 }
 
 /// The server `raw` with one tool, whose description the flag changes.
-fn one_tool(is_changed: &Arc<AtomicBool>) -> RawServer {
+pub(super) fn one_tool(is_changed: &Arc<AtomicBool>) -> RawServer {
     let is_changed = Arc::clone(is_changed);
     RawServer::new("raw", move |method| match method {
         "tools/list" => {
@@ -258,88 +252,4 @@ fn servers_of_a_file_are_added_under_their_names_and_problems_are_returned() {
         catalogue.connectors().into_iter().map(|info| (info.key, info.namespace.unwrap())).collect();
     let expected = [("files", "files"), ("https://docs.example.com/mcp", "docs")];
     assert_eq!(known, expected.map(|(key, namespace)| (key.to_owned(), namespace.to_owned()))); // U12
-}
-
-/// The server `everything` from npm, as a process whose id is in a file, and which begins when another file is there; `None`, with a report, if it
-/// is not installed.
-fn everything(folder: &Path) -> Option<McpSource> {
-    let (Ok(peers), Ok(node)) = (env::var("MCP_PEERS"), env::var("MCP_NODE")) else {
-        test_support::skipped::report(
-            "`MCP_PEERS` is not set; run `. \"$(.ci/mcp/install)/environment\"` for tests with real servers",
-        );
-        return None;
-    };
-    let script = format!("{peers}/node_modules/@modelcontextprotocol/server-everything/dist/index.js");
-    let command = r#"echo $$ > "$0/pid"; read -r line < "$0/start"; exec "$@" stdio"#;
-    let arguments = ["-c", command, folder.to_str().unwrap(), &node, &script];
-    Some(McpSource::new(ServerConfig::new("everything", Process::new("sh").args(arguments))))
-}
-
-/// Returns a folder whose named pipe `start` lets a server begin.
-fn folder_with_pipe() -> (tempfile::TempDir, PathBuf) {
-    let folder = tempfile::tempdir().unwrap();
-    let pipe = folder.path().join("start");
-    assert!(std::process::Command::new("mkfifo").arg(&pipe).status().unwrap().success());
-    (folder, pipe)
-}
-
-/// Lets the server begin, once it waits for it.
-async fn let_begin(pipe: &Path) {
-    tokio::fs::write(pipe, "\n").await.unwrap();
-}
-
-#[tokio::test]
-async fn real_servers_that_are_slow_killed_and_of_one_name_change_nothing_for_others() {
-    let [(slow, slow_pipe), (twin, twin_pipe)] = [folder_with_pipe(), folder_with_pipe()];
-    let (Some(slow_source), Some(twin_source)) = (everything(slow.path()), everything(twin.path())) else {
-        return;
-    };
-    let sources = [slow_source, twin_source];
-    let factory = Factory(move |url: &str| {
-        let source = sources[usize::from(url.ends_with("twin"))].clone();
-        Ok(Some(Arc::new(source) as Arc<dyn ConnectorSource>))
-    });
-    let catalogue = Catalogue::new().with_connector_factory(factory);
-    catalogue.add_source("own", one_tool(&Arc::default()).source()).unwrap();
-    for url in ["http://h/slow", "http://h/twin"] {
-        catalogue.add_server(url).unwrap();
-    }
-    run_during(&catalogue, async {
-        wait_until_active(&catalogue, "own").await;
-        // The others are slow: they wait.
-        assert!(snapshot(&catalogue).await.lookup("own.files").is_ok());
-        assert_eq!(info(&catalogue, "http://h/slow").state, ConnectorState::Connecting);
-        let_begin(&slow_pipe).await;
-        wait_until_active(&catalogue, "http://h/slow").await;
-        let_begin(&twin_pipe).await;
-        wait_for_state(&catalogue, "http://h/twin", |state| state == ConnectorState::Conflict).await; // U10
-        let namespace = info(&catalogue, "http://h/slow").namespace.unwrap();
-        let items = snapshot(&catalogue).await;
-        for kind in [ItemKind::Tool, ItemKind::Prompt, ItemKind::Resource] {
-            assert!(
-                items.list(&ItemQuery::all().in_namespace(&namespace).of_kind(kind)).count > 1,
-                "{kind:?}"
-            ); // O01
-        }
-        let (key, input) = (format!("{namespace}.get-sum"), json_input(&json!({ "a": 2, "b": 3 })));
-        let sum = catalogue.call(&run(), &key, vec![input]).await.unwrap().unwrap();
-        assert!(matches!(sum.body, ResourceBody::Text(text) if text.contains('5')));
-        let pid = std::fs::read_to_string(slow.path().join("pid")).unwrap();
-        assert!(std::process::Command::new("kill").args(["-9", pid.trim()]).status().unwrap().success());
-        wait_for_state(&catalogue, "http://h/slow", |state| state != ConnectorState::Active).await; // U16
-        let items = snapshot(&catalogue).await;
-        assert_eq!(items.list(&ItemQuery::all().in_namespace(&namespace)).count, 0); // U16
-        assert!(items.lookup("own.files").is_ok());
-        // Restarted.
-        let_begin(&slow_pipe).await;
-        wait_until_active(&catalogue, "http://h/slow").await;
-        assert!(snapshot(&catalogue).await.lookup(&format!("{namespace}.get-sum")).is_ok()); // U16
-        let removing = catalogue.remove_connector("http://h/slow");
-        let beginning = let_begin(&twin_pipe);
-        let (removed, ()) = tokio::join!(removing, beginning);
-        removed.unwrap();
-        wait_until_active(&catalogue, "http://h/twin").await;
-        assert_eq!(info(&catalogue, "http://h/twin").namespace, Some(namespace)); // U14
-    })
-    .await;
 }

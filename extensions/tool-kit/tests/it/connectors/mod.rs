@@ -7,6 +7,8 @@ mod http_servers;
 mod mcp_servers;
 #[cfg(feature = "mcp")]
 mod raw_server;
+#[cfg(feature = "mcp")]
+mod real_servers;
 mod reconnects;
 mod registration;
 mod threads;
