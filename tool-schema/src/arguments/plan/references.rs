@@ -171,7 +171,7 @@ impl<'s> Compiler<'s> {
     pub(super) fn finish(mut self) -> Result<Plan, Vec<SchemaProblem>> {
         self.follow_references();
         if self.evaluates {
-            self.mark_rest_as_evaluated();
+            self.count_explicit_true_as_evaluating();
         }
         if self.has_mistake() {
             return Err(self.problems);
@@ -315,7 +315,7 @@ impl<'s> Compiler<'s> {
 
     /// `"additionalProperties": true` and `"items": true` are not rules, but count as evaluating all properties or
     /// items for `unevaluated..`.
-    fn mark_rest_as_evaluated(&mut self) {
+    fn count_explicit_true_as_evaluating(&mut self) {
         let anything = AdditionalRule::Schema(NodeId(u32::try_from(self.nodes.len()).unwrap_or(u32::MAX)));
         for (node, source) in self.nodes.iter_mut().zip(&self.sources) {
             let admits = |key: &str| source.get(key) == Some(&Value::Bool(true));

@@ -44,7 +44,7 @@ impl Steps {
                 _ => return None,
             }
         }
-        let is_forced = (0..parts.len()).all(|at| parts.get(at..).is_none_or(ends_where_the_next_begins));
+        let is_forced = (0..parts.len()).all(|at| parts.get(at..).is_none_or(is_first_match_forced));
         is_forced.then(|| Self { steps: parts.into_iter().map(CharStep::new).collect(), to_the_end })
     }
 
@@ -70,7 +70,7 @@ impl Steps {
 
 /// Returns `true` if greedy matching of the first part is the only possible match, since none of its characters can
 /// belong to a following part.
-fn ends_where_the_next_begins(parts: &[StepPart<'_>]) -> bool {
+fn is_first_match_forced(parts: &[StepPart<'_>]) -> bool {
     let [(set, least, most), after @ ..] = parts else { return true };
     if least == most {
         return true;
