@@ -162,7 +162,11 @@ impl Tool for FunctionTool {
     }
 
     fn retries_blindly(&self) -> bool {
-        self.spec.retry.is_some() && self.spec.fails_blindly.is_some_and(|fails_blindly| fails_blindly())
+        self.spec.retry.is_some()
+            && self
+                .spec
+                .failures_are_never_temporary
+                .is_some_and(|failures_are_never_temporary| failures_are_never_temporary())
     }
 
     fn only_decodes(&self) -> bool {

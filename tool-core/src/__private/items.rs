@@ -268,10 +268,10 @@ pub(super) mod traits {
 }
 
 /// Reports each item as an update, one at a time as soon as there is room for it, and returns all of them.
-pub(crate) async fn collect_items<S, K>(
+pub(crate) async fn report_and_collect_items<S, K>(
     stream: S,
     cx: &ToolContext,
-    mut part: impl FnMut(S::Item) -> Result<Part<K>, ToolError> + Send,
+    mut convert: impl FnMut(S::Item) -> Result<Part<K>, ToolError> + Send,
 ) -> Result<ToolOutput, ToolError>
 where
     S: Stream + Send,
@@ -282,7 +282,7 @@ where
     cx.mark_as_streaming();
     // Converted at once, so that neither an item nor its error is held across an await.
     while let Some(part) =
-        poll_fn(|task| stream.as_mut().poll_next(task).map(|item| item.map(&mut part))).await
+        poll_fn(|task| stream.as_mut().poll_next(task).map(|item| item.map(&mut convert))).await
     {
         let Part { output, part } = match part {
             Ok(part) => part,

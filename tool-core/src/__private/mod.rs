@@ -49,7 +49,7 @@ pub use self::{
 pub(crate) use self::{
     decode::Parameters,
     describe::{describe, describe_result},
-    items::{Merged, Outputs, Part, Together, collect_items},
+    items::{Merged, Outputs, Part, Together, report_and_collect_items},
 };
 pub use crate::{
     Dependency, FunctionTool, Method, Permission, Registration, Retry, Run, SourceLocation, StaticToolSet,

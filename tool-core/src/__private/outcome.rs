@@ -16,7 +16,7 @@ use serde_json::Value;
 
 use super::{
     Call,
-    items::{Part, Together, collect_items},
+    items::{Part, Together, report_and_collect_items},
 };
 use crate::{BoxFuture, ToolError, ToolOutput};
 
@@ -150,7 +150,7 @@ pub(super) mod traits {
             K: Together + 'c,
             F: FnMut(S::Item) -> Result<Part<K>, ToolError> + Send + 'c,
         {
-            Ending::Later(Box::pin(collect_items(stream, call.context(), item)))
+            Ending::Later(Box::pin(report_and_collect_items(stream, call.context(), item)))
         }
     }
 

@@ -51,7 +51,7 @@ pub struct Spec {
     pub max_result_size: Option<u64>,
     pub retry: Option<Retry>,
     /// Returns `true` if temporary failures cannot be recognised; set if the retry policy depends on it.
-    pub fails_blindly: Option<fn() -> bool>,
+    pub failures_are_never_temporary: Option<fn() -> bool>,
     pub tags: &'static [&'static str],
     pub toolset: Option<&'static str>,
     pub group: Option<&'static str>,
@@ -154,7 +154,7 @@ impl Spec {
             grace_period_ms: None,
             max_result_size: None,
             retry: None,
-            fails_blindly: None,
+            failures_are_never_temporary: None,
             tags: &[],
             toolset: None,
             group: None,

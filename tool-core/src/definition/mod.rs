@@ -39,11 +39,11 @@ const LONG_RUNNING_NOTE: &str =
 /// ```
 #[derive(Clone)]
 pub struct ToolDefinition {
-    inner: Arc<Inner>,
+    inner: Arc<DefinitionParts>,
 }
 
 #[derive(Clone)]
-struct Inner {
+struct DefinitionParts {
     name: ToolName,
     title: Option<Cow<'static, str>>,
     description: Cow<'static, str>,
@@ -59,7 +59,7 @@ struct Inner {
 impl ToolDefinition {
     /// Creates a definition without title, output schema, metadata and examples.
     pub fn new(name: ToolName, description: impl Into<Cow<'static, str>>, input_schema: InputSchema) -> Self {
-        let inner = Inner {
+        let inner = DefinitionParts {
             name,
             title: None,
             description: description.into(),
@@ -176,7 +176,7 @@ impl ToolDefinition {
         *self.inner.content_hash.get_or_init(|| ContentHash::of(self))
     }
 
-    fn inner_mut(&mut self) -> &mut Inner {
+    fn inner_mut(&mut self) -> &mut DefinitionParts {
         let inner = Arc::make_mut(&mut self.inner);
         (inner.example, inner.content_hash) = (OnceLock::new(), OnceLock::new());
         inner
@@ -185,7 +185,7 @@ impl ToolDefinition {
 
 impl Serialize for ToolDefinition {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let Inner {
+        let DefinitionParts {
             name,
             title,
             description,
@@ -228,7 +228,7 @@ impl PartialEq for ToolDefinition {
     }
 }
 
-impl Inner {
+impl DefinitionParts {
     fn has_equal_parts(&self, other: &Self) -> bool {
         self.name == other.name
             && self.name.raw() == other.name.raw()

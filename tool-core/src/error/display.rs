@@ -7,7 +7,7 @@ use std::{
 
 use tool_schema::__private::messages::{beginning, grouped};
 
-use super::{ErrorKind, Inner, ToolError};
+use super::{ErrorKind, ErrorParts, ToolError};
 use crate::ToolName;
 
 impl ToolError {
@@ -179,7 +179,7 @@ impl fmt::Display for ToolError {
 
 impl fmt::Debug for ToolError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Inner { kind, tool, message, source, retryable, violations, .. } = &*self.inner;
+        let ErrorParts { kind, tool, message, source, retryable, violations, .. } = &*self.inner;
         f.debug_struct("ToolError")
             .field("kind", kind)
             .field("tool", tool)

@@ -41,11 +41,11 @@ use crate::{ArgumentError, Content, ToolName, Violation, Violations};
 #[derive(Clone)]
 pub struct ToolError {
     // Boxed, to keep the `Result` of a call small.
-    inner: Box<Inner>,
+    inner: Box<ErrorParts>,
 }
 
 #[derive(Debug, Clone)]
-struct Inner {
+struct ErrorParts {
     kind: ErrorKind,
     tool: Option<Cow<'static, str>>,
     /// Empty if the text of the source is the message.
@@ -98,7 +98,7 @@ impl ToolError {
     /// Creates an error of `kind`; `message` is for models and people.
     pub fn new(kind: ErrorKind, message: impl Into<Cow<'static, str>>) -> Self {
         Self {
-            inner: Box::new(Inner {
+            inner: Box::new(ErrorParts {
                 kind,
                 tool: None,
                 message: message.into(),

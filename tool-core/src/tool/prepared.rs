@@ -11,7 +11,7 @@ use tool_schema::{__private::Corrections, guard::Guarded};
 
 use super::{BoxFuture, Checks};
 use crate::{
-    __private::{BoxInvocation, Call, Invocation, Merged, Outputs, Part, Together, collect_items},
+    __private::{BoxInvocation, Call, Invocation, Merged, Outputs, Part, Together, report_and_collect_items},
     Arguments, Permission, ToolContext, ToolError, ToolOutput,
 };
 
@@ -78,14 +78,14 @@ impl<'a> Prepared<'a> {
         Self::from_stream(arguments, open, |item| item.and_then(|item| Part::<Merged>::try_from(item.into())))
     }
 
-    /// Creates a call from a stream; `part` converts its items to parts of the result.
+    /// Creates a call from a stream; `convert` turns its items into parts of the result.
     fn from_stream<S: Stream + Send + 'a, K: Together + 'a>(
         arguments: Arguments<'a>,
         open: impl FnOnce(Arguments<'a>, &'a ToolContext) -> S + Send + 'a,
-        part: fn(S::Item) -> Result<Part<K>, ToolError>,
+        convert: fn(S::Item) -> Result<Part<K>, ToolError>,
     ) -> Self {
         Self::new(arguments, move |arguments, cx| {
-            Box::pin(async move { collect_items(open(arguments, cx), cx, part).await })
+            Box::pin(async move { report_and_collect_items(open(arguments, cx), cx, convert).await })
         })
     }
 

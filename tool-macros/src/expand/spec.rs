@@ -13,7 +13,7 @@ pub(super) fn spec_literal(tool: &Tool, instance: &Instance) -> TokenStream {
     set_texts(tool, &mut fields);
     set_hints(&tool.keys, &mut fields);
     set_execution(&tool.keys, &mut fields);
-    set_fails_blindly(tool, &mut fields);
+    set_failures_are_never_temporary(tool, &mut fields);
     set_arguments_and_result(tool, &mut fields);
     let fields = fields.0;
     let (name, description) = (&instance.name, &tool.description);
@@ -143,12 +143,15 @@ fn request_addition_function(path: &syn::Path) -> TokenStream {
     })
 }
 
-/// Sets `fails_blindly`, where `retry` is present without `when`.
-fn set_fails_blindly(tool: &Tool, fields: &mut Fields) {
+/// Sets `failures_are_never_temporary`, where `retry` is present without `when`.
+fn set_failures_are_never_temporary(tool: &Tool, fields: &mut Fields) {
     let is_blind = key_value(&tool.keys.retry).is_some_and(|retry| retry.when.is_none());
     if let (true, Some(ty)) = (is_blind, &tool.returned) {
         let of = quote_spanned!(tool.result=> __tool::TypeProbe::<#ty>::new());
-        fields.set_some("fails_blindly", Some(quote_spanned!(tool.result=> || #of.fails_blindly())));
+        fields.set_some(
+            "failures_are_never_temporary",
+            Some(quote_spanned!(tool.result=> || #of.failures_are_never_temporary())),
+        );
     }
 }
 

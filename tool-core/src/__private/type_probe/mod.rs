@@ -233,7 +233,7 @@ macro_rules! texts {
     ($($result:ty;)*) => { $(
         impl<T> TypeProbe<$result> {
             #[must_use]
-            pub fn fails_blindly(self) -> bool {
+            pub fn failures_are_never_temporary(self) -> bool {
                 true
             }
         }

@@ -16,7 +16,7 @@ macro_rules! blindness {
         where
             $($bound)*
         {
-            fn fails_blindly(self) -> bool {
+            fn failures_are_never_temporary(self) -> bool {
                 $is_blind
             }
         }
@@ -24,19 +24,19 @@ macro_rules! blindness {
 }
 
 pub trait ErrorWithSources {
-    fn fails_blindly(self) -> bool;
+    fn failures_are_never_temporary(self) -> bool;
 }
 
 pub trait ConvertibleError {
-    fn fails_blindly(self) -> bool;
+    fn failures_are_never_temporary(self) -> bool;
 }
 
 pub trait TextError {
-    fn fails_blindly(self) -> bool;
+    fn failures_are_never_temporary(self) -> bool;
 }
 
 pub trait Unfailing {
-    fn fails_blindly(self) -> bool;
+    fn failures_are_never_temporary(self) -> bool;
 }
 
 blindness! {
