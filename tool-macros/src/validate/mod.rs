@@ -141,7 +141,7 @@ fn validated_tool(
         Returns::Value(ty) => Some(ty.into_token_stream()),
         Returns::Items(item) => Some(quote!(__tool::Items<#item>)),
     };
-    let (output, streamed) = output_types(&keys, described);
+    let (output, streamed) = described_or_streamed_type(&keys, described);
     let handle = match (&keys.handle, kind) {
         (_, ToolKind::Method(_) | ToolKind::Struct) => None,
         _ if keys.instantiate.is_some() => None,
@@ -187,7 +187,7 @@ pub(crate) fn validate_struct(
     let ident = &item.ident;
     let name = checked_item_name(ItemKind::Tool, &keys, &names::snake_case(ident), ident, errors);
     let returned = quote_spanned!(ident.span()=> <#ident as __tool::Run>::Output);
-    let (output, streamed) = output_types(&keys, Some(returned.clone()));
+    let (output, streamed) = described_or_streamed_type(&keys, Some(returned.clone()));
     errors.is_empty().then(|| Tool {
         kind: ItemKind::Tool,
         cfgs: cfg_attributes(&item.attrs).into_iter().cloned().collect(),
@@ -320,7 +320,7 @@ pub(crate) fn check_distinct_tool_names(tools: &[Tool], errors: &Errors) {
 }
 
 /// The type of the output schema, or the type that may be a stream if the schema is overridden.
-fn output_types(
+fn described_or_streamed_type(
     keys: &ToolKeys,
     returned: Option<TokenStream>,
 ) -> (Option<TokenStream>, Option<TokenStream>) {
