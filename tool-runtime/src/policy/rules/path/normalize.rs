@@ -84,7 +84,7 @@ pub(super) fn split_root_and_names(text: &str, style: Style) -> Option<(Root, Ve
         return None;
     }
     if text.get(..5).is_some_and(|start| start.eq_ignore_ascii_case("file:")) {
-        return split_url(&text[5..], style);
+        return split_file_url(&text[5..], style);
     }
     if has_scheme(text) {
         return None;
@@ -156,13 +156,13 @@ fn share_root(server: &str, share: &str) -> Option<Root> {
 }
 
 /// Splits the path of a `file:` URL, the text after its scheme.
-fn split_url(rest: &str, style: Style) -> Option<(Root, Vec<Cow<'_, str>>)> {
-    if rest.contains(['\\', '?', '#']) {
+fn split_file_url(after_scheme: &str, style: Style) -> Option<(Root, Vec<Cow<'_, str>>)> {
+    if after_scheme.contains(['\\', '?', '#']) {
         return None;
     }
-    let (host, path) = match rest.strip_prefix("//") {
+    let (host, path) = match after_scheme.strip_prefix("//") {
         Some(rest) => rest.split_at(rest.find('/')?),
-        None => ("", rest),
+        None => ("", after_scheme),
     };
     let path = path.strip_prefix('/')?;
     let decoded = |name| decode_url_name(name).map(Cow::<str>::Owned);
