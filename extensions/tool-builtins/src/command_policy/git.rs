@@ -73,7 +73,7 @@ const VALUE_OPTIONS: &[&str] = &[
 /// Returns `true` if `git` runs what an argument behind the first `fixed_words` words names, or an expansion may be such an argument.
 pub(super) fn git_may_run_argument(command: &SimpleCommand, fixed_words: usize) -> bool {
     let words = &command.words;
-    let Some(place) = git_subcommand_position(words, fixed_words) else { return true };
+    let Some(place) = git_subcommand_position_if_options_fixed(words, fixed_words) else { return true };
     let name = words.get(place).map_or("", |word| word.text.as_str());
     // It is a part of the path of a program.
     if name.contains('/') && place >= fixed_words {
@@ -89,7 +89,7 @@ pub(super) fn git_may_run_argument(command: &SimpleCommand, fixed_words: usize) 
 
 /// The place of the command of `git` in its `words`; `None` if an option before it, which sets the configuration, is behind the
 /// first `fixed_words` words.
-fn git_subcommand_position(words: &[Word], fixed_words: usize) -> Option<usize> {
+fn git_subcommand_position_if_options_fixed(words: &[Word], fixed_words: usize) -> Option<usize> {
     let mut place = 1;
     while let Some(word) = words.get(place).filter(|word| word.text.starts_with('-')) {
         let has_value = VALUE_OPTIONS.contains(&word.text.as_str());
