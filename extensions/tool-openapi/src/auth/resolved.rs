@@ -137,7 +137,7 @@ impl ResolvedCredentials {
                 return (self.grant_credentials(&given, alternative, base), remarks);
             }
         }
-        let remark = missing_credential_remark(
+        let remark = unsent_credential_remark(
             &usable,
             |required| self.given.iter().any(|it| *it.scheme == *required.scheme),
             base,
@@ -234,9 +234,9 @@ impl ResolvedCredentials {
 }
 
 /// The remark about an operation none of whose alternatives are given.
-fn missing_credential_remark(
+fn unsent_credential_remark(
     usable: &[&Alternative],
-    is_given: impl Fn(&Required) -> bool,
+    is_given_for_any_origin: impl Fn(&Required) -> bool,
     base: &Url,
 ) -> Option<Remark> {
     if usable.is_empty() {
@@ -246,7 +246,7 @@ fn missing_credential_remark(
         let names: Vec<_> = alternative.iter().map(|it| format!("`{}`", it.scheme)).collect();
         names.join(" with ")
     };
-    if let Some(elsewhere) = usable.iter().find(|it| it.iter().all(&is_given)) {
+    if let Some(elsewhere) = usable.iter().find(|it| it.iter().all(&is_given_for_any_origin)) {
         let origin = Origin::of(base).map(|it| it.to_string()).unwrap_or_default();
         let clause = format!(
             "is at `{origin}`, and the credential for {} is given for other origins",
