@@ -44,7 +44,7 @@ pub(super) fn tokens_of(action: &str) -> Option<Vec<Token>> {
             }
             ':' if rest.starts_with(":=") => (TokenKind::Declare, 2),
             '=' if !rest.starts_with("==") => (TokenKind::Assign, 1),
-            '.' => field_token(rest)?,
+            '.' => field_path_token(rest)?,
             '$' => {
                 let name = name_prefix(&rest[1..]);
                 let (names, length) = read_fields(&rest[1 + name.len()..])?;
@@ -67,7 +67,7 @@ pub(super) fn tokens_of(action: &str) -> Option<Vec<Token>> {
     }
 }
 
-fn field_token(rest: &str) -> Option<(TokenKind, usize)> {
+fn field_path_token(rest: &str) -> Option<(TokenKind, usize)> {
     let (names, length) = read_fields(rest)?;
     match length {
         0 => Some((TokenKind::Field(names), 1)),
