@@ -101,7 +101,7 @@ struct AgentToolSettings {
 impl AgentToolSettings {
     fn new(agent: Agent) -> Self {
         Self {
-            runner: Runner::below_calls(agent),
+            runner: Runner::ending_with_call(agent),
             takes_request: true,
             response: ResponseMode::default(),
             wraps_result: false,

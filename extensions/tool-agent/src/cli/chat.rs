@@ -90,12 +90,12 @@ impl Command for Chat {
 
     #[cfg(feature = "chat-store")]
     fn grammar_in(&self, name: &str) -> clap::Command {
-        store::add_session_options(self.base_grammar(), name)
+        store::add_session_options(self.grammar_without_store(), name)
     }
 
     #[cfg(not(feature = "chat-store"))]
     fn grammar_in(&self, _: &str) -> clap::Command {
-        self.base_grammar()
+        self.grammar_without_store()
     }
 
     fn run(&self, program: &Program, matches: &ArgMatches) -> Result<Exit, Failure> {
@@ -147,7 +147,7 @@ impl Command for Chat {
 
 impl Chat {
     /// Returns the grammar without the options of a store.
-    fn base_grammar(&self) -> clap::Command {
+    fn grammar_without_store(&self) -> clap::Command {
         let option = |id: &'static str, value: &'static str, help: String| {
             Arg::new(id).long(id).value_name(value).help(help)
         };

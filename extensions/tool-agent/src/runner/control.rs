@@ -79,6 +79,9 @@ impl UsageMark {
     }
 }
 
+/// The name of the active agent, which is not in the tree any more.
+pub(super) type GoneActiveAgent = Arc<str>;
+
 impl Control {
     /// Returns the active agent of the tree below `root`.
     pub(super) fn active_agent(&self, root: &Agent) -> Agent {
@@ -87,7 +90,7 @@ impl Control {
     }
 
     /// Gives control to the root where an agent is not in its tree; returns the name of the active agent if it is gone.
-    pub(super) fn replace_gone(&mut self, root: &Agent) -> Option<Arc<str>> {
+    pub(super) fn forget_gone_agents(&mut self, root: &Agent) -> Option<GoneActiveAgent> {
         let is_gone = |name: &Arc<str>| AgentTree(root).find(name).is_none();
         self.next.take_if(|name| is_gone(name));
         self.reply_to.take_if(|name| is_gone(name));

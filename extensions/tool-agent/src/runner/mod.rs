@@ -140,7 +140,7 @@ impl Runner {
     }
 
     /// Creates a runner of `agent` for runs below calls.
-    pub(crate) fn below_calls(agent: Agent) -> Self {
+    pub(crate) fn ending_with_call(agent: Agent) -> Self {
         Self::new(agent).with(|inner| inner.ends_with_call = true)
     }
 

@@ -177,7 +177,7 @@ impl OpenBatch {
     }
 
     /// Returns the batch of a stored form. Open calls whose tools are gone or have changed are answered with an error.
-    pub(super) async fn restored(body: OpenBatchBody, executor: Executor) -> Self {
+    pub(super) async fn restored_failing_changed_tools(body: OpenBatchBody, executor: Executor) -> Self {
         let OpenBatchBody { outcomes, definitions, after, below, .. } = body;
         let mut batch = Self { executor, outcomes, after, below };
         for index in 0..batch.outcomes.len() {

@@ -84,7 +84,7 @@ pub(super) async fn restore_control(scope: &mut RunScope, control: &mut Control)
     if *control == Control::default() && scope.root.sub_agents().is_empty() {
         return;
     }
-    if let Some(gone) = control.replace_gone(&scope.root) {
+    if let Some(gone) = control.forget_gone_agents(&scope.root) {
         let root = scope.root.name();
         scope
             .emit_notice(format!("the agent `{gone}` of the session is gone; the agent `{root}` continues"))
@@ -211,7 +211,7 @@ pub(super) async fn restore_batch_in(
         }
         None => scope.list_tools().await?,
     };
-    Ok(Some(OpenBatch::restored(open, executor).await))
+    Ok(Some(OpenBatch::restored_failing_changed_tools(open, executor).await))
 }
 
 /// Waits for the lease of the session until `wait_end`.

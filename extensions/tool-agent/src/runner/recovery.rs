@@ -212,7 +212,7 @@ async fn continue_calls(run: &mut ActiveRun, executor: Executor, step: &Step, re
     let unstarted = if is_stopped { "not executed: the run was stopped" } else { INTERRUPTED };
     let mut body = batch_body(&executor, &calls, progress, outcomes, unstarted, after);
     body.below = conversation.progress.take_below();
-    let mut open = OpenBatch::restored(body, executor).await;
+    let mut open = OpenBatch::restored_failing_changed_tools(body, executor).await;
     close_started_calls(&mut open).await;
     settle_below(scope, &mut open).await;
     conversation.session.open = Some(open);
@@ -263,7 +263,7 @@ pub(super) async fn close_interrupted_calls(scope: &RunScope, conversation: &mut
         Ok((executor, _)) => {
             let mut body = batch_body(&executor, &calls, progress, Vec::new(), INTERRUPTED, Vec::new());
             body.below = conversation.progress.take_below();
-            conversation.session.open = Some(OpenBatch::restored(body, executor).await);
+            conversation.session.open = Some(OpenBatch::restored_failing_changed_tools(body, executor).await);
             close_open_calls(scope, conversation, "not answered: the user sent another message").await;
         }
         Err(error) => {

@@ -16,7 +16,7 @@ use super::{
     Settings,
     body::{self, BuiltBody},
     failure,
-    response_body::{Body, BodyError, Chunks, broken_stream, read_text},
+    response_body::{BodyError, Chunks, PeekedBody, broken_stream, read_text},
 };
 use crate::{
     Message, Part,
@@ -117,7 +117,8 @@ impl Exchange<'_> {
         let content_type = response.headers().get("content-type").and_then(|it| it.to_str().ok());
         let is_declared =
             content_type.is_some_and(|it| it.trim().to_ascii_lowercase().starts_with("text/event-stream"));
-        let body = self.within_timeout(Body::read_until_recognized(self.bounded_chunks(response))).await??;
+        let body =
+            self.within_timeout(PeekedBody::read_until_recognized(self.bounded_chunks(response))).await??;
         let assembled = match body.is_event_stream().unwrap_or(is_declared) {
             true => self.read_streamed_response(bound, body.into_chunks()).await?,
             false => self.read_whole_response(bound, body.into_chunks()).await?,

@@ -14,35 +14,35 @@ pub(super) trait Chunks: Stream<Item = Result<Bytes, BodyError>> + Send + Unpin 
 impl<S: Stream<Item = Result<Bytes, BodyError>> + Send + Unpin> Chunks for S {}
 
 /// A body whose first bytes are read.
-pub(super) struct Body<C> {
+pub(super) struct PeekedBody<C> {
     /// The first bytes, without a byte order mark and blanks before them.
-    start: Vec<u8>,
+    peeked: Vec<u8>,
     rest: C,
 }
 
-impl<C: Chunks> Body<C> {
+impl<C: Chunks> PeekedBody<C> {
     /// Reads the body up to the bytes that tell what it is.
     pub(super) async fn read_until_recognized(mut chunks: C) -> Result<Self, ModelError> {
-        let mut start = Vec::new();
-        while content_bytes(&start).len() < MAX_FIELD_BYTES {
+        let mut peeked = Vec::new();
+        while content_bytes(&peeked).len() < MAX_FIELD_BYTES {
             match chunks.next().await {
-                Some(chunk) => start.extend_from_slice(&chunk.map_err(BodyError::into_model_error)?),
+                Some(chunk) => peeked.extend_from_slice(&chunk.map_err(BodyError::into_model_error)?),
                 None => break,
             }
             // Blanks are read once, however many there are.
-            start = content_bytes(&start).to_vec();
+            peeked = content_bytes(&peeked).to_vec();
         }
-        Ok(Self { start, rest: chunks })
+        Ok(Self { peeked, rest: chunks })
     }
 
     /// Returns `true` for a stream of events and `false` for JSON, by the first bytes: servers send both with the content
     /// type of the other. `None` if the bytes are neither.
     pub(super) fn is_event_stream(&self) -> Option<bool> {
-        is_event_stream(&self.start)
+        is_event_stream(&self.peeked)
     }
 
     pub(super) fn into_chunks(self) -> impl Chunks {
-        stream::iter([Ok(Bytes::from(self.start))]).chain(self.rest)
+        stream::iter([Ok(Bytes::from(self.peeked))]).chain(self.rest)
     }
 }
 
@@ -149,7 +149,7 @@ mod tests {
             (&[""], None),
             (&[], None),
         ] {
-            let body = Body::read_until_recognized(chunks(parts)).await.unwrap();
+            let body = PeekedBody::read_until_recognized(chunks(parts)).await.unwrap();
             assert_eq!(body.is_event_stream(), expected, "{parts:?}");
             let text = read_text(body.into_chunks()).await.unwrap();
             let whole = parts.concat();
@@ -167,8 +167,10 @@ mod tests {
         );
         let long = || stream::iter([Err(BodyError::TooLong(5))]);
         let expected = "the response is longer than 5 bytes; see `HttpModel::with_longest_response`";
-        let errors =
-            [read_text(long()).await.unwrap_err(), Body::read_until_recognized(long()).await.err().unwrap()];
+        let errors = [
+            read_text(long()).await.unwrap_err(),
+            PeekedBody::read_until_recognized(long()).await.err().unwrap(),
+        ];
         for error in errors {
             assert_eq!((error.kind(), error.to_string().as_str()), (ModelErrorKind::Other, expected));
         }
