@@ -11,8 +11,8 @@ use tokio::io::{AsyncRead, AsyncWrite};
 use tool_runtime::{ToolContext, ToolError, pin::Pins};
 
 use super::{
+    announcements::{AnnouncedChanges, ChangeListener},
     call::{CallMeta, ToolCaller},
-    changes::{AnnouncedChanges, ChangeListener},
     config::ServerConfig,
     connector::{Connector, StreamOpener, StreamPair},
     definitions::DefinitionReader,

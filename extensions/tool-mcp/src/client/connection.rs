@@ -118,7 +118,7 @@ impl Connection {
     }
 
     /// Returns `true` up to revision 2025-11-25.
-    pub(super) fn has_sessions(&self) -> bool {
+    pub(super) fn protocol_has_initialize(&self) -> bool {
         self.server_info().is_some_and(|info| info.protocol_version.has_initialize())
     }
 

@@ -15,7 +15,7 @@ use tokio::{
 use tool_runtime::BoxFuture;
 
 use super::{
-    changes::AnnouncedChanges,
+    announcements::AnnouncedChanges,
     config::{ServerConfig, Transport},
     connection::{Connection, automatic_lifecycle},
     error::{ClientError, ClientErrorCause},

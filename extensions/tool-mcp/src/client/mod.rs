@@ -25,9 +25,9 @@
 //! of a resource become their JSON as text, a malformed error still ends its request. Whatever a server answers to a
 //! call is its result, since the server has done the work.
 
+mod announcements;
 mod builder;
 mod call;
-mod changes;
 mod config;
 mod connection;
 mod connector;

@@ -153,7 +153,7 @@ impl McpToolSet {
     pub async fn subscribe(&self, uri: &str) -> Result<(), ClientError> {
         let requests = self.requests();
         let connection = requests.connection.get_or_connect().await?;
-        if connection.has_sessions() {
+        if connection.protocol_has_initialize() {
             let request =
                 ClientRequest::SubscribeRequest(SubscribeRequest::new(SubscribeRequestParams::new(uri)));
             return requests.send(&connection, request).await.map(drop);
@@ -170,7 +170,7 @@ impl McpToolSet {
     pub async fn unsubscribe(&self, uri: &str) -> Result<(), ClientError> {
         let requests = self.requests();
         let connection = requests.connection.get_or_connect().await?;
-        if !connection.has_sessions() {
+        if !connection.protocol_has_initialize() {
             connection.end_subscription(uri);
             return Ok(());
         }

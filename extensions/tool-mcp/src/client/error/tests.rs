@@ -219,7 +219,7 @@ fn the_end_of_a_process_replaces_the_reason_of_a_lost_connection() {
     use std::os::unix::process::ExitStatusExt as _;
 
     let tail = StderrTail::default();
-    tail.begin_process_part().note_exit(std::process::ExitStatus::from_raw(256));
+    tail.begin_activity().note_exit(std::process::ExitStatus::from_raw(256));
     for (error, kind, text, _) in all() {
         let is_handshake = matches!(error.0.cause, ClientErrorCause::Handshake(_));
         let is_replaced = text.ends_with(": m")

@@ -19,7 +19,7 @@ use tool_runtime::BoxFuture;
 use super::{
     lines::LineTransport,
     reception::Reception,
-    stderr::{ProcessPart, StderrTail},
+    stderr::{ProcessActivity, StderrTail},
 };
 use crate::client::config::Process;
 
@@ -78,7 +78,7 @@ pub(in crate::client) fn spawn_process(
     let (closed, ended) = (CancellationToken::new(), CancellationToken::new());
     let watched =
         WatchedProcess { group: ProcessGroup::of(child.id()), child, ended: ended.clone().drop_guard() };
-    let watching = Box::pin(watched.watch_end(closed.clone(), tail.clone().begin_process_part()));
+    let watching = Box::pin(watched.watch_end(closed.clone(), tail.clone().begin_activity()));
     let transport = LineTransport::new(output, input, reception);
     Ok(StartedProcess { transport: ProcessTransport { transport, closed, ended }, stderr, watching })
 }
@@ -124,7 +124,7 @@ struct WatchedProcess {
 
 impl WatchedProcess {
     /// Waits for the end of the process. When its standard input was `closed`, it is ended, if it does not end by itself.
-    async fn watch_end(mut self, closed: CancellationToken, tail: ProcessPart) {
+    async fn watch_end(mut self, closed: CancellationToken, tail: ProcessActivity) {
         let ended = tokio::select! {
             ended = self.child.wait() => ended.ok(),
             () = closed.cancelled() => self.end_process().await,

@@ -29,24 +29,24 @@ pub(in crate::client) struct StderrTail(Arc<StderrState>);
 #[derive(Default)]
 struct StderrState {
     lines: Mutex<VecDeque<String>>,
-    /// The number of things that a process has not finished: writing, and running.
-    open: watch::Sender<usize>,
+    /// The number of activities that a process has not finished: writing, and running.
+    unfinished: watch::Sender<usize>,
     status: OnceLock<String>,
 }
 
-/// A part of a process's life, until it is dropped.
-pub(in crate::client) struct ProcessPart(StderrTail);
+/// An activity that a process has not finished, until it is dropped.
+pub(in crate::client) struct ProcessActivity(StderrTail);
 
-impl ProcessPart {
+impl ProcessActivity {
     /// Notes that the process has ended.
     pub(in crate::client) fn note_exit(&self, status: ExitStatus) {
         self.0.0.status.set(status.to_string()).ok();
     }
 }
 
-impl Drop for ProcessPart {
+impl Drop for ProcessActivity {
     fn drop(&mut self) {
-        self.0.0.open.send_modify(|open| *open -= 1);
+        self.0.0.unfinished.send_modify(|unfinished| *unfinished -= 1);
     }
 }
 
@@ -59,14 +59,14 @@ impl StderrTail {
         stderr: impl AsyncRead + Send + Unpin + 'static,
     ) -> impl Future<Output = ()> + Send + 'static {
         let secrets = secret_lines(&secrets);
-        let writing = self.begin_process_part();
+        let writing = self.begin_activity();
         async move { writing.0.read_lines(&server, &secrets, stderr).await }
     }
 
-    /// Counts a part of the process's life.
-    pub(in crate::client) fn begin_process_part(&self) -> ProcessPart {
-        self.0.open.send_modify(|open| *open += 1);
-        ProcessPart(self.clone())
+    /// Counts an activity of the process.
+    pub(in crate::client) fn begin_activity(&self) -> ProcessActivity {
+        self.0.unfinished.send_modify(|unfinished| *unfinished += 1);
+        ProcessActivity(self.clone())
     }
 
     async fn read_lines(&self, server: &str, secrets: &[String], mut stderr: impl AsyncRead + Unpin) {
@@ -108,8 +108,9 @@ impl StderrTail {
 
     /// Waits for the end of a process that closed its connection, and of what it writes.
     pub(in crate::client) async fn wait_for_process_end(&self) {
-        let mut open = self.0.open.subscribe();
-        let _ = tokio::time::timeout(LAST_OUTPUT_TIMEOUT, open.wait_for(|open| *open == 0)).await;
+        let mut unfinished = self.0.unfinished.subscribe();
+        let _ = tokio::time::timeout(LAST_OUTPUT_TIMEOUT, unfinished.wait_for(|unfinished| *unfinished == 0))
+            .await;
     }
 
     /// The exit status of the process, if it has ended.
@@ -232,7 +233,7 @@ mod tests {
         let tail = StderrTail::default();
         tail.wait_for_process_end().await;
         let started = tokio::time::Instant::now();
-        let (running, writing) = (tail.begin_process_part(), tail.begin_process_part());
+        let (running, writing) = (tail.begin_activity(), tail.begin_activity());
         drop(running);
         tail.wait_for_process_end().await;
         assert_eq!(started.elapsed(), LAST_OUTPUT_TIMEOUT);

@@ -14,7 +14,7 @@ pub(in super::super) fn initialize_result(result: Value) -> RepairedResult {
         return RepairedResult::with_failure(result, "the answer to `initialize` is no object".to_owned());
     };
     let mut problems = Vec::new();
-    repair_server_description(&mut members, &mut problems);
+    remove_unreadable_capabilities_and_instructions(&mut members, &mut problems);
     let info = members.remove("serverInfo");
     let info = match info.clone().map(serde_json::from_value::<Implementation>) {
         Some(Ok(info)) => info,
@@ -54,7 +54,7 @@ pub(in super::super) fn discover_result(result: Value) -> RepairedResult {
         add_problem(&mut problems, "`supportedVersions` is no list of texts");
         members.insert("supportedVersions".to_owned(), revisions);
     }
-    repair_server_description(&mut members, &mut problems);
+    remove_unreadable_capabilities_and_instructions(&mut members, &mut problems);
     for (name, default) in
         [("resultType", json!("complete")), ("ttlMs", json!(0)), ("cacheScope", json!("private"))]
     {
@@ -78,7 +78,10 @@ pub(in super::super) fn discover_result(result: Value) -> RepairedResult {
 }
 
 /// Removes what cannot be read of the capabilities, the instructions and the metadata of a server.
-fn repair_server_description(members: &mut Map<String, Value>, problems: &mut Vec<String>) {
+fn remove_unreadable_capabilities_and_instructions(
+    members: &mut Map<String, Value>,
+    problems: &mut Vec<String>,
+) {
     let capabilities = match members.remove("capabilities") {
         Some(Value::Object(capabilities)) => capabilities,
         other => {

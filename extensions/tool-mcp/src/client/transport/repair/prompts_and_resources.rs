@@ -22,7 +22,7 @@ pub(in super::super) fn prompt_result(result: Value) -> RepairedResult {
     let mut problems = Vec::new();
     let mut messages = Vec::new();
     for message in list_items(members.remove("messages"), "messages", &mut problems) {
-        read_message(message, &mut messages, &mut problems);
+        push_messages_of_blocks(message, &mut messages, &mut problems);
     }
     let mut read = GetPromptResult::new(messages);
     read.description = take_member(&mut members, "description", &mut problems);
@@ -31,7 +31,7 @@ pub(in super::super) fn prompt_result(result: Value) -> RepairedResult {
 }
 
 /// Reads a message, of which each block is a message of its own.
-fn read_message(message: Value, messages: &mut Vec<PromptMessage>, problems: &mut Vec<String>) {
+fn push_messages_of_blocks(message: Value, messages: &mut Vec<PromptMessage>, problems: &mut Vec<String>) {
     let mut members = match message {
         Value::Object(members) if members.contains_key("content") => members,
         other => {
