@@ -2,6 +2,7 @@
 
 use std::{
     collections::HashMap,
+    pin::pin,
     sync::{
         Arc, Mutex, PoisonError,
         atomic::{AtomicUsize, Ordering},
@@ -20,6 +21,7 @@ use super::{
     handler::RequestHandler,
     offer::{OfferChange, OfferChanges, Resources},
     offer_requests::protocol_error,
+    request_run::departure_of_client,
     server_state::ServerState,
     session_state::SessionState,
 };
@@ -291,7 +293,7 @@ impl RequestHandler {
         }
     }
 
-    /// Sends the changes that a client asked for, until it cancels the subscription or the server ends.
+    /// Sends the changes that a client asked for, until it cancels the subscription, is gone, or the server ends.
     pub(super) async fn send_changes(&self, context: SubscriptionContext) -> Result<(), ErrorData> {
         let mut signals = self.take_accepted_signals();
         let subscribed = Subscriptions::new(&self.shared);
@@ -305,9 +307,11 @@ impl RequestHandler {
         let wants = context.accepted().clone();
         let sink = context.sink();
         let is_wanted = |kind: Option<bool>| kind == Some(true);
+        let mut departure = pin!(departure_of_client(context.request_context()));
         loop {
             let signal = tokio::select! {
                 () = context.cancelled() => return Ok(()),
+                () = &mut departure => return Ok(()),
                 () = self.shared.stopping.cancelled() => return Ok(()),
                 signal = signals.next() => signal,
             };

@@ -82,7 +82,7 @@
 //! | [`McpServer::used_states`] | the used states, each of which is accepted once; without it, once per process |
 //! | [`HttpConfig::session_store`] | the sessions, which any process continues |
 //! | [`HttpConfig::event_store`] | the events, after which any process resumes a stream |
-//! | `HttpConfig::cluster` (feature `postgres`) | all of these; tasks; the limits of sessions; of a session, all that its client set, asked for or answered. Not the limits of calls and tasks |
+//! | `HttpConfig::cluster` (feature `postgres`) | all of these; tasks; the limits of sessions, of tasks and of the calls of a caller; of a session, all that its client set, asked for or answered |
 //!
 //! Without a cluster, a load balancer sends all requests with the same header `Mcp-Session-Id` to one process, or tools ask questions from 2026-07-28 on
 //! only; a session that is deleted ends in the processes that serve it when it is idle.

@@ -83,3 +83,14 @@ pub(super) fn http_facts(context: &RequestContext<RoleServer>) -> Option<&super:
 fn http_parts(context: &RequestContext<RoleServer>) -> Option<&http::request::Parts> {
     context.extensions.get()
 }
+
+/// Waits until the client of a subscription is gone, of which the SDK does not tell if events are stored. One that comes back to the stream reads its
+/// end, and subscribes again.
+pub(super) async fn departure_of_client(context: &RequestContext<RoleServer>) {
+    #[cfg(feature = "http")]
+    if let Some(departure) = http_facts(context).and_then(|facts| facts.departure.as_ref()) {
+        return departure.cancelled().await;
+    }
+    let _ = context;
+    std::future::pending().await
+}

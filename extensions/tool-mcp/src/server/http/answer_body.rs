@@ -10,7 +10,7 @@ use std::{
 use bytes::Bytes;
 use http_body::{Body, Frame, SizeHint};
 use http_body_util::combinators::BoxBody;
-use tokio_util::task::task_tracker::TaskTrackerToken;
+use tokio_util::{sync::DropGuard, task::task_tracker::TaskTrackerToken};
 
 use super::table::SessionTable;
 
@@ -19,6 +19,8 @@ pub(super) struct AnswerBody {
     pub(super) body: BoxBody<Bytes, Infallible>,
     /// Completes when the token of the caller expires, which ends a stream of changes.
     pub(super) expired: Option<Pin<Box<tokio::time::Sleep>>>,
+    /// Tells a subscription that its client is gone.
+    pub(super) _departing: Option<DropGuard>,
     pub(super) _open: Option<TaskTrackerToken>,
     pub(super) _settling: Settling,
 }
@@ -68,7 +70,7 @@ mod tests {
     fn answer(body: BoxBody<Bytes, Infallible>, time: Option<Duration>) -> AnswerBody {
         let table = SessionTable::new(LocalSessionManager::default(), 0);
         let expired = time.map(|time| Box::pin(tokio::time::sleep(time)));
-        AnswerBody { body, expired, _open: None, _settling: Settling(table) }
+        AnswerBody { body, expired, _departing: None, _open: None, _settling: Settling(table) }
     }
 
     #[tokio::test]

@@ -285,7 +285,7 @@ mod tests {
         let idle_time = Duration::from_secs(5);
         let limits = BodyLimits { max_bytes: MAX_BYTES, idle_time, bodies: Arc::clone(&bodies) };
         let shared = crate::server::McpServer::new(Registry::default()).into_server_state().unwrap();
-        let facts = Arc::new(HttpRequestFacts::new(None, None));
+        let facts = Arc::new(HttpRequestFacts::new(None, None, None));
         let body = BodyExt::boxed(StreamBody::new(SyncStream(parts)));
         (WithoutArguments::new(body, facts, shared, Arc::default(), limits), sender, bodies)
     }

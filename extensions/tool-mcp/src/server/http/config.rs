@@ -206,8 +206,10 @@ impl HttpConfig {
     /// Serves together with other processes behind a load balancer, without sticky sessions: any process answers any request. The cluster takes
     /// the place of [`session_store`](Self::session_store), [`event_store`](Self::event_store), and, unless they are set,
     /// [`McpServer::key`](crate::server::McpServer::key) and [`McpServer::used_states`](crate::server::McpServer::used_states).
-    /// [`max_sessions`](Self::max_sessions), [`max_sessions_per_caller`](Self::max_sessions_per_caller) and [`idle_time`](Self::idle_time) then
-    /// apply to all processes together. Default: none.
+    /// [`max_sessions`](Self::max_sessions), [`max_sessions_per_caller`](Self::max_sessions_per_caller), [`idle_time`](Self::idle_time),
+    /// [`McpServer::max_tasks`](crate::server::McpServer::max_tasks), [`McpServer::max_tasks_per_caller`](crate::server::McpServer::max_tasks_per_caller)
+    /// and [`McpServer::max_calls_per_caller`](crate::server::McpServer::max_calls_per_caller) then apply to all processes together;
+    /// [`McpServer::max_calls`](crate::server::McpServer::max_calls) applies to each. All processes have the same limits. Default: none.
     #[cfg(feature = "postgres")]
     #[must_use]
     pub fn cluster(mut self, cluster: super::Cluster) -> Self {

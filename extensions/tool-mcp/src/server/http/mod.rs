@@ -242,8 +242,10 @@ impl HttpServer {
         }
         // Other streams end with the call that they answer.
         let (is_get, is_end) = (request.method() == Method::GET, request.method() == Method::DELETE);
-        let is_endless = is_get || header("mcp-method") == Some("subscriptions/listen");
-        let expires = identity.as_ref().and_then(|identity| identity.expires).filter(|_| is_endless);
+        let listens = header("mcp-method") == Some("subscriptions/listen");
+        let departure = (listens && self.0.config.event_store.is_some()).then(CancellationToken::new);
+        let _departing = departure.clone().map(CancellationToken::drop_guard);
+        let expires = identity.as_ref().and_then(|identity| identity.expires).filter(|_| is_get || listens);
         // A stream of events has no end of its own; all others are answered before the server ends.
         let open = (!is_get).then(|| self.0.open.token());
         // Dropped last: a session does not rest while it has a request.
@@ -255,7 +257,7 @@ impl HttpServer {
                 current.hold_session(used);
             }
         }
-        let mut response = match self.forward_to_sdk(request, session, &current).await {
+        let mut response = match self.forward_to_sdk(request, session, departure, &current).await {
             Ok(response) => response,
             Err(refused) => return refused,
         };
@@ -263,10 +265,11 @@ impl HttpServer {
             // The session has ended; the official Python client takes 202 for a failure.
             *response.status_mut() = StatusCode::NO_CONTENT;
         }
-        let left = expires.map(|at| at.duration_since(SystemTime::now()).unwrap_or_default());
-        let expired = left.map(|left| Box::pin(tokio::time::sleep(left)));
+        let left = |at: SystemTime| at.duration_since(SystemTime::now()).unwrap_or_default();
+        let expired = expires.map(|at| Box::pin(tokio::time::sleep(left(at))));
         drop(current);
-        response.map(|body| AnswerBody { body, expired, _open: open, _settling: settling }.boxed())
+        response
+            .map(|body| AnswerBody { body, expired, _departing, _open: open, _settling: settling }.boxed())
     }
 
     /// Forwards a request to the SDK.
@@ -278,6 +281,7 @@ impl HttpServer {
         &self,
         mut request: Request<B>,
         session: Option<String>,
+        departure: Option<CancellationToken>,
         current: &Arc<CurrentRequest>,
     ) -> Result<HttpAnswer, HttpAnswer>
     where
@@ -285,8 +289,10 @@ impl HttpServer {
         B::Error: fmt::Display,
         B::Data: Send,
     {
-        let facts = Arc::new(HttpRequestFacts::new(session, current.identity().cloned()));
+        let facts = Arc::new(HttpRequestFacts::new(session, current.identity().cloned(), departure));
         request.extensions_mut().insert(Arc::clone(&facts));
+        #[cfg(feature = "postgres")]
+        let request_facts = Arc::clone(&facts);
         let limits = BodyLimits {
             max_bytes: self.0.max_request,
             idle_time: self.0.config.body_idle_time,
@@ -305,6 +311,10 @@ impl HttpServer {
                 // The SDK cannot decode the message, and does not say which.
                 let error = ErrorData::invalid_request("the request cannot be read", None);
                 Err(RequestRefusal::Message(RefusedMessage { id: Some(id.clone()), error }).to_response())
+            }
+            #[cfg(feature = "postgres")]
+            (StatusCode::INTERNAL_SERVER_ERROR, _) => {
+                Ok(self.failure_answer(response, request_facts.session.as_deref()).await)
             }
             _ => Ok(response),
         }

@@ -6,6 +6,7 @@ use std::{
 };
 
 use http::{HeaderMap, request::Parts};
+use tool_runtime::CancellationToken;
 
 use super::Identity;
 
@@ -16,11 +17,17 @@ pub(in crate::server) struct HttpRequestFacts {
     pub(in crate::server) identity: Option<Arc<Identity>>,
     /// The text of a call's arguments; it is known once the body is received.
     pub(in crate::server) arguments: Mutex<Option<String>>,
+    /// Cancelled when the client of a subscription is gone, of which the SDK does not tell if events are stored.
+    pub(in crate::server) departure: Option<CancellationToken>,
 }
 
 impl HttpRequestFacts {
-    pub(super) fn new(session: Option<String>, identity: Option<Arc<Identity>>) -> Self {
-        Self { headers: OnceLock::new(), session, identity, arguments: Mutex::default() }
+    pub(super) fn new(
+        session: Option<String>,
+        identity: Option<Arc<Identity>>,
+        departure: Option<CancellationToken>,
+    ) -> Self {
+        Self { headers: OnceLock::new(), session, identity, arguments: Mutex::default(), departure }
     }
 
     /// Returns the headers of the request with these `parts`.

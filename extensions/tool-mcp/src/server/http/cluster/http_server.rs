@@ -23,6 +23,19 @@ impl McpServer {
 }
 
 impl HttpServer {
+    /// Returns the answer to a request that failed with `response`: another process may have ended its session since it was admitted.
+    pub(in crate::server::http) async fn failure_answer(
+        &self,
+        response: HttpAnswer,
+        session: Option<&str>,
+    ) -> HttpAnswer {
+        let (Some(cluster), Some(_)) = (&self.0.config.cluster, session) else { return response };
+        match self.admit_to_cluster(cluster, session).await {
+            Ok(()) => response,
+            Err(refused) => refused,
+        }
+    }
+
     /// Asks the database of a cluster whether there is the session of a request, before anything is done for it.
     ///
     /// # Errors

@@ -5,8 +5,8 @@ use tool_mcp::server::{ClusterError, ClusterOptions, HttpConfig, Identity, Resou
 use tool_runtime::open_calls::ProgramKey;
 
 use super::{
-    super::{BOTH, initialize},
-    Client, Database, Member, request, start_two, text_of,
+    super::{BOTH, initialize, modern},
+    Client, Database, Events, Member, request, start_two, text_of,
 };
 
 #[tokio::test]
@@ -36,6 +36,22 @@ async fn a_session_of_another_app_or_caller_is_not_found() {
     for (token, status) in [("eve", 404), ("ada", 200)] {
         let sent = members[1].served.post(&ping, &BOTH[0]).header("mcp-session-id", &session);
         assert_eq!(sent.bearer_auth(token).send().await.unwrap().status(), status, "{token}");
+    }
+    // A stream without a session is one of its caller, too.
+    let mut call = modern("tools/call", json!({ "name": "note", "arguments": {} }));
+    call["params"]["_meta"]["io.modelcontextprotocol/logLevel"] = json!("info");
+    let sent = members[0].served.post(&call, &BOTH[1]).bearer_auth("ada").send().await.unwrap();
+    let mut events = Events::new(sent);
+    assert_eq!(events.next_message().await.unwrap()["method"], "notifications/message");
+    for (token, is_caller) in [("eve", false), ("ada", true)] {
+        let request = reqwest::Client::new()
+            .get(members[1].url())
+            .header("accept", "text/event-stream")
+            .header("mcp-protocol-version", BOTH[1].as_str())
+            .header("last-event-id", &events.last);
+        let mut resumed = Events::new(request.bearer_auth(token).send().await.unwrap());
+        let answer = resumed.next_message().await;
+        assert_eq!(answer.is_some_and(|answer| text_of(&answer) == "noted"), is_caller, "{token}");
     }
 }
 
@@ -80,27 +96,16 @@ async fn a_message_that_was_moved_to_another_session_or_process_is_left_out() {
     let Some(database) = Database::new() else { return };
     let members = start_two(&database).await;
     let (ada, eve) = (Client::open(members[0].url()).await, Client::open(members[0].url()).await);
+    let mut of_eve = eve.call(members[0].url(), 7, "wait").await;
+    let last = of_eve.next_id().await;
+    drop(of_eve);
+    assert_eq!(database.execute("CREATE TABLE {schema}.eve AS SELECT stream FROM {schema}.events").await, 1);
+    let add = json!({ "name": "add", "arguments": { "a": 1, "b": 2 } });
+    assert_eq!(text_of(&ada.request(members[0].url(), "tools/call", add).await), "3");
     // The answer to the one, in the stream of the other.
-    let mut call = ada.call(members[0].url(), 7, "wait").await;
-    members[0].gate.started.notified().await;
-    let mut other = eve.call(members[0].url(), 7, "wait").await;
-    members[0].gate.started.notified().await;
-    let last = other.next_id().await;
-    drop(other);
-    let streams = "SELECT DISTINCT stream FROM {schema}.events";
-    let before = database.execute(streams).await;
-    assert!(before > 0);
-    let cancelled =
-        json!({ "jsonrpc": "2.0", "method": "notifications/cancelled", "params": { "requestId": 7 } });
-    let to_all = "(SELECT stream FROM {schema}.events ORDER BY id DESC LIMIT 1)";
-    assert_eq!(ada.post(members[1].url(), &cancelled).await.status(), 202);
-    members[0].gate.cancelled.notified().await;
-    assert_eq!(call.next_message().await, None);
-    // The message that cancelled the call of the one, as the last event of the stream of the other.
-    let primed = "(SELECT stream FROM {schema}.events WHERE stream <> (SELECT stream FROM {schema}.events ORDER BY id DESC LIMIT 1) \
-                  ORDER BY id DESC LIMIT 1)";
-    let moved = format!("UPDATE {{schema}}.events SET stream = {primed} WHERE stream = {to_all}");
-    assert_eq!(database.execute(&moved).await, 1);
+    let answered = "UPDATE {schema}.events SET stream = (SELECT stream FROM {schema}.eve) \
+                    WHERE id = (SELECT max(id) FROM {schema}.events)";
+    assert_eq!(database.execute(answered).await, 1);
     let mut resumed = eve.listen(members[1].url(), Some(&last)).await;
     members[0].gate.go.notify_one();
     assert_eq!(text_of(&resumed.next_message().await.unwrap()), "done");

@@ -42,6 +42,38 @@ async fn an_answer_reaches_the_server_that_asked_once() {
 }
 
 #[tokio::test]
+async fn a_client_that_does_not_read_holds_up_no_message_for_others() {
+    let Some(database) = Database::new() else { return };
+    let members = start_two(&database).await;
+    let (ada, eve) = (Client::open(members[0].url()).await, Client::open(members[0].url()).await);
+    let params = json!({ "name": "flood", "arguments": {}, "_meta": { "progressToken": 1 } });
+    let _unread = eve.post(members[0].url(), &super::request(7, "tools/call", params)).await;
+    // Until her session sends nothing more.
+    let stored = format!("SELECT id FROM {{schema}}.events WHERE length(body) > {}", super::REPORT_BYTES);
+    let mut reports = 0;
+    loop {
+        let add = json!({ "name": "add", "arguments": { "a": 1, "b": 2 } });
+        ada.request(members[1].url(), "tools/call", add).await;
+        match database.execute(&stored).await {
+            now if now == reports && now > 0 => break,
+            now => reports = now,
+        }
+    }
+    assert!(reports < 500, "the session waits for its client");
+    let mut call = ada.call(members[0].url(), 7, "greet").await;
+    let question = call.next_message().await.unwrap();
+    // More answers than wait for a session.
+    let process = question["id"].as_str().unwrap().split_once('/').unwrap().0;
+    let other = json!({ "id": format!("{process}/999") });
+    for _ in 0..100 {
+        assert_eq!(eve.post(members[1].url(), &answer(&other, json!({}))).await.status(), 202);
+    }
+    ada.post(members[1].url(), &answer(&question, json!({ "first": "Ada" }))).await;
+    assert_eq!(call.next_message().await.unwrap()["method"], "elicitation/create");
+    members[0].gate.all_go.cancel();
+}
+
+#[tokio::test]
 async fn a_cancellation_reaches_the_server_of_the_call() {
     let Some(database) = Database::new() else { return };
     let members = start_two(&database).await;
@@ -73,6 +105,7 @@ async fn changes_reach_the_stream_of_a_session_wherever_it_is() {
         member.resources.updated("b:b");
         member.resources.updated("a:a");
         let updated = stream.next_message().await.unwrap();
+        // O03
         assert_eq!(updated["method"], "notifications/resources/updated");
         assert_eq!(updated["params"]["uri"], "a:a");
     }
@@ -104,8 +137,30 @@ async fn a_subscription_without_a_session_has_the_changes_of_other_servers() {
     for member in [&members[0], &members[1]] {
         member.resources.updated("a:a");
         let updated = stream.next_message().await.unwrap();
+        // O03
         assert_eq!(updated["params"]["uri"], "a:a", "{updated}");
     }
+}
+
+#[tokio::test]
+async fn a_subscription_ends_with_its_client_who_reads_its_end_at_any_server() {
+    let Some(database) = Database::new() else { return };
+    let members = start_two(&database).await;
+    let filter = json!({ "notifications": { "resourcesListChanged": true } });
+    let listen = modern("subscriptions/listen", filter);
+    let sent = members[0].served.post(&listen, &BOTH[1]).send().await.unwrap();
+    let mut stream = Events::new(sent);
+    let last = stream.next_id().await;
+    drop(stream);
+    let mut resumed = super::resume_modern(members[1].url(), &last).await;
+    let end = loop {
+        let message = resumed.next_message().await.unwrap();
+        if message["method"].is_null() {
+            break message;
+        }
+    };
+    assert_eq!(end["id"], listen["id"], "{end}");
+    assert_eq!(resumed.next_message().await, None);
 }
 
 #[tokio::test]
@@ -138,6 +193,7 @@ async fn a_log_level_holds_at_all_servers() {
     let logs = async |member: &Member| {
         let mut call = client.call(member.url(), 7, "note").await;
         let message = call.next_message().await.unwrap();
+        // O05
         let is_line = message["method"] == "notifications/message";
         let answer = if is_line { call.next_message().await.unwrap() } else { message };
         assert_eq!(text_of(&answer), "noted");
@@ -170,6 +226,7 @@ async fn a_task_is_asked_for_and_cancelled_at_any_server() {
     };
     let task = start().await;
     let asked = send(&members[1], "tasks/get", json!({ "taskId": task })).await;
+    // X10
     assert_eq!(asked["result"]["status"], "working", "{asked}");
     members[0].gate.go.notify_one();
     let done = loop {
@@ -178,6 +235,7 @@ async fn a_task_is_asked_for_and_cancelled_at_any_server() {
             break asked;
         }
     };
+    // X11
     assert_eq!(done["result"]["result"]["content"][0]["text"], "worked", "{done}");
     let task = start().await;
     let cancelled = send(&members[1], "tasks/cancel", json!({ "taskId": task })).await;

@@ -17,7 +17,7 @@ use tokio::sync::{Notify, Semaphore};
 use tool_mcp::server::{Cluster, ClusterOptions, HttpConfig, McpServer, ResourceSet, Resources as _};
 use tool_runtime::{
     CancellationToken,
-    context::{LogLevel, LogLine},
+    context::{LogLevel, LogLine, Progress},
     open_calls::ProgramKey,
     prelude::*,
 };
@@ -88,6 +88,19 @@ async fn wait(gate: &Gate, cx: &ToolContext) -> &'static str {
     }
 }
 
+/// The size of a report of `flood`.
+const REPORT_BYTES: usize = 32 * 1024;
+
+/// Reports more progress than a client receives that does not read, and waits.
+#[tool(register = false)]
+async fn flood(gate: &Gate, cx: &ToolContext) -> Result<&'static str, ToolError> {
+    for done in 0..500 {
+        cx.progress(Progress::new(f64::from(done)).message("x".repeat(REPORT_BYTES)))?;
+    }
+    gate.all_go.cancelled().await;
+    Ok("done")
+}
+
 /// Works for long.
 #[tool(register = false, long_running)]
 async fn work(gate: &Gate) -> &'static str {
@@ -129,6 +142,7 @@ impl Member {
         let tools = questions::builder()
             .tool::<add>()
             .tool::<wait>()
+            .tool::<flood>()
             .tool::<note>()
             .tool::<work>()
             .provide_shared(Arc::clone(&gate));
@@ -276,4 +290,12 @@ impl Events {
         }
         self.last.clone()
     }
+}
+
+/// Resumes a stream of revision 2026-07-28 after the event `last`.
+async fn resume_modern(url: &str, last: &str) -> Events {
+    let [_, version] = BOTH;
+    let request = reqwest::Client::new().get(url).header("accept", "text/event-stream");
+    let request = request.header("last-event-id", last).header("mcp-protocol-version", version.as_str());
+    Events::new(request.send().await.unwrap())
 }

@@ -108,6 +108,7 @@ async fn no_client_notices_that_each_request_comes_to_another_process() {
             let result = set.call_raw("process", Map::new()).await.unwrap();
             answered.insert(text(&result).parse::<u64>().unwrap());
         }
+        // O01
         assert_eq!(answered, ids, "{version}");
         set.close().await;
     }
@@ -140,6 +141,7 @@ async fn no_client_notices_that_each_request_comes_to_another_process() {
     assert!(subscribed["result"].is_object(), "{subscribed}");
     let mut stream = client.listen(url(1), None).await;
     client.request(url(2), "tools/call", json!({ "name": "touch", "arguments": {} })).await;
+    // O03
     assert_eq!(stream.next_message().await.unwrap()["params"]["uri"], "a:a");
 }
 
@@ -151,13 +153,6 @@ async fn begin_wait(client: &Client, url: &str) -> (super::Events, tokio::net::T
     let events = super::Events::new(client.post(url, &call).await);
     let (connection, _) = listener.accept().await.unwrap();
     (events, connection)
-}
-
-/// Resumes a stream of revision 2026-07-28 after the event `last`.
-async fn resume_modern(client: &Client, url: &str, last: &str) -> super::Events {
-    let request = client.http.get(url).header("accept", "text/event-stream").header("last-event-id", last);
-    let sent = request.header("mcp-protocol-version", BOTH[1].as_str()).send().await.unwrap();
-    super::Events::new(sent)
 }
 
 #[tokio::test]
@@ -206,12 +201,14 @@ async fn a_call_whose_process_ends_is_an_error_and_is_not_run_again() {
     call["params"]["_meta"]["progressToken"] = json!("progress");
     let sent = super::super::post(&client.http, &urls[1], &call, &BOTH[1]).send().await.unwrap();
     let mut events = super::Events::new(sent);
-    assert_eq!(events.next_message().await.unwrap()["method"], "notifications/progress");
+    let progress = events.next_message().await.unwrap();
+    // O05
+    assert_eq!(progress["params"]["progressToken"], "progress", "{progress}");
     let (mut connection, _) = listener.accept().await.unwrap();
     processes.all[1].child.kill().await.unwrap();
     assert_eq!(events.next_message().await, None);
     assert_eq!(connection.read(&mut [0]).await.unwrap_or(0), 0);
-    let mut resumed = resume_modern(&client, &urls[2], &events.last).await;
+    let mut resumed = super::resume_modern(&urls[2], &events.last).await;
     let answer = resumed.next_message().await.unwrap();
     assert_eq!(answer["id"], call["id"]);
     let message = answer["error"]["message"].as_str().unwrap();
@@ -219,7 +216,7 @@ async fn a_call_whose_process_ends_is_an_error_and_is_not_run_again() {
     assert_eq!(resumed.next_message().await, None);
     // After its answer, nothing more is waited for.
     let last = resumed.last.clone();
-    assert_eq!(resume_modern(&client, &urls[2], &last).await.next_message().await, None);
+    assert_eq!(super::resume_modern(&urls[2], &last).await.next_message().await, None);
     // The session goes on.
     let answer = client.request(&urls[2], "tools/call", json!({ "name": "process", "arguments": {} })).await;
     assert_eq!(text_of(&answer), processes.all[2].id().to_string());
