@@ -14,7 +14,7 @@ use super::*;
 /// The stack of a thread of the runtime.
 pub(super) const STACK_BYTES: usize = 2 << 20;
 
-/// The stack that 16 levels take at most, without optimisation. They take 0.9 MB.
+/// The stack that 16 levels take at most, without optimisation. They take 1.0 MB.
 const MAX_BYTES: usize = 1_200_000;
 
 /// The addresses of the stack at which models are asked.
