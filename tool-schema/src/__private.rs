@@ -5,7 +5,7 @@ pub use crate::{
         Corrections, ExactValue,
         canonical::sorted,
         canonical_number,
-        plan::{Checked, DecodeError, DecodeFn, Object},
+        plan::{Checked, DecodeError, DecodeFn, ObjectDecoder},
     },
     foreign::Foreign,
     internal_keywords::{ALIASES, FILLS},

@@ -36,7 +36,7 @@ pub(super) struct DepthBounds {
 impl DepthBounds {
     /// Computes the limits of `schema` for values that are nested at most `deepest` levels.
     pub(super) fn for_schema(schema: &Value, deepest: usize) -> Result<Self, String> {
-        let graph = Graph::from_schema(schema);
+        let graph = SchemaGraph::from_schema(schema);
         let Some(longest) = graph.longest_chain() else {
             return Err("`$ref` leads back to itself before it reaches a part of the value".to_owned());
         };
@@ -71,7 +71,7 @@ impl DepthBounds {
 }
 
 /// The graph of schemas that apply where another one does; the root is the first node.
-struct Graph {
+struct SchemaGraph {
     nodes: Vec<GraphNode>,
     asks_what_is_left: bool,
 }
@@ -86,7 +86,7 @@ struct GraphNode {
     below: Vec<Vec<usize>>,
 }
 
-impl Graph {
+impl SchemaGraph {
     fn from_schema(root: &Value) -> Self {
         let mut objects = Vec::new();
         collect_objects(root, &mut objects);

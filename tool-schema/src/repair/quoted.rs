@@ -239,16 +239,16 @@ impl<'p, 'a> StringPiece<'p, 'a> {
 
     /// Reads an escape from its `u` on.
     fn read_unicode_escape(&mut self) -> Result<(), Ambiguity> {
-        match Unicode::of(self.cursor.rest()) {
-            Unicode::Escape(escape) => {
+        match UnicodeEscape::of(self.cursor.rest()) {
+            UnicodeEscape::Escape(escape) => {
                 self.cursor.skip_if_next(escape);
                 self.out.push('\\');
                 self.out.push_str(escape);
                 self.has_letter_escape = true;
             }
-            Unicode::CutOff => self.cursor.skip_while(|_| true),
-            Unicode::Half => return self.ambiguous_here("a string with an unpaired surrogate"),
-            Unicode::None => {
+            UnicodeEscape::CutOff => self.cursor.skip_while(|_| true),
+            UnicodeEscape::Half => return self.ambiguous_here("a string with an unpaired surrogate"),
+            UnicodeEscape::None => {
                 self.out.push_str("\\\\");
                 self.has_backslash = true;
             }
@@ -258,7 +258,7 @@ impl<'p, 'a> StringPiece<'p, 'a> {
 }
 
 /// The text after a backslash that begins with `u`.
-enum Unicode<'a> {
+enum UnicodeEscape<'a> {
     /// One character: `uXXXX`, or a surrogate pair with a backslash between.
     Escape(&'a str),
     /// An unpaired surrogate.
@@ -268,7 +268,7 @@ enum Unicode<'a> {
     None,
 }
 
-impl<'a> Unicode<'a> {
+impl<'a> UnicodeEscape<'a> {
     fn of(text: &'a str) -> Self {
         let escape = |length| Self::Escape(text.get(..length).unwrap_or(""));
         let second = text.get(5..).unwrap_or("");

@@ -41,7 +41,7 @@ impl Flat {
     }
 
     /// Returns `true` if the parameter `name`, or any parameter for `None`, is read as 32-bit floats.
-    pub(super) fn has_single(&self, name: Option<&str>) -> bool {
+    pub(super) fn reads_f32(&self, name: Option<&str>) -> bool {
         self.rows.iter().any(|row| row.plain.is_single() && name.is_none_or(|name| name == row.name))
     }
 
@@ -53,7 +53,7 @@ impl Flat {
 
 impl Serialize for Flat {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let required = Required(&self.rows);
+        let required = RequiredNames(&self.rows);
         let has_required = required.names().next().is_some();
         let mut root = serializer.serialize_map(Some(3 + usize::from(has_required)))?;
         root.serialize_entry("type", "object")?;
@@ -80,15 +80,15 @@ impl Serialize for Row {
     }
 }
 
-struct Required<'f>(&'f [Row]);
+struct RequiredNames<'f>(&'f [Row]);
 
-impl Required<'_> {
+impl RequiredNames<'_> {
     fn names(&self) -> impl Iterator<Item = &'static str> {
         self.0.iter().filter(|row| row.required).map(|row| row.name)
     }
 }
 
-impl Serialize for Required<'_> {
+impl Serialize for RequiredNames<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         serializer.collect_seq(self.names())
     }

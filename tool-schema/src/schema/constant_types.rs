@@ -48,7 +48,7 @@ pub struct Limits {
 impl Plain {
     /// Returns the constant schema of `T`, if it has one.
     pub fn of<T: 'static>() -> Option<&'static Self> {
-        Self::of_id(TypeId::of::<T>())
+        Self::of_type_id(TypeId::of::<T>())
     }
 
     const fn new(scalar: ScalarType, is_list: bool, is_option: bool) -> Self {
@@ -192,7 +192,7 @@ impl ScalarType {
 }
 
 /// Returns `true` for the type name `f32`.
-const fn is_single(name: &str) -> bool {
+const fn is_f32_name(name: &str) -> bool {
     matches!(name.as_bytes(), b"f32")
 }
 
@@ -200,14 +200,14 @@ macro_rules! plain {
     ($($of:ty: $name:literal $least:expr, $most:expr;)*) => {
         impl Plain {
             // Not generic, so that it is compiled once.
-            fn of_id(id: TypeId) -> Option<&'static Self> {
+            fn of_type_id(id: TypeId) -> Option<&'static Self> {
                 $({
                     const SCALAR: ScalarType = ScalarType {
                         name: $name,
                         option: &[$name, "null"],
                         least: $least,
                         most: $most,
-                        is_single: is_single(stringify!($of)),
+                        is_single: is_f32_name(stringify!($of)),
                     };
                     static FORMS: [Plain; 4] = [
                         Plain::new(SCALAR, false, false),

@@ -33,7 +33,7 @@ impl ResolvedPointer {
 }
 
 /// The schemas that may apply to a value at some location.
-struct Reached<'s> {
+struct ReachedSchemas<'s> {
     steps: Vec<String>,
     /// For each step, `true` if one of its schemas has a default.
     defaults: Vec<bool>,
@@ -61,7 +61,8 @@ impl InputSchema {
     /// files.
     #[must_use]
     pub fn resolve_pointer(&self, pointer: &str) -> Vec<ResolvedPointer> {
-        let resolved = |Reached { steps, defaults, .. }: Reached<'_>| ResolvedPointer { steps, defaults };
+        let resolved =
+            |ReachedSchemas { steps, defaults, .. }: ReachedSchemas<'_>| ResolvedPointer { steps, defaults };
         self.reach_pointer(pointer).into_iter().map(resolved).collect()
     }
 
@@ -74,10 +75,11 @@ impl InputSchema {
         (!reached.is_empty()).then(|| (self.decoding_schema_and_origin().0, schemas.collect()))
     }
 
-    fn reach_pointer(&self, pointer: &str) -> Vec<Reached<'_>> {
+    fn reach_pointer(&self, pointer: &str) -> Vec<ReachedSchemas<'_>> {
         let Some(steps) = pointer_steps(pointer) else { return Vec::new() };
         let (root, origin) = self.decoding_schema_and_origin();
-        let mut reached = vec![Reached { steps: Vec::new(), defaults: Vec::new(), schemas: vec![root] }];
+        let mut reached =
+            vec![ReachedSchemas { steps: Vec::new(), defaults: Vec::new(), schemas: vec![root] }];
         for name in steps {
             reached = reached.into_iter().flat_map(|from| from.take_step(root, origin, &name)).collect();
         }
@@ -85,7 +87,7 @@ impl InputSchema {
     }
 }
 
-impl<'s> Reached<'s> {
+impl<'s> ReachedSchemas<'s> {
     fn take_step(self, root: &'s Value, origin: Origin, name: &str) -> Vec<Self> {
         let taken = |step: String, has_default: bool, schemas: Vec<&'s Value>| Self {
             steps: self.steps.iter().cloned().chain([step]).collect(),

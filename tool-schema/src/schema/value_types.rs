@@ -146,7 +146,7 @@ impl InputSchema {
         };
         let is_flat_single = || match &self.shared.form {
             Form::Flat(flat) => {
-                pointer_steps(pointer).is_some_and(|steps| flat.has_single(steps.first().map(String::as_str)))
+                pointer_steps(pointer).is_some_and(|steps| flat.reads_f32(steps.first().map(String::as_str)))
             }
             Form::Value(_) | Form::Shared(_) => false,
         };
@@ -158,9 +158,9 @@ impl InputSchema {
     #[must_use]
     pub fn has_single(&self) -> bool {
         match &self.shared.form {
-            Form::Flat(flat) => flat.has_single(None),
-            Form::Value(_) => has_single(self.decoding_schema_and_origin().0),
-            Form::Shared(_) => has_single(&self.to_value()),
+            Form::Flat(flat) => flat.reads_f32(None),
+            Form::Value(_) => has_f32_mark(self.decoding_schema_and_origin().0),
+            Form::Shared(_) => has_f32_mark(&self.to_value()),
         }
     }
 }
@@ -215,23 +215,23 @@ impl<'s> TypeResolver<'s> {
 }
 
 /// Returns `true` if `schema` marks a 32-bit float anywhere.
-fn has_single(schema: &Value) -> bool {
+fn has_f32_mark(schema: &Value) -> bool {
     match schema {
-        Value::Object(members) => is_single(members) || members.values().any(has_single),
-        Value::Array(items) => items.iter().any(has_single),
+        Value::Object(members) => is_f32_schema(members) || members.values().any(has_f32_mark),
+        Value::Array(items) => items.iter().any(has_f32_mark),
         _ => false,
     }
 }
 
 /// Returns `true` if `schema` marks a 32-bit float, by its own marker or by the format of OpenAPI.
-fn is_single(schema: &Map<String, Value>) -> bool {
+fn is_f32_schema(schema: &Map<String, Value>) -> bool {
     schema.contains_key(SINGLE) || schema.get("format").is_some_and(|format| format == "float")
 }
 
 /// Returns the types by the keywords `type`, `enum`, `const` and `format`.
 fn types_of_keywords(schema: &Map<String, Value>) -> ValueTypes {
     let types = types_by_type_or_values(schema);
-    let is_float = types.may_be_double() && is_single(schema);
+    let is_float = types.may_be_double() && is_f32_schema(schema);
     if is_float { types.with_single_for_double() } else { types }
 }
 

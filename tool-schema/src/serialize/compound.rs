@@ -14,14 +14,14 @@ use super::{Text, key, scalar};
 pub(super) const RAW: &str = "$serde_json::private::";
 
 /// An open list or object.
-pub(super) struct Compound<'a> {
+pub(super) struct CompoundWriter<'a> {
     text: &'a mut Vec<u8>,
     is_first: bool,
     is_raw: bool,
     closing: &'static [u8],
 }
 
-impl<'a> Compound<'a> {
+impl<'a> CompoundWriter<'a> {
     #[inline]
     pub(super) fn new(text: &'a mut Vec<u8>, closing: &'static [u8]) -> Self {
         Self { text, is_first: true, is_raw: false, closing }
@@ -68,7 +68,7 @@ impl<'a> Compound<'a> {
     }
 }
 
-/// Appends a value that is itself JSON. Not a method, so that a `Compound` stays in registers.
+/// Appends a value that is itself JSON. Not a method, so that a `CompoundWriter` stays in registers.
 #[cold]
 fn append_raw_json<T: Serialize + ?Sized>(text: &mut Vec<u8>, value: &T) -> Result<(), Error> {
     let start = text.len();
@@ -85,7 +85,7 @@ fn unquote_from(text: &mut Vec<u8>, start: usize) -> Result<(), Error> {
     Ok(())
 }
 
-impl SerializeMap for Compound<'_> {
+impl SerializeMap for CompoundWriter<'_> {
     type Ok = ();
     type Error = Error;
 
@@ -110,7 +110,7 @@ impl SerializeMap for Compound<'_> {
 
 macro_rules! items {
     ($($of:ident $method:ident)*) => { $(
-        impl $of for Compound<'_> {
+        impl $of for CompoundWriter<'_> {
             type Ok = ();
             type Error = Error;
 
@@ -137,7 +137,7 @@ items! {
 
 macro_rules! fields {
     ($($of:ident)*) => { $(
-        impl $of for Compound<'_> {
+        impl $of for CompoundWriter<'_> {
             type Ok = ();
             type Error = Error;
 

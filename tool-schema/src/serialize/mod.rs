@@ -24,7 +24,7 @@ use serde_json::{
 };
 
 use self::{
-    compound::Compound,
+    compound::CompoundWriter,
     finite::{not_finite, with_location},
     scalar::{push_escaped, push_quoted, push_signed, push_unsigned},
 };
@@ -57,13 +57,13 @@ impl fmt::Write for Escaped<'_> {
 impl<'a> Text<'a> {
     /// Opens a list or an object.
     #[inline]
-    fn open_container(self, opening: u8, closing: &'static [u8]) -> Compound<'a> {
+    fn open_container(self, opening: u8, closing: &'static [u8]) -> CompoundWriter<'a> {
         self.0.push(opening);
-        Compound::new(self.0, closing)
+        CompoundWriter::new(self.0, closing)
     }
 
     /// Opens the content of a variant.
-    fn open_variant(self, name: &'static str, opening: u8, closing: &'static [u8]) -> Compound<'a> {
+    fn open_variant(self, name: &'static str, opening: u8, closing: &'static [u8]) -> CompoundWriter<'a> {
         self.0.push(b'{');
         push_quoted(self.0, name);
         self.0.push(b':');
@@ -89,13 +89,13 @@ macro_rules! integers {
 impl<'a> Serializer for Text<'a> {
     type Ok = ();
     type Error = Error;
-    type SerializeSeq = Compound<'a>;
-    type SerializeTuple = Compound<'a>;
-    type SerializeTupleStruct = Compound<'a>;
-    type SerializeTupleVariant = Compound<'a>;
-    type SerializeMap = Compound<'a>;
-    type SerializeStruct = Compound<'a>;
-    type SerializeStructVariant = Compound<'a>;
+    type SerializeSeq = CompoundWriter<'a>;
+    type SerializeTuple = CompoundWriter<'a>;
+    type SerializeTupleStruct = CompoundWriter<'a>;
+    type SerializeTupleVariant = CompoundWriter<'a>;
+    type SerializeMap = CompoundWriter<'a>;
+    type SerializeStruct = CompoundWriter<'a>;
+    type SerializeStructVariant = CompoundWriter<'a>;
 
     integers! {
         serialize_i8(i8) => push_signed;
@@ -197,17 +197,17 @@ impl<'a> Serializer for Text<'a> {
     }
 
     #[inline]
-    fn serialize_seq(self, _: Option<usize>) -> Result<Compound<'a>, Error> {
+    fn serialize_seq(self, _: Option<usize>) -> Result<CompoundWriter<'a>, Error> {
         Ok(self.open_container(b'[', b"]"))
     }
 
     #[inline]
-    fn serialize_tuple(self, _: usize) -> Result<Compound<'a>, Error> {
+    fn serialize_tuple(self, _: usize) -> Result<CompoundWriter<'a>, Error> {
         Ok(self.open_container(b'[', b"]"))
     }
 
     #[inline]
-    fn serialize_tuple_struct(self, _: &'static str, _: usize) -> Result<Compound<'a>, Error> {
+    fn serialize_tuple_struct(self, _: &'static str, _: usize) -> Result<CompoundWriter<'a>, Error> {
         Ok(self.open_container(b'[', b"]"))
     }
 
@@ -217,19 +217,19 @@ impl<'a> Serializer for Text<'a> {
         _: u32,
         variant: &'static str,
         _: usize,
-    ) -> Result<Compound<'a>, Error> {
+    ) -> Result<CompoundWriter<'a>, Error> {
         Ok(self.open_variant(variant, b'[', b"]}"))
     }
 
     #[inline]
-    fn serialize_map(self, _: Option<usize>) -> Result<Compound<'a>, Error> {
+    fn serialize_map(self, _: Option<usize>) -> Result<CompoundWriter<'a>, Error> {
         Ok(self.open_container(b'{', b"}"))
     }
 
     #[inline]
-    fn serialize_struct(self, name: &'static str, _: usize) -> Result<Compound<'a>, Error> {
+    fn serialize_struct(self, name: &'static str, _: usize) -> Result<CompoundWriter<'a>, Error> {
         if name.starts_with(compound::RAW) {
-            return Ok(Compound::raw_json(self.0));
+            return Ok(CompoundWriter::raw_json(self.0));
         }
         Ok(self.open_container(b'{', b"}"))
     }
@@ -240,7 +240,7 @@ impl<'a> Serializer for Text<'a> {
         _: u32,
         variant: &'static str,
         _: usize,
-    ) -> Result<Compound<'a>, Error> {
+    ) -> Result<CompoundWriter<'a>, Error> {
         Ok(self.open_variant(variant, b'{', b"}}"))
     }
 

@@ -5,7 +5,7 @@
 
 use serde_json::Value;
 
-use super::node::Types;
+use super::node::TypeSet;
 use crate::internal_keywords::{FILLS, IGNORES};
 
 /// The maximum nesting of schemas; deeper ones are compiled.
@@ -30,7 +30,7 @@ pub(super) fn is_certain_to_compile(schema: &Value, levels: usize) -> bool {
 }
 
 fn is_valid_type_keyword(value: &Value) -> bool {
-    let is_type = |name: &Value| name.as_str().is_some_and(|name| Types::from_name(name).is_some());
+    let is_type = |name: &Value| name.as_str().is_some_and(|name| TypeSet::from_name(name).is_some());
     match value {
         Value::Array(names) => !names.is_empty() && names.iter().all(is_type) && are_distinct_strings(names),
         name => is_type(name),

@@ -12,10 +12,10 @@ use super::{
     branches::Branches,
     draft::{Draft, differs_in_compatible_draft},
     location::Location,
-    node::{AdditionalRule, Combined, Condition, Contains, CountRange, Node, NodeId, Types, Unevaluated},
+    node::{AdditionalRule, Combined, Condition, Contains, CountRange, Node, NodeId, TypeSet, Unevaluated},
     pattern::Pattern,
-    permitted_values::Values,
-    property_table::{Property, Table},
+    permitted_values::PermittedValues,
+    property_table::{Property, PropertyTable},
     references::{Anchor, Reference, Resource},
 };
 
@@ -35,7 +35,7 @@ pub(super) fn compile(schema: &Value, origin: Origin) -> Result<Plan, Vec<Schema
 /// root of the schema are unaffected.
 pub(super) fn compile_objects(schema: &Value, origin: Origin) -> Result<Plan, Vec<SchemaProblem>> {
     let mut compiler = Compiler::of(schema, origin);
-    compiler.nodes.push(Node { types: Types::OBJECT, ..Node::ANYTHING });
+    compiler.nodes.push(Node { types: TypeSet::OBJECT, ..Node::ANYTHING });
     compiler.sources.push(ANY);
     let root = compiler.compile_node(schema, &Location::ROOT);
     if let Some(entry) = compiler.nodes.first_mut() {
@@ -159,7 +159,7 @@ impl<'s> Compiler<'s> {
                 "type" => node.types = self.parse_types(value, at),
                 "enum" => node.values = self.parse_enum_values(value, keywords.get("const"), at),
                 "const" if !keywords.contains_key("enum") => {
-                    node.values = Some(Values::new(vec![value.clone()]));
+                    node.values = Some(PermittedValues::new(vec![value.clone()]));
                 }
                 "minimum" => node.number.get_or_insert_default().minimum = self.parse_bound(key, value, at),
                 "maximum" => node.number.get_or_insert_default().maximum = self.parse_bound(key, value, at),
@@ -344,7 +344,7 @@ impl<'s> Compiler<'s> {
     }
 
     /// Compiles `properties` and `required` into one table.
-    fn compile_properties(&mut self, keywords: &'s Map<String, Value>, at: &Location<'_>) -> Table {
+    fn compile_properties(&mut self, keywords: &'s Map<String, Value>, at: &Location<'_>) -> PropertyTable {
         let required =
             keywords.get("required").map(|value| self.parse_names("required", value, at)).unwrap_or_default();
         let mut sorted = required.clone();
@@ -369,7 +369,7 @@ impl<'s> Compiler<'s> {
         let is_named = |name: &str| properties.is_some_and(|map| map.contains_key(name));
         let unnamed = required.into_iter().filter(|name| !is_named(name));
         table.extend(unnamed.map(|name| Property::new(name, None, true)));
-        Table::new(table)
+        PropertyTable::new(table)
             .with_aliases(properties.filter(|_| self.is_own_schema()).map(alias_pairs).unwrap_or_default())
     }
 

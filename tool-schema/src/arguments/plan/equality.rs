@@ -8,13 +8,13 @@ use std::{
 
 use serde_json::Value;
 
-use super::number::Exact;
+use super::number::ExactNumber;
 
 /// Returns `true` if two values are equal in JSON Schema: `1` equals `1.0`.
 pub(super) fn json_equal(left: &Value, right: &Value) -> bool {
     match (left, right) {
         (Value::Number(left), Value::Number(right)) => {
-            Exact::from(left).compare(Exact::from(right)).is_some_and(std::cmp::Ordering::is_eq)
+            ExactNumber::from(left).compare(ExactNumber::from(right)).is_some_and(std::cmp::Ordering::is_eq)
         }
         (Value::Array(left), Value::Array(right)) => {
             left.len() == right.len() && left.iter().zip(right).all(|(left, right)| json_equal(left, right))
@@ -69,9 +69,9 @@ fn hash_value(value: &Value, state: &RandomState) -> u64 {
     match value {
         Value::Null => {}
         Value::Bool(value) => value.hash(&mut hasher),
-        Value::Number(number) => match Exact::from(number) {
-            Exact::Integer(integer) => integer.hash(&mut hasher),
-            Exact::Float(float) => float.to_bits().hash(&mut hasher),
+        Value::Number(number) => match ExactNumber::from(number) {
+            ExactNumber::Integer(integer) => integer.hash(&mut hasher),
+            ExactNumber::Float(float) => float.to_bits().hash(&mut hasher),
         },
         Value::String(text) => text.hash(&mut hasher),
         Value::Array(items) => {

@@ -7,10 +7,10 @@ use super::{
     equality::json_equal,
     location::Location,
     messages::{quoted, received},
-    node::{DependentProperties, Types},
-    number::{Divisor, Exact},
+    node::{DependentProperties, TypeSet},
+    number::{Divisor, ExactNumber},
     pattern::{Pattern, PatternError},
-    permitted_values::Values,
+    permitted_values::PermittedValues,
 };
 
 impl<'s> Compiler<'s> {
@@ -26,15 +26,15 @@ impl<'s> Compiler<'s> {
     }
 
     /// Parses `type`, a name or a list of names.
-    pub(super) fn parse_types(&mut self, value: &Value, at: &Location<'_>) -> Types {
+    pub(super) fn parse_types(&mut self, value: &Value, at: &Location<'_>) -> TypeSet {
         let names = match value {
             Value::Array(names) => names.as_slice(),
             name => std::slice::from_ref(name),
         };
-        let mut types = Types::NONE;
+        let mut types = TypeSet::NONE;
         let mut seen = Vec::new();
         for name in names {
-            match name.as_str().and_then(Types::from_name) {
+            match name.as_str().and_then(TypeSet::from_name) {
                 Some(named) if !seen.contains(&name) => {
                     types = types.union(named);
                     seen.push(name);
@@ -55,18 +55,18 @@ impl<'s> Compiler<'s> {
         value: &Value,
         only: Option<&Value>,
         at: &Location<'_>,
-    ) -> Option<Values> {
+    ) -> Option<PermittedValues> {
         let Some(values) = value.as_array() else {
             self.add_malformed_problem("enum", value, "a list of values", at);
             return None;
         };
         let is_meant = |value: &&Value| only.is_none_or(|only| json_equal(only, value));
-        Some(Values::new(values.iter().filter(is_meant).cloned().collect()))
+        Some(PermittedValues::new(values.iter().filter(is_meant).cloned().collect()))
     }
 
-    pub(super) fn parse_bound(&mut self, key: &str, value: &Value, at: &Location<'_>) -> Option<Exact> {
+    pub(super) fn parse_bound(&mut self, key: &str, value: &Value, at: &Location<'_>) -> Option<ExactNumber> {
         if let Value::Number(number) = value {
-            return Some(Exact::from(number));
+            return Some(ExactNumber::from(number));
         }
         self.add_malformed_problem(key, value, "a number", at);
         None
@@ -83,10 +83,10 @@ impl<'s> Compiler<'s> {
     /// Parses a length or a count.
     pub(super) fn parse_count(&mut self, key: &str, value: &Value, at: &Location<'_>) -> usize {
         if let Value::Number(number) = value {
-            match Exact::from(number) {
+            match ExactNumber::from(number) {
                 // A count beyond `usize` is as good as no limit.
-                Exact::Integer(count @ 0..) => return usize::try_from(count).unwrap_or(usize::MAX),
-                Exact::Float(float) if float > 0.0 && float.fract() == 0.0 => return usize::MAX,
+                ExactNumber::Integer(count @ 0..) => return usize::try_from(count).unwrap_or(usize::MAX),
+                ExactNumber::Float(float) if float > 0.0 && float.fract() == 0.0 => return usize::MAX,
                 _ => {}
             }
         }

@@ -16,13 +16,13 @@ const MEMO_AFTER_VISITS: u32 = 1_000;
 type NodeAtValue = (NodeId, usize);
 
 #[derive(Debug, Default)]
-pub(super) struct Memo {
+pub(super) struct VerdictMemo {
     visits: u32,
     verdicts: HashMap<NodeAtValue, Flow>,
     reported: HashSet<NodeAtValue>,
 }
 
-impl Memo {
+impl VerdictMemo {
     /// Returns the cached verdict on `value`.
     pub(super) fn cached_verdict(&mut self, id: NodeId, value: &Value) -> Option<Flow> {
         self.visits = self.visits.saturating_add(1);

@@ -9,7 +9,7 @@ use crate::nearest::closest;
 use super::{
     Plan,
     branches::Branches,
-    node::{CountRange, Node, NodeId, ObjectRules, Types},
+    node::{CountRange, Node, NodeId, ObjectRules, TypeSet},
 };
 
 /// The maximum number of listed values or names; the rest is counted.
@@ -229,7 +229,7 @@ pub fn either(kinds: &[&str]) -> String {
     }
 }
 
-impl Types {
+impl TypeSet {
     /// Lists the types with articles.
     pub(super) fn names_with_articles(self) -> String {
         let number = if self.contains(Self::FRACTION) {
@@ -282,11 +282,11 @@ impl Plan {
         if let Some(values) = &node.values {
             return one_of(values, None);
         }
-        if let Some(object) = node.object.as_deref().filter(|_| node.types == Types::OBJECT) {
+        if let Some(object) = node.object.as_deref().filter(|_| node.types == TypeSet::OBJECT) {
             return self.object_summary(object);
         }
-        if node.types != Types::ALL || levels == 0 {
-            return if node.types == Types::ALL {
+        if node.types != TypeSet::ALL || levels == 0 {
+            return if node.types == TypeSet::ALL {
                 ANYTHING.to_owned()
             } else {
                 node.types.names_with_articles()

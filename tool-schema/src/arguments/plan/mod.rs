@@ -45,7 +45,7 @@ use serde_json::Value;
 pub(crate) use self::compile::Origin;
 pub(crate) use self::decode::{RefusedKey, Source};
 use self::{
-    check::Walk,
+    check::ValidationWalk,
     node::{Node, NodeId},
     normalize::{NormalizationEffects, RemovedProperties},
 };
@@ -54,7 +54,7 @@ pub use self::{
     problem::SchemaProblem,
 };
 pub use self::{
-    decode::{Checked, DecodeError, Object},
+    decode::{Checked, DecodeError, ObjectDecoder},
     read_arguments::DecodeFn,
 };
 
@@ -119,7 +119,7 @@ impl Plan {
 
     /// Returns `true` if `value` matches the schema. Stops at the first violation.
     pub fn admits(&self, value: &Value) -> bool {
-        is_nested_within(value, self.deepest) && Walk::new(self).admits(NodeId::ROOT, value)
+        is_nested_within(value, self.deepest) && ValidationWalk::new(self).admits(NodeId::ROOT, value)
     }
 
     /// Returns the violations of `value` in document order; empty if and only if the value is valid.

@@ -7,10 +7,10 @@ use serde_json::Value;
 
 use super::{
     branches::Branches,
-    number::{Divisor, Exact},
+    number::{Divisor, ExactNumber},
     pattern::Pattern,
-    permitted_values::Values,
-    property_table::{Property, Table},
+    permitted_values::PermittedValues,
+    property_table::{Property, PropertyTable},
 };
 
 /// The index of a node in its plan.
@@ -26,9 +26,9 @@ impl NodeId {
 #[derive(Debug)]
 pub(super) struct Node {
     /// The permitted types.
-    pub(super) types: Types,
+    pub(super) types: TypeSet,
     /// `enum` and `const`: the only permitted values.
-    pub(super) values: Option<Values>,
+    pub(super) values: Option<PermittedValues>,
     pub(super) number: Option<Box<NumberRules>>,
     pub(super) text: Option<Box<TextRules>>,
     pub(super) list: Option<Box<ListRules>>,
@@ -47,7 +47,7 @@ pub(super) struct Node {
 impl Node {
     /// `true` and `{}`.
     pub(super) const ANYTHING: Self = Self {
-        types: Types::ALL,
+        types: TypeSet::ALL,
         values: None,
         number: None,
         text: None,
@@ -64,11 +64,11 @@ impl Node {
     pub(super) const TRUSTED: Self = Self { is_trusted: true, ..Self::ANYTHING };
 
     /// `false`: permits no type.
-    pub(super) const NOTHING: Self = Self { types: Types::NONE, ..Self::ANYTHING };
+    pub(super) const NOTHING: Self = Self { types: TypeSet::NONE, ..Self::ANYTHING };
 
     /// Returns `true` if the schema has no rule, so that a `$ref` in it stands alone.
     pub(super) const fn is_anything(&self) -> bool {
-        matches!(self.types, Types::ALL)
+        matches!(self.types, TypeSet::ALL)
             && self.values.is_none()
             && self.number.is_none()
             && self.text.is_none()
@@ -90,7 +90,7 @@ impl Node {
     /// rules.
     #[inline]
     pub(super) fn admits_integer(&self, negative: bool, magnitude: u64) -> Option<bool> {
-        if self.values.is_some() || !self.types.contains(Types::INTEGER) {
+        if self.values.is_some() || !self.types.contains(TypeSet::INTEGER) {
             return None;
         }
         let Some(number) = &self.number else { return Some(true) };
@@ -104,7 +104,7 @@ impl Node {
     /// `None` if that depends on more rules.
     #[inline]
     pub(super) fn admits_float(&self, float: f64) -> Option<bool> {
-        if self.values.is_some() || !self.types.contains(Types::NUMBER) {
+        if self.values.is_some() || !self.types.contains(TypeSet::NUMBER) {
             return None;
         }
         let Some(number) = &self.number else { return Some(true) };
@@ -114,15 +114,15 @@ impl Node {
 
     /// Returns `true` if a float without a fraction is read as an integer.
     pub(super) fn permits_only_integers(&self) -> bool {
-        self.types.intersection(Types::NUMBER) == Types::INTEGER
+        self.types.intersection(TypeSet::NUMBER) == TypeSet::INTEGER
     }
 
     /// Returns `true` if a rule needs the complete value: rules that combine others, compare parts of the value, or
     /// apply to one part together.
     fn needs_whole_value(&self) -> bool {
         // Objects are compared with the permitted values even if these are scalars.
-        let compounds = self.types.intersection(Types::ARRAY.union(Types::OBJECT));
-        let is_listed = self.values.is_some() && compounds != Types::NONE;
+        let compounds = self.types.intersection(TypeSet::ARRAY.union(TypeSet::OBJECT));
+        let is_listed = self.values.is_some() && compounds != TypeSet::NONE;
         let compares = |list: &ListRules| list.unique || list.contains.is_some();
         let depends = |object: &ObjectRules| {
             let several = object.patterns.len() > 1
@@ -138,9 +138,9 @@ impl Node {
 
 /// A set of the types in JSON Schema.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Types(u8);
+pub(super) struct TypeSet(u8);
 
-impl Types {
+impl TypeSet {
     pub(super) const NONE: Self = Self(0);
     pub(super) const NULL: Self = Self(1);
     pub(super) const BOOLEAN: Self = Self(1 << 1);
@@ -172,7 +172,7 @@ impl Types {
         match value {
             Value::Null => Self::NULL,
             Value::Bool(_) => Self::BOOLEAN,
-            Value::Number(number) if Exact::from(number).is_integer() => Self::INTEGER,
+            Value::Number(number) if ExactNumber::from(number).is_integer() => Self::INTEGER,
             Value::Number(_) => Self::FRACTION,
             Value::String(_) => Self::STRING,
             Value::Array(_) => Self::ARRAY,
@@ -197,10 +197,10 @@ impl Types {
 /// Rules for numbers.
 #[derive(Debug, Default)]
 pub(super) struct NumberRules {
-    pub(super) minimum: Option<Exact>,
-    pub(super) maximum: Option<Exact>,
-    pub(super) exclusive_minimum: Option<Exact>,
-    pub(super) exclusive_maximum: Option<Exact>,
+    pub(super) minimum: Option<ExactNumber>,
+    pub(super) maximum: Option<ExactNumber>,
+    pub(super) exclusive_minimum: Option<ExactNumber>,
+    pub(super) exclusive_maximum: Option<ExactNumber>,
     pub(super) multiple_of: Option<Divisor>,
     /// The range of 64-bit integers that these rules admit, if it is that simple; set when all rules are known.
     pub(super) integers: Option<(i64, u64)>,
@@ -212,10 +212,10 @@ impl NumberRules {
     /// Returns the smallest and largest integer that these rules admit; `None` if there are other rules, or if the
     /// smallest exceeds 64 bits.
     fn integer_range(&self) -> Option<(i64, u64)> {
-        let integer = |limit: Option<Exact>, none: i128| match limit {
+        let integer = |limit: Option<ExactNumber>, none: i128| match limit {
             None => Some(none),
-            Some(Exact::Integer(limit)) => Some(limit),
-            Some(Exact::Float(_)) => None,
+            Some(ExactNumber::Integer(limit)) => Some(limit),
+            Some(ExactNumber::Float(_)) => None,
         };
         let above = integer(self.exclusive_minimum, i128::MIN)?.saturating_add(1);
         let below = integer(self.exclusive_maximum, i128::MAX)?.saturating_sub(1);
@@ -228,7 +228,7 @@ impl NumberRules {
     /// Returns the smallest and largest float that these rules admit; `None` if there are other rules, or if a limit is
     /// not exactly a float.
     fn float_range(&self) -> Option<(f64, f64)> {
-        let float = |limit: Option<Exact>, none: f64| limit.map_or(Some(none), Exact::as_float);
+        let float = |limit: Option<ExactNumber>, none: f64| limit.map_or(Some(none), ExactNumber::as_float);
         let above = float(self.exclusive_minimum, f64::NEG_INFINITY)?.next_up();
         let below = float(self.exclusive_maximum, f64::INFINITY)?.next_down();
         let least = float(self.minimum, f64::NEG_INFINITY)?.max(above);
@@ -267,7 +267,7 @@ pub(super) struct Contains {
 #[derive(Debug, Default)]
 pub(super) struct ObjectRules {
     /// `properties` and `required`.
-    pub(super) properties: Table,
+    pub(super) properties: PropertyTable,
     /// `patternProperties`.
     pub(super) patterns: Box<[(Pattern, NodeId)]>,
     /// `additionalProperties`.

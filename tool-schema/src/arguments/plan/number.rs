@@ -11,14 +11,14 @@ use crate::json::{FRACTION_SENTINEL, MAX_SENTINEL, integer_of_float};
 
 /// A number with exact comparison.
 #[derive(Debug, Clone, Copy)]
-pub(super) enum Exact {
+pub(super) enum ExactNumber {
     /// Without a fraction, in any spelling.
     Integer(i128),
     /// With a fraction, or outside the range of `i128`.
     Float(f64),
 }
 
-impl Exact {
+impl ExactNumber {
     /// Returns `true` if the number has no fraction.
     pub(super) fn is_integer(self) -> bool {
         match self {
@@ -70,13 +70,13 @@ fn compare_integer_and_float(integer: i128, float: f64) -> Option<Ordering> {
     Some(if integer <= float.floor() as i128 { Ordering::Less } else { Ordering::Greater })
 }
 
-impl From<f64> for Exact {
+impl From<f64> for ExactNumber {
     fn from(float: f64) -> Self {
         integer_of_float(float).map_or(Self::Float(float), Self::Integer)
     }
 }
 
-impl From<&Number> for Exact {
+impl From<&Number> for ExactNumber {
     fn from(number: &Number) -> Self {
         if let Some(integer) = number.as_i64() {
             Self::Integer(integer.into())
@@ -89,7 +89,7 @@ impl From<&Number> for Exact {
     }
 }
 
-impl fmt::Display for Exact {
+impl fmt::Display for ExactNumber {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Integer(integer) => integer.fmt(f),
@@ -106,7 +106,7 @@ pub(super) fn integer_equal_to(number: &Number) -> Option<Number> {
     if !number.is_f64() {
         return None;
     }
-    let Exact::Integer(integer) = Exact::from(number) else { return None };
+    let ExactNumber::Integer(integer) = ExactNumber::from(number) else { return None };
     i64::try_from(integer).map(Number::from).or_else(|_| u64::try_from(integer).map(Number::from)).ok()
 }
 
@@ -120,7 +120,7 @@ pub(super) struct Divisor {
 impl Divisor {
     /// Creates a divisor; `None` unless the number is greater than zero.
     pub(super) fn new(number: &Number) -> Option<Self> {
-        let positive = Exact::from(number).compare(Exact::Integer(0)) == Some(Ordering::Greater);
+        let positive = ExactNumber::from(number).compare(ExactNumber::Integer(0)) == Some(Ordering::Greater);
         let decimal = Decimal::from(number);
         (positive && decimal.digits > 0).then(|| Self { number: number.clone(), decimal })
     }

@@ -15,13 +15,13 @@ use crate::nearest::Names;
 /// Lists too long for a message have an index, so that an invalid string is not compared with each of, say, two
 /// hundred thousand values.
 #[derive(Debug)]
-pub(super) struct Values {
+pub(super) struct PermittedValues {
     list: Box<[Value]>,
-    index: Option<Box<Index>>,
+    index: Option<Box<ValueIndex>>,
 }
 
 #[derive(Debug)]
-struct Index {
+struct ValueIndex {
     /// The positions of all strings, sorted by text.
     sorted: Box<[usize]>,
     /// All strings; empty entries for other values.
@@ -30,9 +30,9 @@ struct Index {
     only_texts: bool,
 }
 
-impl Values {
+impl PermittedValues {
     pub(super) fn new(list: Vec<Value>) -> Self {
-        let index = (list.len() > LISTED).then(|| Box::new(Index::new(&list)));
+        let index = (list.len() > LISTED).then(|| Box::new(ValueIndex::new(&list)));
         Self { list: list.into(), index }
     }
 
@@ -65,7 +65,7 @@ impl Values {
     }
 }
 
-impl Index {
+impl ValueIndex {
     fn new(list: &[Value]) -> Self {
         let texts = list.iter().enumerate().filter(|(_, value)| value.is_string()).map(|(at, _)| at);
         let mut sorted: Vec<_> = texts.collect();
@@ -86,7 +86,7 @@ fn text_at(list: &[Value], at: usize) -> &str {
     list.get(at).and_then(Value::as_str).unwrap_or_default()
 }
 
-impl Deref for Values {
+impl Deref for PermittedValues {
     type Target = [Value];
 
     fn deref(&self) -> &[Value] {
@@ -105,8 +105,9 @@ mod tests {
     fn a_long_list_admits_the_same_values_as_a_short_one() {
         let texts = |count: usize| (0..count).map(|at| json!(format!("name{at}"))).collect::<Vec<_>>();
         for count in [1, LISTED, LISTED + 1, 200] {
-            let only_texts = Values::new(texts(count));
-            let mixed = Values::new([texts(count), vec![json!(7), json!(null), json!([1.0])]].concat());
+            let only_texts = PermittedValues::new(texts(count));
+            let mixed =
+                PermittedValues::new([texts(count), vec![json!(7), json!(null), json!([1.0])]].concat());
             for values in [&only_texts, &mixed] {
                 for (text, is_in) in [
                     ("name0", true),
@@ -134,9 +135,9 @@ mod tests {
     fn the_message_for_a_text_names_the_nearest_of_many() {
         let colours: Vec<_> =
             (0..50).map(|at| json!(format!("{at}{at}{at}{at}"))).chain([json!("turquoise")]).collect();
-        let message = Values::new(colours).expected_message(&json!("turqoise"));
+        let message = PermittedValues::new(colours).expected_message(&json!("turqoise"));
         assert!(message.contains("\"turquoise\""), "{message}");
-        let few = Values::new(vec![json!("a"), json!("b")]);
+        let few = PermittedValues::new(vec![json!("a"), json!("b")]);
         assert_eq!(few.expected_message(&json!("turqoise")), one_of(&few, Some(&json!("turqoise"))));
     }
 }

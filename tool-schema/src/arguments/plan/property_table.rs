@@ -9,7 +9,7 @@ const MAX_SCANNED_NAMES: usize = 12;
 
 /// The properties that a schema names, in order.
 #[derive(Debug, Default)]
-pub(super) struct Table {
+pub(super) struct PropertyTable {
     properties: Box<[Property]>,
     /// The positions sorted by name; empty for a short list.
     by_name: Box<[usize]>,
@@ -53,7 +53,7 @@ impl Property {
     }
 }
 
-impl Table {
+impl PropertyTable {
     pub(super) fn new(mut properties: Vec<Property>) -> Self {
         for (at, property) in properties.iter_mut().take(64).enumerate() {
             property.bit = 1 << at;

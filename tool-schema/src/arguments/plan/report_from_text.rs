@@ -11,11 +11,11 @@ use serde_json::Value;
 
 use super::{
     Plan,
-    check::{Report, Sink, Walk, report_part},
+    check::{Report, Sink, ValidationWalk, report_part},
     decode::Source,
     location::Location,
     messages::unknown,
-    node::{AdditionalRule, ListRules, Node, ObjectRules, Types},
+    node::{AdditionalRule, ListRules, Node, ObjectRules, TypeSet},
     normalize::normalize_value,
     property_table::Property,
 };
@@ -57,11 +57,11 @@ impl<'t, 'p> TextReport<'t, 'p> {
     fn report_value(&mut self, node: &'p Node, at: &Location<'_>) -> Option<()> {
         match self.source.reader.peek()? {
             _ if node.is_whole => self.report_part(node, false, at),
-            b'{' if node.types.contains(Types::OBJECT) => match node.object.as_deref() {
+            b'{' if node.types.contains(TypeSet::OBJECT) => match node.object.as_deref() {
                 Some(rules) if rules.have_one_node_per_property() => self.report_object(rules, at),
                 _ => self.report_part(node, false, at),
             },
-            b'[' if node.types.contains(Types::ARRAY) => match node.list.as_deref() {
+            b'[' if node.types.contains(TypeSet::ARRAY) => match node.list.as_deref() {
                 Some(rules) => self.report_list(rules, at),
                 None => self.report_part(node, false, at),
             },
@@ -155,7 +155,7 @@ impl<'t, 'p> TextReport<'t, 'p> {
         }
         names.known |= property.bit;
         let is_null = !property.required && self.source.reader.peek() == Some(b'n');
-        if is_null && !Walk::new(self.plan).node_admits(node, &Value::Null) {
+        if is_null && !ValidationWalk::new(self.plan).node_admits(node, &Value::Null) {
             return self.source.reader.read_word("null").ok();
         }
         names.present |= property.bit;

@@ -5,15 +5,15 @@
 
 use serde_json::Value;
 
-use super::{Flow, Sink, Walk};
+use super::{Flow, Sink, ValidationWalk};
 use crate::arguments::plan::{
     branches::Branches,
     location::Location,
     messages::one_of,
-    node::{NodeId, Types},
+    node::{NodeId, TypeSet},
 };
 
-impl<'p> Walk<'p> {
+impl<'p> ValidationWalk<'p> {
     /// Reports to `sink` why no branch of `branches` admits `value`.
     pub(super) fn report_branches<S: Sink>(
         &mut self,
@@ -60,8 +60,8 @@ impl<'p> Walk<'p> {
     /// Returns `true` if the branch permits values of this type.
     fn permits_type_of(&self, branch: NodeId, value: &Value) -> bool {
         let node = self.plan.node(branch);
-        let kind = Types::of_value(value);
-        let is_listed = |values: &[Value]| values.iter().any(|it| Types::of_value(it) == kind);
+        let kind = TypeSet::of_value(value);
+        let is_listed = |values: &[Value]| values.iter().any(|it| TypeSet::of_value(it) == kind);
         node.types.contains(kind) && node.values.as_deref().is_none_or(is_listed)
     }
 

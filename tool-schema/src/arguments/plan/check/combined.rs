@@ -1,9 +1,9 @@
 use serde_json::Value;
 
-use super::{Flow, Sink, Walk};
+use super::{Flow, Sink, ValidationWalk};
 use crate::arguments::plan::{branches::Branches, location::Location, node::Combined};
 
-impl<'p> Walk<'p> {
+impl<'p> ValidationWalk<'p> {
     /// Validates by the schemas that apply to the same value.
     pub(super) fn check_combined<S: Sink>(
         &mut self,

@@ -1,6 +1,6 @@
 use serde_json::Value;
 
-use super::{Flow, Sink, Walk};
+use super::{Flow, Sink, ValidationWalk};
 use crate::arguments::plan::{
     equality::repeated_items,
     location::Location,
@@ -8,7 +8,7 @@ use crate::arguments::plan::{
     node::{AdditionalRule, Contains, ListRules},
 };
 
-impl<'p> Walk<'p> {
+impl<'p> ValidationWalk<'p> {
     pub(super) fn check_list<S: Sink>(
         &mut self,
         rules: Option<&'p ListRules>,

@@ -21,9 +21,9 @@ use serde_json::Value;
 use super::{
     Plan,
     location::Location,
-    memo::Memo,
+    memo::VerdictMemo,
     messages::received,
-    node::{Node, NodeId, Types},
+    node::{Node, NodeId, TypeSet},
 };
 
 /// The decision to continue or to end a walk.
@@ -43,10 +43,10 @@ pub(super) trait Sink {
     ) -> Flow;
 
     /// Returns the cached result for a value.
-    fn cached_flow(memo: &mut Memo, id: NodeId, value: &Value) -> Option<Flow>;
+    fn cached_flow(memo: &mut VerdictMemo, id: NodeId, value: &Value) -> Option<Flow>;
 
     /// Caches the result for a value.
-    fn cache_flow(memo: &mut Memo, id: NodeId, value: &Value, flow: Flow);
+    fn cache_flow(memo: &mut VerdictMemo, id: NodeId, value: &Value, flow: Flow);
 }
 
 /// A sink that ends the walk at the first violation.
@@ -59,11 +59,11 @@ impl Sink for Verdict {
         Flow::Break(())
     }
 
-    fn cached_flow(memo: &mut Memo, id: NodeId, value: &Value) -> Option<Flow> {
+    fn cached_flow(memo: &mut VerdictMemo, id: NodeId, value: &Value) -> Option<Flow> {
         memo.cached_verdict(id, value)
     }
 
-    fn cache_flow(memo: &mut Memo, id: NodeId, value: &Value, flow: Flow) {
+    fn cache_flow(memo: &mut VerdictMemo, id: NodeId, value: &Value, flow: Flow) {
         memo.set_verdict(id, value, flow);
     }
 }
@@ -97,20 +97,20 @@ impl Sink for Report {
         Flow::Continue(())
     }
 
-    fn cached_flow(memo: &mut Memo, id: NodeId, value: &Value) -> Option<Flow> {
+    fn cached_flow(memo: &mut VerdictMemo, id: NodeId, value: &Value) -> Option<Flow> {
         memo.check_and_mark_reported(id, value).then_some(Flow::Continue(()))
     }
 
-    fn cache_flow(_: &mut Memo, _: NodeId, _: &Value, _: Flow) {}
+    fn cache_flow(_: &mut VerdictMemo, _: NodeId, _: &Value, _: Flow) {}
 }
 
 /// Returns the violations of `value` in document order.
 pub(super) fn report_violations(plan: &Plan, value: &Value) -> Findings {
-    report_violations_with(&mut Walk::new(plan), value)
+    report_violations_with(&mut ValidationWalk::new(plan), value)
 }
 
 /// Returns the violations of `value` by a walk that the caller can inspect afterwards.
-pub(super) fn report_violations_with(walk: &mut Walk<'_>, value: &Value) -> Findings {
+pub(super) fn report_violations_with(walk: &mut ValidationWalk<'_>, value: &Value) -> Findings {
     let mut report = Report::default();
     // A report never ends the walk.
     let _ = walk.check_node(NodeId::ROOT, value, &Location::ROOT, &mut report);
@@ -119,23 +119,23 @@ pub(super) fn report_violations_with(walk: &mut Walk<'_>, value: &Value) -> Find
 
 /// Reports the violations of `node` by `value`, the part of a value at `at`.
 pub(super) fn report_part(plan: &Plan, node: &Node, value: &Value, at: &Location<'_>, report: &mut Report) {
-    let _ = Walk::new(plan).check_rules(node, value, at, report);
+    let _ = ValidationWalk::new(plan).check_rules(node, value, at, report);
 }
 
 /// A walk over one value.
-pub(super) struct Walk<'p> {
+pub(super) struct ValidationWalk<'p> {
     plan: &'p Plan,
-    memo: Memo,
+    memo: VerdictMemo,
     /// The number of validated pairs of node and value.
     #[cfg(test)]
     pub(super) steps: usize,
 }
 
-impl<'p> Walk<'p> {
+impl<'p> ValidationWalk<'p> {
     pub(super) fn new(plan: &'p Plan) -> Self {
         Self {
             plan,
-            memo: Memo::default(),
+            memo: VerdictMemo::default(),
             #[cfg(test)]
             steps: 0,
         }
@@ -184,7 +184,7 @@ impl<'p> Walk<'p> {
             return sink.report_violation(at, Some(value), || values.expected_message(value));
         }
         // A wrong type is reported alone; other violations follow from it.
-        if node.types != Types::ALL && !node.types.contains(Types::of_value(value)) {
+        if node.types != TypeSet::ALL && !node.types.contains(TypeSet::of_value(value)) {
             return sink.report_violation(at, Some(value), || node.types.names_with_articles());
         }
         match value {

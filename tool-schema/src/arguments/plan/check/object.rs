@@ -1,6 +1,6 @@
 use serde_json::{Map, Value};
 
-use super::{Flow, Report, Sink, Walk};
+use super::{Flow, Report, Sink, ValidationWalk};
 use crate::Violations;
 use crate::arguments::plan::{
     location::Location,
@@ -8,7 +8,7 @@ use crate::arguments::plan::{
     node::{AdditionalRule, NodeId, ObjectRules},
 };
 
-impl<'p> Walk<'p> {
+impl<'p> ValidationWalk<'p> {
     pub(super) fn check_object<S: Sink>(
         &mut self,
         rules: Option<&'p ObjectRules>,
@@ -102,7 +102,7 @@ impl<'p> Walk<'p> {
         for (position, name) in map.keys().enumerate() {
             let value = Value::String(name.clone());
             // A separate walk, since the cached addresses of temporary values become invalid.
-            let mut walk = Walk::new(self.plan);
+            let mut walk = ValidationWalk::new(self.plan);
             if walk.admits(node, &value) {
                 continue;
             }

@@ -7,7 +7,7 @@ use crate::arguments::plan::{
     location::Location,
     messages::limit_message,
     node::{CountRange, NumberRules, TextRules},
-    number::Exact,
+    number::ExactNumber,
 };
 
 pub(super) fn check_number<S: Sink>(
@@ -18,7 +18,7 @@ pub(super) fn check_number<S: Sink>(
     sink: &mut S,
 ) -> Flow {
     let Some(rules) = rules else { return Flow::Continue(()) };
-    for (limit, words) in rules.violated_limits(Exact::from(number)) {
+    for (limit, words) in rules.violated_limits(ExactNumber::from(number)) {
         sink.report_violation(at, Some(value), || format!("{words} {limit}"))?;
     }
     match &rules.multiple_of {
@@ -51,7 +51,7 @@ pub(super) fn check_text<S: Sink>(
 
 impl NumberRules {
     /// Returns the limits that a number violates, with their descriptions.
-    fn violated_limits(&self, exact: Exact) -> impl Iterator<Item = (Exact, &'static str)> {
+    fn violated_limits(&self, exact: ExactNumber) -> impl Iterator<Item = (ExactNumber, &'static str)> {
         let limits = [
             (self.minimum, "at least", [Ordering::Greater, Ordering::Equal]),
             (self.exclusive_minimum, "more than", [Ordering::Greater; 2]),
@@ -60,14 +60,18 @@ impl NumberRules {
         ];
         limits.into_iter().filter_map(move |(limit, words, allowed)| {
             let limit = limit?;
-            let is_within = |it: Exact| it.compare(limit).is_some_and(|it| allowed.contains(&it));
+            let is_within = |it: ExactNumber| it.compare(limit).is_some_and(|it| allowed.contains(&it));
             let is_within = is_within(exact) && exact.represented_range_end().is_none_or(is_within);
             (!is_within).then_some((limit, words))
         })
     }
 
     /// Returns `true` if a number violates none of these rules.
-    pub(in crate::arguments::plan) fn admits(&self, exact: Exact, number: impl FnOnce() -> Number) -> bool {
+    pub(in crate::arguments::plan) fn admits(
+        &self,
+        exact: ExactNumber,
+        number: impl FnOnce() -> Number,
+    ) -> bool {
         let is_divided = || self.multiple_of.as_ref().is_none_or(|divisor| divisor.divides(&number()));
         self.violated_limits(exact).next().is_none() && is_divided()
     }

@@ -4,21 +4,21 @@ use std::collections::HashSet;
 
 use serde_json::Value;
 
-use super::{Flow, Sink, Walk};
+use super::{Flow, Sink, ValidationWalk};
 use crate::arguments::plan::{
     location::Location,
-    node::{AdditionalRule, Combined, ListRules, Node, NodeId, ObjectRules, Types, Unevaluated},
+    node::{AdditionalRule, Combined, ListRules, Node, NodeId, ObjectRules, TypeSet, Unevaluated},
 };
 
 /// The evaluated parts of one value.
-struct Marks {
+struct EvaluatedMarks {
     /// `true` for each evaluated item or property.
     seen: Vec<bool>,
     /// The visited nodes, each visited once.
     by: HashSet<NodeId>,
 }
 
-impl<'p> Walk<'p> {
+impl<'p> ValidationWalk<'p> {
     /// Applies the schema of unevaluated items or properties: those covered neither by the keywords beside it nor by
     /// a schema that applies to the same value and admits it.
     pub(super) fn check_unevaluated<S: Sink>(
@@ -61,7 +61,7 @@ impl<'p> Walk<'p> {
         at: &Location<'_>,
         sink: &mut S,
     ) -> Flow {
-        if self.plan.node(node).types == Types::NONE {
+        if self.plan.node(node).types == TypeSet::NONE {
             return sink.report_violation(at, Some(value), || otherwise.to_owned());
         }
         self.check_node(node, value, at, sink)
@@ -69,13 +69,13 @@ impl<'p> Walk<'p> {
 
     /// Returns `true` for each of the `count` items or properties of `value` that is evaluated.
     fn evaluated_parts(&mut self, id: NodeId, value: &Value, count: usize) -> Vec<bool> {
-        let mut marks = Marks { seen: vec![false; count], by: HashSet::new() };
+        let mut marks = EvaluatedMarks { seen: vec![false; count], by: HashSet::new() };
         self.mark_evaluated(self.plan.node(id), value, &mut marks);
         marks.seen
     }
 
     /// Marks the parts that a node evaluates, apart from its own rule on unevaluated parts.
-    fn mark_evaluated(&mut self, node: &'p Node, value: &Value, marks: &mut Marks) {
+    fn mark_evaluated(&mut self, node: &'p Node, value: &Value, marks: &mut EvaluatedMarks) {
         match (value, node.list.as_deref(), node.object.as_deref()) {
             (Value::Array(items), Some(rules), _) => self.mark_items(rules, items, &mut marks.seen),
             (Value::Object(_), _, Some(rules)) => self.mark_properties(rules, value, marks),
@@ -94,7 +94,7 @@ impl<'p> Walk<'p> {
         }
     }
 
-    fn mark_properties(&mut self, rules: &'p ObjectRules, value: &Value, marks: &mut Marks) {
+    fn mark_properties(&mut self, rules: &'p ObjectRules, value: &Value, marks: &mut EvaluatedMarks) {
         let Value::Object(map) = value else { return };
         for (name, seen) in map.keys().zip(&mut marks.seen) {
             *seen |= !matches!(rules.rest, AdditionalRule::Anything)
@@ -106,7 +106,12 @@ impl<'p> Walk<'p> {
         }
     }
 
-    fn mark_by_combined_schemas(&mut self, combined: &'p Combined, value: &Value, marks: &mut Marks) {
+    fn mark_by_combined_schemas(
+        &mut self,
+        combined: &'p Combined,
+        value: &Value,
+        marks: &mut EvaluatedMarks,
+    ) {
         // A value that one of these rejects is reported for that reason instead.
         for node in &combined.all {
             self.mark_by_node_if_admitted(*node, value, marks);
@@ -130,7 +135,7 @@ impl<'p> Walk<'p> {
     }
 
     /// Marks the parts that a node evaluates if it admits the value.
-    fn mark_by_node_if_admitted(&mut self, id: NodeId, value: &Value, marks: &mut Marks) {
+    fn mark_by_node_if_admitted(&mut self, id: NodeId, value: &Value, marks: &mut EvaluatedMarks) {
         let (id, node) = self.plan.resolve_node(id);
         if !marks.by.insert(id) {
             return;

@@ -19,12 +19,12 @@ pub use self::correction::{Correction, CorrectionRule};
 use self::number::{Literals, parse_unrounded_number};
 use super::{
     Plan,
-    check::Walk,
+    check::ValidationWalk,
     equality::json_equal,
     is_nested_within,
     location::Location,
     messages::received,
-    node::{AdditionalRule, Node, NodeId, Types},
+    node::{AdditionalRule, Node, NodeId, TypeSet},
     normalize,
 };
 use crate::{
@@ -127,10 +127,10 @@ impl<'t> Corrector<'t> {
         at: &Location<'_>,
     ) -> [Option<(CorrectionRule, Value)>; 3] {
         use CorrectionRule::{ToBoolean, ToNull, ToNumber, ToText};
-        let null = (node.types == Types::NULL).then_some((ToNull, Value::Null));
+        let null = (node.types == TypeSet::NULL).then_some((ToNull, Value::Null));
         // A property that may be `null` has the same corrections as one that may not.
-        let types = Types::NULL.union(node.types);
-        let is_only = |kind: Types| Types::NULL.union(kind).contains(types);
+        let types = TypeSet::NULL.union(node.types);
+        let is_only = |kind: TypeSet| TypeSet::NULL.union(kind).contains(types);
         let readings = match value {
             Value::String(text) => [
                 parse_unrounded_number(text, node.permits_only_integers())
@@ -141,7 +141,7 @@ impl<'t> Corrector<'t> {
             Value::Number(number) => {
                 let truth =
                     [false, true].into_iter().find(|truth| json_equal(&json!(u8::from(*truth)), value));
-                let boolean = truth.filter(|_| is_only(Types::BOOLEAN));
+                let boolean = truth.filter(|_| is_only(TypeSet::BOOLEAN));
                 [
                     self.literals
                         .number_text_as_written(number, at)
@@ -152,12 +152,14 @@ impl<'t> Corrector<'t> {
             }
             Value::Bool(truth) => [
                 Some((ToText, Value::String(truth.to_string()))),
-                is_only(Types::NUMBER).then(|| (ToNumber, json!(u8::from(*truth)))),
+                is_only(TypeSet::NUMBER).then(|| (ToNumber, json!(u8::from(*truth)))),
                 null.filter(|_| !truth),
             ],
             Value::Null | Value::Array(_) | Value::Object(_) => [None, None, None],
         };
-        readings.map(|reading| reading.filter(|(_, reading)| Walk::new(plan).node_admits(node, reading)))
+        readings.map(|reading| {
+            reading.filter(|(_, reading)| ValidationWalk::new(plan).node_admits(node, reading))
+        })
     }
 
     /// Parses a string that contains an object or a list.
@@ -169,11 +171,11 @@ impl<'t> Corrector<'t> {
     ) -> Option<(CorrectionRule, Value)> {
         let text = value.as_str()?;
         let kind = match first_nonblank_byte(text)? {
-            b'{' => Types::OBJECT,
-            b'[' => Types::ARRAY,
+            b'{' => TypeSet::OBJECT,
+            b'[' => TypeSet::ARRAY,
             _ => return None,
         };
-        if node.types == Types::ALL || !node.types.contains(kind) {
+        if node.types == TypeSet::ALL || !node.types.contains(kind) {
             return None;
         }
         let document =
@@ -186,8 +188,8 @@ impl<'t> Corrector<'t> {
 /// Returns `true` if the type of a value is permitted, so that it is not corrected.
 fn permits_type_of(node: &Node, value: &Value) -> bool {
     match &node.values {
-        Some(values) if node.types == Types::ALL => values.contain_value(value),
-        _ => node.types.contains(Types::of_value(value)),
+        Some(values) if node.types == TypeSet::ALL => values.contain_value(value),
+        _ => node.types.contains(TypeSet::of_value(value)),
     }
 }
 
@@ -198,7 +200,7 @@ fn wrap_in_list(
     value: &Value,
     at: &Location<'_>,
 ) -> Option<(CorrectionRule, Value)> {
-    if node.types == Types::ALL || !node.types.contains(Types::ARRAY) || at.is_item() {
+    if node.types == TypeSet::ALL || !node.types.contains(TypeSet::ARRAY) || at.is_item() {
         return None;
     }
     let rules = node.list.as_deref().filter(|rules| rules.prefix.is_empty())?;
@@ -211,7 +213,7 @@ fn wrap_in_list(
         }
         Value::Bool(_) | Value::Number(_) => has_item_rules(plan, item),
         // If the items may be any object, this object may represent the whole list.
-        Value::Object(_) => !Walk::new(plan).admits(item, &json!({ "": null })),
+        Value::Object(_) => !ValidationWalk::new(plan).admits(item, &json!({ "": null })),
     };
     says_of_what.then(|| (CorrectionRule::ToList, json!([value])))
 }
@@ -237,7 +239,7 @@ pub(super) fn can_only_be_one_item(text: &str) -> bool {
 
 /// Returns `true` if a string is the JSON of an object and `item` permits objects but not strings.
 fn is_object_text_for_item(text: &str, item: &Node) -> bool {
-    item.types.intersection(Types::OBJECT.union(Types::STRING)) == Types::OBJECT
+    item.types.intersection(TypeSet::OBJECT.union(TypeSet::STRING)) == TypeSet::OBJECT
         && first_nonblank_byte(text) == Some(b'{')
         && Document::read(text).is_ok_and(|document| !document.has_repeated_names_or_huge_numbers())
 }

@@ -6,7 +6,7 @@ use serde::{
 };
 
 use super::{
-    DecodeError, Object,
+    DecodeError, ObjectDecoder,
     key::{Key, Name},
 };
 
@@ -50,7 +50,7 @@ impl<'t> VariantAccess<'t> for NoContent {
 }
 
 /// Reads the name of the first property as the variant, and its value as the content.
-impl<'t> EnumAccess<'t> for &mut Object<'_, 't, '_> {
+impl<'t> EnumAccess<'t> for &mut ObjectDecoder<'_, 't, '_> {
     type Error = DecodeError;
     type Variant = Self;
 
@@ -62,7 +62,7 @@ impl<'t> EnumAccess<'t> for &mut Object<'_, 't, '_> {
     }
 }
 
-impl<'t> VariantAccess<'t> for &mut Object<'_, 't, '_> {
+impl<'t> VariantAccess<'t> for &mut ObjectDecoder<'_, 't, '_> {
     type Error = DecodeError;
 
     fn unit_variant(self) -> Result<(), DecodeError> {

@@ -1,11 +1,11 @@
 use serde::de::{DeserializeSeed, Error as _, SeqAccess};
 
-use super::{Checked, DecodeError, Source, Types};
+use super::{Checked, DecodeError, Source, TypeSet};
 use crate::arguments::plan::node::{AdditionalRule, ListRules, Node};
 
 /// An open list.
 #[derive(Debug)]
-pub(super) struct List<'c, 't, 'p> {
+pub(super) struct ListDecoder<'c, 't, 'p> {
     source: &'c mut Source<'t, 'p>,
     node: &'p Node,
     list: Option<&'p ListRules>,
@@ -14,10 +14,10 @@ pub(super) struct List<'c, 't, 'p> {
     is_closed: bool,
 }
 
-impl<'c, 't, 'p> List<'c, 't, 'p> {
+impl<'c, 't, 'p> ListDecoder<'c, 't, 'p> {
     #[inline]
     pub(super) fn open(source: &'c mut Source<'t, 'p>, node: &'p Node) -> Result<Self, DecodeError> {
-        node.check_type(Types::ARRAY)?;
+        node.check_type(TypeSet::ARRAY)?;
         source.reader.open_container()?;
         Ok(Self { source, node, list: node.list.as_deref(), count: 0, is_closed: false })
     }
@@ -63,7 +63,7 @@ impl<'c, 't, 'p> List<'c, 't, 'p> {
     }
 }
 
-impl<'t> SeqAccess<'t> for &mut List<'_, 't, '_> {
+impl<'t> SeqAccess<'t> for &mut ListDecoder<'_, 't, '_> {
     type Error = DecodeError;
 
     fn next_element_seed<T: DeserializeSeed<'t>>(

@@ -23,18 +23,18 @@ use std::borrow::Cow;
 pub use self::error::DecodeError;
 pub(in crate::arguments) use self::error::DecodeErrorKind;
 pub(crate) use self::error::RefusedKey;
-pub use self::object::Object;
+pub use self::object::ObjectDecoder;
 use self::{
     copy::copy_value,
     enumeration::UnitVariant,
     key::Key,
-    list::List,
+    list::ListDecoder,
     scalar::{Hint, Scalar},
 };
 use super::{
     Plan,
-    check::Walk,
-    node::{Node, Types},
+    check::ValidationWalk,
+    node::{Node, TypeSet},
     normalize::{SHARED_BUDGET, needs_no_normalization, normalize_whole},
 };
 use crate::json::Reader;
@@ -99,7 +99,7 @@ impl<'t, 'p> Source<'t, 'p> {
 
 impl Node {
     #[inline]
-    fn check_type(&self, types: Types) -> Result<(), DecodeError> {
+    fn check_type(&self, types: TypeSet) -> Result<(), DecodeError> {
         if self.types.contains(types) { Ok(()) } else { Err(DecodeError::refused()) }
     }
 }
@@ -107,10 +107,10 @@ impl Node {
 impl<'c, 't, 'p> Checked<'c, 't, 'p> {
     /// Opens the value as an object, for reading its properties one by one.
     #[inline]
-    pub fn into_object(mut self) -> Result<Object<'c, 't, 'p>, DecodeError> {
+    pub fn into_object(mut self) -> Result<ObjectDecoder<'c, 't, 'p>, DecodeError> {
         self.check_whole_if_required()?;
         match self.source.reader.peek() {
-            Some(b'{') => Object::open(self.source, self.node),
+            Some(b'{') => ObjectDecoder::open(self.source, self.node),
             Some(_) => Err(DecodeError::refused()),
             None => Err(DecodeError::new(DecodeErrorKind::Syntax)),
         }
@@ -129,7 +129,7 @@ impl<'c, 't, 'p> Checked<'c, 't, 'p> {
         let mut value = copy_value(&mut ahead.reader)?;
         let (plan, node) = (self.source.plan, self.node);
         // Untagged enums would select another variant for a value that is not normalised.
-        if !Walk::new(plan).node_admits(node, &value) {
+        if !ValidationWalk::new(plan).node_admits(node, &value) {
             return Err(DecodeError::refused());
         }
         if !needs_no_normalization(&value) {
@@ -147,13 +147,13 @@ impl<'c, 't, 'p> Checked<'c, 't, 'p> {
         self.check_whole_if_required()?;
         match self.source.reader.peek() {
             Some(b'{') => {
-                let mut object = Object::open(self.source, self.node)?;
+                let mut object = ObjectDecoder::open(self.source, self.node)?;
                 let value = visitor.visit_map(&mut object)?;
                 object.expect_end()?;
                 Ok(value)
             }
             Some(b'[') => {
-                let mut list = List::open(self.source, self.node)?;
+                let mut list = ListDecoder::open(self.source, self.node)?;
                 let value = visitor.visit_seq(&mut list)?;
                 list.expect_end()?;
                 Ok(value)
@@ -289,7 +289,7 @@ impl<'t> Deserializer<'t> for Checked<'_, 't, '_> {
         if self.source.reader.peek() != Some(b'n') {
             return visitor.visit_some(self);
         }
-        self.node.check_type(Types::NULL)?;
+        self.node.check_type(TypeSet::NULL)?;
         scalar::read_scalar(&mut self.source.reader, self.node, b'n', Hint::None)?;
         visitor.visit_none()
     }
@@ -341,7 +341,7 @@ impl<'t> Deserializer<'t> for Checked<'_, 't, '_> {
         self.check_whole_if_required()?;
         match self.source.reader.peek() {
             Some(b'{') => {
-                let mut object = Object::open(self.source, self.node)?;
+                let mut object = ObjectDecoder::open(self.source, self.node)?;
                 let value = visitor.visit_enum(&mut object)?;
                 object.expect_end()?;
                 Ok(value)

@@ -3,16 +3,16 @@ use std::{borrow::Cow, collections::HashSet};
 use serde::de::{DeserializeSeed, Error as _, MapAccess};
 use serde_json::Value;
 
-use super::{Checked, DecodeError, Source, Types, key::Key};
+use super::{Checked, DecodeError, Source, TypeSet, key::Key};
 use crate::arguments::plan::{
-    check::Walk,
+    check::ValidationWalk,
     node::{AdditionalRule, Node, ObjectRules},
     property_table::Property,
 };
 
 /// An open object.
 #[derive(Debug)]
-pub struct Object<'c, 't, 'p> {
+pub struct ObjectDecoder<'c, 't, 'p> {
     source: &'c mut Source<'t, 'p>,
     node: &'p Node,
     object: Option<&'p ObjectRules>,
@@ -40,10 +40,10 @@ pub struct Object<'c, 't, 'p> {
     others: Option<Box<HashSet<Cow<'t, str>>>>,
 }
 
-impl<'c, 't, 'p> Object<'c, 't, 'p> {
+impl<'c, 't, 'p> ObjectDecoder<'c, 't, 'p> {
     #[inline]
     pub(super) fn open(source: &'c mut Source<'t, 'p>, node: &'p Node) -> Result<Self, DecodeError> {
-        node.check_type(Types::OBJECT)?;
+        node.check_type(TypeSet::OBJECT)?;
         source.reader.open_container()?;
         Ok(Self {
             source,
@@ -126,8 +126,8 @@ impl<'c, 't, 'p> Object<'c, 't, 'p> {
     /// Consumes a `null` that means absence of a non-required property.
     #[cold]
     fn consume_null_if_absent(&mut self, property: &Property) -> Result<bool, DecodeError> {
-        let may_be_null = self.value.types.contains(Types::NULL)
-            && Walk::new(self.source.plan).node_admits(self.value, &Value::Null);
+        let may_be_null = self.value.types.contains(TypeSet::NULL)
+            && ValidationWalk::new(self.source.plan).node_admits(self.value, &Value::Null);
         if property.node.is_none() || may_be_null {
             return Ok(false);
         }
@@ -145,7 +145,7 @@ impl<'c, 't, 'p> Object<'c, 't, 'p> {
             return self.enter_additional_property();
         };
         if let Some(names) = object.names
-            && !Walk::new(self.source.plan).admits(names, &Value::from(&*self.name))
+            && !ValidationWalk::new(self.source.plan).admits(names, &Value::from(&*self.name))
         {
             return Err(DecodeError::refused());
         }
@@ -234,7 +234,7 @@ impl<'c, 't, 'p> Object<'c, 't, 'p> {
     }
 }
 
-impl<'t> MapAccess<'t> for &mut Object<'_, 't, '_> {
+impl<'t> MapAccess<'t> for &mut ObjectDecoder<'_, 't, '_> {
     type Error = DecodeError;
 
     #[inline]

@@ -6,8 +6,8 @@ use serde_json::Value;
 use super::{DecodeError, DecodeErrorKind};
 use crate::{
     arguments::plan::{
-        node::{Node, Types},
-        number::Exact,
+        node::{Node, TypeSet},
+        number::ExactNumber,
     },
     json::{Numeral, Reader, fits_64_bits, integer_value, nearest_float},
 };
@@ -58,9 +58,9 @@ pub(super) fn read_scalar<'t>(
             })
         }
         b'-' | b'0'..=b'9' => convert_number(reader.read_number()?, node, hint),
-        b'n' => read_word(reader, node, "null", &Value::Null, Types::NULL, Scalar::Null),
-        b't' => read_word(reader, node, "true", &Value::Bool(true), Types::BOOLEAN, Scalar::Bool(true)),
-        b'f' => read_word(reader, node, "false", &Value::Bool(false), Types::BOOLEAN, Scalar::Bool(false)),
+        b'n' => read_word(reader, node, "null", &Value::Null, TypeSet::NULL, Scalar::Null),
+        b't' => read_word(reader, node, "true", &Value::Bool(true), TypeSet::BOOLEAN, Scalar::Bool(true)),
+        b'f' => read_word(reader, node, "false", &Value::Bool(false), TypeSet::BOOLEAN, Scalar::Bool(false)),
         _ => Err(DecodeError::new(DecodeErrorKind::Syntax)),
     }
 }
@@ -70,7 +70,7 @@ fn read_word<'t>(
     node: &Node,
     word: &'static str,
     value: &Value,
-    types: Types,
+    types: TypeSet,
     scalar: Scalar<'t>,
 ) -> Result<Scalar<'t>, DecodeError> {
     reader.read_word(word)?;
@@ -84,7 +84,7 @@ fn read_word<'t>(
 /// Returns `true` if a node that only restricts single values admits a string.
 #[inline]
 pub(super) fn admits_text(node: &Node, text: &str) -> bool {
-    node.types.contains(Types::STRING)
+    node.types.contains(TypeSet::STRING)
         && node.values.as_ref().is_none_or(|values| values.admit_text(text))
         && node.text.as_ref().is_none_or(|rules| rules.admits(text))
 }
@@ -93,7 +93,7 @@ fn convert_number<'t>(numeral: Numeral<'t>, node: &Node, hint: Hint) -> Result<S
     match numeral {
         Numeral::Small { negative, magnitude } => {
             let value = if negative { -i128::from(magnitude) } else { i128::from(magnitude) };
-            check_number_rules(node, Types::INTEGER, Exact::Integer(value), numeral)?;
+            check_number_rules(node, TypeSet::INTEGER, ExactNumber::Integer(value), numeral)?;
             if negative
                 && magnitude == 0
                 && !node.permits_only_integers()
@@ -117,10 +117,10 @@ fn convert_uncommon_number<'t>(text: &str, node: &Node, hint: Hint) -> Result<Sc
     let fitting_integer = whole.filter(|it| fits_64_bits(text, *it));
     // Validated is the number that a value represents, see `Numeral::rounded`; a type reads the nearest float.
     let exact = match fitting_integer {
-        Some(integer) => Exact::Integer(integer),
-        None => Exact::from(nearest_float(text, float).0),
+        Some(integer) => ExactNumber::Integer(integer),
+        None => ExactNumber::from(nearest_float(text, float).0),
     };
-    let types = if exact.is_integer() { Types::INTEGER } else { Types::FRACTION };
+    let types = if exact.is_integer() { TypeSet::INTEGER } else { TypeSet::FRACTION };
     check_number_rules(node, types, exact, Numeral::Other(text))?;
     match (hint, whole, exact) {
         (Hint::Wide, Some(integer), _) => Ok(Scalar::Wide(integer)),
@@ -129,8 +129,8 @@ fn convert_uncommon_number<'t>(text: &str, node: &Node, hint: Hint) -> Result<Sc
             text.parse().map(Scalar::WideUnsigned).map_err(beyond)
         }
         (Hint::Single, ..) => parse_f32(text),
-        (Hint::Integer, _, Exact::Integer(integer)) => Ok(integer_of_64_bits_or_float(integer, float)),
-        (Hint::None, _, Exact::Integer(integer))
+        (Hint::Integer, _, ExactNumber::Integer(integer)) => Ok(integer_of_64_bits_or_float(integer, float)),
+        (Hint::None, _, ExactNumber::Integer(integer))
             if node.permits_only_integers() || fitting_integer.is_some() =>
         {
             Ok(integer_of_64_bits_or_float(integer, float))
@@ -159,8 +159,8 @@ fn integer_of_64_bits_or_float<'t>(integer: i128, float: f64) -> Scalar<'t> {
 /// Refuses a number that the rules for numbers do not admit.
 fn check_number_rules(
     node: &Node,
-    types: Types,
-    exact: Exact,
+    types: TypeSet,
+    exact: ExactNumber,
     numeral: Numeral<'_>,
 ) -> Result<(), DecodeError> {
     let to_number = || numeral.to_number().unwrap_or_else(|| 0.into());

@@ -6,10 +6,10 @@ use super::{NodeChain, Normalizer, visit_cost};
 use crate::arguments::plan::{
     Correction,
     branches::Branches,
-    check::Walk,
+    check::ValidationWalk,
     coerce::Corrector,
     location::Location,
-    node::{Combined, NodeId, Types},
+    node::{Combined, NodeId, TypeSet},
 };
 
 impl<'p> Normalizer<'p> {
@@ -44,13 +44,14 @@ impl<'p> Normalizer<'p> {
         at: &Location<'_>,
     ) -> bool {
         let tried = visit_cost(value).saturating_mul(branches.candidates(value).count());
-        if !self.use_steps(tried.saturating_add(branches.list.len())) {
+        if !self.take_steps_if_left(tried.saturating_add(branches.list.len())) {
             return false;
         }
-        let admitting = branches.candidates(value).find(|node| Walk::new(self.plan).admits(*node, value));
+        let admitting =
+            branches.candidates(value).find(|node| ValidationWalk::new(self.plan).admits(*node, value));
         if let Some(node) = admitting {
             // A property ignored by one branch may be read by the branch that the decoder selects.
-            let admits = |node: &NodeId| Walk::new(self.plan).admits(*node, value);
+            let admits = |node: &NodeId| ValidationWalk::new(self.plan).admits(*node, value);
             let drops = self.drops;
             self.drops = drops && branches.candidates(value).filter(admits).take(2).count() == 1;
             let changed = self.normalize_node(self.plan.node(node), value, Some(chain), at);
@@ -74,19 +75,19 @@ impl<'p> Normalizer<'p> {
         at: &Location<'_>,
     ) -> bool {
         let plan = self.plan;
-        let admits = |node: &NodeId, value: &Value| Walk::new(plan).admits(*node, value);
+        let admits = |node: &NodeId, value: &Value| ValidationWalk::new(plan).admits(*node, value);
         let is_only = |value: &Value| {
             branches.candidates(value).filter(|node| admits(node, value)).take(2).count() == 1
         };
         // A branch for `null` is never a target of normalisation or correction.
-        let candidates = branches.candidates(value).filter(|node| plan.node(*node).types != Types::NULL);
+        let candidates = branches.candidates(value).filter(|node| plan.node(*node).types != TypeSet::NULL);
         let weight = visit_cost(value);
         let mark = self.corrector.as_ref().map(Corrector::correction_count);
         let removed = self.removed.as_ref().map_or(0, |removed| removed.0.len());
         let mut found: Option<(Value, Vec<Correction>)> = None;
         for node in candidates.collect::<Vec<_>>() {
             // If a branch is not tried, uniqueness is unknown.
-            if !self.use_steps(weight) {
+            if !self.take_steps_if_left(weight) {
                 return false;
             }
             let mut trial = value.clone();

@@ -14,7 +14,7 @@ use serde_json::{Map, Value};
 
 use super::{
     Correction, Plan,
-    check::Walk,
+    check::ValidationWalk,
     coerce::Corrector,
     location::Location,
     node::{AdditionalRule, ListRules, Node, NodeId, ObjectRules},
@@ -177,7 +177,7 @@ impl<'p> Normalizer<'p> {
     }
 
     /// Consumes steps for `values` values; returns `false` if the limit is exceeded.
-    fn use_steps(&mut self, values: usize) -> bool {
+    fn take_steps_if_left(&mut self, values: usize) -> bool {
         let left = self.steps_left.checked_sub(values);
         self.steps_left = left.unwrap_or_default();
         self.is_exhausted |= left.is_none();
@@ -196,7 +196,8 @@ impl<'p> Normalizer<'p> {
             return self.normalize_within_whole(node, value, outer, at);
         }
         // Few values are not settled; one that is valid is not changed by trials, which take exponential time.
-        let is_own = !needs_no_normalization(value) && Walk::new(self.plan).node_admits(node, value);
+        let is_own =
+            !needs_no_normalization(value) && ValidationWalk::new(self.plan).node_admits(node, value);
         let left = self.steps_left;
         if is_own {
             self.steps_left = step_limit(self.shared_budget, value);
@@ -221,7 +222,7 @@ impl<'p> Normalizer<'p> {
         outer: Option<&NodeChain<'_>>,
         at: &Location<'_>,
     ) -> bool {
-        if !self.use_steps(own_visit_cost(value)) {
+        if !self.take_steps_if_left(own_visit_cost(value)) {
             return false;
         }
         let chain = NodeChain { node, outer };
@@ -282,7 +283,7 @@ impl<'p> Normalizer<'p> {
             let property =
                 if value.is_null() { rules.properties.get_near_or_by_alias(name, &mut 0) } else { None };
             let is_absent = |property: &Property| {
-                let admits = |node| Walk::new(self.plan).admits(node, value);
+                let admits = |node| ValidationWalk::new(self.plan).admits(node, value);
                 !self.is_required(chain, &property.name) && property.node.is_some_and(|node| !admits(node))
             };
             let stays = !property.is_some_and(is_absent);
@@ -332,8 +333,9 @@ impl<'p> Normalizer<'p> {
     fn fill_defaults(&self, rules: &ObjectRules, map: &mut Map<String, Value>) -> bool {
         let before = map.len();
         for property in rules.properties.iter() {
-            let admits =
-                |value: &Value| property.node.is_none_or(|node| Walk::new(self.plan).admits(node, value));
+            let admits = |value: &Value| {
+                property.node.is_none_or(|node| ValidationWalk::new(self.plan).admits(node, value))
+            };
             if let Some(default) = property.fill.as_deref().filter(|default| admits(default))
                 && !map.contains_key(&*property.name)
             {

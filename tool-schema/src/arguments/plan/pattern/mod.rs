@@ -17,8 +17,8 @@ use regex_lite::{Regex, RegexBuilder};
 
 use self::{
     parser::{Piece, parse_pattern},
-    set::Set,
-    steps::Steps,
+    set::CharSet,
+    steps::CharSteps,
 };
 
 /// The maximum nesting of groups.
@@ -34,7 +34,7 @@ pub(super) struct Pattern {
 
 #[derive(Debug)]
 enum Engine {
-    Steps(Steps),
+    Steps(CharSteps),
     Regex(Regex),
 }
 
@@ -50,7 +50,7 @@ pub(super) enum PatternError {
 impl Pattern {
     pub(super) fn new(source: &str) -> Result<Self, PatternError> {
         let pieces = parse_pattern(source)?;
-        let engine = match Steps::from_pieces(&pieces) {
+        let engine = match CharSteps::from_pieces(&pieces) {
             Some(steps) => Engine::Steps(steps),
             None => Engine::Regex(compile_regex(&pieces)?),
         };
@@ -94,7 +94,7 @@ fn regex_syntax(pieces: &[Piece]) -> String {
     out
 }
 
-fn write_set(set: &Set, out: &mut String) {
+fn write_set(set: &CharSet, out: &mut String) {
     match set.ranges() {
         // The only way to write a class that matches nothing.
         [] => out.push_str(r"[^\x00-\x{10FFFF}]"),

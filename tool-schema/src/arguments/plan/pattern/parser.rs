@@ -6,14 +6,14 @@
 
 use super::{
     PatternError,
-    set::{DIGITS, LINE_ENDS, Range, SPACE, Set, WORD},
+    set::{CharSet, DIGITS, LINE_ENDS, Range, SPACE, WORD},
 };
 
 /// A piece of a pattern.
 #[derive(Debug)]
 pub(super) enum Piece {
     /// One character of a set.
-    One(Set),
+    One(CharSet),
     /// A repetition of the previous piece or group; `usize::MAX` means unlimited.
     Repeat {
         least: usize,
@@ -59,7 +59,7 @@ fn unsupported_pattern(text: impl Into<String>) -> PatternError {
 /// An element inside or outside of a class.
 enum Atom {
     Char(char),
-    Set(Set),
+    Set(CharSet),
 }
 
 struct PatternParser<'p> {
@@ -89,7 +89,7 @@ impl PatternParser<'_> {
         self.repeatable = repeatable;
     }
 
-    fn push_set(&mut self, set: Set) {
+    fn push_set(&mut self, set: CharSet) {
         self.push(Piece::One(set), true);
     }
 
@@ -99,7 +99,7 @@ impl PatternParser<'_> {
             '|' => self.push(Piece::Or, false),
             '^' => self.push(Piece::Start, false),
             '$' => self.push(Piece::End, false),
-            '.' => self.push_set(Set::new(LINE_ENDS.to_vec()).complement()),
+            '.' => self.push_set(CharSet::new(LINE_ENDS.to_vec()).complement()),
             '[' => {
                 let set = self.parse_class()?;
                 self.push_set(set);
@@ -175,7 +175,7 @@ impl PatternParser<'_> {
     }
 
     /// Parses a class after `[`, including its `]`.
-    fn parse_class(&mut self) -> Result<Set, PatternError> {
+    fn parse_class(&mut self) -> Result<CharSet, PatternError> {
         let negated = self.consume_if_next("^");
         let mut ranges: Vec<Range> = Vec::new();
         while !self.consume_if_next("]") {
@@ -204,7 +204,7 @@ impl PatternParser<'_> {
                 }
             }
         }
-        let set = Set::new(ranges);
+        let set = CharSet::new(ranges);
         Ok(if negated { set.complement() } else { set })
     }
 
@@ -224,7 +224,7 @@ impl PatternParser<'_> {
     fn parse_escape(&mut self) -> Result<Atom, PatternError> {
         let Some(c) = self.take_char() else { return Err(pattern_mistake("it ends in a backslash")) };
         let named = |ranges: &[Range], negated: bool| {
-            let set = Set::new(ranges.to_vec());
+            let set = CharSet::new(ranges.to_vec());
             Atom::Set(if negated { set.complement() } else { set })
         };
         Ok(match c {
@@ -293,8 +293,8 @@ impl PatternParser<'_> {
     }
 }
 
-fn single_char(c: char) -> Set {
-    Set::new(vec![(c, c)])
+fn single_char(c: char) -> CharSet {
+    CharSet::new(vec![(c, c)])
 }
 
 /// Returns the character; a lone surrogate is an error, since no string contains one.

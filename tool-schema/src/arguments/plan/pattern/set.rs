@@ -1,6 +1,6 @@
 /// A set of characters: sorted, non-adjacent ranges.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Set(Vec<Range>);
+pub(super) struct CharSet(Vec<Range>);
 
 /// The first and last character, both inclusive.
 pub(super) type Range = (char, char);
@@ -28,7 +28,7 @@ pub(super) const SPACE: &[Range] = &[
 /// The characters that `.` excludes.
 pub(super) const LINE_ENDS: &[Range] = &[('\n', '\n'), ('\r', '\r'), ('\u{2028}', '\u{2029}')];
 
-impl Set {
+impl CharSet {
     /// Creates the union of `ranges`, which may overlap.
     pub(super) fn new(mut ranges: Vec<Range>) -> Self {
         ranges.sort_unstable();

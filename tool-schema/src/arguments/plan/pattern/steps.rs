@@ -1,12 +1,12 @@
 use super::{
     parser::Piece,
-    set::{Range, Set},
+    set::{CharSet, Range},
 };
 
 /// A pattern without alternatives: a sequence of classes from the start of a string, each of which ends where the
 /// next begins.
 #[derive(Debug)]
-pub(super) struct Steps {
+pub(super) struct CharSteps {
     steps: Box<[CharStep]>,
     /// `true` if nothing may follow.
     to_the_end: bool,
@@ -23,9 +23,9 @@ struct CharStep {
 }
 
 /// A step before the pattern is known to have no alternatives.
-type StepPart<'a> = (&'a Set, usize, usize);
+type StepPart<'a> = (&'a CharSet, usize, usize);
 
-impl Steps {
+impl CharSteps {
     /// Converts the pieces; `None` for other patterns.
     pub(super) fn from_pieces(pieces: &[Piece]) -> Option<Self> {
         let [Piece::Start, pieces @ ..] = pieces else { return None };

@@ -6,7 +6,7 @@ use crate::{Arguments, Violations};
 
 use super::{check, correct, plan, said};
 use crate::arguments::plan::{
-    check::{Walk, report_violations_with},
+    check::{ValidationWalk, report_violations_with},
     node::NodeId,
 };
 
@@ -83,10 +83,10 @@ fn doubled(links: usize, last: &Value) -> Value {
 fn scalar_that_a_schema_applies_to_in_many_ways_is_checked_few_times() {
     let schema = doubled(20, &json!({"type": "integer"}));
     let plan = plan(&schema);
-    let mut walk = Walk::new(&plan);
+    let mut walk = ValidationWalk::new(&plan);
     assert!(walk.admits(NodeId::ROOT, &json!(1)));
     assert!(walk.steps < 5_000, "{}", walk.steps);
-    let mut walk = Walk::new(&plan);
+    let mut walk = ValidationWalk::new(&plan);
     assert_eq!(Violations::from(report_violations_with(&mut walk, &json!("one"))).total(), 1);
     assert!(walk.steps < 5_000, "{}", walk.steps);
     // Property names, each of which is a temporary value.
