@@ -13,7 +13,7 @@ use super::{
     Tag,
     outcome::{Output, Settled},
 };
-use crate::{ErrorKind, Merge, ToolContext, ToolError, ToolOutput, merge::Node, output};
+use crate::{ErrorKind, Merge, ToolContext, ToolError, ToolOutput, merge::MergeNode, output};
 
 /// One item as an output, and as a part of the combined output `K`.
 pub struct Part<K> {
@@ -63,8 +63,8 @@ pub struct Outputs;
 /// One list.
 #[derive(Default)]
 pub struct Values;
-/// One value, merged by the rules of [`Node`].
-pub struct Merged(Node);
+/// One value, merged by the rules of [`MergeNode`].
+pub struct Merged(MergeNode);
 /// One value, merged by its `Merge` implementation.
 pub struct CustomMerged<T>(T);
 
@@ -262,7 +262,7 @@ pub(super) mod traits {
         where
             T: Output,
         {
-            Ok(Part { output: ToolOutput::json(&item)?, part: Merged(Node::new(&item)?) })
+            Ok(Part { output: ToolOutput::json(&item)?, part: Merged(MergeNode::new(&item)?) })
         }
     }
 }

@@ -57,12 +57,12 @@ pub struct BudgetUsage {
 }
 
 /// A budget, its usage, and the budgets of the parent runs, which are charged as well.
-pub(super) struct Account {
+pub(super) struct BudgetAccount {
     budget: Budget,
     calls: AtomicU64,
     rounds: AtomicU64,
     tokens: AtomicU64,
-    above: Option<Arc<Account>>,
+    above: Option<Arc<BudgetAccount>>,
 }
 
 #[derive(Clone, Copy)]
@@ -72,7 +72,7 @@ enum Item {
     Tokens,
 }
 
-impl Account {
+impl BudgetAccount {
     /// Returns this account and those of the parent runs.
     fn levels(&self) -> impl Iterator<Item = &Self> {
         std::iter::successors(Some(self), |account| account.above.as_deref())
@@ -134,7 +134,7 @@ fn counted_word(count: u64, word: &str) -> String {
     if count == 1 { word.to_owned() } else { format!("{word}s") }
 }
 
-impl fmt::Debug for Account {
+impl fmt::Debug for BudgetAccount {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Account").field("budget", &self.budget).finish_non_exhaustive()
     }
@@ -148,7 +148,7 @@ impl RunContext {
     /// [`OverBudget`](ErrorKind::OverBudget). The program's own loop counts rounds and tokens.
     #[must_use]
     pub fn with_budget(mut self, budget: Budget) -> Self {
-        self.account = Some(Arc::new(Account {
+        self.account = Some(Arc::new(BudgetAccount {
             budget,
             calls: AtomicU64::new(0),
             rounds: AtomicU64::new(0),

@@ -27,7 +27,7 @@ pub enum Trigger {
 
 /// The position of a run below its parents.
 #[derive(Clone)]
-pub(super) struct Lineage {
+pub(super) struct RunLineage {
     depth: usize,
     max_depth: usize,
     trigger: Option<Trigger>,
@@ -36,13 +36,13 @@ pub(super) struct Lineage {
     above: Option<Arc<dyn CallSink>>,
 }
 
-impl Default for Lineage {
+impl Default for RunLineage {
     fn default() -> Self {
         Self { depth: 0, max_depth: MAX_DEPTH, trigger: None, key: None, above: None }
     }
 }
 
-impl Lineage {
+impl RunLineage {
     /// Returns the error of a run that exceeds the maximum depth.
     fn depth_error(&self, of: &str) -> Option<ToolError> {
         let (depth, most) = (self.depth, self.max_depth);
@@ -130,7 +130,7 @@ impl RunContext {
             None => agent.clone(),
         };
         let id = CallId::generate();
-        let lineage = Lineage {
+        let lineage = RunLineage {
             depth: self.lineage.depth.saturating_add(1),
             max_depth: self.lineage.max_depth,
             trigger: None,
@@ -190,7 +190,7 @@ impl RunContext {
         let key = format!("{}-{id}", member.agent().unwrap_or_default());
         Self {
             identity: member.identity.of_run_below(id),
-            lineage: Lineage { key: Some(key), ..member.lineage },
+            lineage: RunLineage { key: Some(key), ..member.lineage },
             state: Arc::new(RwLock::new(self.state())),
             values: Arc::new((*self.values).clone()),
             cancellation: self.cancellation.child_token(),

@@ -123,21 +123,21 @@ impl ProvidedValues {
     #[must_use]
     pub fn type_names(&self) -> Vec<&'static str> {
         let layers = std::iter::successors(Some(self), |layer| layer.below.as_deref());
-        let mut names: Vec<_> = layers.flat_map(Self::own_type_names).collect();
+        let mut names: Vec<_> = layers.flat_map(Self::type_names_of_layer).collect();
         names.retain(|name| !name.contains("tool_runtime::"));
         names.sort_unstable();
         names.dedup();
         names
     }
 
-    fn own_type_names(&self) -> impl Iterator<Item = &'static str> {
+    fn type_names_of_layer(&self) -> impl Iterator<Item = &'static str> {
         self.values.values().map(|entry| entry.type_name)
     }
 }
 
 impl fmt::Debug for ProvidedValues {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let mut names: Vec<_> = self.own_type_names().collect();
+        let mut names: Vec<_> = self.type_names_of_layer().collect();
         names.sort_unstable();
         f.debug_set().entries(names).finish()
     }

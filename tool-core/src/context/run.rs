@@ -10,8 +10,8 @@ use serde_json::{Map, Value};
 use tokio_util::sync::CancellationToken;
 
 use super::{
-    CallId, CallSink, ClientInfo, ProvidedValues, ReadonlyContext, budget::Account, child::Lineage,
-    values::Values,
+    CallId, CallSink, ClientInfo, ProvidedValues, ReadonlyContext, budget::BudgetAccount, child::RunLineage,
+    values::RunValues,
 };
 use crate::{
     ToolError,
@@ -37,17 +37,17 @@ use crate::{
 /// ```
 #[derive(Default)]
 pub struct RunContext {
-    pub(super) identity: Identity,
-    pub(super) lineage: Lineage,
+    pub(super) identity: RunIdentity,
+    pub(super) lineage: RunLineage,
     pub(super) meta: Map<String, Value>,
     /// Shared with the [members](RunContext::member) of the run.
     pub(super) state: Arc<RwLock<Arc<Map<String, Value>>>>,
     pub(super) provided: ProvidedValues,
-    pub(super) values: Arc<Values>,
+    pub(super) values: Arc<RunValues>,
     pub(super) cancellation: CancellationToken,
     pub(super) deadline: Option<Instant>,
     pub(super) stopped: Arc<OnceLock<ToolError>>,
-    pub(super) account: Option<Arc<Account>>,
+    pub(super) account: Option<Arc<BudgetAccount>>,
     pub(super) client: Option<Arc<ClientInfo>>,
     pub(super) sink: Option<Arc<dyn CallSink>>,
 }
@@ -56,7 +56,7 @@ pub struct RunContext {
 const SESSION: &str = "id";
 
 #[derive(Clone)]
-pub(super) struct Identity {
+pub(super) struct RunIdentity {
     id: CallId,
     parent_id: Option<CallId>,
     app: Option<String>,
@@ -67,7 +67,7 @@ pub(super) struct Identity {
     user_content: Option<String>,
 }
 
-impl Identity {
+impl RunIdentity {
     /// Returns the identity of a child run, without the user content.
     pub(super) fn of_child_run(&self, id: CallId, agent: String, branch: String) -> Self {
         let (agent, branch) = (Some(agent), Some(branch));
@@ -85,7 +85,7 @@ impl Identity {
     }
 }
 
-impl Default for Identity {
+impl Default for RunIdentity {
     fn default() -> Self {
         Self {
             id: CallId::generate(),
@@ -410,7 +410,8 @@ impl RunContext {
 /// Prints the identity without the provided values, which may contain secrets.
 impl fmt::Debug for RunContext {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Identity { id, parent_id, app, agent, user, session, branch, user_content: _ } = &self.identity;
+        let RunIdentity { id, parent_id, app, agent, user, session, branch, user_content: _ } =
+            &self.identity;
         f.debug_struct("RunContext")
             .field("id", id)
             .field("parent_id", parent_id)

@@ -8,9 +8,9 @@ use std::{
 
 /// The named values of a run.
 #[derive(Default)]
-pub(super) struct Values(RwLock<HashMap<String, Arc<dyn Any + Send + Sync>>>);
+pub(super) struct RunValues(RwLock<HashMap<String, Arc<dyn Any + Send + Sync>>>);
 
-impl Values {
+impl RunValues {
     // A poisoned lock is safe to use: the map is consistent between operations.
     pub(super) fn get(&self, key: &str) -> Option<Arc<dyn Any + Send + Sync>> {
         self.0.read().unwrap_or_else(PoisonError::into_inner).get(key).cloned()
@@ -42,7 +42,7 @@ impl Values {
     }
 }
 
-impl Clone for Values {
+impl Clone for RunValues {
     fn clone(&self) -> Self {
         Self(RwLock::new(self.0.read().unwrap_or_else(PoisonError::into_inner).clone()))
     }

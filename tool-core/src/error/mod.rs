@@ -50,7 +50,7 @@ struct ErrorParts {
     tool: Option<Cow<'static, str>>,
     /// Empty if the text of the source is the message.
     message: Cow<'static, str>,
-    source: Option<Source>,
+    source: Option<ErrorSource>,
     retryable: bool,
     retry_after: Option<Duration>,
     violations: Violations,
@@ -69,14 +69,14 @@ struct ErrorParts {
 
 /// The underlying error, of a type of the user.
 #[derive(Clone)]
-struct Source {
+struct ErrorSource {
     // The `Drop` of the last copy is user code; the guard contains its panics.
     error: Guarded<Arc<dyn Error + Send + Sync>>,
     /// The text of `Display`, formatted at creation: a panic there is then an error of the call.
     text: Arc<str>,
 }
 
-impl Source {
+impl ErrorSource {
     fn new(error: Box<dyn Error + Send + Sync>) -> Self {
         let error = Guarded::new(Arc::from(error));
         let text = error.get().map(ToString::to_string).unwrap_or_default().into();
@@ -88,7 +88,7 @@ impl Source {
     }
 }
 
-impl fmt::Debug for Source {
+impl fmt::Debug for ErrorSource {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.as_error().fmt(f)
     }
@@ -133,7 +133,7 @@ impl ToolError {
             Err(source) => {
                 let mut error = Self::failed("");
                 error.inner.retryable = from::is_transient(&*source);
-                error.inner.source = Some(Source::new(source));
+                error.inner.source = Some(ErrorSource::new(source));
                 error
             }
         }
@@ -142,7 +142,7 @@ impl ToolError {
     /// Replaces message and source by `source`, which wraps this error.
     fn wrapped_by(mut self, source: impl Into<Box<dyn Error + Send + Sync>>) -> Self {
         self.inner.message = Cow::Borrowed("");
-        self.inner.source = Some(Source::new(source.into()));
+        self.inner.source = Some(ErrorSource::new(source.into()));
         self
     }
 

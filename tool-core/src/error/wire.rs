@@ -9,7 +9,7 @@ use tool_schema::{
     guard::catch,
 };
 
-use super::{ErrorKind, Source, ToolError};
+use super::{ErrorKind, ErrorSource, ToolError};
 use crate::{Content, ToolName, Violation, Violations};
 
 /// The maximum number of stored sources, since a chain of sources may be cyclic.
@@ -65,7 +65,7 @@ impl Serialize for ToolError {
             tool: self.tool().map(str::to_owned),
             message: self.inner.message.to_string(),
             feedback: self.inner.feedback.clone(),
-            sources: self.inner.source.as_ref().map(Source::chain_texts).unwrap_or_default(),
+            sources: self.inner.source.as_ref().map(ErrorSource::chain_texts).unwrap_or_default(),
             retryable: self.is_retryable(),
             violations: violations.to_vec(),
             violations_total: (violations.total() > violations.len()).then_some(violations.total()),
@@ -92,7 +92,7 @@ impl<'de> Deserialize<'de> for ToolError {
             .with_content(wire.content);
         let inner = &mut *error.inner;
         inner.tool = wire.tool.map(Into::into);
-        inner.source = StoredSource::chain_from_texts(wire.sources).map(Source::new);
+        inner.source = StoredSource::chain_from_texts(wire.sources).map(ErrorSource::new);
         inner.arguments = wire.arguments;
         inner.echo = !wire.hidden;
         inner.suggestions = wire.suggestions;
@@ -103,7 +103,7 @@ impl<'de> Deserialize<'de> for ToolError {
     }
 }
 
-impl Source {
+impl ErrorSource {
     /// Returns the texts of the source, of its own source, and so on.
     fn chain_texts(&self) -> Vec<String> {
         // The chain is user code; the part behind a panic is left out.

@@ -54,7 +54,7 @@ impl<T: Merge> Merge for Option<T> {
 
 /// A value under construction by merging.
 #[derive(Debug, Clone, PartialEq)]
-pub(crate) enum Node {
+pub(crate) enum MergeNode {
     Nothing,
     Flag(bool),
     Number(Number),
@@ -62,14 +62,14 @@ pub(crate) enum Node {
     List(Vec<Value>),
     Map(Map<String, Value>),
     /// A struct.
-    Fields(Vec<(&'static str, Node)>),
+    Fields(Vec<(&'static str, MergeNode)>),
     /// The name of a unit variant of an enum.
     Name(Value),
     /// A variant of an enum that has data.
     Variant(Value),
 }
 
-impl Node {
+impl MergeNode {
     /// Prepares `value` for merging.
     pub(crate) fn new<T: Serialize + ?Sized>(value: &T) -> Result<Self, ToolError> {
         shape::read_node(value).map_err(|reason| {
@@ -130,7 +130,7 @@ impl Node {
     }
 }
 
-impl From<Value> for Node {
+impl From<Value> for MergeNode {
     fn from(value: Value) -> Self {
         match value {
             Value::Null => Self::Nothing,
@@ -143,19 +143,19 @@ impl From<Value> for Node {
     }
 }
 
-impl From<Node> for Value {
-    fn from(node: Node) -> Self {
+impl From<MergeNode> for Value {
+    fn from(node: MergeNode) -> Self {
         match node {
-            Node::Nothing => Self::Null,
-            Node::Flag(flag) => Self::Bool(flag),
-            Node::Number(number) => Self::Number(number),
-            Node::Text(text) => Self::String(text),
-            Node::List(list) => Self::Array(list),
-            Node::Map(map) => Self::Object(map),
-            Node::Fields(fields) => {
+            MergeNode::Nothing => Self::Null,
+            MergeNode::Flag(flag) => Self::Bool(flag),
+            MergeNode::Number(number) => Self::Number(number),
+            MergeNode::Text(text) => Self::String(text),
+            MergeNode::List(list) => Self::Array(list),
+            MergeNode::Map(map) => Self::Object(map),
+            MergeNode::Fields(fields) => {
                 fields.into_iter().map(|(name, node)| (name.to_owned(), Self::from(node))).collect()
             }
-            Node::Name(value) | Node::Variant(value) => value,
+            MergeNode::Name(value) | MergeNode::Variant(value) => value,
         }
     }
 }
@@ -174,15 +174,15 @@ impl MergeConflict {
 
 /// Merges two structs field by field; a field of only one of them is kept.
 fn merge_fields(
-    mut fields: Vec<(&'static str, Node)>,
-    more: Vec<(&'static str, Node)>,
-) -> Result<Vec<(&'static str, Node)>, MergeConflict> {
+    mut fields: Vec<(&'static str, MergeNode)>,
+    more: Vec<(&'static str, MergeNode)>,
+) -> Result<Vec<(&'static str, MergeNode)>, MergeConflict> {
     for (name, later) in more {
         let Some((_, node)) = fields.iter_mut().find(|(known, _)| *known == name) else {
             fields.push((name, later));
             continue;
         };
-        let earlier = std::mem::replace(node, Node::Nothing);
+        let earlier = std::mem::replace(node, MergeNode::Nothing);
         *node = earlier.merge_without_location(later).map_err(|mut clash| {
             clash.at.push(name);
             clash

@@ -7,16 +7,16 @@ use serde::{
     ser::{Impossible, SerializeStruct},
 };
 
-use super::Node;
+use super::MergeNode;
 
 /// Converts `value`, field by field if it is a struct.
-pub(super) fn read_node<T: Serialize + ?Sized>(value: &T) -> Result<Node, NoFields> {
+pub(super) fn read_node<T: Serialize + ?Sized>(value: &T) -> Result<MergeNode, NoFields> {
     let whole = || serde_json::to_value(value).map_err(|error| NoFields::Failed(error.to_string()));
     match value.serialize(Shape) {
         Ok(node) => Ok(node),
-        Err(NoFields::Value) => whole().map(Node::from),
-        Err(NoFields::Name) => whole().map(Node::Name),
-        Err(NoFields::Variant) => whole().map(Node::Variant),
+        Err(NoFields::Value) => whole().map(MergeNode::from),
+        Err(NoFields::Name) => whole().map(MergeNode::Name),
+        Err(NoFields::Variant) => whole().map(MergeNode::Variant),
         Err(failed) => Err(failed),
     }
 }
@@ -54,18 +54,18 @@ impl serde::ser::Error for NoFields {
 /// The prefix of the struct names of `serde_json`'s own types, such as numbers.
 const OF_SERDE_JSON: &str = "$serde_json::private::";
 
-type Never = Impossible<Node, NoFields>;
+type Never = Impossible<MergeNode, NoFields>;
 
 macro_rules! values {
     ($($method:ident: $value:ty)*) => { $(
-        fn $method(self, _: $value) -> Result<Node, NoFields> {
+        fn $method(self, _: $value) -> Result<MergeNode, NoFields> {
             Err(NoFields::Value)
         }
     )* };
 }
 
 impl Serializer for Shape {
-    type Ok = Node;
+    type Ok = MergeNode;
     type Error = NoFields;
     type SerializeSeq = Never;
     type SerializeTuple = Never;
@@ -83,15 +83,15 @@ impl Serializer for Shape {
         serialize_char: char serialize_str: &str serialize_bytes: &[u8] serialize_unit_struct: &'static str
     }
 
-    fn serialize_none(self) -> Result<Node, NoFields> {
+    fn serialize_none(self) -> Result<MergeNode, NoFields> {
         Err(NoFields::Value)
     }
 
-    fn serialize_unit(self) -> Result<Node, NoFields> {
+    fn serialize_unit(self) -> Result<MergeNode, NoFields> {
         Err(NoFields::Value)
     }
 
-    fn serialize_some<T: Serialize + ?Sized>(self, value: &T) -> Result<Node, NoFields> {
+    fn serialize_some<T: Serialize + ?Sized>(self, value: &T) -> Result<MergeNode, NoFields> {
         value.serialize(self)
     }
 
@@ -99,11 +99,11 @@ impl Serializer for Shape {
         self,
         _: &'static str,
         value: &T,
-    ) -> Result<Node, NoFields> {
+    ) -> Result<MergeNode, NoFields> {
         value.serialize(self)
     }
 
-    fn serialize_unit_variant(self, _: &'static str, _: u32, _: &'static str) -> Result<Node, NoFields> {
+    fn serialize_unit_variant(self, _: &'static str, _: u32, _: &'static str) -> Result<MergeNode, NoFields> {
         Err(NoFields::Name)
     }
 
@@ -113,7 +113,7 @@ impl Serializer for Shape {
         _: u32,
         _: &'static str,
         _: &T,
-    ) -> Result<Node, NoFields> {
+    ) -> Result<MergeNode, NoFields> {
         Err(NoFields::Variant)
     }
 
@@ -162,10 +162,10 @@ impl Serializer for Shape {
 }
 
 /// The fields of a struct.
-struct Fields(Vec<(&'static str, Node)>);
+struct Fields(Vec<(&'static str, MergeNode)>);
 
 impl SerializeStruct for Fields {
-    type Ok = Node;
+    type Ok = MergeNode;
     type Error = NoFields;
 
     fn serialize_field<T: Serialize + ?Sized>(
@@ -177,7 +177,7 @@ impl SerializeStruct for Fields {
         Ok(())
     }
 
-    fn end(self) -> Result<Node, NoFields> {
-        Ok(Node::Fields(self.0))
+    fn end(self) -> Result<MergeNode, NoFields> {
+        Ok(MergeNode::Fields(self.0))
     }
 }

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::{Body, Content, Extras, ToolOutput};
+use super::{Content, OutputBody, OutputExtras, ToolOutput};
 
 /// Returns the values of `items` as one list; items without a value contribute their blocks.
 pub(crate) fn values_as_list(items: &[ToolOutput]) -> Value {
@@ -23,12 +23,12 @@ pub(crate) fn join_values_to_list(items: &[ToolOutput]) -> ToolOutput {
             list.push(',');
         }
         match &item.body {
-            Body::Json(json) => list.push_str(json),
+            OutputBody::Json(json) => list.push_str(json),
             _ => list.push_str(&item.structured().unwrap_or_default().to_string()),
         }
     }
     list.push(']');
-    Body::Json(list).into()
+    OutputBody::Json(list).into()
 }
 
 /// Concatenates the blocks of `items`. Their values, if any, become a list; of other parts, the last one wins.
@@ -41,8 +41,8 @@ pub(crate) fn append_blocks(mut items: Vec<ToolOutput>) -> ToolOutput {
         content.append(&mut item.take_content());
     }
     let body = match (content.is_empty(), values.is_empty()) {
-        (true, true) => Body::Empty,
-        (_, none) => Body::blocks(content, (!none).then_some(Value::Array(values))),
+        (true, true) => OutputBody::Empty,
+        (_, none) => OutputBody::blocks(content, (!none).then_some(Value::Array(values))),
     };
     ToolOutput { body, extras }
 }
@@ -62,15 +62,15 @@ pub(crate) fn replace_items_by_last(mut items: Vec<ToolOutput>, last: ToolOutput
     }
     // Present: it was pushed above.
     let body = items.pop().map(|last| last.body).unwrap_or_default();
-    ToolOutput { body, extras: extras.filter(|extras| **extras != Extras::default()) }
+    ToolOutput { body, extras: extras.filter(|extras| **extras != OutputExtras::default()) }
 }
 
 /// Returns the value of an output that has no other parts; `null` for an empty output.
 pub(crate) fn plain_value(output: &ToolOutput) -> Option<Value> {
     match &output.body {
-        Body::Empty => Some(Value::Null),
-        Body::Text(_) | Body::Json(_) => output.structured(),
-        Body::Blocks(blocks) => match (blocks.content.as_slice(), &blocks.structured) {
+        OutputBody::Empty => Some(Value::Null),
+        OutputBody::Text(_) | OutputBody::Json(_) => output.structured(),
+        OutputBody::Blocks(blocks) => match (blocks.content.as_slice(), &blocks.structured) {
             ([], value) => Some(value.clone().unwrap_or_default()),
             ([Content::Text { text }], None) => Some(Value::String(text.clone())),
             _ => None,
@@ -79,8 +79,8 @@ pub(crate) fn plain_value(output: &ToolOutput) -> Option<Value> {
 }
 
 /// Merges the additional parts of `items`.
-fn merge_all_extras(items: &mut [ToolOutput]) -> Option<Box<Extras>> {
-    let mut all: Option<Box<Extras>> = None;
+fn merge_all_extras(items: &mut [ToolOutput]) -> Option<Box<OutputExtras>> {
+    let mut all: Option<Box<OutputExtras>> = None;
     for later in items.iter_mut().filter_map(|item| item.extras.take()) {
         match &mut all {
             Some(all) => all.merge_later(*later),
@@ -90,7 +90,7 @@ fn merge_all_extras(items: &mut [ToolOutput]) -> Option<Box<Extras>> {
     all
 }
 
-impl Extras {
+impl OutputExtras {
     fn merge_later(&mut self, later: Self) {
         let Self {
             details,

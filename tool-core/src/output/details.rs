@@ -11,7 +11,7 @@ use tool_schema::guard::{Guarded, catch};
 
 /// The details of an output.
 #[derive(Clone)]
-pub(super) enum Details {
+pub(super) enum OutputDetails {
     Ready(Value),
     /// Shared by the copies of an output, so that they are made once.
     Later(Arc<LazyDetails>),
@@ -19,7 +19,7 @@ pub(super) enum Details {
 
 type LazyDetails = LazyLock<Value, Box<dyn FnOnce() -> Value + Send>>;
 
-impl Details {
+impl OutputDetails {
     pub(super) fn computed_when_read(make: impl FnOnce() -> Value + Send + 'static) -> Self {
         let mut make = Guarded::new(make);
         let made = move || {
@@ -44,13 +44,13 @@ impl Details {
     }
 }
 
-impl PartialEq for Details {
+impl PartialEq for OutputDetails {
     fn eq(&self, other: &Self) -> bool {
         self.value() == other.value()
     }
 }
 
-impl fmt::Debug for Details {
+impl fmt::Debug for OutputDetails {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.value().fmt(f)
     }
@@ -76,7 +76,10 @@ mod tests {
         assert_eq!((copy.details(), made()), (Some(&json!(7)), 1));
         assert_eq!(copy, ToolOutput::from("a").with_details(json!(7)));
         assert_eq!(json!(copy)["details"], json!(7));
-        assert_eq!(format!("{:?}", Details::computed_when_read(|| json!([1]))), format!("{:?}", json!([1])));
+        assert_eq!(
+            format!("{:?}", OutputDetails::computed_when_read(|| json!([1]))),
+            format!("{:?}", json!([1]))
+        );
         drop(ToolOutput::from("b").with_details_from(|| json!(MADE.fetch_add(1, Ordering::Relaxed))));
         assert_eq!(made(), 1);
     }

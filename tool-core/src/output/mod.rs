@@ -21,7 +21,7 @@ pub(crate) use self::combine::{
     append_blocks, join_texts, join_values_to_list, plain_value, replace_items_by_last, values_as_list,
     with_extras_of,
 };
-use self::details::Details;
+use self::details::OutputDetails;
 pub use self::{
     actions::Actions,
     content::{Blob, Bytes, Content, Resource, ResourceBody},
@@ -43,12 +43,12 @@ use crate::{Correction, ErrorKind, ToolError};
 /// ```
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct ToolOutput {
-    body: Body,
-    extras: Option<Box<Extras>>,
+    body: OutputBody,
+    extras: Option<Box<OutputExtras>>,
 }
 
 #[derive(Debug, Clone, Default, PartialEq)]
-enum Body {
+enum OutputBody {
     #[default]
     Empty,
     /// A plain text.
@@ -66,7 +66,7 @@ struct Blocks {
     structured: Option<Value>,
 }
 
-impl Body {
+impl OutputBody {
     fn blocks(content: Vec<Content>, structured: Option<Value>) -> Self {
         Self::Blocks(Box::new(Blocks { content, structured }))
     }
@@ -74,8 +74,8 @@ impl Body {
 
 /// Parts that few outputs have.
 #[derive(Debug, Clone, Default, PartialEq)]
-struct Extras {
-    details: Option<Details>,
+struct OutputExtras {
+    details: Option<OutputDetails>,
     meta: Option<Map<String, Value>>,
     child_run_id: Option<String>,
     operation_id: Option<String>,
@@ -96,7 +96,7 @@ impl ToolOutput {
 
     /// Creates an output from blocks of content.
     pub fn new(content: impl IntoIterator<Item = Content>) -> Self {
-        Body::blocks(content.into_iter().collect(), None).into()
+        OutputBody::blocks(content.into_iter().collect(), None).into()
     }
 
     /// Creates an output with `value` as compact JSON; a string becomes plain text.
@@ -108,28 +108,28 @@ impl ToolOutput {
     pub fn json<T: Serialize + ?Sized>(value: &T) -> Result<Self, ToolError> {
         let json = json_text(value).map_err(not_serializable)?;
         if !json.starts_with('"') {
-            return Ok(Body::Json(json).into());
+            return Ok(OutputBody::Json(json).into());
         }
         let text = serde_json::from_str(&json).map_err(not_serializable)?;
-        Ok(Body::Text(text).into())
+        Ok(OutputBody::Text(text).into())
     }
 
     /// Replaces content and value with `text`; details, actions and other parts stay.
     #[must_use]
     pub fn with_text(mut self, text: impl Into<String>) -> Self {
-        self.body = Body::Text(text.into());
+        self.body = OutputBody::Text(text.into());
         self
     }
 
     /// Sets the structured value, for programs, beside the content for the model.
     #[must_use]
     pub fn with_structured(mut self, value: Value) -> Self {
-        if let Body::Blocks(blocks) = &mut self.body {
+        if let OutputBody::Blocks(blocks) = &mut self.body {
             blocks.structured = Some(value);
             return self;
         }
         let content = self.take_content();
-        self.body = Body::blocks(content, Some(value));
+        self.body = OutputBody::blocks(content, Some(value));
         self
     }
 
@@ -137,20 +137,20 @@ impl ToolOutput {
     #[must_use]
     pub fn with_content(mut self, block: Content) -> Self {
         let structured = match &self.body {
-            Body::Empty => None,
-            Body::Blocks(blocks) => blocks.structured.clone(),
-            Body::Text(_) | Body::Json(_) => self.structured(),
+            OutputBody::Empty => None,
+            OutputBody::Blocks(blocks) => blocks.structured.clone(),
+            OutputBody::Text(_) | OutputBody::Json(_) => self.structured(),
         };
         let mut content = self.take_content();
         content.push(block);
-        self.body = Body::blocks(content, structured);
+        self.body = OutputBody::blocks(content, structured);
         self
     }
 
     /// Sets details for user interfaces and logs, which a model never sees.
     #[must_use]
     pub fn with_details(mut self, details: Value) -> Self {
-        self.extras_mut().details = Some(Details::Ready(details));
+        self.extras_mut().details = Some(OutputDetails::Ready(details));
         self
     }
 
@@ -169,7 +169,7 @@ impl ToolOutput {
     /// ```
     #[must_use]
     pub fn with_details_from(mut self, make: impl FnOnce() -> Value + Send + 'static) -> Self {
-        self.extras_mut().details = Some(Details::computed_when_read(make));
+        self.extras_mut().details = Some(OutputDetails::computed_when_read(make));
         self
     }
 
@@ -274,7 +274,7 @@ impl ToolOutput {
     /// Returns the details for user interfaces and logs; never for a model.
     #[must_use]
     pub fn details(&self) -> Option<&Value> {
-        self.extras.as_ref()?.details.as_ref().map(Details::value)
+        self.extras.as_ref()?.details.as_ref().map(OutputDetails::value)
     }
 
     /// Returns the metadata that is sent with the result; never for a model.
@@ -325,15 +325,15 @@ impl ToolOutput {
         self.extras.as_ref()?.retry_after
     }
 
-    fn extras_mut(&mut self) -> &mut Extras {
+    fn extras_mut(&mut self) -> &mut OutputExtras {
         self.extras.get_or_insert_default()
     }
 
     fn take_content(&mut self) -> Vec<Content> {
         match std::mem::take(&mut self.body) {
-            Body::Empty => Vec::new(),
-            Body::Text(text) | Body::Json(text) => vec![Content::text(text)],
-            Body::Blocks(blocks) => blocks.content,
+            OutputBody::Empty => Vec::new(),
+            OutputBody::Text(text) | OutputBody::Json(text) => vec![Content::text(text)],
+            OutputBody::Blocks(blocks) => blocks.content,
         }
     }
 }
@@ -343,8 +343,8 @@ fn not_serializable(error: serde_json::Error) -> ToolError {
     ToolError::new(ErrorKind::InvalidOutput, message)
 }
 
-impl From<Body> for ToolOutput {
-    fn from(body: Body) -> Self {
+impl From<OutputBody> for ToolOutput {
+    fn from(body: OutputBody) -> Self {
         Self { body, extras: None }
     }
 }
@@ -357,7 +357,7 @@ impl From<()> for ToolOutput {
 
 impl From<String> for ToolOutput {
     fn from(text: String) -> Self {
-        Body::Text(text).into()
+        OutputBody::Text(text).into()
     }
 }
 
@@ -381,7 +381,7 @@ impl From<Content> for ToolOutput {
 
 impl From<Vec<Content>> for ToolOutput {
     fn from(content: Vec<Content>) -> Self {
-        Body::blocks(content, None).into()
+        OutputBody::blocks(content, None).into()
     }
 }
 

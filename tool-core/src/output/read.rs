@@ -4,7 +4,7 @@ use std::borrow::Cow;
 
 use serde_json::{Map, Value};
 
-use super::{Body, Content, Resource, ResourceBody, ToolOutput};
+use super::{Content, OutputBody, Resource, ResourceBody, ToolOutput};
 
 impl ToolOutput {
     /// Returns the text for a model: plain text unchanged, any other value as compact JSON, and the texts of several
@@ -12,9 +12,9 @@ impl ToolOutput {
     #[must_use]
     pub fn text(&self) -> Cow<'_, str> {
         match &self.body {
-            Body::Empty => Cow::Borrowed(""),
-            Body::Text(text) | Body::Json(text) => Cow::Borrowed(text),
-            Body::Blocks(blocks) => match blocks.content.as_slice() {
+            OutputBody::Empty => Cow::Borrowed(""),
+            OutputBody::Text(text) | OutputBody::Json(text) => Cow::Borrowed(text),
+            OutputBody::Blocks(blocks) => match blocks.content.as_slice() {
                 [Content::Text { text }] => Cow::Borrowed(text),
                 blocks => {
                     let texts: Vec<_> = blocks.iter().filter_map(Content::as_text).collect();
@@ -37,7 +37,7 @@ impl ToolOutput {
     #[must_use]
     pub fn into_text(self) -> String {
         match self.body {
-            Body::Text(text) | Body::Json(text) => text,
+            OutputBody::Text(text) | OutputBody::Json(text) => text,
             _ => self.text().into_owned(),
         }
     }
@@ -48,8 +48,8 @@ impl ToolOutput {
     #[must_use]
     pub fn needs_words(&self) -> bool {
         match &self.body {
-            Body::Empty | Body::Text(_) | Body::Json(_) => false,
-            Body::Blocks(blocks) => {
+            OutputBody::Empty | OutputBody::Text(_) | OutputBody::Json(_) => false,
+            OutputBody::Blocks(blocks) => {
                 blocks.content.is_empty() || blocks.content.iter().any(|block| block.as_text().is_none())
             }
         }
@@ -59,9 +59,9 @@ impl ToolOutput {
     #[must_use]
     pub fn content(&self) -> Cow<'_, [Content]> {
         match &self.body {
-            Body::Empty => Cow::Borrowed(&[]),
-            Body::Text(text) | Body::Json(text) => Cow::Owned(vec![Content::text(text.as_str())]),
-            Body::Blocks(blocks) => Cow::Borrowed(&blocks.content),
+            OutputBody::Empty => Cow::Borrowed(&[]),
+            OutputBody::Text(text) | OutputBody::Json(text) => Cow::Owned(vec![Content::text(text.as_str())]),
+            OutputBody::Blocks(blocks) => Cow::Borrowed(&blocks.content),
         }
     }
 
@@ -69,11 +69,11 @@ impl ToolOutput {
     #[must_use]
     pub fn structured(&self) -> Option<Value> {
         match &self.body {
-            Body::Empty => None,
-            Body::Text(text) => Some(Value::String(text.clone())),
+            OutputBody::Empty => None,
+            OutputBody::Text(text) => Some(Value::String(text.clone())),
             // `serde_json` wrote this text, so it can parse it, except for numbers that it cannot represent.
-            Body::Json(json) => serde_json::from_str(json).ok(),
-            Body::Blocks(blocks) => blocks.structured.clone(),
+            OutputBody::Json(json) => serde_json::from_str(json).ok(),
+            OutputBody::Blocks(blocks) => blocks.structured.clone(),
         }
     }
 
@@ -91,9 +91,9 @@ impl ToolOutput {
     #[must_use]
     pub fn into_structured(self) -> Option<Value> {
         match self.body {
-            Body::Text(text) => Some(Value::String(text)),
-            Body::Blocks(blocks) => blocks.structured,
-            Body::Empty | Body::Json(_) => self.structured(),
+            OutputBody::Text(text) => Some(Value::String(text)),
+            OutputBody::Blocks(blocks) => blocks.structured,
+            OutputBody::Empty | OutputBody::Json(_) => self.structured(),
         }
     }
 
@@ -101,9 +101,9 @@ impl ToolOutput {
     #[must_use]
     pub fn is_empty(&self) -> bool {
         match &self.body {
-            Body::Empty => true,
-            Body::Text(_) | Body::Json(_) => false,
-            Body::Blocks(blocks) => blocks.content.is_empty() && blocks.structured.is_none(),
+            OutputBody::Empty => true,
+            OutputBody::Text(_) | OutputBody::Json(_) => false,
+            OutputBody::Blocks(blocks) => blocks.content.is_empty() && blocks.structured.is_none(),
         }
     }
 
@@ -130,10 +130,10 @@ impl ToolOutput {
         let document =
             |mime_type: &str, body| Resource { uri: name.clone(), mime_type: mime_type.to_owned(), body };
         Some(match &self.body {
-            Body::Empty => return None,
-            Body::Text(text) => document("text/plain", ResourceBody::Text(text.clone())),
-            Body::Json(json) => document("application/json", ResourceBody::Text(json.clone())),
-            Body::Blocks(blocks) => match (blocks.content.as_slice(), &blocks.structured) {
+            OutputBody::Empty => return None,
+            OutputBody::Text(text) => document("text/plain", ResourceBody::Text(text.clone())),
+            OutputBody::Json(json) => document("application/json", ResourceBody::Text(json.clone())),
+            OutputBody::Blocks(blocks) => match (blocks.content.as_slice(), &blocks.structured) {
                 ([], None) => return None,
                 (_, Some(value)) => document("application/json", ResourceBody::Text(value.to_string())),
                 ([Content::Resource { resource }], None) => {

@@ -2,23 +2,23 @@
 
 use serde_json::Value;
 
-use super::{Actions, Body, Content, Details, ToolOutput};
+use super::{Actions, Content, OutputBody, OutputDetails, ToolOutput};
 
 impl ToolOutput {
     /// Replaces the content. A value derived from the old content is removed; a value that was
     /// [set](Self::with_structured) stays.
     pub fn set_content(&mut self, content: Vec<Content>) {
         let structured = match &mut self.body {
-            Body::Blocks(blocks) => blocks.structured.take(),
+            OutputBody::Blocks(blocks) => blocks.structured.take(),
             _ => None,
         };
-        self.body = Body::blocks(content, structured);
+        self.body = OutputBody::blocks(content, structured);
     }
 
     /// Sets or removes the details for user interfaces and logs.
     pub fn set_details(&mut self, details: Option<Value>) {
         if details.is_some() || self.extras.is_some() {
-            self.extras_mut().details = details.map(Details::Ready);
+            self.extras_mut().details = details.map(OutputDetails::Ready);
         }
     }
 

@@ -4,7 +4,7 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use serde_json::{Map, Value};
 use tool_schema::__private::{FormatVersion, present};
 
-use super::{Actions, Body, Content, Details, Extras, ToolOutput};
+use super::{Actions, Content, OutputBody, OutputDetails, OutputExtras, ToolOutput};
 use crate::Correction;
 
 #[derive(Default, Serialize, Deserialize)]
@@ -44,17 +44,19 @@ impl ToolOutput {
     #[must_use]
     pub fn of_wire(content: Vec<Content>, structured: Option<Value>) -> Self {
         Self::from(match (content.as_slice(), structured) {
-            ([], None) => Body::Empty,
-            ([Content::Text { text }], None) => Body::Text(text.clone()),
-            ([Content::Text { text }], Some(value)) if is_json_of(text, &value) => Body::Json(text.clone()),
-            (_, structured) => Body::blocks(content, structured),
+            ([], None) => OutputBody::Empty,
+            ([Content::Text { text }], None) => OutputBody::Text(text.clone()),
+            ([Content::Text { text }], Some(value)) if is_json_of(text, &value) => {
+                OutputBody::Json(text.clone())
+            }
+            (_, structured) => OutputBody::blocks(content, structured),
         })
     }
 }
 
 impl Serialize for ToolOutput {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let Extras {
+        let OutputExtras {
             details,
             meta,
             child_run_id,
@@ -67,7 +69,7 @@ impl Serialize for ToolOutput {
         } = self.extras.as_deref().cloned().unwrap_or_default();
         // A plain text is its own structured value and is not written twice.
         let structured = match self.body {
-            Body::Text(_) => None,
+            OutputBody::Text(_) => None,
             _ => self.structured(),
         };
         let content = self.content().into_owned();
@@ -76,7 +78,7 @@ impl Serialize for ToolOutput {
             version,
             content,
             structured,
-            details: details.map(Details::into_value),
+            details: details.map(OutputDetails::into_value),
             meta,
             child_run_id,
             operation_id,
@@ -105,8 +107,8 @@ impl<'de> Deserialize<'de> for ToolOutput {
             last,
         } = Wire::deserialize(deserializer)?;
         let body = Self::of_wire(content, structured).body;
-        let extras = Extras {
-            details: details.map(Details::Ready),
+        let extras = OutputExtras {
+            details: details.map(OutputDetails::Ready),
             meta,
             child_run_id,
             operation_id,
@@ -116,7 +118,7 @@ impl<'de> Deserialize<'de> for ToolOutput {
             last,
             retry_after: None,
         };
-        let extras = (extras != Extras::default()).then(|| Box::new(extras));
+        let extras = (extras != OutputExtras::default()).then(|| Box::new(extras));
         Ok(Self { body, extras })
     }
 }
