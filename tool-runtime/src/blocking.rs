@@ -127,12 +127,12 @@ enum Stage {
 }
 
 /// The state of a body, shared by both sides.
-struct Body {
+struct BlockingBody {
     stage: Mutex<Stage>,
     detached: Option<Arc<Detached>>,
 }
 
-impl Body {
+impl BlockingBody {
     fn lock_stage(&self) -> MutexGuard<'_, Stage> {
         self.stage.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -140,14 +140,14 @@ impl Body {
 
 /// The side of the call, which may be dropped at any time.
 struct Waiting {
-    body: Arc<Body>,
+    body: Arc<BlockingBody>,
     tool: String,
     call: CallId,
 }
 
 impl Waiting {
     fn new(cx: &ToolContext, detached: Option<Arc<Detached>>) -> Self {
-        let body = Arc::new(Body { stage: Mutex::new(Stage::Waiting), detached });
+        let body = Arc::new(BlockingBody { stage: Mutex::new(Stage::Waiting), detached });
         Self { body, tool: cx.tool_name().to_string(), call: cx.call_id().clone() }
     }
 }
@@ -174,11 +174,11 @@ impl Drop for Waiting {
 }
 
 /// The side of the thread.
-struct OnThread(Arc<Body>);
+struct OnThread(Arc<BlockingBody>);
 
 impl OnThread {
     /// Starts the body, unless its call was dropped.
-    fn begin(body: Arc<Body>) -> Option<Self> {
+    fn begin(body: Arc<BlockingBody>) -> Option<Self> {
         let mut stage = body.lock_stage();
         if *stage == Stage::Left {
             return None;

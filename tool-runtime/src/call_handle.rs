@@ -32,10 +32,10 @@ pub(crate) static NOTHING_CLAIMED: LazyLock<Metadata> = LazyLock::new(Metadata::
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[derive(Clone)]
-pub struct CallHandle(Arc<Inner>);
+pub struct CallHandle(Arc<CallHandleParts>);
 
 #[derive(Clone)]
-struct Inner {
+struct CallHandleParts {
     id: CallId,
     /// The name of an unknown tool.
     name: Option<Arc<str>>,
@@ -53,7 +53,7 @@ impl CallHandle {
         arguments: &Arguments<'_>,
         run: Option<&Arc<RunContext>>,
     ) -> Self {
-        Self(Arc::new(Inner {
+        Self(Arc::new(CallHandleParts {
             id: id.clone(),
             name: None,
             arguments: Arguments::from(arguments.as_str().to_owned()),
@@ -85,7 +85,7 @@ impl CallHandle {
         self.with_changes(|inner| inner.attempt = number)
     }
 
-    fn with_changes(mut self, set: impl FnOnce(&mut Inner)) -> Self {
+    fn with_changes(mut self, set: impl FnOnce(&mut CallHandleParts)) -> Self {
         set(Arc::make_mut(&mut self.0));
         self
     }

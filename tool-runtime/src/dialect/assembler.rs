@@ -4,7 +4,7 @@ use std::fmt;
 
 use serde_json::{Map, Value, value::RawValue};
 
-use super::{BoundTools, DialectError, Json, Usage, error::JsonLocation, reading::Reading};
+use super::{BoundTools, DialectError, Json, Usage, error::JsonLocation, reading::ResponseReading};
 use crate::{ToolCall, diagnostic::Diagnostic};
 
 /// Assembles a response from the events of a stream.
@@ -41,7 +41,7 @@ use crate::{ToolCall, diagnostic::Diagnostic};
 #[must_use = "an assembler returns its response from `finish`"]
 pub struct Assembler {
     bound: BoundTools,
-    reading: Reading,
+    reading: ResponseReading,
 }
 
 /// One response of a model, [whole](BoundTools::read) or [assembled](Assembler) from a stream.
@@ -105,7 +105,7 @@ pub enum Delta {
 
 impl Assembler {
     pub(super) fn new(bound: BoundTools) -> Self {
-        Self { bound, reading: Reading::default() }
+        Self { bound, reading: ResponseReading::default() }
     }
 
     /// Processes the next event; returns the text and the reasoning that it adds.

@@ -11,7 +11,7 @@ use super::{
     error::JsonLocation,
     exports::{Exports, OutputForm},
     provider::Wire,
-    reading::Reading,
+    reading::ResponseReading,
     request::{self, RequestError, RequestTarget},
 };
 use crate::{CallOutcome, Registry, ToolCall, ToolResult, diagnostic::Diagnostic};
@@ -230,7 +230,7 @@ impl BoundTools {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn read<J: Json + ?Sized>(&self, response: &J) -> Result<AssembledResponse, DialectError> {
-        let mut reading = Reading::default();
+        let mut reading = ResponseReading::default();
         self.wire.read_response(&JsonLocation::root(&response.to_exact()?), &mut reading)?;
         reading.partial_calls.end_response();
         Ok(reading.finish(self))

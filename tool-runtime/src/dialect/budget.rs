@@ -8,7 +8,7 @@ use serde_json::{Map, Value};
 /// [limits](https://platform.claude.com/docs/en/build-with-claude/structured-outputs#schema-complexity-limits);
 /// tools that are not strict do not count.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Budget {
+pub(super) struct StrictBudget {
     tools: usize,
     optional: usize,
     choices: usize,
@@ -23,7 +23,7 @@ pub(super) struct SchemaWeight {
     choices: usize,
 }
 
-impl Budget {
+impl StrictBudget {
     pub(super) const ANTHROPIC: Self = Self { tools: 20, optional: 24, choices: 16 };
 
     /// Deducts the cost of a tool.
@@ -91,12 +91,12 @@ mod tests {
             Err(format!("together with the tools before it, the request would exceed {most} {what}"))
         };
         let weight = |optional: usize, choices: usize| SchemaWeight { optional, choices };
-        let mut budget = Budget::ANTHROPIC;
+        let mut budget = StrictBudget::ANTHROPIC;
         for _ in 0..20 {
             assert_eq!(budget.deduct(weight(0, 0)), Ok(()));
         }
         assert_eq!(budget.deduct(weight(0, 0)), error(20, "strict tools"));
-        let mut budget = Budget::ANTHROPIC;
+        let mut budget = StrictBudget::ANTHROPIC;
         assert_eq!(budget.deduct(weight(25, 0)), error(24, "optional properties"));
         assert_eq!(budget.deduct(weight(0, 17)), error(16, "values of several types"));
         // Nothing was deducted.

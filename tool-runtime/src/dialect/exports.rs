@@ -12,8 +12,8 @@ use serde_json::{Value, json};
 use tool_core::ToolDefinition;
 
 use super::{
-    budget::{Budget, SchemaWeight},
-    names::Names,
+    budget::{SchemaWeight, StrictBudget},
+    names::WireNames,
     provider::{Definition, Wire},
     schema::{ConvertedSchema, SchemaNote, convert_schema},
 };
@@ -26,7 +26,7 @@ use crate::{
 pub(super) struct Exports {
     pub(super) tools: Vec<Arc<Export>>,
     by_name: HashMap<String, usize, FixedState>,
-    pub(super) names: Names,
+    pub(super) names: WireNames,
     wire: Wire,
     native: Box<[Value]>,
     /// The positions of the tools that could be strict and are sent without `strict`.
@@ -78,7 +78,7 @@ impl Exports {
         let definitions = registry.definitions();
         let own = definitions.iter().map(|it| it.name().as_str());
         let reserved: Vec<&str> = native.iter().filter_map(|tool| wire.native_name(tool)).collect();
-        let names = Names::new(own, prefix, wire.name_rule(), &reserved);
+        let names = WireNames::new(own, prefix, wire.name_rule(), &reserved);
         let export = |definition: &ToolDefinition| {
             let wire_name = names.wire_name(definition.name());
             let known = before.and_then(|before| before.export(definition.name()));
@@ -189,7 +189,7 @@ impl Export {
     }
 
     /// Returns the reason why the tool cannot be strict in addition to the tools before it, if there is one.
-    fn exceeded_budget(&self, budget: Option<&mut Budget>) -> Option<String> {
+    fn exceeded_budget(&self, budget: Option<&mut StrictBudget>) -> Option<String> {
         budget?.deduct(self.weight?).err()
     }
 }

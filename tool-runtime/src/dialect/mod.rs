@@ -153,7 +153,7 @@ use self::{
     exports::Exports,
     provider::{Anthropic, Gemini, Mcp, OpenAiChat, OpenAiResponses, Wire, wire_formats},
 };
-use crate::{Registry, registry::Identity};
+use crate::{Registry, registry::RegistryIdentity};
 
 /// The wire format of one provider. Cheap to clone.
 ///
@@ -169,7 +169,7 @@ pub struct Dialect {
 
 /// The cache of the last binding: it outlives the registry and its provided values.
 struct CachedExports {
-    of: Identity,
+    of: RegistryIdentity,
     exports: Arc<Exports>,
 }
 

@@ -42,12 +42,12 @@ impl NameRule {
 
 /// Names of tools, and their spelling on the wire.
 #[derive(Debug, Default)]
-pub(super) struct Names {
+pub(super) struct WireNames {
     wire: HashMap<String, String, FixedState>,
     own: HashMap<String, String, FixedState>,
 }
 
-impl Names {
+impl WireNames {
     /// Rewrites `names` with `prefix`; names in `reserved` belong to native tools.
     pub(super) fn new<'n>(
         names: impl Iterator<Item = &'n str> + Clone,

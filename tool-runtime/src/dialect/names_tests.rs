@@ -2,13 +2,13 @@
 
 use proptest::prelude::*;
 
-use super::{NameRule, Names};
+use super::{NameRule, WireNames};
 
 const SHORT: NameRule = NameRule { max_chars: 64, extra_chars: &[], starts_with_letter: false };
 const STARTING: NameRule = NameRule { max_chars: 64, extra_chars: &['.'], starts_with_letter: true };
 
-fn names(all: &[&str], prefix: &str, rule: NameRule) -> Names {
-    Names::new(all.iter().copied(), prefix, rule, &[])
+fn names(all: &[&str], prefix: &str, rule: NameRule) -> WireNames {
+    WireNames::new(all.iter().copied(), prefix, rule, &[])
 }
 
 #[test]
@@ -33,7 +33,7 @@ fn a_name_that_is_too_long_keeps_its_beginning_and_gets_a_hash() {
 
 #[test]
 fn a_name_that_is_already_taken_is_rewritten() {
-    let all = Names::new(["search"].into_iter(), "", SHORT, &["search"]);
+    let all = WireNames::new(["search"].into_iter(), "", SHORT, &["search"]);
     assert_ne!(all.wire_name("search"), "search");
     assert_eq!(all.own_name("search"), "search");
     assert_eq!(all.own_name(all.wire_name("search")), "search");

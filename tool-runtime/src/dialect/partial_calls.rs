@@ -59,7 +59,7 @@ pub(super) struct PartialCall {
     pub(super) meta: Option<Map<String, Value>>,
     /// Set where only a repetition of the previous call's name began this call.
     pub(super) repeated: bool,
-    pub(super) brackets: Brackets,
+    pub(super) brackets: JsonBrackets,
 }
 
 impl PartialCall {
@@ -103,7 +103,7 @@ impl PartialCall {
         if !self.custom && !part.trim().is_empty() {
             if self.text.len() <= MAX_EMPTY_BYTES && is_empty_object(&self.text) {
                 self.text.clear();
-                self.brackets = Brackets::default();
+                self.brackets = JsonBrackets::default();
             }
             match self.value.take() {
                 Some(ExactValue::Object(members)) if !members.is_empty() => {
@@ -124,7 +124,7 @@ impl PartialCall {
     /// Replaces the received parts with `text`.
     pub(super) fn replace_arguments_text(&mut self, text: &str) {
         self.text.clear();
-        self.brackets = Brackets::default();
+        self.brackets = JsonBrackets::default();
         self.push_arguments_text(text);
     }
 
@@ -364,14 +364,14 @@ impl PartialCalls {
 /// The bracket state of a JSON text as far as received: detects the end of the object without parsing the text
 /// again.
 #[derive(Default)]
-pub(super) struct Brackets {
+pub(super) struct JsonBrackets {
     depth: usize,
     in_string: bool,
     escaped: bool,
     closed: bool,
 }
 
-impl Brackets {
+impl JsonBrackets {
     fn read_part(&mut self, part: &str) {
         for byte in part.bytes() {
             match byte {

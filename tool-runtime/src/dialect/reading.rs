@@ -15,7 +15,7 @@ use crate::diagnostic::{Diagnostic, Location, Severity};
 
 /// A response that is being read.
 #[derive(Default)]
-pub(super) struct Reading {
+pub(super) struct ResponseReading {
     pub(super) partial_calls: PartialCalls,
     pub(super) draft: MessageDraft,
     /// The deltas that were not returned yet.
@@ -33,7 +33,7 @@ pub(super) struct Reading {
     metadata: Members,
 }
 
-impl Reading {
+impl ResponseReading {
     /// Discards the message and its stop reason: another message replaces it.
     pub(super) fn restart_message(&mut self) {
         let Self { partial_calls, usage, id, model, diagnostics, metadata, .. } = std::mem::take(self);

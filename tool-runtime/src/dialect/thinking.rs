@@ -26,7 +26,7 @@ pub enum Thinking {
 
 /// A level of a provider.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Level {
+pub(super) enum ThinkingLevel {
     Off,
     Low,
     Medium,
@@ -39,15 +39,15 @@ const HIGH_TOKENS: u32 = 24_576;
 
 impl Thinking {
     /// Returns the nearest level.
-    pub(super) fn level(self) -> Level {
+    pub(super) fn level(self) -> ThinkingLevel {
         match self {
-            Self::Off | Self::Tokens(0) => Level::Off,
-            Self::Low => Level::Low,
-            Self::Medium => Level::Medium,
-            Self::High => Level::High,
-            Self::Tokens(tokens) if tokens <= LOW_TOKENS => Level::Low,
-            Self::Tokens(tokens) if tokens <= MEDIUM_TOKENS => Level::Medium,
-            Self::Tokens(_) => Level::High,
+            Self::Off | Self::Tokens(0) => ThinkingLevel::Off,
+            Self::Low => ThinkingLevel::Low,
+            Self::Medium => ThinkingLevel::Medium,
+            Self::High => ThinkingLevel::High,
+            Self::Tokens(tokens) if tokens <= LOW_TOKENS => ThinkingLevel::Low,
+            Self::Tokens(tokens) if tokens <= MEDIUM_TOKENS => ThinkingLevel::Medium,
+            Self::Tokens(_) => ThinkingLevel::High,
         }
     }
 
@@ -72,7 +72,7 @@ impl Thinking {
     }
 }
 
-impl Level {
+impl ThinkingLevel {
     /// Returns the name of the level, which providers share.
     pub(super) fn name(self) -> &'static str {
         match self {

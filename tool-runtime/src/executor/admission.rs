@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use tool_core::{ErrorKind, Permission, RunContext, ToolContext, ToolDefinition, ToolError};
 
-use super::{Inner, event_sink::HOOK_COMPONENT};
+use super::{ExecutorParts, event_sink::HOOK_COMPONENT};
 use crate::{
     ToolCall,
     hook::CallView,
@@ -14,7 +14,7 @@ use crate::{
 
 /// Returns `true` if a call is left to the caller, by its tool or by the executor.
 pub(super) fn is_external(
-    executor: &Inner,
+    executor: &ExecutorParts,
     call: &ToolCall,
     entry: &Entry,
     run: Option<&Arc<RunContext>>,
@@ -27,7 +27,7 @@ pub(super) fn is_external(
 
 /// Returns the denial of a call by a rule that depends on its name only.
 pub(super) fn denial_by_name(
-    executor: &Inner,
+    executor: &ExecutorParts,
     call: &ToolCall,
     definition: Option<&ToolDefinition>,
 ) -> Option<ToolError> {
@@ -41,7 +41,7 @@ pub(super) fn denial_by_name(
 }
 
 /// Returns the denial of all calls of the tool that redirected `call`.
-fn denial_of_redirecting(executor: &Inner, call: &ToolCall) -> Option<Permission> {
+fn denial_of_redirecting(executor: &ExecutorParts, call: &ToolCall) -> Option<Permission> {
     let name = call.redirected_from.as_deref()?;
     let raw = executor.tools.entry(name).map_or(name, |entry| entry.definition().raw_name());
     executor.settings.rules.iter().find_map(|rules| rules.denial(name, raw))
@@ -49,7 +49,7 @@ fn denial_of_redirecting(executor: &Inner, call: &ToolCall) -> Option<Permission
 
 /// Returns the answer to a call of a tool that redirects, which no component turned into another call: to the call of a
 /// model that stands for none, or to a call that would be redirected twice, or to a tool of the framework or an external one.
-pub(super) fn redirect_refusal(executor: &Inner, call: &ToolCall, entry: &Entry) -> ToolError {
+pub(super) fn redirect_refusal(executor: &ExecutorParts, call: &ToolCall, entry: &Entry) -> ToolError {
     let name = entry.definition().name().as_str();
     if let Some(redirecting) = &call.redirected_from {
         return entry.not_redirected_error(redirecting);
@@ -71,7 +71,7 @@ pub(super) fn redirect_refusal(executor: &Inner, call: &ToolCall, entry: &Entry)
 
 /// Calls the `admit` stage of all hooks.
 pub(super) async fn admit_call(
-    executor: &Inner,
+    executor: &ExecutorParts,
     call: &ToolCall,
     definition: Option<&ToolDefinition>,
     cx: Option<&ToolContext>,

@@ -7,7 +7,7 @@ use tool_core::{Arguments, ErrorKind, Retry, ToolContext, ToolError, ToolOutput}
 use tracing::Instrument;
 
 use super::{
-    Inner,
+    ExecutorParts,
     prepare::CallRequest,
     questions::{AskingCall, answer_of, ask_approver, question_of},
     reports::CallReports,
@@ -27,7 +27,7 @@ use crate::{
 /// The environment of one call while it runs.
 #[derive(Clone, Copy)]
 pub(super) struct RunningCall<'a> {
-    pub(super) executor: &'a Arc<Inner>,
+    pub(super) executor: &'a Arc<ExecutorParts>,
     pub(super) batch: &'a BatchState,
     pub(super) request: CallRequest<'a>,
     /// The context of the whole call.
@@ -51,14 +51,14 @@ impl<'a> RunningCall<'a> {
     }
 
     /// Returns the end of the call if it must not continue.
-    pub(super) fn early_end(self) -> Option<AttemptEnd> {
-        early_end(self.batch, self.cx)
+    pub(super) fn end_if_stopped(self) -> Option<AttemptEnd> {
+        end_if_stopped(self.batch, self.cx)
     }
 }
 
 /// Returns the end of a call that must not continue: it was cancelled, or its run was stopped or has no time left.
 #[inline]
-pub(super) fn early_end(batch: &BatchState, cx: &ToolContext) -> Option<AttemptEnd> {
+pub(super) fn end_if_stopped(batch: &BatchState, cx: &ToolContext) -> Option<AttemptEnd> {
     if cx.should_stop() || batch.stop_error().is_some() {
         return Some(AttemptEnd::Cancelled);
     }
@@ -68,7 +68,7 @@ pub(super) fn early_end(batch: &BatchState, cx: &ToolContext) -> Option<AttemptE
 /// Returns `true` if `outcome` is a question of the body that the approver answers.
 #[inline]
 pub(super) fn asks_approver(
-    executor: &Inner,
+    executor: &ExecutorParts,
     entry: &Entry,
     outcome: &Result<ToolOutput, ToolError>,
 ) -> bool {
@@ -179,7 +179,7 @@ impl Attempts<'_> {
             };
             self.running.state.answers().add(request, answer);
             self.permits = self.running.acquire_permits(self.entry).await;
-            if let Some(end) = self.running.early_end() {
+            if let Some(end) = self.running.end_if_stopped() {
                 return end;
             }
             outcome = self.run_again(number).await;

@@ -8,7 +8,7 @@ use tool_core::RunContext;
 use tracing::Instrument;
 
 use super::{
-    CallStream, Executor, Inner,
+    CallStream, Executor, ExecutorParts,
     boxed::boxed,
     build::ExecutionStrategy,
     event_sink::EventSink,
@@ -162,7 +162,7 @@ impl Batch {
     }
 }
 
-impl Inner {
+impl ExecutorParts {
     /// Repairs the arguments of a call before any other step, so that hooks, events, open calls and external callers
     /// see the arguments that run. A call that was cut off is left unchanged.
     fn repair_call(&self, call: &mut ToolCall) {
@@ -213,7 +213,7 @@ impl BatchState {
     /// Answers a call that is not started.
     async fn answer_unstarted(
         &self,
-        executor: &Arc<Inner>,
+        executor: &Arc<ExecutorParts>,
         request: &CallRequest<'_>,
         stop: StopReason,
     ) -> CallOutcome {

@@ -7,7 +7,7 @@ use tokio::sync::{Mutex as Turn, broadcast, mpsc};
 use tool_core::{Arguments, BoxFuture, CallAddress, CallSink, RunContext, ToolDefinition, ToolError};
 
 use super::{
-    Inner,
+    ExecutorParts,
     redact::{REDACTED, redacted_call},
     reports::CallReports,
 };
@@ -97,7 +97,7 @@ impl Capacity<'_> {
 impl EventSink {
     pub(super) fn new(
         stream: Option<mpsc::Sender<Box<ToolEvent>>>,
-        executor: &Inner,
+        executor: &ExecutorParts,
         run: Option<&Arc<RunContext>>,
     ) -> Self {
         let events = Self {

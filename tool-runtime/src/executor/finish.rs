@@ -5,7 +5,7 @@ use std::{ops::ControlFlow, sync::Arc, time::SystemTime};
 use tool_core::{Arguments, CallAddress, ErrorKind, ToolDefinition, ToolError, ToolOutput};
 
 use super::{
-    Inner,
+    ExecutorParts,
     event_sink::{HOOK_COMPONENT, report_panic},
     group::CallEnd,
     open::{Confirmed, Opening},
@@ -27,7 +27,7 @@ use crate::{
 
 /// A call to be finished.
 pub(super) struct CallFinisher<'a> {
-    pub(super) executor: &'a Arc<Inner>,
+    pub(super) executor: &'a Arc<ExecutorParts>,
     pub(super) batch: &'a BatchState,
     pub(super) request: &'a CallRequest<'a>,
     pub(super) call: &'a ToolCall,

@@ -13,7 +13,7 @@ use tokio::{sync::mpsc, time::timeout_at};
 use tool_core::{ToolError, ToolOutput};
 
 use super::{
-    Inner,
+    ExecutorParts,
     boxed::boxed,
     build::Finish,
     finish::CallFinisher,
@@ -27,7 +27,7 @@ use crate::{CallOutcome, policy::ApprovalRequest, registry::Entry};
 /// A call of a group, after its preparation.
 #[derive(Clone, Copy)]
 pub(super) struct GroupCall<'a> {
-    pub(super) executor: &'a Arc<Inner>,
+    pub(super) executor: &'a Arc<ExecutorParts>,
     pub(super) batch: &'a BatchState,
     pub(super) request: &'a CallRequest<'a>,
     pub(super) state: &'a CallState,
@@ -41,7 +41,7 @@ impl BatchState {
     /// before it are, so that the next one reuses its memory.
     pub(super) async fn run_group(
         &self,
-        executor: &Arc<Inner>,
+        executor: &Arc<ExecutorParts>,
         requests: &[CallRequest<'_>],
         outcomes: &mut Vec<CallOutcome>,
     ) {
@@ -79,7 +79,7 @@ impl BatchState {
     }
 
     /// Returns `true` if nothing can observe that a call of `requests` ends before the next one is prepared.
-    fn ends_alone(&self, executor: &Inner, requests: &[CallRequest<'_>]) -> bool {
+    fn ends_alone(&self, executor: &ExecutorParts, requests: &[CallRequest<'_>]) -> bool {
         executor.settings.finish == Finish::InOrder
             // Past a deadline, the tokens of ended calls are cancelled, too.
             && !self.has_deadline()
@@ -155,7 +155,7 @@ impl<'a> LaterCalls<'a> {
     }
 
     /// Runs the bodies to their ends, and finishes the calls.
-    async fn finish(self, executor: &Inner, batch: &BatchState) -> Vec<CallOutcome> {
+    async fn finish(self, executor: &ExecutorParts, batch: &BatchState) -> Vec<CallOutcome> {
         let Self { calls, bodies, ends, is_polled } = self;
         let group = CallGroup { batch, calls: &calls, is_polled };
         match executor.settings.finish {

@@ -5,7 +5,7 @@ use std::{fmt, ptr, sync::Arc};
 use tool_core::{ProvidedValues, ToolError};
 
 use super::{
-    Executor, Inner, RunSettings,
+    Executor, ExecutorParts, RunSettings,
     settings::{External, Settings},
 };
 use crate::{
@@ -162,7 +162,7 @@ impl Executor {
         let mut settings = Settings::clone(&inner.settings);
         guards.add_to(&mut settings);
         let settings = Arc::new(settings);
-        let inner = Inner {
+        let inner = ExecutorParts {
             tools: inner.tools.clone(),
             known: inner.known.clone(),
             provided: provided_values(&inner.tools, &settings),

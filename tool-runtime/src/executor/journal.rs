@@ -14,8 +14,8 @@ use super::{
     group::CallEnd,
 };
 use crate::{
-    CallOutcome, guard::GuardedArc, open_calls::Message, panics::run_in_call, policy::repeats_safely,
-    registry::Entry,
+    CallOutcome, guard::GuardedArc, open_calls::AuthenticatedText, panics::run_in_call,
+    policy::repeats_safely, registry::Entry,
 };
 
 /// Records the calls of an executor, so that a program that continues after a crash knows which calls may have taken
@@ -208,7 +208,7 @@ impl<'a> RunningCall<'a> {
         let (address, definition) = (self.batch.address_of(&self.request), entry.definition());
         let hash =
             ContentHash::of_json(arguments.as_str()).unwrap_or_else(|| ContentHash::of(arguments.as_str()));
-        let message = Message::new("tool-runtime call intent 1").with_hash(hash);
+        let message = AuthenticatedText::new("tool-runtime call intent 1").with_hash(hash);
         CallIntent {
             tool: definition.name().as_str().to_owned(),
             definition: definition.content_hash(),
@@ -228,7 +228,7 @@ impl<'a> RunningCall<'a> {
             run_in_call(&self.request.call.id, JOURNAL_COMPONENT, || journal.0.starting(&intent, run));
         match storing.await.and_then(|stored| stored) {
             // The call may have been stopped meanwhile.
-            Ok(()) => self.early_end(),
+            Ok(()) => self.end_if_stopped(),
             Err(error) if error.is_stop() => Some(AttemptEnd::CallEnded(Err(error))),
             Err(error) => {
                 let message =

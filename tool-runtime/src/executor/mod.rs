@@ -116,10 +116,10 @@ use crate::{
 /// ```
 #[derive(Clone)]
 pub struct Executor {
-    inner: Arc<Inner>,
+    inner: Arc<ExecutorParts>,
 }
 
-pub(crate) struct Inner {
+pub(crate) struct ExecutorParts {
     tools: Registry,
     /// All tools, including hidden ones, which open calls may use.
     known: Registry,
@@ -155,7 +155,7 @@ impl Executor {
         let arrivals = open.serials();
         let diagnostics = settings.diagnostics(&tools);
         let (known, provided) = (tools.clone(), guards::provided_values(&tools, &settings));
-        let inner = Inner {
+        let inner = ExecutorParts {
             tools,
             known,
             settings,
@@ -195,8 +195,8 @@ impl Executor {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn with_tools(&self, tools: Registry) -> Result<Self, ExecutorError> {
-        let Inner { settings, limits, listeners, arrivals, detached, .. } = &*self.inner;
-        let inner = Inner {
+        let ExecutorParts { settings, limits, listeners, arrivals, detached, .. } = &*self.inner;
+        let inner = ExecutorParts {
             limits: limits.with_tools(tools.all_definitions().iter()).map_err(ExecutorError::Limits)?,
             diagnostics: settings.diagnostics(&tools),
             known: tools.clone(),

@@ -16,7 +16,7 @@ use tool_core::{
 use tracing::{Instrument, Span};
 
 use super::{
-    attempts::{Attempts, RunningCall, asks_approver, early_end},
+    attempts::{Attempts, RunningCall, asks_approver, end_if_stopped},
     attributes::CallSpan,
     boxed::boxed,
     group::GroupCall,
@@ -83,7 +83,7 @@ impl<'a> CallBody<'a> {
         let (stats, mut begun) = (&state.stats, None);
         if stats.attempts() == 0 {
             // The call may have been stopped meanwhile, or by an earlier call.
-            if let Some(end) = early_end(batch, cx) {
+            if let Some(end) = end_if_stopped(batch, cx) {
                 return Poll::Ready(end.into_call_result());
             }
             if let Err(over) = batch.count_call() {
@@ -211,7 +211,7 @@ async fn run_attempts<'a>(
     cx.forget_asked();
     let permits = running.acquire_permits(entry).await;
     // The call may have been stopped meanwhile, or by an earlier call.
-    if let Some(end) = running.early_end() {
+    if let Some(end) = running.end_if_stopped() {
         return end.into_call_result();
     }
     let confirmed = running.request.confirmed;

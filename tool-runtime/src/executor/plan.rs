@@ -17,7 +17,7 @@
 
 use std::ptr;
 
-use super::{Inner, prepare::CallRequest, state::BatchState, timeouts::AttemptTimeouts};
+use super::{ExecutorParts, prepare::CallRequest, state::BatchState, timeouts::AttemptTimeouts};
 use crate::{guard::catch, registry::Entry, telemetry};
 
 /// The components that take part in the calls of a tool.
@@ -30,7 +30,7 @@ pub(super) struct CallPlan {
 }
 
 impl CallPlan {
-    fn new(executor: &Inner, batch: &BatchState, entry: Option<&Entry>) -> Self {
+    fn new(executor: &ExecutorParts, batch: &BatchState, entry: Option<&Entry>) -> Self {
         let settings = &executor.settings;
         let is_unobserved =
             batch.is_unobserved && !settings.inspects_all_calls() && !telemetry::has_subscriber();
@@ -49,7 +49,7 @@ impl CallPlan {
 
 /// Sets the plans of the calls of a group, when it begins: the calls of earlier groups may have changed what takes part.
 /// Models often call one tool several times in succession, for which one plan is made.
-pub(super) fn plan_group<'a>(executor: &Inner, batch: &BatchState, requests: &mut [CallRequest<'a>]) {
+pub(super) fn plan_group<'a>(executor: &ExecutorParts, batch: &BatchState, requests: &mut [CallRequest<'a>]) {
     let mut last: Option<(Option<&'a Entry>, CallPlan)> = None;
     // A call that was open before is never plain.
     for request in requests.iter_mut().filter(|request| request.confirmed.is_none()) {

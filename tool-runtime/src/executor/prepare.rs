@@ -7,7 +7,7 @@ use std::sync::Arc;
 use tool_core::{Arguments, ErrorKind, Permission, Prepared, Retry, ToolContext, ToolError, ToolOutput};
 
 use super::{
-    Inner,
+    ExecutorParts,
     admission::{admit_call, denial_by_name, is_external, redirect_refusal},
     event_sink::HOOK_COMPONENT,
     open::Confirmed,
@@ -128,7 +128,7 @@ impl<'a> NextStep<'a> {
 
 /// A call during its preparation.
 struct CallPreparation<'a, 'c> {
-    executor: &'a Arc<Inner>,
+    executor: &'a Arc<ExecutorParts>,
     request: CallRequest<'a>,
     call: &'a ToolCall,
     entry: &'a Entry,
@@ -145,7 +145,7 @@ struct CallPreparation<'a, 'c> {
 /// started.
 #[inline]
 pub(super) fn prepare_plain<'a>(
-    executor: &'a Arc<Inner>,
+    executor: &'a Arc<ExecutorParts>,
     request: &'a CallRequest<'a>,
     stop: Option<StopReason>,
     batch: &BatchState,
@@ -185,7 +185,7 @@ fn step_of_unstarted_call<'a>(request: &CallRequest<'_>, stop: Option<StopReason
 
 /// Prepares a call in which other components than its tool take part; `state` receives its context.
 pub(super) async fn prepare_call<'a>(
-    executor: &'a Arc<Inner>,
+    executor: &'a Arc<ExecutorParts>,
     request: CallRequest<'a>,
     batch: &BatchState,
     state: &'a mut CallState,
@@ -203,7 +203,7 @@ pub(super) async fn prepare_call<'a>(
 }
 
 async fn prepare_by_components<'a>(
-    executor: &'a Arc<Inner>,
+    executor: &'a Arc<ExecutorParts>,
     request: CallRequest<'a>,
     batch: &BatchState,
     state: &mut CallState,
@@ -242,7 +242,7 @@ async fn prepare_by_components<'a>(
 
 /// Returns the next step of a call that no rule or hook decides on.
 fn step_without_hooks<'a>(
-    executor: &Inner,
+    executor: &ExecutorParts,
     request: &CallRequest<'_>,
     batch: &BatchState,
 ) -> Option<NextStep<'a>> {
@@ -270,7 +270,7 @@ fn step_without_hooks<'a>(
 
 /// Prepares a call that was admitted.
 async fn prepare_admitted<'a>(
-    executor: &'a Arc<Inner>,
+    executor: &'a Arc<ExecutorParts>,
     request: CallRequest<'a>,
     batch: &BatchState,
     state: &mut CallState,

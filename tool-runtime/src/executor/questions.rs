@@ -11,10 +11,10 @@ use tool_core::{
     ToolDefinition, ToolError, ToolOutput,
 };
 
-use super::{Inner, open::OpenCalls, redact::redacted_call};
+use super::{ExecutorParts, open::OpenCalls, redact::redacted_call};
 use crate::{
     ToolCall, millis,
-    open_calls::{Message, with_address_fields},
+    open_calls::{AuthenticatedText, with_address_fields},
     panics::run_in_call,
     policy::{Approval, ApprovalCause, ApprovalHandle, ApprovalRequest, Question, SharedApprover},
 };
@@ -161,7 +161,7 @@ pub(super) fn question_of<'o>(
 
 /// A call whose body asks a question.
 pub(super) struct AskingCall<'a> {
-    pub(super) executor: &'a Arc<Inner>,
+    pub(super) executor: &'a Arc<ExecutorParts>,
     pub(super) call: &'a ToolCall,
     pub(super) address: CallAddress,
     pub(super) definition: &'a ToolDefinition,
@@ -216,13 +216,13 @@ impl AnswerBinding<'_> {
         &self,
         (cause, hint, payload): (ApprovalCause, &str, &Value),
         expires_at: Option<SystemTime>,
-    ) -> Message {
+    ) -> AuthenticatedText {
         let Self { open: _, address, definition, arguments } = self;
         // Hashed as JSON, so that the order of properties and whitespace are insignificant, and all digits are
         // significant.
         let arguments = ContentHash::of_json(arguments).unwrap_or_else(|| ContentHash::of(arguments));
         let expires_at = expires_at.map(|end| millis::epoch_millis(end).to_le_bytes());
-        with_address_fields(Message::new("tool-runtime approval 1"), address)
+        with_address_fields(AuthenticatedText::new("tool-runtime approval 1"), address)
             .with_field(cause.name().as_bytes())
             .with_field(hint.as_bytes())
             .with_hash(ContentHash::of(payload))

@@ -16,7 +16,7 @@ use tool_core::{
 };
 
 use super::{
-    Inner,
+    ExecutorParts,
     event_sink::{Capacity, EventSink, EventSubject, HOOK_COMPONENT, report_panic},
     prepare::CallRequest,
     state::{BatchState, unless_cancelled},
@@ -30,7 +30,7 @@ use crate::{
 
 /// The reports of one call. Reports after its end are discarded.
 pub(super) struct CallReports {
-    executor: Arc<Inner>,
+    executor: Arc<ExecutorParts>,
     events: EventSink,
     /// `true` if there are no receivers, and reports only reset the idle timeout.
     is_unobserved: bool,
@@ -61,7 +61,7 @@ pub(super) struct ReportState {
 impl CallReports {
     /// Creates the reports of the call of `request`, of a tool with `definition`, which runs in `cx`.
     pub(super) fn new(
-        executor: &Arc<Inner>,
+        executor: &Arc<ExecutorParts>,
         batch: &BatchState,
         request: &CallRequest<'_>,
         cx: &ToolContext,

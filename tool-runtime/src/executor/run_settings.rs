@@ -5,7 +5,7 @@ use std::{fmt, future::Future, sync::Arc, time::Duration};
 use tool_core::{Permission, RunContext, ToolError, ToolOutput};
 
 use super::{
-    Executor, Inner,
+    Executor, ExecutorParts,
     build::{ExecutionStrategy, ExecutorError, Finish, InvalidStrategy},
     guards::provided_values,
     journal::SharedCallJournal,
@@ -324,7 +324,7 @@ impl Executor {
         let settings = Arc::new(settings.applied_over(&inner.settings));
         let mut diagnostics = settings.diagnostics(&tools);
         diagnostics.extend(hidden);
-        let inner = Inner {
+        let inner = ExecutorParts {
             known,
             provided: provided_values(&tools, &settings),
             settings,

@@ -21,7 +21,7 @@ use tool_core::{
 };
 
 use super::{
-    Inner,
+    ExecutorParts,
     attempt_stats::AttemptStats,
     event_sink::{EventSink, EventSubject},
     prepare::CallRequest,
@@ -175,7 +175,7 @@ impl BatchState {
     /// Begins a call: `state` receives the context in which its tool runs, and the reports.
     pub(super) fn begin_call(
         &self,
-        executor: &Arc<Inner>,
+        executor: &Arc<ExecutorParts>,
         entry: &Entry,
         request: &CallRequest<'_>,
         state: &mut CallState,

@@ -50,9 +50,9 @@ use crate::guard::{Guarded, Panic, catch};
 /// # })?;
 /// # Ok::<(), anyhow::Error>(())
 /// ```
-pub struct Steering<M>(Arc<Inner<M>>);
+pub struct Steering<M>(Arc<SteeringParts<M>>);
 
-struct Inner<M> {
+struct SteeringParts<M> {
     ask: Guarded<Box<Ask<M>>>,
     messages: Mutex<Vec<M>>,
 }
@@ -70,7 +70,7 @@ impl<M: Send + 'static> Steering<M> {
         Fut: Future<Output = Option<M>> + Send + 'static,
     {
         let ask: Box<Ask<M>> = Box::new(move || Box::pin(next()));
-        Self(Arc::new(Inner { ask: Guarded::new(ask), messages: Mutex::default() }))
+        Self(Arc::new(SteeringParts { ask: Guarded::new(ask), messages: Mutex::default() }))
     }
 
     /// Takes the received messages, in order, also after a batch that was cancelled or dropped. Messages that are not
@@ -81,7 +81,7 @@ impl<M: Send + 'static> Steering<M> {
     }
 }
 
-impl<M> Inner<M> {
+impl<M> SteeringParts<M> {
     /// No user code runs under the lock.
     fn lock(&self) -> MutexGuard<'_, Vec<M>> {
         self.messages.lock().unwrap_or_else(PoisonError::into_inner)

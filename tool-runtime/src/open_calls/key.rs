@@ -54,13 +54,13 @@ impl ProgramKey {
     }
 
     /// Returns the authentication code of `message`.
-    pub(crate) fn sign(&self, message: &Message) -> ContentHash {
+    pub(crate) fn sign(&self, message: &AuthenticatedText) -> ContentHash {
         let code: [u8; 32] = HMAC::mac(&message.text, derive_key(&self.current, message.purpose));
         code.into()
     }
 
     /// Returns `true` if `code` authenticates `message` under any of the keys.
-    pub(crate) fn authenticates(&self, code: ContentHash, message: &Message) -> bool {
+    pub(crate) fn authenticates(&self, code: ContentHash, message: &AuthenticatedText) -> bool {
         let code: [u8; 32] = code.into();
         self.all_keys().any(|key| HMAC::verify(&message.text, derive_key(key, message.purpose), &code))
     }
@@ -95,12 +95,12 @@ impl fmt::Debug for ProgramKey {
 }
 
 /// A text to authenticate: fields, each preceded by its length, so that different lists of fields have different texts.
-pub(crate) struct Message {
+pub(crate) struct AuthenticatedText {
     purpose: &'static str,
     text: Vec<u8>,
 }
 
-impl Message {
+impl AuthenticatedText {
     pub(crate) fn new(purpose: &'static str) -> Self {
         Self { purpose, text: Vec::new() }
     }
@@ -133,8 +133,10 @@ impl Message {
 mod tests {
     use super::*;
 
-    fn message(fields: &[&str]) -> Message {
-        fields.iter().fold(Message::new("test"), |message, field| message.with_field(field.as_bytes()))
+    fn message(fields: &[&str]) -> AuthenticatedText {
+        fields
+            .iter()
+            .fold(AuthenticatedText::new("test"), |message, field| message.with_field(field.as_bytes()))
     }
 
     #[test]
@@ -147,7 +149,7 @@ mod tests {
             key.sign(&message(&["abc", ""])),
             key.sign(&message(&["abc"]).with_optional_field(None)),
             key.sign(&message(&["abc"]).with_optional_field(Some(b""))),
-            key.sign(&Message::new("other").with_field(b"abc")),
+            key.sign(&AuthenticatedText::new("other").with_field(b"abc")),
             ProgramKey::new([2; 32]).sign(&message(&["abc"])),
         ];
         for (at, code) in codes.iter().enumerate() {
@@ -166,7 +168,7 @@ mod tests {
         assert_eq!(message.into_text(), expected.concat());
         let hash = ContentHash::from([7; 32]);
         let expected = [length(32), vec![7; 32]].concat();
-        assert_eq!(Message::new("test").with_hash(hash).into_text(), expected);
+        assert_eq!(AuthenticatedText::new("test").with_hash(hash).into_text(), expected);
     }
 
     #[test]

@@ -214,7 +214,7 @@ mod tests {
 
     use tool_core::CallId;
 
-    use super::{super::Message, *};
+    use super::{super::AuthenticatedText, *};
 
     /// A folder that is removed at the end of a test.
     struct Folder(PathBuf);
@@ -243,7 +243,7 @@ mod tests {
     }
 
     fn code(key: &ProgramKey) -> tool_core::ContentHash {
-        key.sign(&Message::new("test"))
+        key.sign(&AuthenticatedText::new("test"))
     }
 
     fn error_of(path: &Path) -> String {

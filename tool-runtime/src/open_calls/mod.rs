@@ -42,7 +42,7 @@ pub use self::{
     shared::SharedOpenCallStore,
 };
 pub(crate) use self::{
-    key::Message,
+    key::AuthenticatedText,
     record::{Body, CallOwner, Secret, with_address_fields},
     shared::serials,
 };

@@ -5,7 +5,7 @@ use std::{fmt, sync::Arc, time::SystemTime};
 use serde::{Deserialize, Serialize};
 use tool_core::{Arguments, Blob, CallAddress, ConfirmationAnswer, ContentHash, RunContext, ToolDefinition};
 
-use super::{Message, ProgramKey, seal};
+use super::{AuthenticatedText, ProgramKey, seal};
 use crate::{ToolCall, millis, policy::ApprovalRequest};
 
 /// The stored form of an open call.
@@ -176,13 +176,13 @@ impl OpenRecord {
     }
 
     /// Returns all fields that are authenticated.
-    fn authenticated_message(&self) -> Message {
+    fn authenticated_message(&self) -> AuthenticatedText {
         let Self { address, app, user, session, kind, opened_at, expires_at, body, tag: _, local: _ } = self;
         let time = |time: SystemTime| millis::epoch_millis(time).to_le_bytes();
         let message = match self.has_owner() {
-            false => with_address_fields(Message::new("tool-runtime open-call record 1"), address),
+            false => with_address_fields(AuthenticatedText::new("tool-runtime open-call record 1"), address),
             true => [app, user, session].into_iter().fold(
-                with_address_fields(Message::new("tool-runtime open-call record 2"), address),
+                with_address_fields(AuthenticatedText::new("tool-runtime open-call record 2"), address),
                 |message, name| message.with_optional_field(name.as_deref().map(str::as_bytes)),
             ),
         };
@@ -280,12 +280,12 @@ impl Secret {
 /// Returns the associated data of the encryption: only the same call of the same tool can decrypt the arguments.
 fn associated_data(address: &CallAddress, definition: Option<ContentHash>) -> Vec<u8> {
     let definition = definition.map(<[u8; 32]>::from);
-    let message = with_address_fields(Message::new("tool-runtime open-call arguments 1"), address);
+    let message = with_address_fields(AuthenticatedText::new("tool-runtime open-call arguments 1"), address);
     message.with_optional_field(definition.as_ref().map(<[u8; 32]>::as_slice)).into_text()
 }
 
 /// Adds the fields of `address` to `message`.
-pub(crate) fn with_address_fields(message: Message, address: &CallAddress) -> Message {
+pub(crate) fn with_address_fields(message: AuthenticatedText, address: &CallAddress) -> AuthenticatedText {
     let CallAddress { run, call_id, serial } = address;
     let (run, call_id) = (run.as_ref().map(ToString::to_string), call_id.to_string());
     let message = message.with_optional_field(run.as_deref().map(str::as_bytes));

@@ -85,9 +85,9 @@ where
 /// An owned handle to a request for an approval, and to the run and the tool of its call. Cheap to clone. Dereferences
 /// to the [`ApprovalRequest`].
 #[derive(Clone)]
-pub struct ApprovalHandle(Arc<Inner>);
+pub struct ApprovalHandle(Arc<ApprovalParts>);
 
-struct Inner {
+struct ApprovalParts {
     request: ApprovalRequest,
     definition: ToolDefinition,
     run: Option<Arc<RunContext>>,
@@ -99,7 +99,7 @@ impl ApprovalHandle {
         definition: &ToolDefinition,
         run: Option<&Arc<RunContext>>,
     ) -> Self {
-        Self(Arc::new(Inner { request, definition: definition.clone(), run: run.cloned() }))
+        Self(Arc::new(ApprovalParts { request, definition: definition.clone(), run: run.cloned() }))
     }
 
     /// Returns the definition of the tool.

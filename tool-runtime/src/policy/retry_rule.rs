@@ -111,7 +111,7 @@ impl RetryInfo<'_> {
         let call = CallHandle::new(self.id, Some(self.definition), self.arguments, self.cx.run());
         let call = call.with_context(self.cx).with_attempt(self.attempt);
         let (max_attempts, outcome) = (self.max_attempts, self.outcome.clone());
-        AttemptHandle(Arc::new(Inner { call, max_attempts, outcome }))
+        AttemptHandle(Arc::new(AttemptParts { call, max_attempts, outcome }))
     }
 }
 
@@ -144,9 +144,9 @@ impl fmt::Debug for RetryInfo<'_> {
 
 /// An owned handle to a failed attempt and its call. Cheap to clone.
 #[derive(Clone)]
-pub struct AttemptHandle(Arc<Inner>);
+pub struct AttemptHandle(Arc<AttemptParts>);
 
-struct Inner {
+struct AttemptParts {
     call: CallHandle,
     max_attempts: u32,
     outcome: Result<ToolOutput, ToolError>,

@@ -8,7 +8,7 @@ use tool_core::{
     Arguments, CallId, ErrorKind, IntoArguments, ProvidedValues, ToolContext, ToolError, ToolOutput,
 };
 
-use super::{Entry, Registry, guard::Guard};
+use super::{Entry, Registry, guard::DecisionGuard};
 
 impl Registry {
     /// Validates `arguments`, calls the tool `name` with them and returns its output.
@@ -31,7 +31,7 @@ impl Registry {
         arguments: impl IntoArguments<'a>,
     ) -> Result<ToolOutput, ToolError> {
         let (entry, arguments) = self.resolve_call(name, arguments.into())?;
-        entry.call(arguments, &self.context(entry), Guard::On).await
+        entry.call(arguments, &self.context(entry), DecisionGuard::On).await
     }
 
     /// Calls a tool without its confirmation and permission checks; otherwise as [`call`](Self::call).
@@ -45,7 +45,7 @@ impl Registry {
         arguments: impl IntoArguments<'a>,
     ) -> Result<ToolOutput, ToolError> {
         let (entry, arguments) = self.resolve_call(name, arguments.into())?;
-        entry.call(arguments, &self.context(entry), Guard::Off).await
+        entry.call(arguments, &self.context(entry), DecisionGuard::Off).await
     }
 
     /// Returns the tool that a call of `name` runs, and its arguments.
@@ -82,7 +82,7 @@ impl Registry {
                 format!("the call stands for one of `{name}`; call `{name}` in a context of its own");
             return Err(ToolError::new(ErrorKind::Unavailable, message).of_tool(cx.tool_name().to_string()));
         }
-        entry.call(arguments.into(), cx, Guard::On).await
+        entry.call(arguments.into(), cx, DecisionGuard::On).await
     }
 
     /// Validates `arguments` against the schema of the tool `name`, without running it, and returns them

@@ -10,7 +10,7 @@ use tool_core::{
 };
 
 use super::{
-    AvailableTools, BuildDiagnostic, Check, Guard,
+    AvailableTools, BuildDiagnostic, Check, DecisionGuard,
     compiled::{CompiledSchemas, OnceSchemas, unusable_schemas_error},
 };
 use crate::{
@@ -306,7 +306,7 @@ impl Entry {
         &'a self,
         arguments: Arguments<'a>,
         cx: &'a ToolContext,
-        guard: Guard,
+        guard: DecisionGuard,
     ) -> impl Future<Output = Result<ToolOutput, ToolError>> + Send + 'a {
         let (mut arguments, mut running) = (Some(arguments), Guarded::default());
         poll_fn(move |task| {
@@ -378,7 +378,7 @@ impl Entry {
         &'a self,
         arguments: Arguments<'a>,
         cx: &'a ToolContext,
-        guard: Guard,
+        guard: DecisionGuard,
     ) -> Result<BoxFuture<'a>, ToolError> {
         let (tool, metadata) = (&*self.tool, self.definition().metadata());
         let ready = self.normalize_arguments(arguments)?;

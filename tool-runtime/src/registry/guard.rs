@@ -4,12 +4,12 @@ use tool_core::{Confirmation, ErrorKind, Metadata, ToolError};
 
 /// Enables or disables the rejection of calls that need a decision.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Guard {
+pub(super) enum DecisionGuard {
     On,
     Off,
 }
 
-impl Guard {
+impl DecisionGuard {
     /// Returns an error for tools that need a decision. Its text for the log names the Rust API; the text for the model
     /// does not.
     #[inline]

@@ -42,7 +42,7 @@ use tool_core::{
     ToolName, internals::DeclaredToolset,
 };
 
-use self::{deferral::Deferral, guard::Guard};
+use self::{deferral::Deferral, guard::DecisionGuard};
 #[doc(inline)]
 pub use tool_core::{Registration, SourceLocation, StaticToolSet};
 
@@ -89,10 +89,10 @@ use crate::{
 /// ```
 #[derive(Clone)]
 pub struct Registry {
-    inner: Arc<Inner>,
+    inner: Arc<RegistryParts>,
 }
 
-struct Inner {
+struct RegistryParts {
     /// Shared with the subsets of this registry.
     entries: Arc<[Arc<Entry>]>,
     /// The definitions and origins, in the form that tools receive.
@@ -130,9 +130,9 @@ struct RegistrySettings {
 }
 
 /// A weak handle that identifies a registry without keeping it alive.
-pub(crate) struct Identity(Weak<Inner>);
+pub(crate) struct RegistryIdentity(Weak<RegistryParts>);
 
-impl Identity {
+impl RegistryIdentity {
     pub(crate) fn is_of(&self, registry: &Registry) -> bool {
         std::ptr::eq(self.0.as_ptr(), Arc::as_ptr(&registry.inner))
     }
@@ -193,7 +193,7 @@ impl Registry {
         let mut provided = ProvidedValues::clone(&settings.provided);
         provided.insert(Arc::clone(&available));
         Self {
-            inner: Arc::new(Inner {
+            inner: Arc::new(RegistryParts {
                 entries,
                 available,
                 deferral,
@@ -278,8 +278,8 @@ impl Registry {
     }
 
     /// Returns a weak handle that identifies this registry.
-    pub(crate) fn identity(&self) -> Identity {
-        Identity(Arc::downgrade(&self.inner))
+    pub(crate) fn identity(&self) -> RegistryIdentity {
+        RegistryIdentity(Arc::downgrade(&self.inner))
     }
 
     /// Returns the number of tools.

@@ -16,16 +16,16 @@ use crate::{
     toolset::identity,
 };
 
-pub(super) struct Attached {
+pub(super) struct AttachedSet {
     /// Read when the toolset was added: it is not called while a lock is held.
     pub(super) name: String,
     pub(super) set: Arc<dyn ToolSet>,
-    last: Mutex<Option<Arc<Listing>>>,
+    last: Mutex<Option<Arc<SetListing>>>,
 }
 
 /// The compiled listing of a toolset.
 #[derive(Default)]
-pub(super) struct Listing {
+pub(super) struct SetListing {
     user: Option<String>,
     pub(super) entries: Vec<Arc<Entry>>,
     pub(super) diagnostics: Vec<BuildDiagnostic>,
@@ -33,23 +33,23 @@ pub(super) struct Listing {
 
 /// The result of listing a toolset.
 pub(super) struct ListingOutcome {
-    pub(super) listing: Arc<Listing>,
+    pub(super) listing: Arc<SetListing>,
     /// The reason why the listing is not current.
     pub(super) error: Option<ToolError>,
 }
 
-impl Attached {
+impl AttachedSet {
     pub(super) fn new(set: Arc<dyn ToolSet>) -> Self {
         Self { name: set.name().to_owned(), set, last: Mutex::default() }
     }
 
     /// Creates a toolset with compiled `entries`.
     pub(super) fn compiled(set: Arc<dyn ToolSet>, entries: Vec<Arc<Entry>>) -> Self {
-        let listing = Listing { entries, ..Listing::default() };
+        let listing = SetListing { entries, ..SetListing::default() };
         Self { last: Mutex::new(Some(Arc::new(listing))), ..Self::new(set) }
     }
 
-    fn last(&self) -> Option<Arc<Listing>> {
+    fn last(&self) -> Option<Arc<SetListing>> {
         self.last.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
@@ -63,7 +63,7 @@ impl Attached {
         match run_component("the set", || self.set.tools(cx)).await.and_then(|result| result) {
             Ok(tools) => {
                 let last = self.last();
-                let listing = Listing::new(cx.user(), tools, last.as_deref(), |tool| {
+                let listing = SetListing::new(cx.user(), tools, last.as_deref(), |tool| {
                     base.compile_unless_deferred(tool, |name| deferral.is_deferred(name))
                 });
                 let listing = Arc::new(listing);
@@ -80,7 +80,7 @@ impl Attached {
     }
 }
 
-impl Listing {
+impl SetListing {
     /// Compiles the `tools` that are not among the `last` ones.
     fn new(
         user: Option<&str>,

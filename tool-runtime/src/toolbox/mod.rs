@@ -33,7 +33,7 @@ use std::{
 use tokio::sync::{broadcast, watch};
 use tool_core::{RunContext, SharedRequestHook, ToolName};
 
-use self::{attached::Attached, deferral::ToolboxDeferral};
+use self::{attached::AttachedSet, deferral::ToolboxDeferral};
 pub use self::{
     diagnostic::RunDiagnostic,
     event::{ToolboxChange, ToolboxChanges, ToolboxEvent, ToolboxListener},
@@ -77,10 +77,10 @@ use crate::{
 /// ```
 #[derive(Clone)]
 pub struct Toolbox {
-    inner: Arc<Inner>,
+    inner: Arc<ToolboxParts>,
 }
 
-struct Inner {
+struct ToolboxParts {
     /// An empty registry with the settings for all tools.
     base: Registry,
     state: RwLock<Arc<State>>,
@@ -92,7 +92,7 @@ struct Inner {
 struct State {
     /// Shared with the snapshots that are being made.
     tools: Arc<DirectTools>,
-    toolsets: Vec<Arc<Attached>>,
+    toolsets: Vec<Arc<AttachedSet>>,
     visibility: Visibility,
     strict_listing: bool,
     strict_names: bool,
@@ -141,7 +141,7 @@ impl Toolbox {
         }
         let toolsets = tools.toolsets().into_iter().map(|set| {
             let entries = by_set.remove(set.name()).unwrap_or_default();
-            Arc::new(Attached::compiled(Arc::new(set), entries))
+            Arc::new(AttachedSet::compiled(Arc::new(set), entries))
         });
         let state = State {
             tools: Arc::new(direct),
@@ -153,7 +153,7 @@ impl Toolbox {
             deferral: ToolboxDeferral::of_names(tools.deferred_names()),
         };
         let state = RwLock::new(Arc::new(state));
-        let inner = Inner {
+        let inner = ToolboxParts {
             base: tools.with_entries_of_this(Vec::new()),
             state,
             changes: watch::Sender::new(()),

@@ -58,7 +58,7 @@ pub(super) async fn snapshot(
 ) -> Result<Snapshot, BuildError> {
     let cx = run.read_only();
     let listed = join_all(state.toolsets.iter().map(|set| set.list(cx, base, &state.deferral))).await;
-    let mut gathering = Gathering {
+    let mut gathering = SnapshotGathering {
         state,
         base,
         run,
@@ -98,7 +98,7 @@ pub(super) async fn snapshot(
     gathering.finish()
 }
 
-struct Gathering<'a> {
+struct SnapshotGathering<'a> {
     state: &'a State,
     base: &'a Registry,
     run: &'a RunContext,
@@ -117,7 +117,7 @@ struct Gathering<'a> {
     request_hooks: Vec<SharedRequestHook>,
 }
 
-impl Gathering<'_> {
+impl SnapshotGathering<'_> {
     fn add_listing(&mut self, name: &str, listed: &ListingOutcome) {
         let listing = &listed.listing;
         if let Some(error) = &listed.error {

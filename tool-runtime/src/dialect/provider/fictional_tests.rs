@@ -18,7 +18,7 @@ use crate::{
         error::JsonLocation,
         history::{ArgumentsForm, CallMembers},
         partial_calls::PartialCall,
-        reading::Reading,
+        reading::ResponseReading,
         schema::{Rules, UNRESTRICTED},
         usage::count_at,
     },
@@ -52,7 +52,7 @@ impl WireFormat for Fictional {
         json!({ "tool": tool.name, "does": tool.description, "takes": tool.parameters })
     }
 
-    fn push(&self, event: &JsonLocation<'_>, reading: &mut Reading) -> Result<(), DialectError> {
+    fn push(&self, event: &JsonLocation<'_>, reading: &mut ResponseReading) -> Result<(), DialectError> {
         reading.set_usage(&event.field("tokens"));
         for part in event.field("says").optional_items()? {
             reading.add_text(part.field("text").as_text().unwrap_or_default());

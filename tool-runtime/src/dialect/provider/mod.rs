@@ -22,7 +22,7 @@ pub(super) use self::{
 };
 use super::{
     BoundTools, DialectError, Usage,
-    budget::Budget,
+    budget::StrictBudget,
     content::{Block, block_of_content},
     draft::{Members, MessageDraft},
     error::JsonLocation,
@@ -30,7 +30,7 @@ use super::{
     history::CallMembers,
     names::NameRule,
     partial_calls::PartialCalls,
-    reading::Reading,
+    reading::ResponseReading,
     schema::Rules,
 };
 use crate::{ToolCall, ToolResult};
@@ -96,7 +96,7 @@ pub(super) trait WireFormat: fmt::Debug + Send + Sync {
     }
 
     /// Returns the budget for strict tools in a request, where it is limited.
-    fn budget(&self) -> Option<Budget> {
+    fn budget(&self) -> Option<StrictBudget> {
         None
     }
 
@@ -127,12 +127,12 @@ pub(super) trait WireFormat: fmt::Debug + Send + Sync {
     }
 
     /// Reads a whole response that reports no error.
-    fn read(&self, response: &JsonLocation<'_>, reading: &mut Reading) -> Result<(), DialectError> {
+    fn read(&self, response: &JsonLocation<'_>, reading: &mut ResponseReading) -> Result<(), DialectError> {
         self.push(response, reading)
     }
 
     /// Reads an event of a streamed response that reports no error.
-    fn push(&self, event: &JsonLocation<'_>, reading: &mut Reading) -> Result<(), DialectError>;
+    fn push(&self, event: &JsonLocation<'_>, reading: &mut ResponseReading) -> Result<(), DialectError>;
 
     /// Completes the parts of a message that were not sent as a whole, and removes content that the provider
     /// rejects.
@@ -229,7 +229,7 @@ impl dyn WireFormat {
     pub(super) fn read_response(
         &self,
         response: &JsonLocation<'_>,
-        reading: &mut Reading,
+        reading: &mut ResponseReading,
     ) -> Result<(), DialectError> {
         refuse_failure(response)?;
         self.read(response, reading)
@@ -239,7 +239,7 @@ impl dyn WireFormat {
     pub(super) fn push_event(
         &self,
         event: &JsonLocation<'_>,
-        reading: &mut Reading,
+        reading: &mut ResponseReading,
     ) -> Result<(), DialectError> {
         refuse_failure(event)?;
         self.push(event, reading)

@@ -42,7 +42,7 @@ pub(super) fn join_all_of<'s>(schema: &'s Value, rules: &Rules) -> Cow<'s, Value
     let mut joined = schema.clone();
     let keeps_references = rules.references != References::WrittenOut;
     let values_left = MIN_INLINED_VALUES.max(INLINED_RATIO.saturating_mul(count_values(schema)));
-    Joining { root: schema, keeps_references, inside: Vec::new(), values_left }.join_below(&mut joined);
+    AllOfJoining { root: schema, keeps_references, inside: Vec::new(), values_left }.join_below(&mut joined);
     Cow::Owned(joined)
 }
 
@@ -54,7 +54,7 @@ fn has_all_of(schema: &Value) -> bool {
     }
 }
 
-struct Joining<'s> {
+struct AllOfJoining<'s> {
     root: &'s Value,
     /// Set where a reference may have annotations beside it.
     keeps_references: bool,
@@ -64,7 +64,7 @@ struct Joining<'s> {
     values_left: usize,
 }
 
-impl Joining<'_> {
+impl AllOfJoining<'_> {
     /// Joins the members of each `allOf` of `schema`, inner ones first.
     fn join_below(&mut self, schema: &mut Value) {
         let Value::Object(keywords) = schema else { return };

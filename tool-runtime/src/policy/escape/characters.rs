@@ -8,12 +8,12 @@ const MARKS: usize = 4;
 
 /// Counts the marks on a character.
 #[derive(Default)]
-pub(super) struct Marks {
+pub(super) struct CombiningMarks {
     /// The number of further marks allowed; 0 without a base.
     room: usize,
 }
 
-impl Marks {
+impl CombiningMarks {
     /// Returns `true` if `character` may be written unescaped after the characters of the previous calls.
     pub(super) fn may_show_next(&mut self, character: char) -> bool {
         match character_class(character) {

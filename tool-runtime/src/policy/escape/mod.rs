@@ -7,7 +7,7 @@ mod characters;
 mod tests;
 
 pub(crate) use self::characters::is_invisible;
-use self::characters::{Class, Marks, character_class};
+use self::characters::{Class, CombiningMarks, character_class};
 
 /// The maximum number of consecutive blanks in a single line.
 const BLANKS: usize = 16;
@@ -89,7 +89,7 @@ impl Escape {
     /// ```
     #[must_use]
     pub fn json(text: &str) -> String {
-        let (mut json, mut marks) = (String::with_capacity(text.len()), Marks::default());
+        let (mut json, mut marks) = (String::with_capacity(text.len()), CombiningMarks::default());
         for character in text.chars() {
             if character == '\n' || marks.may_show_next(character) {
                 json.push(character);
@@ -120,13 +120,13 @@ struct EscapedText {
     /// Pending line breaks, followed by pending blanks; they are written with the next character.
     ends: usize,
     blanks: usize,
-    marks: Marks,
+    marks: CombiningMarks,
 }
 
 impl EscapedText {
     fn new(how: Escape, length: usize) -> Self {
         let text = String::with_capacity(length.min(how.most));
-        Self { how, text, length: 0, column: 0, ends: 0, blanks: 0, marks: Marks::default() }
+        Self { how, text, length: 0, column: 0, ends: 0, blanks: 0, marks: CombiningMarks::default() }
     }
 
     /// Adds one character; returns `false` if the limit is reached.
@@ -148,7 +148,7 @@ impl EscapedText {
                     && self.push_shown_or_escaped(character);
             }
         }
-        self.marks = Marks::default();
+        self.marks = CombiningMarks::default();
         true
     }
 

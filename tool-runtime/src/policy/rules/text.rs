@@ -83,7 +83,7 @@ impl TextPattern {
     }
 
     /// Returns `true` if any text in `value`, at any depth, or any key that is not in `names`, matches.
-    fn matches_any_text_in(&self, value: &ExactValue<'_>, names: &Names<'_>) -> bool {
+    fn matches_any_text_in(&self, value: &ExactValue<'_>, names: &SchemaNames<'_>) -> bool {
         match value {
             ExactValue::List(items) => items.iter().any(|item| self.matches_any_text_in(item, names)),
             ExactValue::Object(members) => members.iter().any(|(key, member)| {
@@ -96,7 +96,7 @@ impl TextPattern {
 
     /// Returns `true` if `value` contains a text, and all its texts and keys that are not in `names` match, at any
     /// depth; `null` contains no text.
-    fn matches_all_texts_in(&self, value: &ExactValue<'_>, names: &Names<'_>) -> bool {
+    fn matches_all_texts_in(&self, value: &ExactValue<'_>, names: &SchemaNames<'_>) -> bool {
         let mut values = vec![value];
         let mut any = false;
         while let Some(value) = values.pop() {
@@ -145,13 +145,13 @@ pub(super) fn matches_wildcard(pattern: &str, text: &str) -> bool {
 
 /// The property names that a schema contains anywhere, and the rounding of its numbers. Other keys are chosen by the
 /// model, as in a map.
-struct Names<'d> {
+struct SchemaNames<'d> {
     /// `None` if no schema is known.
     names: Option<HashSet<&'d str>>,
     rounding: Rounding,
 }
 
-impl<'d> Names<'d> {
+impl<'d> SchemaNames<'d> {
     fn of(definition: Option<&'d ToolDefinition>) -> Self {
         let has_single = definition.is_some_and(|definition| definition.input_schema().has_single());
         let names = definition.map(|definition| {
@@ -221,7 +221,7 @@ impl CallPattern {
         verdict: Verdict,
     ) -> bool {
         let Some(pattern) = &self.arguments else { return true };
-        let names = Names::of(definition);
+        let names = SchemaNames::of(definition);
         match verdict {
             Verdict::Allow => pattern.matches_all_texts_in(arguments, &names),
             Verdict::Ask | Verdict::Deny => pattern.matches_any_text_in(arguments, &names),

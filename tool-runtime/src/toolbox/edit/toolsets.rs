@@ -7,7 +7,7 @@ use crate::{
     ToolSet,
     guard::catch,
     registry::{BuildError, refuse_reserved_set},
-    toolbox::{Attached, Toolbox, ToolboxChange, ToolboxEvent},
+    toolbox::{AttachedSet, Toolbox, ToolboxChange, ToolboxEvent},
     toolset::ToolSetNotifier,
 };
 
@@ -50,7 +50,7 @@ impl Toolbox {
             put_set(&mut toolsets, self.attach(set)?);
         }
         self.apply_change(|state| {
-            let event = |change| move |it: &Arc<Attached>| ToolboxEvent::set(&it.name, change);
+            let event = |change| move |it: &Arc<AttachedSet>| ToolboxEvent::set(&it.name, change);
             let mut events: Vec<_> = state.toolsets.iter().map(event(ToolboxChange::Removed)).collect();
             events.extend(toolsets.iter().map(event(ToolboxChange::Added)));
             state.toolsets.clone_from(&toolsets);
@@ -60,15 +60,15 @@ impl Toolbox {
         Ok(())
     }
 
-    fn attach(&self, set: Arc<dyn ToolSet>) -> Result<Arc<Attached>, BuildError> {
-        let attached = Arc::new(Attached::new(set));
+    fn attach(&self, set: Arc<dyn ToolSet>) -> Result<Arc<AttachedSet>, BuildError> {
+        let attached = Arc::new(AttachedSet::new(set));
         refuse_reserved_set(&attached.name)
             .map_err(|diagnostic| BuildError { diagnostics: vec![diagnostic] })?;
         Ok(attached)
     }
 
     /// Passes a notifier to a toolset; the notifier holds neither the toolbox nor the toolset.
-    fn pass_notifier_to(&self, attached: &Arc<Attached>) {
+    fn pass_notifier_to(&self, attached: &Arc<AttachedSet>) {
         let (toolbox, set) = (Arc::downgrade(&self.inner), Arc::downgrade(attached));
         let attached_to = move || {
             let (inner, set) = (toolbox.upgrade()?, set.upgrade()?);
@@ -94,7 +94,7 @@ impl Toolbox {
 }
 
 /// Replaces the toolset with the same name, or appends the toolset; returns `true` if one was replaced.
-fn put_set(sets: &mut Vec<Arc<Attached>>, set: Arc<Attached>) -> bool {
+fn put_set(sets: &mut Vec<Arc<AttachedSet>>, set: Arc<AttachedSet>) -> bool {
     let place = sets.iter_mut().find(|it| !set.name.is_empty() && it.name == set.name);
     let is_replaced = place.is_some();
     match place {

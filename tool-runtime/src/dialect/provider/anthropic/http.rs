@@ -8,7 +8,7 @@ use crate::{
     dialect::{
         Thinking,
         provider::api::{Provider, ToolSelection, object_members, object_or_insert, sealed::Sealed},
-        thinking::{Level, ModelVersion},
+        thinking::{ModelVersion, ThinkingLevel},
     },
 };
 
@@ -84,7 +84,7 @@ impl Provider for Anthropic {
     ) -> Option<String> {
         let level = thinking.level();
         let is_adaptive = ModelVersion::of(model).is_some_and(|it| it.is_since(ADAPTIVE_VERSION));
-        if level == Level::Off {
+        if level == ThinkingLevel::Off {
             if !is_adaptive {
                 members.insert("thinking".to_owned(), json!({ "type": "disabled" }));
             }

@@ -26,9 +26,9 @@ use super::{Definition, Provider, WireFormat, add_parts, user_parts};
 use crate::{
     ToolCall, ToolResult,
     dialect::{
-        BoundTools, DialectError, Usage, budget::Budget, content::Block, draft::MessageDraft,
+        BoundTools, DialectError, Usage, budget::StrictBudget, content::Block, draft::MessageDraft,
         error::JsonLocation, history::CallMembers, names::NameRule, partial_calls::PartialCalls,
-        reading::Reading, request::append_instruction_to_field, schema::Rules,
+        reading::ResponseReading, request::append_instruction_to_field, schema::Rules,
     },
 };
 
@@ -55,8 +55,8 @@ impl WireFormat for Anthropic {
         NAME_RULE
     }
 
-    fn budget(&self) -> Option<Budget> {
-        self.strict.then_some(Budget::ANTHROPIC)
+    fn budget(&self) -> Option<StrictBudget> {
+        self.strict.then_some(StrictBudget::ANTHROPIC)
     }
 
     fn takes_examples(&self) -> bool {
@@ -67,11 +67,11 @@ impl WireFormat for Anthropic {
         tool_definition(tool)
     }
 
-    fn read(&self, response: &JsonLocation<'_>, reading: &mut Reading) -> Result<(), DialectError> {
+    fn read(&self, response: &JsonLocation<'_>, reading: &mut ResponseReading) -> Result<(), DialectError> {
         read_response(response, reading)
     }
 
-    fn push(&self, event: &JsonLocation<'_>, reading: &mut Reading) -> Result<(), DialectError> {
+    fn push(&self, event: &JsonLocation<'_>, reading: &mut ResponseReading) -> Result<(), DialectError> {
         push_event(event, reading)
     }
 

@@ -8,10 +8,13 @@ use crate::dialect::{
     draft::{MessagePart, set_member, text_value},
     error::JsonLocation,
     partial_calls::{Key, PartialCall},
-    reading::Reading,
+    reading::ResponseReading,
 };
 
-pub(super) fn read_response(response: &JsonLocation<'_>, reading: &mut Reading) -> Result<(), DialectError> {
+pub(super) fn read_response(
+    response: &JsonLocation<'_>,
+    reading: &mut ResponseReading,
+) -> Result<(), DialectError> {
     begin_message(response, reading);
     let content = response.field("content");
     match content.value() {
@@ -27,7 +30,7 @@ pub(super) fn read_response(response: &JsonLocation<'_>, reading: &mut Reading) 
 }
 
 /// Reads the role of a message, and reserves its list of blocks: the provider accepts no other member back.
-pub(super) fn begin_message(message: &JsonLocation<'_>, reading: &mut Reading) {
+pub(super) fn begin_message(message: &JsonLocation<'_>, reading: &mut ResponseReading) {
     if let Some(role) = message.field("role").as_text() {
         reading.draft.base =
             vec![("role".into(), text_value(role)), ("content".into(), ExactValue::List(Vec::new()))];
@@ -38,7 +41,7 @@ pub(super) fn begin_message(message: &JsonLocation<'_>, reading: &mut Reading) {
 }
 
 /// Keeps the metadata of a message.
-pub(super) fn keep_metadata(message: &JsonLocation<'_>, reading: &mut Reading) {
+pub(super) fn keep_metadata(message: &JsonLocation<'_>, reading: &mut ResponseReading) {
     let read =
         ["content", "id", "model", "role", "stop_details", "stop_reason", "stop_sequence", "type", "usage"];
     reading.keep_members_except(message, &read);
@@ -46,7 +49,7 @@ pub(super) fn keep_metadata(message: &JsonLocation<'_>, reading: &mut Reading) {
 
 /// Begins a block; with a number in a stream. A block without a type is read by its members; a text is the text of a
 /// block.
-pub(super) fn begin_block(block: &JsonLocation<'_>, number: Option<u64>, reading: &mut Reading) {
+pub(super) fn begin_block(block: &JsonLocation<'_>, number: Option<u64>, reading: &mut ResponseReading) {
     let value = match block.value() {
         Some(ExactValue::String(own)) => {
             ExactValue::Object(vec![("type".into(), text_value("text")), ("text".into(), text_value(own))])

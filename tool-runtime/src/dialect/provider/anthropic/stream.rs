@@ -11,18 +11,24 @@ use crate::dialect::{
     draft::{merge_delta, merge_members, text_value},
     error::JsonLocation,
     partial_calls::Key,
-    reading::Reading,
+    reading::ResponseReading,
 };
 
 /// Adds an event. A part of one that cannot be read is left out.
-pub(super) fn push_event(event: &JsonLocation<'_>, reading: &mut Reading) -> Result<(), DialectError> {
+pub(super) fn push_event(
+    event: &JsonLocation<'_>,
+    reading: &mut ResponseReading,
+) -> Result<(), DialectError> {
     if let Err(error) = read_event(event, reading) {
         reading.record_unreadable_part(error);
     }
     Ok(())
 }
 
-pub(super) fn read_event(event: &JsonLocation<'_>, reading: &mut Reading) -> Result<(), DialectError> {
+pub(super) fn read_event(
+    event: &JsonLocation<'_>,
+    reading: &mut ResponseReading,
+) -> Result<(), DialectError> {
     match event_kind(event)? {
         "message_start" => begin_message(&event.field("message"), reading),
         "content_block_start" => {
@@ -69,7 +75,7 @@ pub(super) fn event_kind<'v>(event: &JsonLocation<'v>) -> Result<&'v str, Dialec
 /// Returns the position of a block that has begun: the last one, where the event has no index.
 pub(super) fn block_index(
     index: &JsonLocation<'_>,
-    reading: &Reading,
+    reading: &ResponseReading,
 ) -> Result<Option<usize>, DialectError> {
     match index.value() {
         Some(_) => Ok(reading.draft.index_of(&Key::Number(index.expect_number()?))),
@@ -82,7 +88,7 @@ pub(super) fn block_index(
 pub(super) fn push_delta(
     delta: &JsonLocation<'_>,
     index: &JsonLocation<'_>,
-    reading: &mut Reading,
+    reading: &mut ResponseReading,
 ) -> Result<(), DialectError> {
     let has = |name: &'static str| delta.field(name).as_text().is_some();
     let kind = match delta.field("type").as_text() {

@@ -8,7 +8,7 @@ use crate::{
     dialect::{
         Thinking,
         provider::api::{Provider, ToolSelection, object_or_insert, sealed::Sealed},
-        thinking::{Level, ModelVersion, always_thinks_notice, never_thinks_notice},
+        thinking::{ModelVersion, ThinkingLevel, always_thinks_notice, never_thinks_notice},
     },
 };
 
@@ -116,7 +116,7 @@ impl Provider for Gemini {
         let level = thinking.level();
         let version = ModelVersion::of(name);
         if version.is_some_and(|it| !it.is_since(FIRST_THINKING_VERSION)) {
-            return (level != Level::Off).then(|| never_thinks_notice(name));
+            return (level != ThinkingLevel::Off).then(|| never_thinks_notice(name));
         }
         let config = object_or_insert(members, "generationConfig");
         if version.is_some_and(|it| !it.is_since(LEVELS_VERSION)) {
@@ -126,10 +126,10 @@ impl Provider for Gemini {
             return (tokens != thinking.tokens())
                 .then(|| always_thinks_notice(name, &format!("{tokens} tokens")));
         }
-        let sent = if level == Level::Off { Level::Low } else { level };
+        let sent = if level == ThinkingLevel::Off { ThinkingLevel::Low } else { level };
         config["thinkingConfig"] = json!({ "thinkingLevel": sent.name() });
         match level {
-            Level::Off => Some(always_thinks_notice(name, sent.name())),
+            ThinkingLevel::Off => Some(always_thinks_notice(name, sent.name())),
             _ => thinking.level_notice("gemini"),
         }
     }

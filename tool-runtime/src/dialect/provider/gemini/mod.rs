@@ -27,7 +27,8 @@ use crate::{
     ToolCall, ToolResult,
     dialect::{
         BoundTools, DialectError, Usage, content::Block, draft::MessageDraft, error::JsonLocation,
-        history::CallMembers, names::NameRule, partial_calls::PartialCalls, reading::Reading, schema::Rules,
+        history::CallMembers, names::NameRule, partial_calls::PartialCalls, reading::ResponseReading,
+        schema::Rules,
     },
 };
 
@@ -68,11 +69,11 @@ impl WireFormat for Gemini {
         Some(if definitions.is_empty() { Vec::new() } else { vec![group] })
     }
 
-    fn read(&self, response: &JsonLocation<'_>, reading: &mut Reading) -> Result<(), DialectError> {
+    fn read(&self, response: &JsonLocation<'_>, reading: &mut ResponseReading) -> Result<(), DialectError> {
         read_response(response, reading)
     }
 
-    fn push(&self, event: &JsonLocation<'_>, reading: &mut Reading) -> Result<(), DialectError> {
+    fn push(&self, event: &JsonLocation<'_>, reading: &mut ResponseReading) -> Result<(), DialectError> {
         push_event(event, reading)
     }
 

@@ -10,10 +10,13 @@ use crate::dialect::{
     json_path::value_at_path_or_insert,
     partial_calls::{Key, PartialCall},
     provider::refuse_failure,
-    reading::Reading,
+    reading::ResponseReading,
 };
 
-pub(super) fn read_response(response: &JsonLocation<'_>, reading: &mut Reading) -> Result<(), DialectError> {
+pub(super) fn read_response(
+    response: &JsonLocation<'_>,
+    reading: &mut ResponseReading,
+) -> Result<(), DialectError> {
     // The events of a stream, which the provider sends as a list unless it is asked for
     // [`alt=sse`](https://ai.google.dev/api/generate-content#method:-models.streamgeneratecontent).
     if let Some(ExactValue::List(_)) = response.value() {
@@ -52,7 +55,7 @@ pub(super) fn read_response(response: &JsonLocation<'_>, reading: &mut Reading) 
 pub(super) fn keep_metadata(
     response: &JsonLocation<'_>,
     candidate: &JsonLocation<'_>,
-    reading: &mut Reading,
+    reading: &mut ResponseReading,
 ) {
     reading.keep_members_except(
         response,
@@ -72,7 +75,10 @@ pub(super) fn keep_metadata(
 }
 
 /// Returns the parts of a content that can be read.
-pub(super) fn readable_parts<'v>(content: &JsonLocation<'v>, reading: &mut Reading) -> Vec<JsonLocation<'v>> {
+pub(super) fn readable_parts<'v>(
+    content: &JsonLocation<'v>,
+    reading: &mut ResponseReading,
+) -> Vec<JsonLocation<'v>> {
     let items = content.field("parts").optional_items().unwrap_or_else(|error| {
         reading.record_unreadable_part(error);
         Vec::new()
@@ -91,7 +97,7 @@ pub(super) fn readable_parts<'v>(content: &JsonLocation<'v>, reading: &mut Readi
 }
 
 /// Emits the text of a part.
-pub(super) fn emit_text(part: &JsonLocation<'_>, reading: &mut Reading) {
+pub(super) fn emit_text(part: &JsonLocation<'_>, reading: &mut ResponseReading) {
     let text = part.field("text").as_text().unwrap_or_default();
     if is_thought(part.value()) {
         reading.add_reasoning(text);
@@ -117,7 +123,7 @@ pub(super) fn only_candidate<'v>(response: &JsonLocation<'v>) -> Result<JsonLoca
 /// Adds a call, or a part of one: the first has the name, and all but the last have `willContinue`
 /// ([fields](https://googleapis.github.io/js-genai/release_docs/interfaces/types.FunctionCall.html); the last
 /// may be [empty](https://github.com/vercel/ai/pull/13929)).
-pub(super) fn push_call(call: &JsonLocation<'_>, reading: &mut Reading) -> usize {
+pub(super) fn push_call(call: &JsonLocation<'_>, reading: &mut ResponseReading) -> usize {
     let partial_calls = &mut reading.partial_calls;
     let (id, name) = (call.field("id").call_id(), call.field("name").call_name());
     let goes_on = |at: &usize| {

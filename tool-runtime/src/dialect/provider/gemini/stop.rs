@@ -5,7 +5,7 @@ use tool_core::internals::ExactValue;
 use crate::dialect::{
     DialectError, Usage,
     error::JsonLocation,
-    reading::Reading,
+    reading::ResponseReading,
     usage::{count_at, sum_of},
 };
 
@@ -25,7 +25,10 @@ pub(super) fn token_usage(usage: &ExactValue<'_>) -> Usage {
 
 /// Records the [finish reason](https://ai.google.dev/api/generate-content#FinishReason) of a candidate; only
 /// `STOP` means that all calls are complete. Returns `true` if there is one.
-pub(super) fn read_stop(candidate: &JsonLocation<'_>, reading: &mut Reading) -> Result<bool, DialectError> {
+pub(super) fn read_stop(
+    candidate: &JsonLocation<'_>,
+    reading: &mut ResponseReading,
+) -> Result<bool, DialectError> {
     let place = candidate.field("finishReason");
     let has_reason = reading.read_stop_reason(&place, &["STOP"]);
     // The response contains no other sign of this call.

@@ -11,10 +11,13 @@ use crate::dialect::{
     draft::{Members, MessageDraft, MessagePart, merge_delta, merge_members},
     error::JsonLocation,
     partial_calls::Key,
-    reading::Reading,
+    reading::ResponseReading,
 };
 
-pub(super) fn push_event(event: &JsonLocation<'_>, reading: &mut Reading) -> Result<(), DialectError> {
+pub(super) fn push_event(
+    event: &JsonLocation<'_>,
+    reading: &mut ResponseReading,
+) -> Result<(), DialectError> {
     reading.set_identity(&event.field("responseId"), &event.field("modelVersion"));
     let candidate = only_candidate(event)?;
     let content = candidate.field("content");
@@ -63,7 +66,11 @@ pub(super) fn push_text_part(part: &JsonLocation<'_>, draft: &mut MessageDraft) 
 }
 
 /// Adds a call, or the members of a further part beside its part of the arguments.
-pub(super) fn push_call_part(part: &JsonLocation<'_>, call: &JsonLocation<'_>, reading: &mut Reading) {
+pub(super) fn push_call_part(
+    part: &JsonLocation<'_>,
+    call: &JsonLocation<'_>,
+    reading: &mut ResponseReading,
+) {
     let begun = reading.partial_calls.len();
     let at = push_call(call, reading);
     let is_new = reading.partial_calls.len() > begun;

@@ -27,7 +27,7 @@ use crate::{
         exports::OutputForm,
         history::CallMembers,
         names::NameRule,
-        reading::Reading,
+        reading::ResponseReading,
         schema::{Rules, UNRESTRICTED},
     },
 };
@@ -57,11 +57,11 @@ impl WireFormat for Mcp {
         output_schema(definition)
     }
 
-    fn read(&self, response: &JsonLocation<'_>, reading: &mut Reading) -> Result<(), DialectError> {
+    fn read(&self, response: &JsonLocation<'_>, reading: &mut ResponseReading) -> Result<(), DialectError> {
         read_response(response, &mut reading.partial_calls)
     }
 
-    fn push(&self, event: &JsonLocation<'_>, reading: &mut Reading) -> Result<(), DialectError> {
+    fn push(&self, event: &JsonLocation<'_>, reading: &mut ResponseReading) -> Result<(), DialectError> {
         push_event(event, &mut reading.partial_calls)
     }
 

@@ -7,11 +7,11 @@ use crate::dialect::{
     draft::{MessageDraft, MessagePart, merge_delta, merge_members, set_member, text_value},
     error::JsonLocation,
     partial_calls::{Key, PartialCalls},
-    reading::Reading,
+    reading::ResponseReading,
 };
 
 /// Emits the text and the reasoning of a message, or of a part of one.
-pub(super) fn emit_text(message: &JsonLocation<'_>, reading: &mut Reading) {
+pub(super) fn emit_text(message: &JsonLocation<'_>, reading: &mut ResponseReading) {
     // OpenAI sends no reasoning; other servers use one of these members, or both.
     let thought = ["reasoning_content", "reasoning"].iter().find_map(|name| message.field(name).as_text());
     reading.add_reasoning(thought.unwrap_or_default());

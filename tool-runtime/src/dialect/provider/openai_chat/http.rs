@@ -8,7 +8,7 @@ use crate::{
     dialect::{
         Thinking,
         provider::api::{Provider, ToolSelection, object_members, sealed::Sealed},
-        thinking::{Level, always_thinks_notice, never_thinks_notice},
+        thinking::{ThinkingLevel, always_thinks_notice, never_thinks_notice},
     },
 };
 
@@ -29,10 +29,10 @@ pub(in crate::dialect::provider) fn reasoning_effort(
 ) -> (Option<&'static str>, Option<String>) {
     let level = thinking.level();
     if ["gpt-3", "gpt-4", "chatgpt-4"].iter().any(|prefix| model.starts_with(prefix)) {
-        let notice = (level != Level::Off).then(|| never_thinks_notice(model));
+        let notice = (level != ThinkingLevel::Off).then(|| never_thinks_notice(model));
         return (None, notice);
     }
-    if level != Level::Off {
+    if level != ThinkingLevel::Off {
         return (Some(level.name()), thinking.level_notice("openai"));
     }
     let least = match model {

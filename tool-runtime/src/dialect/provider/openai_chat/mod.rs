@@ -35,7 +35,7 @@ use crate::{
         history::CallMembers,
         names::NameRule,
         partial_calls::PartialCalls,
-        reading::Reading,
+        reading::ResponseReading,
         schema::Rules,
     },
 };
@@ -75,11 +75,11 @@ impl WireFormat for OpenAiChat {
         tool_definition(tool)
     }
 
-    fn read(&self, response: &JsonLocation<'_>, reading: &mut Reading) -> Result<(), DialectError> {
+    fn read(&self, response: &JsonLocation<'_>, reading: &mut ResponseReading) -> Result<(), DialectError> {
         read_response(response, reading)
     }
 
-    fn push(&self, event: &JsonLocation<'_>, reading: &mut Reading) -> Result<(), DialectError> {
+    fn push(&self, event: &JsonLocation<'_>, reading: &mut ResponseReading) -> Result<(), DialectError> {
         push_event(event, reading)
     }
 

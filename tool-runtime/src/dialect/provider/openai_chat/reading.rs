@@ -9,10 +9,13 @@ use crate::dialect::{
     error::JsonLocation,
     partial_calls::{Key, PartialCall, PartialCalls},
     provider::refuse_failure,
-    reading::Reading,
+    reading::ResponseReading,
 };
 
-pub(super) fn read_response(response: &JsonLocation<'_>, reading: &mut Reading) -> Result<(), DialectError> {
+pub(super) fn read_response(
+    response: &JsonLocation<'_>,
+    reading: &mut ResponseReading,
+) -> Result<(), DialectError> {
     reading.set_identity(&response.field("id"), &response.field("model"));
     reading.set_usage(&response.field("usage"));
     keep_metadata(response, reading);
@@ -67,7 +70,7 @@ pub(super) fn read_response(response: &JsonLocation<'_>, reading: &mut Reading) 
 }
 
 /// Keeps the citations and other metadata of a response, which compatible servers add.
-pub(super) fn keep_metadata(response: &JsonLocation<'_>, reading: &mut Reading) {
+pub(super) fn keep_metadata(response: &JsonLocation<'_>, reading: &mut ResponseReading) {
     let read = [
         "choices",
         "created",
@@ -87,7 +90,10 @@ pub(super) fn keep_metadata(response: &JsonLocation<'_>, reading: &mut Reading) 
 
 /// Returns the calls of a list that may be absent, or a single call. Items without content are no calls, and neither is
 /// any other value.
-pub(super) fn call_items<'v>(calls: &JsonLocation<'v>, reading: &mut Reading) -> Vec<JsonLocation<'v>> {
+pub(super) fn call_items<'v>(
+    calls: &JsonLocation<'v>,
+    reading: &mut ResponseReading,
+) -> Vec<JsonLocation<'v>> {
     match calls.value() {
         None => Vec::new(),
         Some(ExactValue::Object(call)) if !call.is_empty() => vec![calls.clone()],

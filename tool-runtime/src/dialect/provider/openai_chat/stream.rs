@@ -12,10 +12,13 @@ use crate::dialect::{
     error::JsonLocation,
     partial_calls::{Key, PartialCalls},
     provider::refuse_failure,
-    reading::Reading,
+    reading::ResponseReading,
 };
 
-pub(super) fn push_event(event: &JsonLocation<'_>, reading: &mut Reading) -> Result<(), DialectError> {
+pub(super) fn push_event(
+    event: &JsonLocation<'_>,
+    reading: &mut ResponseReading,
+) -> Result<(), DialectError> {
     reading.set_identity(&event.field("id"), &event.field("model"));
     reading.set_usage(&event.field("usage"));
     keep_metadata(event, reading);

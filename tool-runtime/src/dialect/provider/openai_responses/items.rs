@@ -7,11 +7,11 @@ use crate::dialect::{
     draft::{MessageDraft, MessagePart, item_at_or_insert, merge_delta, set_member, text_value},
     error::JsonLocation,
     partial_calls::{Key, PartialCalls},
-    reading::Reading,
+    reading::ResponseReading,
 };
 
 /// Adds an item of a whole response; `call` is the index of its call.
-pub(super) fn read_item(item: &JsonLocation<'_>, call: Option<usize>, reading: &mut Reading) {
+pub(super) fn read_item(item: &JsonLocation<'_>, call: Option<usize>, reading: &mut ResponseReading) {
     if item.value().is_some() {
         emit_text(item, reading);
         reading.draft.push(MessagePart { call, ..MessagePart::new(item.to_owned()) });
@@ -19,7 +19,7 @@ pub(super) fn read_item(item: &JsonLocation<'_>, call: Option<usize>, reading: &
 }
 
 /// Begins an item, unless it has begun.
-pub(super) fn begin_item(event: &JsonLocation<'_>, call: Option<usize>, reading: &mut Reading) {
+pub(super) fn begin_item(event: &JsonLocation<'_>, call: Option<usize>, reading: &mut ResponseReading) {
     let item = event.field("item");
     let draft = &mut reading.draft;
     let number = event.field("output_index");
@@ -30,7 +30,7 @@ pub(super) fn begin_item(event: &JsonLocation<'_>, call: Option<usize>, reading:
 }
 
 /// Adds a completed item.
-pub(super) fn end_item(event: &JsonLocation<'_>, call: Option<usize>, reading: &mut Reading) {
+pub(super) fn end_item(event: &JsonLocation<'_>, call: Option<usize>, reading: &mut ResponseReading) {
     let item = event.field("item");
     if item.value().is_some() {
         replace_partial_item(&item, &event.field("output_index"), call, reading);
@@ -42,7 +42,7 @@ fn replace_partial_item(
     item: &JsonLocation<'_>,
     number: &JsonLocation<'_>,
     call: Option<usize>,
-    reading: &mut Reading,
+    reading: &mut ResponseReading,
 ) -> usize {
     let draft = &mut reading.draft;
     let at = item_index(&item.field("id"), number, call, draft)
@@ -62,7 +62,7 @@ fn replace_partial_item(
 
 /// Adds the items of a response that has ended, in order, with their calls. Items that an event has completed
 /// stay unchanged.
-pub(super) fn end_all_items(items: &[(JsonLocation<'_>, Option<usize>)], reading: &mut Reading) {
+pub(super) fn end_all_items(items: &[(JsonLocation<'_>, Option<usize>)], reading: &mut ResponseReading) {
     // The numbers of items are those of events, which some servers do not count from zero.
     let nothing = ExactValue::Null;
     let number = JsonLocation::root(&nothing);
@@ -128,7 +128,7 @@ fn insert_item_keys(
 pub(super) fn push_item_part(
     kind: &str,
     event: &JsonLocation<'_>,
-    reading: &mut Reading,
+    reading: &mut ResponseReading,
 ) -> Result<(), DialectError> {
     let (list, index, piece) = match kind {
         "response.output_text.delta" => ("content", "content_index", "output_text"),
@@ -194,7 +194,7 @@ fn item_without_beginning(is_reasoning: bool, id: &JsonLocation<'_>) -> ExactVal
 }
 
 /// Emits the text of an item as a whole.
-fn emit_text(item: &JsonLocation<'_>, reading: &mut Reading) {
+fn emit_text(item: &JsonLocation<'_>, reading: &mut ResponseReading) {
     let is_reasoning = item.field("type").has_text("reasoning");
     for list in ["summary", "content"] {
         for part in item.field(list).optional_items().unwrap_or_default() {

@@ -29,7 +29,7 @@ use crate::{
     ToolCall, ToolResult,
     dialect::{
         BoundTools, DialectError, Usage, content::Block, draft::MessageDraft, error::JsonLocation,
-        history::CallMembers, names::NameRule, partial_calls::PartialCalls, reading::Reading,
+        history::CallMembers, names::NameRule, partial_calls::PartialCalls, reading::ResponseReading,
         request::append_instruction_to_field, schema::Rules,
     },
 };
@@ -69,11 +69,11 @@ impl WireFormat for OpenAiResponses {
         tool_definition(tool)
     }
 
-    fn read(&self, response: &JsonLocation<'_>, reading: &mut Reading) -> Result<(), DialectError> {
+    fn read(&self, response: &JsonLocation<'_>, reading: &mut ResponseReading) -> Result<(), DialectError> {
         read_response(response, reading)
     }
 
-    fn push(&self, event: &JsonLocation<'_>, reading: &mut Reading) -> Result<(), DialectError> {
+    fn push(&self, event: &JsonLocation<'_>, reading: &mut ResponseReading) -> Result<(), DialectError> {
         push_event(event, reading)
     }
 

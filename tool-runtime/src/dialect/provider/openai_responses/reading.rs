@@ -8,10 +8,13 @@ use crate::dialect::{
     draft::{set_member, text_value},
     error::JsonLocation,
     partial_calls::{Key, PartialCall, PartialCalls},
-    reading::Reading,
+    reading::ResponseReading,
 };
 
-pub(super) fn read_response(response: &JsonLocation<'_>, reading: &mut Reading) -> Result<(), DialectError> {
+pub(super) fn read_response(
+    response: &JsonLocation<'_>,
+    reading: &mut ResponseReading,
+) -> Result<(), DialectError> {
     reading.set_identity(&response.field("id"), &response.field("model"));
     for item in response.field("output").expect_items()? {
         let typed = with_inferred_type(&item);
@@ -38,7 +41,7 @@ pub(super) fn read_response(response: &JsonLocation<'_>, reading: &mut Reading) 
 }
 
 /// Keeps the metadata of a response, whose other members repeat the request.
-pub(super) fn keep_metadata(response: &JsonLocation<'_>, reading: &mut Reading) {
+pub(super) fn keep_metadata(response: &JsonLocation<'_>, reading: &mut ResponseReading) {
     reading.keep_members_if(response, |name| name == "metadata");
 }
 
@@ -89,7 +92,7 @@ pub(super) fn begin_call(item: &JsonLocation<'_>, number: u64, partial_calls: &m
 }
 
 /// Updates a call from its completed item: its name, its arguments, which some servers send nowhere else, and its status.
-pub(super) fn complete_call(item: &JsonLocation<'_>, at: usize, reading: &mut Reading) {
+pub(super) fn complete_call(item: &JsonLocation<'_>, at: usize, reading: &mut ResponseReading) {
     let id = item.field("call_id").call_id();
     let Some(partial_call) = reading.partial_calls.get_mut(at) else { return };
     partial_call.id = partial_call.id.take().or_else(|| id.map(str::to_owned));
@@ -147,7 +150,7 @@ mod tests {
     fn a_completed_item_completes_its_call() {
         let complete = |begun: &str, completed: &str| {
             let (begun, completed) = (ExactValue::read(begun).unwrap(), ExactValue::read(completed).unwrap());
-            let mut reading = Reading::default();
+            let mut reading = ResponseReading::default();
             let at = begin_call(&JsonLocation::root(&begun), 3, &mut reading.partial_calls);
             complete_call(&JsonLocation::root(&completed), at, &mut reading);
             let call = reading.partial_calls.get(at).unwrap();

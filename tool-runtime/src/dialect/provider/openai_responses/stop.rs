@@ -2,14 +2,18 @@
 
 use tool_core::internals::ExactValue;
 
-use crate::dialect::{Usage, error::JsonLocation, reading::Reading, usage::count_at};
+use crate::dialect::{Usage, error::JsonLocation, reading::ResponseReading, usage::count_at};
 
 /// The status after which all calls are complete.
 pub(super) const FINISHED: &[&str] = &["completed"];
 
 /// Records the end of a response by its
 /// [status](https://platform.openai.com/docs/api-reference/responses/object#responses/object-status).
-pub(super) fn read_stop(response: &JsonLocation<'_>, status: &JsonLocation<'_>, reading: &mut Reading) {
+pub(super) fn read_stop(
+    response: &JsonLocation<'_>,
+    status: &JsonLocation<'_>,
+    reading: &mut ResponseReading,
+) {
     if status.has_text("incomplete") {
         let reason = response.field("incomplete_details").field("reason");
         let reason = reason.as_text().filter(|it| !it.is_empty());

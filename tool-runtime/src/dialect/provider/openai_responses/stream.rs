@@ -14,11 +14,14 @@ use crate::dialect::{
     draft::set_member,
     error::JsonLocation,
     partial_calls::{Key, PartialCalls},
-    reading::Reading,
+    reading::ResponseReading,
 };
 
 /// Adds an event. A part of one that cannot be read is left out.
-pub(super) fn push_event(event: &JsonLocation<'_>, reading: &mut Reading) -> Result<(), DialectError> {
+pub(super) fn push_event(
+    event: &JsonLocation<'_>,
+    reading: &mut ResponseReading,
+) -> Result<(), DialectError> {
     let item = event.field("item");
     if let (Some(typed), Some(event_value)) = (with_inferred_type(&item), event.value()) {
         let mut typed_event = event_value.clone().into_owned();
@@ -42,7 +45,11 @@ pub(super) fn push_event(event: &JsonLocation<'_>, reading: &mut Reading) -> Res
     Ok(())
 }
 
-fn read_event(kind: &str, event: &JsonLocation<'_>, reading: &mut Reading) -> Result<(), DialectError> {
+fn read_event(
+    kind: &str,
+    event: &JsonLocation<'_>,
+    reading: &mut ResponseReading,
+) -> Result<(), DialectError> {
     reading.set_identity(&event.field("response").field("id"), &event.field("response").field("model"));
     match kind {
         "response.output_item.added" => begin_item(event, reading)?,
@@ -79,7 +86,7 @@ fn read_event(kind: &str, event: &JsonLocation<'_>, reading: &mut Reading) -> Re
     Ok(())
 }
 
-fn begin_item(event: &JsonLocation<'_>, reading: &mut Reading) -> Result<(), DialectError> {
+fn begin_item(event: &JsonLocation<'_>, reading: &mut ResponseReading) -> Result<(), DialectError> {
     let item = event.field("item");
     let partial_calls = &mut reading.partial_calls;
     let mut call = None;
@@ -98,7 +105,7 @@ fn begin_item(event: &JsonLocation<'_>, reading: &mut Reading) -> Result<(), Dia
     Ok(())
 }
 
-fn end_item(event: &JsonLocation<'_>, reading: &mut Reading) -> Result<(), DialectError> {
+fn end_item(event: &JsonLocation<'_>, reading: &mut ResponseReading) -> Result<(), DialectError> {
     let item = event.field("item");
     let partial_calls = &mut reading.partial_calls;
     let mut call = None;
@@ -152,7 +159,10 @@ pub(super) fn known_call(
 }
 
 /// Reads the items of a response that has ended, including calls without events, or without their last events.
-pub(super) fn end_items(response: &JsonLocation<'_>, reading: &mut Reading) -> Result<(), DialectError> {
+pub(super) fn end_items(
+    response: &JsonLocation<'_>,
+    reading: &mut ResponseReading,
+) -> Result<(), DialectError> {
     let had_events = reading.partial_calls.last_index().is_some();
     let listed = response.field("output").optional_items()?;
     let typed: Vec<_> = listed.iter().map(with_inferred_type).collect();

@@ -11,7 +11,7 @@ use tool_core::internals::ExactValue;
 #[cfg(feature = "url-rules")]
 pub(super) use self::normalize::decode_url_name;
 use self::normalize::{
-    Location, Root, Style, normalize_path, split_drive, split_root_and_names, unambiguous_name,
+    Location, PathRoot, PathStyle, normalize_path, split_drive, split_root_and_names, unambiguous_name,
 };
 use super::{InvalidRule, Match, text};
 use crate::policy::escape::is_invisible;
@@ -62,10 +62,10 @@ pub struct PathPattern {
     text: String,
     base_text: Option<String>,
     ignore_case: Option<bool>,
-    style: Style,
+    style: PathStyle,
     base: Option<Location>,
     /// `None` if the pattern begins with `**`, under any root.
-    root: Option<Root>,
+    root: Option<PathRoot>,
     names: Vec<Name>,
 }
 
@@ -113,7 +113,7 @@ impl PathPattern {
         let of_windows =
             |text: &str| split_drive(text).is_some() || text.starts_with("\\\\") || text.starts_with("//?/");
         let is_windows = cfg!(windows) || of_windows(text) || base_text.is_some_and(of_windows);
-        let style = if is_windows { Style::Windows } else { Style::Unix };
+        let style = if is_windows { PathStyle::Windows } else { PathStyle::Unix };
         Self::compiled_with_style(text, base_text, ignore_case, style)
     }
 
@@ -121,10 +121,10 @@ impl PathPattern {
         text: &str,
         base_text: Option<&str>,
         ignore_case: Option<bool>,
-        style: Style,
+        style: PathStyle,
     ) -> Result<Self, InvalidRule> {
         let base = base_text.map(|base| match normalize_path(base, style, None) {
-            Some(location) if !matches!(location.root, Root::Relative) => Ok(location),
+            Some(location) if !matches!(location.root, PathRoot::Relative) => Ok(location),
             _ => Err(InvalidRule(format!("the base `{base}` is not an absolute path"))),
         });
         let base = base.transpose()?;
@@ -145,7 +145,7 @@ impl PathPattern {
     }
 
     fn ignores_case(&self) -> bool {
-        self.ignore_case.unwrap_or(self.style == Style::Windows || cfg!(target_os = "macos"))
+        self.ignore_case.unwrap_or(self.style == PathStyle::Windows || cfg!(target_os = "macos"))
     }
 
     pub(super) fn match_value(&self, value: &ExactValue<'_>) -> Match {
@@ -162,9 +162,11 @@ impl PathPattern {
         let most = match (&self.root, &location.root) {
             (None, _) => Match::Yes,
             (Some(root), other) if root == other => Match::Yes,
-            (Some(Root::Drive(_)), Root::Drive(_)) => Match::No,
+            (Some(PathRoot::Drive(_)), PathRoot::Drive(_)) => Match::No,
             // The unknown drive may be this one.
-            (Some(Root::Slash), Root::Drive(_)) | (Some(Root::Drive(_)), Root::Slash) => Match::Unclear,
+            (Some(PathRoot::Slash), PathRoot::Drive(_)) | (Some(PathRoot::Drive(_)), PathRoot::Slash) => {
+                Match::Unclear
+            }
             // A share may be a local directory, and a server may have several names.
             _ => return Match::Unclear,
         };
@@ -173,7 +175,11 @@ impl PathPattern {
 }
 
 /// Parses the root and the names of a pattern.
-fn read(text: &str, style: Style, base: Option<&Location>) -> Result<(Option<Root>, Vec<Name>), String> {
+fn read(
+    text: &str,
+    style: PathStyle,
+    base: Option<&Location>,
+) -> Result<(Option<PathRoot>, Vec<Name>), String> {
     let behind = ["//?/", r"\\?\"].into_iter().find_map(|prefix| text.strip_prefix(prefix)).unwrap_or(text);
     if behind.contains(['?', '[', ']', '{', '}']) {
         return Err("`?`, `[..]` and `{..}` are not supported; use `*` or several rules".to_owned());
@@ -186,12 +192,14 @@ fn read(text: &str, style: Style, base: Option<&Location>) -> Result<(Option<Roo
     }
     let not_a_path = || "it is empty, a URL, or not a path of this system".to_owned();
     let (root, parts) = split_root_and_names(text, style).ok_or_else(not_a_path)?;
-    let is_anywhere = root == Root::Relative && parts.first().is_some_and(|part| part == "**");
+    let is_anywhere = root == PathRoot::Relative && parts.first().is_some_and(|part| part == "**");
     let (root, mut names) = match (root, base) {
-        (Root::Relative, Some(base)) if !is_anywhere => {
+        (PathRoot::Relative, Some(base)) if !is_anywhere => {
             (base.root.clone(), base.names.iter().cloned().map(Name::One).collect())
         }
-        (Root::Slash, Some(Location { root: root @ Root::Drive(_), .. })) => (root.clone(), Vec::new()),
+        (PathRoot::Slash, Some(Location { root: root @ PathRoot::Drive(_), .. })) => {
+            (root.clone(), Vec::new())
+        }
         (root, _) => (root, Vec::new()),
     };
     for part in parts {
@@ -199,7 +207,7 @@ fn read(text: &str, style: Style, base: Option<&Location>) -> Result<(Option<Roo
             "" | "." => {}
             ".." => match names.pop() {
                 Some(Name::One(name)) if !name.contains('*') => {}
-                None if root != Root::Relative => {}
+                None if root != PathRoot::Relative => {}
                 _ => return Err("`..` must follow a name without wildcards".to_owned()),
             },
             "**" => names.push(Name::Any),

@@ -7,7 +7,7 @@ use std::borrow::Cow;
 
 /// The syntax of a path.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Style {
+pub(super) enum PathStyle {
     Unix,
     /// `/` and `\` are separators; drives, shares and the prefix `\\?\` are recognised.
     Windows,
@@ -15,7 +15,7 @@ pub(super) enum Style {
 
 /// The root of a path.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum Root {
+pub(super) enum PathRoot {
     /// An unknown directory.
     Relative,
     /// `/`; in the Windows style, the root of an unknown drive.
@@ -29,19 +29,19 @@ pub(super) enum Root {
 /// A normalized path: no `.`, no `..`, no empty name.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Location {
-    pub(super) root: Root,
+    pub(super) root: PathRoot,
     pub(super) names: Vec<String>,
 }
 
 /// Normalizes `text`; `None` if its meaning is not clear.
-pub(super) fn normalize_path(text: &str, style: Style, base: Option<&Location>) -> Option<Location> {
+pub(super) fn normalize_path(text: &str, style: PathStyle, base: Option<&Location>) -> Option<Location> {
     if text.trim() != text || may_be_expanded_by_shell(text) {
         return None;
     }
     let (root, names) = split_root_and_names(text, style)?;
     let mut location = match (&root, base) {
-        (Root::Relative, Some(base)) => base.clone(),
-        (Root::Slash, Some(Location { root: drive @ Root::Drive(_), .. })) => {
+        (PathRoot::Relative, Some(base)) => base.clone(),
+        (PathRoot::Slash, Some(Location { root: drive @ PathRoot::Drive(_), .. })) => {
             Location { root: drive.clone(), names: Vec::new() }
         }
         _ => Location { root, names: Vec::new() },
@@ -51,7 +51,7 @@ pub(super) fn normalize_path(text: &str, style: Style, base: Option<&Location>) 
             "" | "." => {}
             ".." => {
                 // The parent of a root is the root.
-                if location.names.pop().is_none() && location.root == Root::Relative {
+                if location.names.pop().is_none() && location.root == PathRoot::Relative {
                     return None;
                 }
             }
@@ -64,7 +64,7 @@ pub(super) fn normalize_path(text: &str, style: Style, base: Option<&Location>) 
 impl Location {
     /// Returns `false` if the text of this path would be parsed as something else.
     fn is_clear(&self) -> bool {
-        let first = self.names.first().filter(|_| self.root == Root::Relative);
+        let first = self.names.first().filter(|_| self.root == PathRoot::Relative);
         let ends_plainly = self.names.last().is_none_or(|name| name.trim_end() == name);
         ends_plainly
             && first.is_none_or(|name| {
@@ -79,7 +79,7 @@ fn may_be_expanded_by_shell(text: &str) -> bool {
 }
 
 /// Splits a path into its root and the names that follow it, unchanged.
-pub(super) fn split_root_and_names(text: &str, style: Style) -> Option<(Root, Vec<Cow<'_, str>>)> {
+pub(super) fn split_root_and_names(text: &str, style: PathStyle) -> Option<(PathRoot, Vec<Cow<'_, str>>)> {
     if text.is_empty() {
         return None;
     }
@@ -90,12 +90,12 @@ pub(super) fn split_root_and_names(text: &str, style: Style) -> Option<(Root, Ve
         return None;
     }
     match style {
-        Style::Unix if split_drive(text).is_some() => None,
-        Style::Unix => {
-            let root = if text.starts_with('/') { Root::Slash } else { Root::Relative };
+        PathStyle::Unix if split_drive(text).is_some() => None,
+        PathStyle::Unix => {
+            let root = if text.starts_with('/') { PathRoot::Slash } else { PathRoot::Relative };
             Some((root, text.split('/').map(Cow::Borrowed).collect()))
         }
-        Style::Windows => split_windows(text),
+        PathStyle::Windows => split_windows(text),
     }
 }
 
@@ -118,7 +118,7 @@ pub(super) fn split_drive(text: &str) -> Option<(char, &str)> {
     }
 }
 
-fn split_windows(text: &str) -> Option<(Root, Vec<Cow<'_, str>>)> {
+fn split_windows(text: &str) -> Option<(PathRoot, Vec<Cow<'_, str>>)> {
     let parts = |rest: &str| rest.split('/').map(|part| Cow::Owned(part.to_owned())).collect();
     let text = text.replace('\\', "/");
     let verbatim = text.strip_prefix("//?/");
@@ -127,7 +127,7 @@ fn split_windows(text: &str) -> Option<(Root, Vec<Cow<'_, str>>)> {
             return split_share(&rest[4..]);
         }
         let (letter, rest) = split_drive(rest)?;
-        return rest.starts_with('/').then(|| (Root::Drive(letter), parts(rest)));
+        return rest.starts_with('/').then(|| (PathRoot::Drive(letter), parts(rest)));
     }
     if let Some(rest) = text.strip_prefix("//") {
         return split_share(rest);
@@ -135,28 +135,28 @@ fn split_windows(text: &str) -> Option<(Root, Vec<Cow<'_, str>>)> {
     match split_drive(&text) {
         // Relative to the current directory of that drive.
         Some((_, rest)) if !rest.starts_with('/') => None,
-        Some((letter, rest)) => Some((Root::Drive(letter), parts(rest))),
-        None if text.starts_with('/') => Some((Root::Slash, parts(&text))),
-        None => Some((Root::Relative, parts(&text))),
+        Some((letter, rest)) => Some((PathRoot::Drive(letter), parts(rest))),
+        None if text.starts_with('/') => Some((PathRoot::Slash, parts(&text))),
+        None => Some((PathRoot::Relative, parts(&text))),
     }
 }
 
 /// Splits `server/share/..`, the text after the two separators.
-fn split_share(text: &str) -> Option<(Root, Vec<Cow<'static, str>>)> {
+fn split_share(text: &str) -> Option<(PathRoot, Vec<Cow<'static, str>>)> {
     let mut parts = text.split('/').map(|part| Cow::Owned(part.to_owned()));
     let root = share_root(&parts.next()?, &parts.next()?)?;
     Some((root, parts.collect()))
 }
 
 /// Returns the root of a share; `None` if one of the names is ambiguous.
-fn share_root(server: &str, share: &str) -> Option<Root> {
+fn share_root(server: &str, share: &str) -> Option<PathRoot> {
     let is_name =
-        |name: &str| unambiguous_name(name, Style::Windows, false).is_some_and(|checked| checked == name);
-    (is_name(server) && is_name(share)).then(|| Root::Share(server.to_lowercase(), share.to_lowercase()))
+        |name: &str| unambiguous_name(name, PathStyle::Windows, false).is_some_and(|checked| checked == name);
+    (is_name(server) && is_name(share)).then(|| PathRoot::Share(server.to_lowercase(), share.to_lowercase()))
 }
 
 /// Splits the path of a `file:` URL, the text after its scheme.
-fn split_file_url(after_scheme: &str, style: Style) -> Option<(Root, Vec<Cow<'_, str>>)> {
+fn split_file_url(after_scheme: &str, style: PathStyle) -> Option<(PathRoot, Vec<Cow<'_, str>>)> {
     if after_scheme.contains(['\\', '?', '#']) {
         return None;
     }
@@ -168,7 +168,7 @@ fn split_file_url(after_scheme: &str, style: Style) -> Option<(Root, Vec<Cow<'_,
     let decoded = |name| decode_url_name(name).map(Cow::<str>::Owned);
     let mut names = path.split('/').map(decoded).collect::<Option<Vec<_>>>()?;
     if !(host.is_empty() || host.eq_ignore_ascii_case("localhost")) {
-        let is_server = style == Style::Windows && !host.contains(['@', '%']);
+        let is_server = style == PathStyle::Windows && !host.contains(['@', '%']);
         let root = share_root(host, names.first().filter(|_| is_server)?)?;
         names.remove(0);
         return Some((root, names));
@@ -176,12 +176,12 @@ fn split_file_url(after_scheme: &str, style: Style) -> Option<(Root, Vec<Cow<'_,
     let first = names.first().map_or("", |name| &**name);
     // `C|` is an obsolete spelling of `C:` in URLs.
     match (split_drive(&first.replace('|', ":")), style) {
-        (Some((letter, "")), Style::Windows) => {
+        (Some((letter, "")), PathStyle::Windows) => {
             names.remove(0);
-            Some((Root::Drive(letter), names))
+            Some((PathRoot::Drive(letter), names))
         }
-        (None, Style::Windows) if path.starts_with('/') => None,
-        (None, _) => Some((Root::Slash, names)),
+        (None, PathStyle::Windows) if path.starts_with('/') => None,
+        (None, _) => Some((PathRoot::Slash, names)),
         (Some(_), _) => None,
     }
 }
@@ -207,14 +207,14 @@ pub(in crate::policy::rules) fn decode_url_name(name: &str) -> Option<String> {
 }
 
 /// Returns an unambiguous name, without the trailing characters that Windows ignores; `None` if it is ambiguous.
-pub(super) fn unambiguous_name(name: &str, style: Style, is_pattern: bool) -> Option<&str> {
+pub(super) fn unambiguous_name(name: &str, style: PathStyle, is_pattern: bool) -> Option<&str> {
     let is_special = |letter: char| letter.is_control() || !is_pattern && matches!(letter, '*' | '?');
     if name.contains(is_special) {
         return None;
     }
     match style {
-        Style::Unix => (!name.contains('\\')).then_some(name),
-        Style::Windows => {
+        PathStyle::Unix => (!name.contains('\\')).then_some(name),
+        PathStyle::Windows => {
             let trimmed = name.trim_end_matches(['.', ' ']);
             // `a~1` may be the short name of another file; a colon precedes the name of a stream.
             let is_short =

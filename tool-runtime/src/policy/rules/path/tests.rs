@@ -6,7 +6,7 @@ use proptest::prelude::*;
 
 use super::{
     Match, PathPattern,
-    normalize::{Location, Root, Style, normalize_path},
+    normalize::{Location, PathRoot, PathStyle, normalize_path},
 };
 
 fn pattern(text: &str) -> PathPattern {
@@ -14,7 +14,7 @@ fn pattern(text: &str) -> PathPattern {
 }
 
 fn on_windows(text: &str, base: Option<&str>) -> PathPattern {
-    PathPattern::compiled_with_style(text, base, None, Style::Windows).unwrap()
+    PathPattern::compiled_with_style(text, base, None, PathStyle::Windows).unwrap()
 }
 
 fn check(pattern: &PathPattern, expected: Match, paths: &[&str]) {
@@ -315,11 +315,11 @@ fn paths() -> impl Strategy<Value = String> {
 fn kind_and_pattern(location: &Location) -> String {
     let names = location.names.join("/");
     match &location.root {
-        Root::Relative if names.is_empty() => ".".to_owned(),
-        Root::Relative => names,
-        Root::Slash => format!("/{names}"),
-        Root::Drive(letter) => format!("{letter}:/{names}"),
-        Root::Share(server, share) => format!("//{server}/{share}/{names}"),
+        PathRoot::Relative if names.is_empty() => ".".to_owned(),
+        PathRoot::Relative => names,
+        PathRoot::Slash => format!("/{names}"),
+        PathRoot::Drive(letter) => format!("{letter}:/{names}"),
+        PathRoot::Share(server, share) => format!("//{server}/{share}/{names}"),
     }
 }
 
@@ -340,7 +340,7 @@ fn by_std(path: &str) -> PathBuf {
 proptest! {
     #[test]
     fn normalization_is_idempotent(path in paths(), is_windows: bool) {
-        let style = if is_windows { Style::Windows } else { Style::Unix };
+        let style = if is_windows { PathStyle::Windows } else { PathStyle::Unix };
         if let Some(location) = normalize_path(&path, style, None) {
             let again = normalize_path(&kind_and_pattern(&location), style, None);
             prop_assert_eq!(again, Some(location));
