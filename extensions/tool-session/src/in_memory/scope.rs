@@ -12,7 +12,7 @@ use crate::{SessionError, json_text::check_json_length};
 
 /// The values of one scope.
 #[derive(Debug, Clone, Default)]
-pub(super) struct Scope {
+pub(super) struct StateScope {
     values: Map<String, Value>,
     /// The bytes of all members in the text of the values, each with its comma.
     member_bytes: usize,
@@ -27,7 +27,7 @@ struct PatchEffect {
     removed_members: usize,
 }
 
-impl Scope {
+impl StateScope {
     /// Creates a scope of values that are stored elsewhere.
     pub(super) fn new(values: Map<String, Value>) -> Self {
         let member_bytes = values.iter().map(|(name, value)| member_bytes(name, json_bytes(value))).sum();

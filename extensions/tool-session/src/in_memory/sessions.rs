@@ -5,7 +5,7 @@ use std::{
     time::SystemTime,
 };
 
-use super::{notes::Notes, scope::Scope};
+use super::{notes::Notes, scope::StateScope};
 use crate::{
     Entry, EntryOrder, EntryPage, EntryQuery, InMemoryStore, Lease, LeaseGrant, LeaseRequest, Retention,
     ScopedState, Session, SessionError, SessionExport, SessionFilter, SessionKey, SessionOrigin,
@@ -23,10 +23,10 @@ use crate::{
 pub(super) struct Sessions {
     sessions: HashMap<SessionKey, StoredSession>,
     /// The state of users, by app and user.
-    users: HashMap<(String, String), Scope>,
+    users: HashMap<(String, String), StateScope>,
     /// The number of users with a state at which those without a session are removed.
     users_to_check: usize,
-    apps: HashMap<String, Scope>,
+    apps: HashMap<String, StateScope>,
     last_epoch: u64,
     pub(super) max_sessions: usize,
     pub(super) notes: Notes,
@@ -38,7 +38,7 @@ pub(super) struct Sessions {
 #[derive(Debug)]
 struct StoredSession {
     session: Session,
-    state: Scope,
+    state: StateScope,
     /// The entry with the number `n` has the index `n - 1`.
     entries: Vec<Entry>,
     /// The last lease; `None` if there was none.
@@ -66,7 +66,7 @@ impl Default for Sessions {
 
 impl StoredSession {
     fn new(session: Session) -> Self {
-        Self { session, state: Scope::default(), entries: Vec::new(), lease: None }
+        Self { session, state: StateScope::default(), entries: Vec::new(), lease: None }
     }
 
     /// Returns `true` if a run may be alive.
@@ -78,7 +78,7 @@ impl StoredSession {
 impl Sessions {
     pub(super) fn snapshot_of(&self, key: &SessionKey) -> Option<SessionSnapshot> {
         let stored = self.sessions.get(key)?;
-        let values = |scope: Option<&Scope>| scope.map(Scope::values).cloned().unwrap_or_default();
+        let values = |scope: Option<&StateScope>| scope.map(StateScope::values).cloned().unwrap_or_default();
         let (user, app) = (values(self.users.get(&app_and_user(key))), values(self.apps.get(key.app())));
         let state = ScopedState { session: stored.state.values().clone(), user, app };
         Some(SessionSnapshot { session: stored.session.clone(), state })
@@ -180,9 +180,9 @@ impl Sessions {
             return Err(SessionError::RevisionChanged { expected, revision });
         }
         let ScopedState { session: of_session, user: of_user, app: of_app } = &write.state;
-        let checked_bytes_after = |scope: Option<&Scope>, changes| match scope {
+        let checked_bytes_after = |scope: Option<&StateScope>, changes| match scope {
             Some(scope) => scope.checked_bytes_after(changes),
-            None => Scope::default().checked_bytes_after(changes),
+            None => StateScope::default().checked_bytes_after(changes),
         };
         let session_bytes = stored.state.checked_bytes_after(of_session)?;
         let user_bytes = checked_bytes_after(self.users.get(&app_and_user(&lease.key)), of_user)?;
@@ -317,7 +317,8 @@ impl Sessions {
         exports.iter().try_for_each(|export| check_stored_size(&export.state))?;
         self.remove_idle_sessions_for(exports.len(), now)?;
         for SessionExport { session, state, entries } in exports.iter().cloned() {
-            let stored = StoredSession { state: Scope::new(state), entries, ..StoredSession::new(session) };
+            let stored =
+                StoredSession { state: StateScope::new(state), entries, ..StoredSession::new(session) };
             self.sessions.insert(stored.session.key.clone(), stored);
         }
         Ok(())

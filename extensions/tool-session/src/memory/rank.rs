@@ -97,7 +97,7 @@ pub(crate) fn best_matches<T: AsRef<str>>(
     candidates: impl IntoIterator<Item = (u64, T)>,
     limit: usize,
 ) -> Vec<(u64, f64)> {
-    let scorer = Scorer::new(counts, terms);
+    let scorer = NoteScorer::new(counts, terms);
     let mut frequencies = vec![0_u32; terms.len()];
     let scores = candidates
         .into_iter()
@@ -108,7 +108,7 @@ pub(crate) fn best_matches<T: AsRef<str>>(
     scores
 }
 
-struct Scorer<'a> {
+struct NoteScorer<'a> {
     /// The positions of tokens in `weights`.
     positions: HashMap<&'a str, usize>,
     /// The weights of terms: larger for rare ones.
@@ -116,7 +116,7 @@ struct Scorer<'a> {
     average_tokens: f64,
 }
 
-impl<'a> Scorer<'a> {
+impl<'a> NoteScorer<'a> {
     fn new(counts: NoteCounts, terms: &'a [QueryTerm]) -> Self {
         let notes = count_as_f64(counts.notes);
         let weight = |term: &QueryTerm| {

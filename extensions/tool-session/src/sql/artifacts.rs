@@ -3,8 +3,8 @@
 use std::{collections::HashSet, sync::Arc, time::SystemTime};
 
 use super::{
-    SqlConnection, SqlRow, Statement, notes::find_or_insert_and_lock_note_user, rows::find_and_lock_session,
-    sql_limit,
+    SqlConnection, SqlRow, SqlStatement, notes::find_or_insert_and_lock_note_user,
+    rows::find_and_lock_session, sql_limit,
 };
 use crate::{
     Artifact, ArtifactContent, ArtifactOwner, SessionError, StoredArtifact, UserKey,
@@ -34,7 +34,7 @@ fn read_artifact_row(row: &impl SqlRow) -> Result<StoredArtifact, SessionError> 
 }
 
 /// Adds the condition that an artifact belongs to `owner`.
-fn push_owner_condition(query: &mut Statement<'_>, owner: &ArtifactOwner) {
+fn push_owner_condition(query: &mut SqlStatement<'_>, owner: &ArtifactOwner) {
     let user = owner.user_key();
     match owner.session_key() {
         Some(key) => {
@@ -52,8 +52,8 @@ fn push_owner_condition(query: &mut Statement<'_>, owner: &ArtifactOwner) {
     }
 }
 
-fn artifacts_query(owner: &ArtifactOwner) -> Statement<'static> {
-    let mut query = Statement::new(concat!("SELECT ", artifact_columns!(), " FROM artifacts AS a WHERE "));
+fn artifacts_query(owner: &ArtifactOwner) -> SqlStatement<'static> {
+    let mut query = SqlStatement::new(concat!("SELECT ", artifact_columns!(), " FROM artifacts AS a WHERE "));
     push_owner_condition(&mut query, owner);
     query
 }
@@ -64,7 +64,7 @@ pub(crate) async fn insert_upload<C: SqlConnection>(
     upload: &str,
     expires_at: SystemTime,
 ) -> Result<(), SessionError> {
-    let insert = Statement::new("INSERT INTO artifact_uploads (body, expires_at) VALUES (?1, ?2)");
+    let insert = SqlStatement::new("INSERT INTO artifact_uploads (body, expires_at) VALUES (?1, ?2)");
     connection.execute(insert.bind(upload).bind(millis::from_time(expires_at))).await.map(drop)
 }
 
@@ -73,7 +73,7 @@ pub(crate) async fn delete_upload<C: SqlConnection>(
     connection: &mut C,
     upload: &str,
 ) -> Result<bool, SessionError> {
-    let delete = Statement::new("DELETE FROM artifact_uploads WHERE body = ?1").bind(upload);
+    let delete = SqlStatement::new("DELETE FROM artifact_uploads WHERE body = ?1").bind(upload);
     Ok(connection.execute(delete).await? > 0)
 }
 
@@ -101,7 +101,7 @@ pub(crate) async fn add_artifact<C: SqlConnection>(
     }
     // The row is locked: its deletion, and the question for unused bodies behind it, wait for this transaction.
     let mut same =
-        Statement::new("SELECT body FROM artifacts WHERE app = ?1 AND user_id = ?2 AND hash = ?3 LIMIT 1");
+        SqlStatement::new("SELECT body FROM artifacts WHERE app = ?1 AND user_id = ?2 AND hash = ?3 LIMIT 1");
     same.push_sql(C::ROW_LOCK);
     let same = same.bind(user.app()).bind(user.user()).bind(&*content.hash);
     let same = connection.fetch_optional(same, |row| row.text(0)).await?;
@@ -111,7 +111,7 @@ pub(crate) async fn add_artifact<C: SqlConnection>(
     let stored = StoredArtifact::new(content, version, now, body);
     let insert = "INSERT INTO artifacts (app, user_id, session, name, version, media_type, bytes, hash, body, time) \
                   VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10)";
-    let insert = Statement::new(insert).bind(user.app()).bind(user.user()).bind(session);
+    let insert = SqlStatement::new(insert).bind(user.app()).bind(user.user()).bind(session);
     let insert = insert.bind(&*content.name).bind(version).bind(&*content.media_type).bind(content.bytes);
     let insert = insert.bind(&*content.hash).bind(&*stored.body).bind(millis::from_time(now));
     connection.execute(insert).await?;
@@ -171,7 +171,7 @@ pub(crate) async fn delete_versions<C: SqlConnection>(
     owner: &ArtifactOwner,
     name: &str,
 ) -> Result<Vec<StoredArtifact>, SessionError> {
-    let mut delete = Statement::new("DELETE FROM artifacts WHERE ");
+    let mut delete = SqlStatement::new("DELETE FROM artifacts WHERE ");
     push_owner_condition(&mut delete, owner);
     delete.push_sql(" AND name = ").push_value(name.to_owned());
     delete.push_sql(concat!(" RETURNING ", artifact_columns!()));
@@ -185,7 +185,7 @@ pub(crate) async fn delete_artifacts<C: SqlConnection>(
 ) -> Result<Vec<StoredArtifact>, SessionError> {
     let delete =
         concat!("DELETE FROM artifacts WHERE app = ?1 AND user_id = ?2 RETURNING ", artifact_columns!());
-    let delete = Statement::new(delete).bind(user.app()).bind(user.user());
+    let delete = SqlStatement::new(delete).bind(user.app()).bind(user.user());
     connection.fetch_all(delete, read_artifact_row).await
 }
 
@@ -197,7 +197,7 @@ pub(crate) async fn remove_expired_uploads_and_list_unused_bodies<C: SqlConnecti
     now: SystemTime,
 ) -> Result<Vec<String>, SessionError> {
     let expired =
-        Statement::new("DELETE FROM artifact_uploads WHERE expires_at <= ?1").bind(millis::from_time(now));
+        SqlStatement::new("DELETE FROM artifact_uploads WHERE expires_at <= ?1").bind(millis::from_time(now));
     connection.execute(expired).await?;
     // Uploads first: one that ends between the two queries has a version, which the second one sees.
     let uploads = bodies.iter().map(|body| upload_id_of_body(body));
@@ -220,7 +220,7 @@ async fn select_matching_names<C: SqlConnection>(
     const MAX_VALUES: usize = 1000;
     let (names, mut found) = (names.collect::<Vec<_>>(), HashSet::new());
     for names in names.chunks(MAX_VALUES) {
-        let mut query = Statement::new(query);
+        let mut query = SqlStatement::new(query);
         for (index, name) in names.iter().enumerate() {
             query.push_sql(if index == 0 { "(" } else { ", " }).push_value(*name);
         }

@@ -2,7 +2,7 @@
 
 use std::{future::Future, ops::ControlFlow};
 
-use super::Statement;
+use super::SqlStatement;
 use crate::SessionError;
 
 /// A connection of a store, in a transaction.
@@ -27,20 +27,22 @@ pub(crate) trait SqlConnection: Send {
     const SENDS_ALL_ROWS: bool;
 
     /// Runs a statement; returns the number of rows that it changed.
-    fn execute(&mut self, statement: Statement<'_>)
-    -> impl Future<Output = Result<u64, SessionError>> + Send;
+    fn execute(
+        &mut self,
+        statement: SqlStatement<'_>,
+    ) -> impl Future<Output = Result<u64, SessionError>> + Send;
 
     /// Runs a query, and reads its rows until `read_row` breaks.
     fn fetch_until(
         &mut self,
-        statement: Statement<'_>,
+        statement: SqlStatement<'_>,
         read_row: impl FnMut(&Self::Row) -> Result<ControlFlow<()>, SessionError> + Send,
     ) -> impl Future<Output = Result<(), SessionError>> + Send;
 
     /// Runs a query, and reads all of its rows.
     fn fetch_all<T: Send>(
         &mut self,
-        statement: Statement<'_>,
+        statement: SqlStatement<'_>,
         read_row: fn(&Self::Row) -> Result<T, SessionError>,
     ) -> impl Future<Output = Result<Vec<T>, SessionError>> + Send {
         async move {
@@ -57,7 +59,7 @@ pub(crate) trait SqlConnection: Send {
     /// Runs a query, and reads its first row, if any.
     fn fetch_optional<T: Send>(
         &mut self,
-        statement: Statement<'_>,
+        statement: SqlStatement<'_>,
         read_row: fn(&Self::Row) -> Result<T, SessionError>,
     ) -> impl Future<Output = Result<Option<T>, SessionError>> + Send {
         async move { Ok(self.fetch_all(statement, read_row).await?.into_iter().next()) }
@@ -92,14 +94,14 @@ macro_rules! sqlx_connection {
 
             $($constants)*
 
-            async fn execute(&mut self, statement: $crate::sql::Statement<'_>) -> Result<u64, $crate::SessionError> {
+            async fn execute(&mut self, statement: $crate::sql::SqlStatement<'_>) -> Result<u64, $crate::SessionError> {
                 let query = $crate::sql::bind_values!($query(statement.sql), statement.values);
                 query.execute(self).await.map(|result| result.rows_affected()).map_err($store_error)
             }
 
             async fn fetch_until(
                 &mut self,
-                statement: $crate::sql::Statement<'_>,
+                statement: $crate::sql::SqlStatement<'_>,
                 mut read_row: impl FnMut(&$row) -> Result<std::ops::ControlFlow<()>, $crate::SessionError> + Send,
             ) -> Result<(), $crate::SessionError> {
                 let query = $crate::sql::bind_values!($query(statement.sql), statement.values);

@@ -32,7 +32,7 @@ pub(crate) use self::{
     },
     read::{read_entry_page, read_session_page, read_snapshot, read_unfinished_runs},
     session_writes::apply_writes,
-    statement::{SqlValue, Statement},
+    statement::{SqlStatement, SqlValue},
     write::{
         abandon_lease, acquire_lease, delete_session, delete_user, fork_session, import_sessions,
         prune_sessions, release_lease, renew_lease,

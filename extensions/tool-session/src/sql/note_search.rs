@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 
 use super::{
-    NoteIndex, SqlRow, Statement, notes::user_term, rows::parse_stored_json, sql_integer, sql_limit,
+    NoteIndex, SqlRow, SqlStatement, notes::user_term, rows::parse_stored_json, sql_integer, sql_limit,
 };
 use crate::{
     Note, NoteContent, NoteMatch, SessionError, UserKey,
@@ -22,7 +22,7 @@ pub(crate) async fn search_notes<C: NoteIndex>(
     limit: usize,
 ) -> Result<Vec<NoteMatch>, SessionError> {
     let find_user = "SELECT row_id, notes, tokens FROM note_users WHERE app = ?1 AND user_id = ?2";
-    let find_user = Statement::new(find_user).bind(user.app()).bind(user.user());
+    let find_user = SqlStatement::new(find_user).bind(user.app()).bind(user.user());
     let found = connection
         .fetch_optional(find_user, |row| {
             Ok((row.integer(0)?, NoteCounts { notes: row.number(1)?, tokens: row.number(2)? }))
@@ -32,7 +32,7 @@ pub(crate) async fn search_notes<C: NoteIndex>(
 
     let mut terms = Vec::new();
     for token in query_tokens(query) {
-        let count = Statement::new(C::COUNT_NOTES).bind(user_term(note_user, &token));
+        let count = SqlStatement::new(C::COUNT_NOTES).bind(user_term(note_user, &token));
         let notes = connection.fetch_optional(count, |row| row.number(0)).await?.unwrap_or_default();
         terms.push(QueryTerm { notes, token });
     }
@@ -42,14 +42,14 @@ pub(crate) async fn search_notes<C: NoteIndex>(
         if candidates.is_full() {
             break;
         }
-        let newest = Statement::new(C::NEWEST_NOTES).bind(user_term(note_user, token));
+        let newest = SqlStatement::new(C::NEWEST_NOTES).bind(user_term(note_user, token));
         candidates.add_until_full(fetch_json_list(connection, newest.bind(sql_limit(MAX_CANDIDATES))).await?);
     }
-    let sizes = Statement::new(C::NOTE_SIZES).bind(json_number_list(candidates.numbers()));
+    let sizes = SqlStatement::new(C::NOTE_SIZES).bind(json_number_list(candidates.numbers()));
     let sizes: Vec<(u64, u64)> = fetch_json_list(connection, sizes).await?;
     candidates.truncate_to_byte_limit(&sizes.into_iter().collect());
     // As one value: a row for each of them would take several times longer.
-    let texts = Statement::new(C::NOTE_TEXTS).bind(json_number_list(candidates.numbers()));
+    let texts = SqlStatement::new(C::NOTE_TEXTS).bind(json_number_list(candidates.numbers()));
     let texts: Vec<(u64, String)> = fetch_json_list(connection, texts).await?;
     let matches = best_matches(counts, &terms, texts, limit);
     fetch_matched_notes(connection, matches).await
@@ -58,7 +58,7 @@ pub(crate) async fn search_notes<C: NoteIndex>(
 /// Reads the list of a query whose only value is JSON.
 async fn fetch_json_list<C: NoteIndex, T: serde::de::DeserializeOwned>(
     connection: &mut C,
-    query: Statement<'_>,
+    query: SqlStatement<'_>,
 ) -> Result<Vec<T>, SessionError> {
     let list = connection.fetch_optional(query, |row| row.text(0)).await?;
     list.map_or_else(|| Ok(Vec::new()), |list| parse_stored_json("list of notes", &list))
@@ -69,7 +69,7 @@ async fn fetch_matched_notes<C: NoteIndex>(
     connection: &mut C,
     matches: Vec<(u64, f64)>,
 ) -> Result<Vec<NoteMatch>, SessionError> {
-    let mut query = Statement::new(
+    let mut query = SqlStatement::new(
         "SELECT n.row_id, n.text, n.author, s.id, n.time FROM notes AS n \
          LEFT JOIN sessions AS s ON s.row_id = n.session WHERE n.row_id IN ",
     )

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use super::{
-    SqlConnection, SqlRow, Statement,
+    SqlConnection, SqlRow, SqlStatement,
     rows::{find_and_lock_session, find_session_row},
 };
 use crate::{
@@ -65,7 +65,7 @@ async fn last_noted_entry_of_row<C: SqlConnection>(
     connection: &mut C,
     session: i64,
 ) -> Result<u64, SessionError> {
-    let query = Statement::new("SELECT last_entry FROM noted_sessions WHERE session = ?1").bind(session);
+    let query = SqlStatement::new("SELECT last_entry FROM noted_sessions WHERE session = ?1").bind(session);
     Ok(connection.fetch_optional(query, |row| row.number(0)).await?.unwrap_or_default())
 }
 
@@ -84,7 +84,7 @@ pub(crate) async fn add_entry_notes<C: NoteIndex>(
     }
     let upsert = "INSERT INTO noted_sessions (session, last_entry) VALUES (?1, ?2) \
                   ON CONFLICT (session) DO UPDATE SET last_entry = excluded.last_entry";
-    connection.execute(Statement::new(upsert).bind(row.row_id).bind(notes.last_entry)).await?;
+    connection.execute(SqlStatement::new(upsert).bind(row.row_id).bind(notes.last_entry)).await?;
     if !notes.notes.is_empty() {
         let note_user = find_or_insert_and_lock_note_user(connection, &key.user_key()).await?;
         let (mut count, mut tokens) = (0, 0);
@@ -105,7 +105,7 @@ pub(crate) async fn delete_note<C: SqlConnection>(
 ) -> Result<bool, SessionError> {
     let delete = "DELETE FROM notes WHERE row_id = ?1 \
                   AND note_user = (SELECT row_id FROM note_users WHERE app = ?2 AND user_id = ?3)";
-    let delete = Statement::new(delete).bind(number).bind(user.app()).bind(user.user());
+    let delete = SqlStatement::new(delete).bind(number).bind(user.app()).bind(user.user());
     Ok(connection.execute(delete).await? > 0)
 }
 
@@ -117,12 +117,12 @@ pub(crate) async fn delete_notes<C: SqlConnection>(
 ) -> Result<u64, SessionError> {
     let delete = "DELETE FROM notes WHERE note_user IN \
                   (SELECT row_id FROM note_users WHERE app = ?1 AND user_id = ?2)";
-    let count = connection.execute(Statement::new(delete).bind(app).bind(user)).await?;
-    let delete = Statement::new("DELETE FROM note_users WHERE app = ?1 AND user_id = ?2");
+    let count = connection.execute(SqlStatement::new(delete).bind(app).bind(user)).await?;
+    let delete = SqlStatement::new("DELETE FROM note_users WHERE app = ?1 AND user_id = ?2");
     let had_notes = connection.execute(delete.bind(app).bind(user)).await? > 0;
     // Not for each user of an app: it costs as much as there are notes of all of them.
     if let Some(forget) = C::FORGET_TERMS.filter(|_| had_notes) {
-        connection.execute(Statement::new(forget)).await?;
+        connection.execute(SqlStatement::new(forget)).await?;
     }
     Ok(count)
 }
@@ -134,7 +134,7 @@ pub(super) async fn find_or_insert_and_lock_note_user<C: SqlConnection>(
 ) -> Result<i64, SessionError> {
     let upsert = "INSERT INTO note_users (app, user_id, notes, tokens) VALUES (?1, ?2, 0, 0) \
                   ON CONFLICT (app, user_id) DO UPDATE SET notes = note_users.notes RETURNING row_id";
-    let upsert = Statement::new(upsert).bind(user.app()).bind(user.user());
+    let upsert = SqlStatement::new(upsert).bind(user.app()).bind(user.user());
     let row_id = connection.fetch_optional(upsert, |row| row.integer(0)).await?;
     row_id.ok_or_else(|| SessionError::Failed("the row of a user was not stored".to_owned()))
 }
@@ -147,7 +147,7 @@ async fn add_to_note_counts<C: SqlConnection>(
     tokens: u64,
 ) -> Result<(), SessionError> {
     let update = "UPDATE note_users SET notes = notes + ?2, tokens = tokens + ?3 WHERE row_id = ?1";
-    connection.execute(Statement::new(update).bind(note_user).bind(notes).bind(tokens)).await.map(drop)
+    connection.execute(SqlStatement::new(update).bind(note_user).bind(notes).bind(tokens)).await.map(drop)
 }
 
 /// Adds a note and its terms; returns its number, and the number of its tokens.
@@ -160,11 +160,11 @@ async fn insert_note<C: NoteIndex>(
     let (terms, tokens) = note_terms_and_count(note_user, &note.text);
     let insert = "INSERT INTO notes (note_user, session, time, author, text, tokens) \
                   VALUES (?1, ?2, ?3, ?4, ?5, ?6) RETURNING row_id";
-    let insert = Statement::new(insert).bind(note_user).bind(session).bind(millis::from_time(note.time));
+    let insert = SqlStatement::new(insert).bind(note_user).bind(session).bind(millis::from_time(note.time));
     let insert = insert.bind(note.author.as_deref()).bind(&*note.text).bind(tokens);
     let number = connection.fetch_optional(insert, |row| row.number(0)).await?;
     let number = number.ok_or_else(|| SessionError::Failed("a note was not stored".to_owned()))?;
-    connection.execute(Statement::new(C::INSERT_TERMS).bind(number).bind(terms)).await?;
+    connection.execute(SqlStatement::new(C::INSERT_TERMS).bind(number).bind(terms)).await?;
     Ok((number, tokens))
 }
 

@@ -12,7 +12,7 @@ use tool_runtime::{
     open_calls::{OpenFilter, OpenRecord, OpenStoreError},
 };
 
-use super::{SqlConnection, SqlRow, Statement};
+use super::{SqlConnection, SqlRow, SqlStatement};
 use crate::{SessionError, millis};
 
 /// The time for which consumed and expired records are kept: 30 days.
@@ -31,7 +31,7 @@ pub(crate) async fn remove_old_and_insert_unless_open<C: SqlConnection>(
     for delete in
         ["DELETE FROM open_calls WHERE consumed_at < ?1", "DELETE FROM open_calls WHERE expires_at < ?1"]
     {
-        connection.execute(Statement::new(delete).bind(oldest)).await?;
+        connection.execute(SqlStatement::new(delete).bind(oldest)).await?;
     }
     // A consumed record of the address was another question about the call.
     let insert = "INSERT INTO open_calls (address_hash, run_hash, call_hash, app_hash, user_hash, session_hash, tag, \
@@ -40,7 +40,7 @@ pub(crate) async fn remove_old_and_insert_unless_open<C: SqlConnection>(
                   session_hash = excluded.session_hash, tag = excluded.tag, expires_at = excluded.expires_at, \
                   consumed_at = NULL, record = excluded.record WHERE open_calls.consumed_at IS NOT NULL";
     let address = &record.address;
-    let insert = Statement::new(insert)
+    let insert = SqlStatement::new(insert)
         .bind(content_hash_text(address))
         .bind(address.run.as_ref().map(content_hash_text));
     let insert =
@@ -60,7 +60,7 @@ pub(crate) async fn read_open_record<C: SqlConnection>(
     connection: &mut C,
     address: &CallAddress,
 ) -> Result<Option<OpenRecord>, SessionError> {
-    let mut query = Statement::new(SELECT_OPEN_RECORDS);
+    let mut query = SqlStatement::new(SELECT_OPEN_RECORDS);
     query.push_sql(" AND address_hash = ").push_value(content_hash_text(address));
     let text = connection.fetch_optional(query, |row| row.text(0)).await?;
     text.as_deref().map(parse_record).transpose()
@@ -71,7 +71,7 @@ pub(crate) async fn read_open_records<C: SqlConnection>(
     connection: &mut C,
     filter: &OpenFilter,
 ) -> Result<Vec<OpenRecord>, SessionError> {
-    let mut query = Statement::new(SELECT_OPEN_RECORDS);
+    let mut query = SqlStatement::new(SELECT_OPEN_RECORDS);
     if let Some(run) = &filter.run {
         query.push_sql(" AND run_hash = ").push_value(content_hash_text(run));
     }
@@ -103,7 +103,8 @@ pub(crate) async fn mark_record_consumed<C: SqlConnection>(
 ) -> Result<bool, SessionError> {
     let update =
         "UPDATE open_calls SET consumed_at = ?3 WHERE address_hash = ?1 AND tag = ?2 AND consumed_at IS NULL";
-    let update = Statement::new(update).bind(content_hash_text(&record.address)).bind(record.tag.to_string());
+    let update =
+        SqlStatement::new(update).bind(content_hash_text(&record.address)).bind(record.tag.to_string());
     Ok(connection.execute(update.bind(millis::from_time(now))).await? > 0)
 }
 
@@ -115,7 +116,7 @@ pub(super) async fn delete_records_of_sessions<C: SqlConnection>(
 ) -> Result<(), SessionError> {
     for sessions in sessions.chunks(C::MAX_ROWS) {
         let delete = "DELETE FROM open_calls WHERE app_hash = ?1 AND (user_hash, session_hash) IN (VALUES ";
-        let mut delete = Statement::new(delete).bind(name_or_empty_hash(Some(app)));
+        let mut delete = SqlStatement::new(delete).bind(name_or_empty_hash(Some(app)));
         delete.push_rows(
             sessions.iter().map(|(user, id)| [content_hash_text(user).into(), content_hash_text(id).into()]),
         );
@@ -131,7 +132,7 @@ pub(super) async fn delete_records_of_user<C: SqlConnection>(
     app: &str,
     user: &str,
 ) -> Result<(), SessionError> {
-    let delete = Statement::new("DELETE FROM open_calls WHERE app_hash = ?1 AND user_hash = ?2");
+    let delete = SqlStatement::new("DELETE FROM open_calls WHERE app_hash = ?1 AND user_hash = ?2");
     connection
         .execute(delete.bind(name_or_empty_hash(Some(app))).bind(name_or_empty_hash(Some(user))))
         .await

@@ -1,7 +1,7 @@
 //! Reads, each of which sees one moment.
 
 use super::{
-    SqlConnection, SqlRow, Statement,
+    SqlConnection, SqlRow, SqlStatement,
     rows::{
         add_user_and_app_state, entry_columns, find_session_row, read_entry_row, read_session_row,
         session_columns,
@@ -29,7 +29,7 @@ pub(crate) async fn read_session_page<C: SqlConnection>(
     filter: &SessionFilter,
 ) -> Result<Vec<Session>, SessionError> {
     let query = concat!("SELECT ", session_columns!(listed), " FROM sessions WHERE app = ?1");
-    let mut query = Statement::new(query).bind(&*filter.app);
+    let mut query = SqlStatement::new(query).bind(&*filter.app);
     if let Some(user) = &filter.user {
         query.push_sql(" AND user_id = ").push_value(&**user);
     }
@@ -84,8 +84,8 @@ fn entries_query<'a>(
     key: &'a SessionKey,
     page_query: &'a EntryQuery,
     rows: usize,
-) -> Statement<'a> {
-    let mut query = Statement::new(columns);
+) -> SqlStatement<'a> {
+    let mut query = SqlStatement::new(columns);
     query
         .push_sql(" FROM entries WHERE session = (SELECT row_id FROM sessions WHERE app = ")
         .push_value(key.app());
@@ -127,7 +127,7 @@ pub(crate) async fn read_unfinished_runs<C: SqlConnection>(
         " FROM sessions WHERE app = ?1 AND lease_released = 0 AND lease_expires_at <= ?2",
         " ORDER BY lease_expires_at, user_id, id"
     );
-    let rows = connection.fetch_all(Statement::new(query).bind(app).bind(now), read_session_row).await?;
+    let rows = connection.fetch_all(SqlStatement::new(query).bind(app).bind(now), read_session_row).await?;
     let runs = rows.into_iter().filter_map(|row| {
         let Session { key, revision, .. } = row.session;
         let lease = row.lease?;

@@ -5,7 +5,7 @@ use std::{collections::HashMap, sync::Arc, time::Duration};
 use serde_json::{Map, Value};
 use tool_runtime::call::{CallAddress, CallId};
 
-use super::{SqlConnection, SqlRow, Statement};
+use super::{SqlConnection, SqlRow, SqlStatement};
 use crate::{
     Entry, EntryContent, JsonText, ScopedState, Session, SessionError, SessionKey, SessionOrigin,
     lease::StoredLease, millis,
@@ -138,8 +138,8 @@ pub(super) async fn find_and_lock_sessions<C: SqlConnection>(
 }
 
 /// Returns the query of sessions, each of which is found by the index of keys; a list of keys would be compared with all sessions.
-fn sessions_query<'a>(keys: &[&'a SessionKey]) -> Statement<'a> {
-    let mut query = Statement::new(concat!("SELECT ", session_columns!(whole), " FROM sessions WHERE "));
+fn sessions_query<'a>(keys: &[&'a SessionKey]) -> SqlStatement<'a> {
+    let mut query = SqlStatement::new(concat!("SELECT ", session_columns!(whole), " FROM sessions WHERE "));
     for (index, key) in keys.iter().enumerate() {
         query.push_sql(if index == 0 { "app = " } else { " OR app = " }).push_value(key.app());
         query.push_sql(" AND user_id = ").push_value(key.user()).push_sql(" AND id = ").push_value(key.id());
@@ -156,7 +156,7 @@ pub(super) async fn add_user_and_app_state<C: SqlConnection>(
     // A list of scopes and users would be compared with the state of each user.
     let query = "SELECT scope, state FROM shared_state WHERE app = ?1 AND scope = 'app' AND user_id = '' \
                  OR app = ?1 AND scope = 'user' AND user_id = ?2";
-    let query = Statement::new(query).bind(key.app()).bind(key.user());
+    let query = SqlStatement::new(query).bind(key.app()).bind(key.user());
     let mut state = ScopedState { session, ..ScopedState::default() };
     for (scope, text) in connection.fetch_all(query, |row| Ok((row.text(0)?, row.text(1)?))).await? {
         let values = parse_state(&text)?;

@@ -5,7 +5,7 @@ use std::time::SystemTime;
 use tool_runtime::context::merge_patch;
 
 use super::{
-    SqlConnection, SqlRow, SqlValue, Statement,
+    SqlConnection, SqlRow, SqlStatement, SqlValue,
     rows::{SessionRow, entry_columns, find_and_lock_sessions, parse_state, read_entry_row, serialize_state},
     sql_limit,
 };
@@ -163,9 +163,9 @@ async fn store_changed_sessions<C: SqlConnection>(
                                lease_released = changed.column8, lease_usage = changed.column9 FROM (VALUES ";
     for changes in changes.chunks(C::MAX_ROWS) {
         let update = if let [change] = changes {
-            change.column_values().into_iter().fold(Statement::new(UPDATE_ONE), Statement::bind)
+            change.column_values().into_iter().fold(SqlStatement::new(UPDATE_ONE), SqlStatement::bind)
         } else {
-            let mut update = Statement::new(UPDATE_MANY);
+            let mut update = SqlStatement::new(UPDATE_MANY);
             update.push_rows(changes.iter().map(ChangedSession::column_values));
             update.push_sql(") AS changed WHERE sessions.row_id = changed.column1");
             update
@@ -184,7 +184,7 @@ async fn remove_views<C: SqlConnection>(
                           AND (view = ?3 OR substr(view, 1, length(?4)) = ?4)";
     for change in changes {
         for view in &change.write.removed_views {
-            let remove = Statement::new(REMOVE).bind(EntryContent::REMOVED).bind(change.row_id);
+            let remove = SqlStatement::new(REMOVE).bind(EntryContent::REMOVED).bind(change.row_id);
             connection.execute(remove.bind(&**view).bind(format!("{view}/"))).await?;
         }
     }
@@ -199,7 +199,7 @@ pub(super) async fn insert_entries<'a, C: SqlConnection>(
     let entries: Vec<_> = entries.into_iter().collect();
     for entries in entries.chunks(C::MAX_ROWS) {
         let mut insert =
-            Statement::new(concat!("INSERT INTO entries (session, ", entry_columns!(), ") VALUES "));
+            SqlStatement::new(concat!("INSERT INTO entries (session, ", entry_columns!(), ") VALUES "));
         let rows =
             entries.iter().map(|(row_id, number, content)| entry_column_values(*row_id, *number, content));
         insert.push_rows(rows.collect::<Result<Vec<_>, _>>()?);
@@ -241,7 +241,7 @@ async fn read_last_contents<C: SqlConnection>(
         entry_columns!(),
         " FROM entries WHERE session = ?1 ORDER BY number DESC LIMIT ?2"
     );
-    let query = Statement::new(query).bind(row_id).bind(sql_limit(count));
+    let query = SqlStatement::new(query).bind(row_id).bind(sql_limit(count));
     let mut contents =
         connection.fetch_all(query, |row| read_entry_row(row).map(|entry| entry.content)).await?;
     contents.reverse();
@@ -260,12 +260,12 @@ async fn patch_shared_state<C: SqlConnection>(
         // Makes the row or locks it, and returns what it has.
         let lock = "INSERT INTO shared_state (app, scope, user_id, state) VALUES (?1, ?2, ?3, '{}') \
                     ON CONFLICT (app, scope, user_id) DO UPDATE SET app = excluded.app RETURNING state";
-        let lock = Statement::new(lock).bind(key.app()).bind(scope).bind(user);
+        let lock = SqlStatement::new(lock).bind(key.app()).bind(scope).bind(user);
         let text = connection.fetch_optional(lock, |row| row.text(0)).await?;
         let mut values = parse_state(text.as_deref().unwrap_or("{}"))?;
         merge_patch(&mut values, changes);
         let update = "UPDATE shared_state SET state = ?4 WHERE app = ?1 AND scope = ?2 AND user_id = ?3";
-        let update = Statement::new(update).bind(key.app()).bind(scope).bind(user);
+        let update = SqlStatement::new(update).bind(key.app()).bind(scope).bind(user);
         connection.execute(update.bind(serialize_state(&values)?)).await?;
     }
     Ok(())

@@ -55,12 +55,12 @@ impl From<Option<String>> for SqlValue<'_> {
 
 /// A statement. Its text is made of constants of this crate: each value is a parameter.
 #[derive(Debug)]
-pub(crate) struct Statement<'a> {
+pub(crate) struct SqlStatement<'a> {
     pub(crate) sql: Cow<'static, str>,
     pub(crate) values: Vec<SqlValue<'a>>,
 }
 
-impl<'a> Statement<'a> {
+impl<'a> SqlStatement<'a> {
     /// Creates a statement with the parameters `?1`, `?2`, and so on.
     pub(crate) fn new(sql: &'static str) -> Self {
         Self { sql: sql.into(), values: Vec::new() }

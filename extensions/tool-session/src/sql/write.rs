@@ -8,7 +8,7 @@ use std::time::SystemTime;
 use serde_json::{Map, Value};
 
 use super::{
-    SqlConnection, SqlRow, Statement,
+    SqlConnection, SqlRow, SqlStatement,
     notes::delete_notes,
     open_calls::{delete_records_of_sessions, delete_records_of_user},
     rows::{SessionRow, add_user_and_app_state, entry_columns, find_and_lock_session, serialize_state},
@@ -38,7 +38,7 @@ pub(crate) async fn acquire_lease<C: SqlConnection>(
         }
         (None, _) => {}
     }
-    let epoch = connection.fetch_optional(Statement::new(C::NEXT_EPOCH), |row| row.number(0)).await?;
+    let epoch = connection.fetch_optional(SqlStatement::new(C::NEXT_EPOCH), |row| row.number(0)).await?;
     let epoch = epoch.ok_or_else(|| SessionError::Failed("the database has no epochs".to_owned()))?;
     let usage = usage_to_continue(previous.as_ref(), &request.run);
     let lease = StoredLease::of_request(request, epoch, now, usage);
@@ -130,7 +130,7 @@ pub(crate) async fn fork_session<C: SqlConnection>(
         entry_columns!(),
         " FROM entries WHERE session = ?2 AND number <= ?3"
     );
-    connection.execute(Statement::new(copy).bind(row_id).bind(original.row_id).bind(last_entry)).await?;
+    connection.execute(SqlStatement::new(copy).bind(row_id).bind(original.row_id).bind(last_entry)).await?;
     Ok(session)
 }
 
@@ -139,7 +139,7 @@ pub(crate) async fn delete_session<C: SqlConnection>(
     connection: &mut C,
     key: &SessionKey,
 ) -> Result<bool, SessionError> {
-    let delete = Statement::new("DELETE FROM sessions WHERE app = ?1 AND user_id = ?2 AND id = ?3");
+    let delete = SqlStatement::new("DELETE FROM sessions WHERE app = ?1 AND user_id = ?2 AND id = ?3");
     let count = connection.execute(delete.bind(key.app()).bind(key.user()).bind(key.id())).await?;
     let session = (key.user().to_owned(), key.id().to_owned());
     delete_records_of_sessions(connection, key.app(), &[session]).await?;
@@ -152,13 +152,14 @@ pub(crate) async fn delete_user<C: SqlConnection>(
     app: &str,
     user: &str,
 ) -> Result<u64, SessionError> {
-    let sessions = Statement::new("DELETE FROM sessions WHERE app = ?1 AND user_id = ?2");
+    let sessions = SqlStatement::new("DELETE FROM sessions WHERE app = ?1 AND user_id = ?2");
     let count = connection.execute(sessions.bind(app).bind(user)).await?;
-    let state = Statement::new("DELETE FROM shared_state WHERE app = ?1 AND scope = 'user' AND user_id = ?2");
+    let state =
+        SqlStatement::new("DELETE FROM shared_state WHERE app = ?1 AND scope = 'user' AND user_id = ?2");
     connection.execute(state.bind(app).bind(user)).await?;
     delete_records_of_user(connection, app, user).await?;
     delete_notes(connection, app, user).await?;
-    let artifacts = Statement::new("DELETE FROM artifacts WHERE app = ?1 AND user_id = ?2");
+    let artifacts = SqlStatement::new("DELETE FROM artifacts WHERE app = ?1 AND user_id = ?2");
     connection.execute(artifacts.bind(app).bind(user)).await?;
     Ok(count)
 }
@@ -181,7 +182,7 @@ pub(crate) async fn prune_sessions<C: SqlConnection>(
                   WHERE user_rank > ?2 OR updated_at < ?3) \
                   AND NOT (coalesce(lease_released, 1) = 0 AND lease_expires_at > ?4) \
                   RETURNING user_id, id";
-    let delete = Statement::new(delete).bind(&*retention.app).bind(max_sessions);
+    let delete = SqlStatement::new(delete).bind(&*retention.app).bind(max_sessions);
     let delete = delete.bind(oldest).bind(millis::from_time(now));
     let deleted = connection.fetch_all(delete, |row| Ok((row.text(0)?, row.text(1)?))).await?;
     delete_records_of_sessions(connection, &retention.app, &deleted).await?;
@@ -223,7 +224,7 @@ async fn store_lease<C: SqlConnection>(
 ) -> Result<(), SessionError> {
     let update = "UPDATE sessions SET lease_run = ?2, lease_holder = ?3, lease_epoch = ?4, lease_expires_at = ?5, \
                   lease_duration = ?6, lease_released = ?7, lease_usage = ?8 WHERE row_id = ?1";
-    let update = Statement::new(update).bind(row_id).bind(lease.run.to_string()).bind(&*lease.holder);
+    let update = SqlStatement::new(update).bind(row_id).bind(lease.run.to_string()).bind(&*lease.holder);
     let update = update.bind(lease.epoch).bind(millis::from_time(lease.expires_at));
     let update = update.bind(millis::from_duration(lease.duration)).bind(i64::from(lease.is_released));
     connection.execute(update.bind(lease.usage.as_ref().map(JsonText::as_str))).await.map(drop)
@@ -239,7 +240,7 @@ async fn insert_session_unless_exists<C: SqlConnection>(
                   origin_entry, state) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11) \
                   ON CONFLICT (app, user_id, id) DO NOTHING RETURNING row_id";
     let Session { key, revision, entries, title, created_at, updated_at, origin } = session;
-    let insert = Statement::new(insert).bind(key.app()).bind(key.user()).bind(key.id());
+    let insert = SqlStatement::new(insert).bind(key.app()).bind(key.user()).bind(key.id());
     let insert = insert.bind(*revision).bind(*entries).bind(title.as_deref());
     let insert = insert.bind(millis::from_time(*created_at)).bind(millis::from_time(*updated_at));
     let insert = insert.bind(origin.as_ref().map(|origin| &*origin.id));

@@ -29,7 +29,7 @@ pub use self::options::{SqliteOptions, Synchronous};
 use self::{
     error::store_error,
     file::DatabaseFile,
-    writer::{JobKind, Writer},
+    writer::{JobKind, SqliteWriter},
 };
 use crate::{
     Clock, EntryPage, EntryQuery, Lease, LeaseGrant, LeaseRequest, Retention, Session, SessionError,
@@ -75,7 +75,7 @@ pub struct SqliteStore(Arc<Inner>);
 struct Inner {
     readers: SqlitePool,
     /// `None` if the store was opened for reading only.
-    writer: Option<Writer>,
+    writer: Option<SqliteWriter>,
     clock: Clock,
 }
 
@@ -106,7 +106,7 @@ impl SqliteStore {
         }
         options.create_missing_file()?;
         let connection = connect_writer_with_retries(&options).await?;
-        let writer = Writer::start(connection, DatabaseFile::identify(&options.path)?, clock.clone());
+        let writer = SqliteWriter::start(connection, DatabaseFile::identify(&options.path)?, clock.clone());
         Ok(Self(Arc::new(Inner { readers, writer: Some(writer), clock })))
     }
 
@@ -143,7 +143,7 @@ impl SqliteStore {
         self.require_writer()?.run_in_transaction(JobKind::Lease, operation).await
     }
 
-    fn require_writer(&self) -> Result<&Writer, SessionError> {
+    fn require_writer(&self) -> Result<&SqliteWriter, SessionError> {
         self.0.writer.as_ref().ok_or(SessionError::ReadOnly)
     }
 }

@@ -35,7 +35,7 @@ const MAX_SHARED_BYTES: usize = 1 << 20;
 
 /// A handle to the writer.
 #[derive(Debug)]
-pub(super) struct Writer {
+pub(super) struct SqliteWriter {
     queue: Mutex<Option<mpsc::Sender<WriterJob>>>,
     task: tokio::sync::Mutex<Option<JoinHandle<()>>>,
 }
@@ -82,7 +82,7 @@ pub(super) enum JobKind {
     Deletion,
 }
 
-impl Writer {
+impl SqliteWriter {
     /// Starts the task, which owns `connection`.
     pub(super) fn start(connection: SqliteConnection, file: DatabaseFile, clock: Clock) -> Self {
         let (queue, jobs) = mpsc::channel(MAX_QUEUED_OPERATIONS);

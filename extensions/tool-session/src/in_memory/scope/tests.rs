@@ -10,13 +10,13 @@ fn map(value: Value) -> Map<String, Value> {
 }
 
 /// Applies `changes`, and compares the length with the number of bytes of the text.
-fn change(scope: &mut Scope, changes: Value) {
+fn change(scope: &mut StateScope, changes: Value) {
     let changes = map(changes);
     let bytes = scope.checked_bytes_after(&changes).unwrap();
     scope.apply_patch(&changes, bytes);
     let text = serde_json::to_string(scope.values()).unwrap();
     assert_eq!(object_bytes(scope.member_bytes), text.len(), "{text}");
-    assert_eq!(Scope::new(scope.values().clone()).member_bytes, scope.member_bytes, "{text}");
+    assert_eq!(StateScope::new(scope.values().clone()).member_bytes, scope.member_bytes, "{text}");
 }
 
 #[test]
@@ -38,7 +38,7 @@ fn a_scope_knows_the_length_of_its_text_after_each_change() {
     // Each change after each other one.
     for first in &values {
         for second in &values {
-            let mut scope = Scope::default();
+            let mut scope = StateScope::default();
             for changes in values.iter().chain([first, second, first]) {
                 change(&mut scope, changes.clone());
             }
@@ -48,7 +48,7 @@ fn a_scope_knows_the_length_of_its_text_after_each_change() {
 
 #[test]
 fn a_change_beyond_the_limit_has_no_effect_and_one_up_to_it_is_applied() {
-    let mut scope = Scope::default();
+    let mut scope = StateScope::default();
     // `{"a":"..","b":1}`
     let text = "x".repeat(JsonText::MAX_BYTES - r#"{"a":"","b":1}"#.len());
     change(&mut scope, json!({ "a": text }));
@@ -63,8 +63,8 @@ fn a_change_beyond_the_limit_has_no_effect_and_one_up_to_it_is_applied() {
 #[test]
 fn a_change_costs_what_it_changes_and_not_what_the_scope_has() {
     let text = "x".repeat(JsonText::MAX_BYTES / 2);
-    let mut scope = Scope::new(map(json!({ "large": { "text": text }, "n": 0 })));
-    let place = |scope: &Scope| scope.values()["large"]["text"].as_str().unwrap().as_ptr();
+    let mut scope = StateScope::new(map(json!({ "large": { "text": text }, "n": 0 })));
+    let place = |scope: &StateScope| scope.values()["large"]["text"].as_str().unwrap().as_ptr();
     let before = place(&scope);
     for number in 0..20_000 {
         let changes = map(json!({ "n": number, "large": { "m": number } }));

@@ -27,7 +27,7 @@ impl ObservedConnection {
         Self { inner, statements: BTreeMap::new(), plans: Vec::new() }
     }
 
-    async fn observe(&mut self, statement: &Statement<'_>) {
+    async fn observe(&mut self, statement: &SqlStatement<'_>) {
         let verb = statement.sql.split(' ').next().unwrap_or_default().to_owned();
         *self.statements.entry(verb).or_default() += 1;
         let explain = AssertSqlSafe(format!("EXPLAIN QUERY PLAN {}", statement.sql));
@@ -45,14 +45,14 @@ impl SqlConnection for ObservedConnection {
     const MAX_ROWS: usize = SqliteConnection::MAX_ROWS;
     const SENDS_ALL_ROWS: bool = SqliteConnection::SENDS_ALL_ROWS;
 
-    async fn execute(&mut self, statement: Statement<'_>) -> Result<u64, SessionError> {
+    async fn execute(&mut self, statement: SqlStatement<'_>) -> Result<u64, SessionError> {
         self.observe(&statement).await;
         self.inner.execute(statement).await
     }
 
     async fn fetch_until(
         &mut self,
-        statement: Statement<'_>,
+        statement: SqlStatement<'_>,
         read_row: impl FnMut(&SqliteRow) -> Result<ControlFlow<()>, SessionError> + Send,
     ) -> Result<(), SessionError> {
         self.observe(&statement).await;
