@@ -2,7 +2,7 @@
 
 use super::{
     danger::matches_argument_pattern,
-    script::{SimpleCommand, Word},
+    script::{ShellWord, SimpleCommand},
 };
 
 /// Options of many of its commands.
@@ -89,7 +89,7 @@ pub(super) fn git_may_run_argument(command: &SimpleCommand, fixed_words: usize) 
 
 /// The place of the command of `git` in its `words`; `None` if an option before it, which sets the configuration, is behind the
 /// first `fixed_words` words.
-fn git_subcommand_position_if_options_fixed(words: &[Word], fixed_words: usize) -> Option<usize> {
+fn git_subcommand_position_if_options_fixed(words: &[ShellWord], fixed_words: usize) -> Option<usize> {
     let mut place = 1;
     while let Some(word) = words.get(place).filter(|word| word.text.starts_with('-')) {
         let has_value = VALUE_OPTIONS.contains(&word.text.as_str());

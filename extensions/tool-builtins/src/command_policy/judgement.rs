@@ -7,7 +7,7 @@ use super::{
     danger::{interprets_argument_as_shell, runs_or_redefines_commands},
     parse::{MAX_DEPTH, parse_script},
     pattern::{CommandPattern, Restriction},
-    script::{Redirection, Script, SimpleCommand},
+    script::{Redirection, ShellScript, SimpleCommand},
 };
 
 /// The maximum number of characters of a command that a message shows.
@@ -35,7 +35,7 @@ impl CommandPolicy {
     /// The first command that a rule clearly denies, also one in the arguments of a shell.
     fn find_denied_command<'a>(
         &'a self,
-        script: &Script,
+        script: &ShellScript,
         depth: usize,
     ) -> Option<(String, &'a CommandPattern)> {
         script.commands.iter().chain(&script.redirections_as_commands()).find_map(|command| {
@@ -51,7 +51,7 @@ impl CommandPolicy {
         })
     }
 
-    fn reason_to_ask(&self, script: &Script) -> Option<String> {
+    fn reason_to_ask(&self, script: &ShellScript) -> Option<String> {
         if let Some(doubt) = script.doubts.first() {
             return Some(format!(
                 "the command is unclear: `{}` {}",

@@ -4,7 +4,7 @@ use std::fmt;
 
 use super::{
     danger::{may_run_program_by_option, runs_or_redefines_commands, wrapped_command_positions},
-    script::{SimpleCommand, Word, base_name},
+    script::{ShellWord, SimpleCommand, base_name},
 };
 
 /// A rule that cannot be used.
@@ -96,13 +96,13 @@ impl CommandPattern {
     /// Returns `true` if the rule admits the command.
     pub(super) fn allows(&self, command: &SimpleCommand) -> bool {
         let Some((fixed, rest)) = command.words.split_at_checked(self.words.len()) else { return false };
-        let is_fixed = |(pattern, word): (&WordPattern, &Word)| {
+        let is_fixed = |(pattern, word): (&WordPattern, &ShellWord)| {
             word.has_no_expansion() && pattern.matches_exactly(&word.text)
         };
         self.words.iter().zip(fixed).all(is_fixed)
             && match self.rest {
                 RestPattern::None => rest.is_empty(),
-                RestPattern::Plain => rest.iter().all(Word::has_no_expansion),
+                RestPattern::Plain => rest.iter().all(ShellWord::has_no_expansion),
                 RestPattern::Any => true,
             }
             && !may_run_program_by_option(command, self.literal_word_count())
@@ -130,7 +130,7 @@ impl CommandPattern {
     }
 
     /// Returns `true` if the command at `start` clearly has the words of the pattern.
-    fn matches_at(&self, words: &[Word], start: usize) -> bool {
+    fn matches_at(&self, words: &[ShellWord], start: usize) -> bool {
         let Some(words) = words.get(start..) else { return false };
         let Some((fixed, rest)) = words.split_at_checked(self.words.len()) else { return false };
         self.words.iter().zip(fixed).enumerate().all(|(at, (pattern, word))| {
@@ -142,7 +142,7 @@ impl CommandPattern {
 
     /// Returns `true` if the words of the pattern stand in `words` in their order, with others between them. A word with
     /// an expansion may be any number of words.
-    fn occurs_in_order(&self, words: &[Word], starts_with_first: bool) -> bool {
+    fn occurs_in_order(&self, words: &[ShellWord], starts_with_first: bool) -> bool {
         let mut patterns = self.words.iter().enumerate().peekable();
         for (at, word) in words.iter().enumerate() {
             let Some((index, pattern)) = patterns.peek() else { break };

@@ -9,7 +9,7 @@ const FOLDER_PROGRAMS: &[&str] = &[
 
 /// All simple commands of a text, wherever they stand in it, and what makes the text unclear.
 #[derive(Debug, Default)]
-pub(super) struct Script {
+pub(super) struct ShellScript {
     pub(super) commands: Vec<SimpleCommand>,
     pub(super) redirections: Vec<Redirection>,
     pub(super) doubts: Vec<Doubt>,
@@ -19,14 +19,14 @@ pub(super) struct Script {
 #[derive(Debug)]
 pub(super) struct SimpleCommand {
     /// At least one.
-    pub(super) words: Vec<Word>,
+    pub(super) words: Vec<ShellWord>,
     /// The begin of its source, for messages.
     pub(super) source: String,
 }
 
 /// A word after the removal of quotes.
 #[derive(Debug, Clone, Default)]
-pub(super) struct Word {
+pub(super) struct ShellWord {
     /// Its value; of a word with an expansion, only the literal parts.
     pub(super) text: String,
     /// The kind of the expansion in it, if there is one.
@@ -50,7 +50,7 @@ pub(super) struct Doubt {
     pub(super) source: String,
 }
 
-impl Word {
+impl ShellWord {
     /// A word that the shell passes on as it stands.
     fn plain(text: &str) -> Self {
         Self { text: text.to_owned(), ..Self::default() }
@@ -61,13 +61,13 @@ impl Word {
     }
 }
 
-impl Script {
+impl ShellScript {
     /// The redirections as commands `<` and `>`, for the rules that restrict.
     pub(super) fn redirections_as_commands(&self) -> Vec<SimpleCommand> {
         let command = |redirection: &Redirection| {
             let (name, path) = (if redirection.writes { ">" } else { "<" }, redirection.path.as_str());
             SimpleCommand {
-                words: vec![Word::plain(name), Word::plain(path)],
+                words: vec![ShellWord::plain(name), ShellWord::plain(path)],
                 source: format!("{name} {path}"),
             }
         };

@@ -25,8 +25,8 @@ use tool_runtime::{prelude::*, schemars};
 use super::{
     grep_results::{FileLines, GrepResults},
     media::CancelledRead,
-    root::{Root, Roots, StartFolder, WalkStart, open_regular_file},
-    walk::{MAX_DEPTH, Walk},
+    root::{FileRoot, FileRoots, StartFolder, WalkStart, open_regular_file},
+    walk::{FileWalk, MAX_DEPTH},
 };
 
 /// Bytes of a line that is searched or read; a file with a longer one is reported as skipped.
@@ -93,8 +93,12 @@ impl GrepQuery {
     }
 }
 
-pub(super) fn search_files(roots: &Roots, query: &GrepQuery, cx: &ToolContext) -> Result<String, ToolError> {
-    let search = Search::new(query, cx)?;
+pub(super) fn search_files(
+    roots: &FileRoots,
+    query: &GrepQuery,
+    cx: &ToolContext,
+) -> Result<String, ToolError> {
+    let search = GrepSearch::new(query, cx)?;
     let skipped_folders = match roots.open_walk_start(query.path.as_deref())? {
         WalkStart::File(open) => {
             search.search_file(&mut search.new_searcher(), open.file, 0, &open.root, &open.real);
@@ -111,13 +115,13 @@ pub(super) fn search_files(roots: &Roots, query: &GrepQuery, cx: &ToolContext) -
 /// A file that the walk found.
 struct SearchJob {
     serial: u64,
-    root: Arc<Root>,
+    root: Arc<FileRoot>,
     dir: Arc<Dir>,
     name: PathBuf,
     path: PathBuf,
 }
 
-struct Search<'a> {
+struct GrepSearch<'a> {
     query: &'a GrepQuery,
     cx: &'a ToolContext,
     matcher: RegexMatcher,
@@ -126,7 +130,7 @@ struct Search<'a> {
     results: GrepResults,
 }
 
-impl<'a> Search<'a> {
+impl<'a> GrepSearch<'a> {
     fn new(query: &'a GrepQuery, cx: &'a ToolContext) -> Result<Self, ToolError> {
         check_pattern_length("pattern", &query.pattern)?;
         let mut regex = RegexMatcherBuilder::new();
@@ -180,7 +184,7 @@ impl<'a> Search<'a> {
     ) -> Result<u64, ToolError> {
         let (mut skipped, mut serial) = (0, 0);
         for start in starts {
-            let mut walk = Walk::new(self.cx, MAX_DEPTH);
+            let mut walk = FileWalk::new(self.cx, MAX_DEPTH);
             let flow = walk.visit_start_folder(start, &mut |found| {
                 if !self.admits_path(found.path, start) {
                     return Ok(ControlFlow::Continue(()));
@@ -222,7 +226,7 @@ impl<'a> Search<'a> {
         }
     }
 
-    fn search_file(&self, searcher: &mut Searcher, file: File, serial: u64, root: &Root, path: &Path) {
+    fn search_file(&self, searcher: &mut Searcher, file: File, serial: u64, root: &FileRoot, path: &Path) {
         let mut lines = FileLines::new(&self.results, self.query, serial, root, path);
         if self.cx.is_cancelled() || !lines.wait_until_few_files_wait() {
             return;

@@ -18,7 +18,7 @@ use grep_searcher::{Searcher, Sink, SinkContext, SinkContextKind, SinkFinish, Si
 
 use super::{
     grep::{GrepMode, GrepQuery},
-    root::Root,
+    root::FileRoot,
 };
 
 /// Characters of a line that are shown.
@@ -167,7 +167,7 @@ pub(super) struct FileLines<'a> {
     results: &'a GrepResults,
     query: &'a GrepQuery,
     serial: u64,
-    root: &'a Root,
+    root: &'a FileRoot,
     path: &'a Path,
     lines: Vec<ResultLine>,
     waiting_bytes: usize,
@@ -180,7 +180,7 @@ impl<'a> FileLines<'a> {
         results: &'a GrepResults,
         query: &'a GrepQuery,
         serial: u64,
-        root: &'a Root,
+        root: &'a FileRoot,
         path: &'a Path,
     ) -> Self {
         Self {

@@ -6,8 +6,8 @@ use tool_runtime::prelude::*;
 
 use super::{
     grep::{compile_file_glob, is_path_match},
-    root::{Roots, WalkStart},
-    walk::Walk,
+    root::{FileRoots, WalkStart},
+    walk::FileWalk,
 };
 
 /// Files that `list_files` names.
@@ -35,7 +35,11 @@ impl FileQuery {
     }
 }
 
-pub(super) fn list_files(roots: &Roots, query: &FileQuery, cx: &ToolContext) -> Result<String, ToolError> {
+pub(super) fn list_files(
+    roots: &FileRoots,
+    query: &FileQuery,
+    cx: &ToolContext,
+) -> Result<String, ToolError> {
     let glob = query.pattern.as_deref().map(|pattern| compile_file_glob("pattern", pattern)).transpose()?;
     let WalkStart::Folders(starts) = roots.open_walk_start(query.path.as_deref())? else {
         let path = query.path.as_deref().unwrap_or_default();
@@ -43,7 +47,7 @@ pub(super) fn list_files(roots: &Roots, query: &FileQuery, cx: &ToolContext) -> 
     };
     let (mut text, mut count, mut has_more, mut skipped) = (String::new(), 0, false, 0);
     for start in &starts {
-        let mut walk = Walk::new(cx, query.max_depth);
+        let mut walk = FileWalk::new(cx, query.max_depth);
         let flow = walk.visit_start_folder(start, &mut |found| {
             if glob.as_ref().is_some_and(|glob| !is_path_match(glob, found.path, &start.real)) {
                 return Ok(ControlFlow::Continue(()));

@@ -68,12 +68,12 @@ pub trait PdfConverter: fmt::Debug + Send + Sync + 'static {
 }
 
 /// The kind of a file that is not text.
-pub(super) enum Media {
+pub(super) enum MediaKind {
     Image(&'static str),
     Pdf,
 }
 
-impl Media {
+impl MediaKind {
     /// The kind by the content, never by the name.
     pub(super) fn detect(start: &[u8]) -> Option<Self> {
         let mime = infer::get(start)?.mime_type();

@@ -35,7 +35,7 @@ use self::{
     memory::ReadMemory,
     notebook_edit::{CellEdit, CellType, EditMode},
     read::ReadQuery,
-    root::Roots,
+    root::FileRoots,
 };
 pub use self::{
     media::PdfConverter,
@@ -62,7 +62,7 @@ const DEFAULT_WHOLE_BYTES: u64 = 1024 * 1024;
 /// ```
 #[derive(Clone, Debug)]
 pub struct FileTools {
-    roots: Roots,
+    roots: FileRoots,
     memory: Arc<ReadMemory>,
     permits_unread_edits: bool,
     max_whole_bytes: u64,
@@ -79,7 +79,7 @@ impl FileTools {
     /// Returns an error if `folder` cannot be opened as a folder.
     pub fn new(folder: impl AsRef<Path>) -> io::Result<Self> {
         Ok(Self {
-            roots: Roots::open(folder.as_ref())?,
+            roots: FileRoots::open(folder.as_ref())?,
             memory: Arc::default(),
             permits_unread_edits: false,
             max_whole_bytes: DEFAULT_WHOLE_BYTES,

@@ -11,7 +11,7 @@ const MAX_LINE_CHARS: usize = 2000;
 pub(super) const MAX_PAGE_BYTES: usize = 256 * 1024;
 
 /// The lines that a call returns.
-pub(super) struct Page {
+pub(super) struct LinePage {
     pub(super) first: u64,
     count: u64,
     /// Lines that ended.
@@ -27,7 +27,7 @@ pub(super) struct Page {
     pub(super) has_replacements: bool,
 }
 
-impl Page {
+impl LinePage {
     pub(super) fn new(first: u64, count: u64) -> Self {
         Self {
             first: first.max(1),

@@ -10,10 +10,10 @@ use tool_runtime::{Content, prelude::*};
 use super::{
     FileTools,
     grep::MAX_LINE_BYTES,
-    media::{Media, read_image, read_pdf},
+    media::{MediaKind, read_image, read_pdf},
     memory::FileStamp,
     notebook::{is_notebook, read_notebook},
-    page::Page,
+    page::LinePage,
     root::{OpenFile, file_error},
     text::{DETECTION_BYTES, TextForm},
 };
@@ -40,9 +40,9 @@ pub(super) fn read_file(
     let mut open = tools.roots.open_file(path)?;
     let mut stamp = FileStamp::of_file(&open.file).map_err(|error| file_error(path, &error))?;
     let start = read_start_and_rewind(&mut open.file).map_err(|error| file_error(path, &error))?;
-    let output = match Media::detect(&start) {
-        Some(Media::Image(mime)) => read_image(&mut open, path, mime, cx)?,
-        Some(Media::Pdf) => read_pdf(tools, open.file.try_clone(), query, cx)?,
+    let output = match MediaKind::detect(&start) {
+        Some(MediaKind::Image(mime)) => read_image(&mut open, path, mime, cx)?,
+        Some(MediaKind::Pdf) => read_pdf(tools, open.file.try_clone(), query, cx)?,
         None if is_notebook(&open.real) => match read_notebook(&mut open, query, cx)? {
             Some(notebook) => {
                 stamp.hash = notebook.hash;
@@ -97,7 +97,7 @@ fn read_line_page(
              `limit` {DEFAULT_LINES}, or search it with `grep`"
         )));
     }
-    let mut page = Page::new(offset.unwrap_or(1), limit.unwrap_or(DEFAULT_LINES));
+    let mut page = LinePage::new(offset.unwrap_or(1), limit.unwrap_or(DEFAULT_LINES));
     let hash = fill_page_and_hash(&mut open.file, path, &mut page, cx)?;
     let text = page.report_text(path)?;
     if page.first == 1 && page.cut_lines == 0 {
@@ -110,7 +110,7 @@ fn read_line_page(
 fn fill_page_and_hash(
     file: &mut File,
     path: &str,
-    page: &mut Page,
+    page: &mut LinePage,
     cx: &ToolContext,
 ) -> Result<Option<[u8; 32]>, ToolError> {
     let as_error = |error: io::Error| file_error(path, &error);

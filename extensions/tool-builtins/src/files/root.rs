@@ -31,7 +31,7 @@ const MAX_NAME_CHARS: usize = 32;
 
 /// A folder, by its handle.
 #[derive(Debug)]
-pub(super) struct Root {
+pub(super) struct FileRoot {
     pub(super) dir: Dir,
     /// The path at opening, to recognize absolute paths below it; nothing is opened by it.
     path: PathBuf,
@@ -40,7 +40,7 @@ pub(super) struct Root {
     is_read_only: bool,
 }
 
-impl Root {
+impl FileRoot {
     fn open(name: &str, folder: &Path, is_read_only: bool) -> io::Result<Self> {
         let path = folder.canonicalize()?;
         let dir = Dir::open_ambient_dir(&path, ambient_authority())?;
@@ -89,28 +89,28 @@ impl Root {
 
 /// The folders of a tool set: the base folder, and others by their names.
 #[derive(Debug, Clone)]
-pub(super) struct Roots {
+pub(super) struct FileRoots {
     /// The first is the base folder, whose paths have no name.
-    roots: Vec<Arc<Root>>,
+    roots: Vec<Arc<FileRoot>>,
 }
 
 /// A path below one of the folders, which `cap_std` still checks at each use.
 pub(super) struct Location {
-    pub(super) root: Arc<Root>,
+    pub(super) root: Arc<FileRoot>,
     pub(super) relative: PathBuf,
 }
 
 /// The folder in which a walk begins.
 pub(super) struct StartFolder {
-    pub(super) root: Arc<Root>,
+    pub(super) root: Arc<FileRoot>,
     pub(super) dir: Dir,
     /// The path relative to the root, without links.
     pub(super) real: PathBuf,
 }
 
-impl Roots {
+impl FileRoots {
     pub(super) fn open(base: &Path) -> io::Result<Self> {
-        Ok(Self { roots: vec![Arc::new(Root::open("", base, false)?)] })
+        Ok(Self { roots: vec![Arc::new(FileRoot::open("", base, false)?)] })
     }
 
     /// Adds a folder, whose name must be new.
@@ -129,9 +129,9 @@ impl Roots {
                 format!("another folder is named `{name}`; give each its own name"),
             ));
         }
-        let new = Root::open(name, folder, is_read_only)?;
+        let new = FileRoot::open(name, folder, is_read_only)?;
         // A file of both could be changed by its other path.
-        let overlaps = |root: &&Arc<Root>| {
+        let overlaps = |root: &&Arc<FileRoot>| {
             root.is_read_only != is_read_only
                 && (root.path.starts_with(&new.path) || new.path.starts_with(&root.path))
         };
@@ -166,7 +166,7 @@ impl Roots {
             let root = self.roots.iter().skip(1).find(|root| root.name == name)?;
             Some((root, Path::new(rest)))
         });
-        let below = |root: &&Arc<Root>| Path::new(path).starts_with(&root.path);
+        let below = |root: &&Arc<FileRoot>| Path::new(path).starts_with(&root.path);
         let (root, path_below) = match named {
             Some(named) => named,
             None => {
@@ -209,7 +209,7 @@ impl Roots {
     /// The folders that a walk visits: all of them without a path.
     pub(super) fn open_walk_start(&self, path: Option<&str>) -> Result<WalkStart, ToolError> {
         let Some(path) = path.filter(|path| !path.is_empty()) else {
-            let start = |root: &Arc<Root>| {
+            let start = |root: &Arc<FileRoot>| {
                 let dir = root.dir.try_clone().map_err(|error| self.path_error(&root.name, &error))?;
                 Ok(StartFolder { root: Arc::clone(root), dir, real: PathBuf::new() })
             };
@@ -261,7 +261,7 @@ pub(super) enum WalkStart {
 
 /// A file of the folder.
 pub(super) struct OpenFile {
-    pub(super) root: Arc<Root>,
+    pub(super) root: Arc<FileRoot>,
     pub(super) parent: Dir,
     pub(super) name: PathBuf,
     pub(super) file: File,
@@ -269,7 +269,7 @@ pub(super) struct OpenFile {
     pub(super) real: PathBuf,
 }
 
-fn open_real_file(root: &Arc<Root>, real: PathBuf) -> io::Result<OpenFile> {
+fn open_real_file(root: &Arc<FileRoot>, real: PathBuf) -> io::Result<OpenFile> {
     let (Some(parent), Some(name)) = (real.parent(), real.file_name()) else {
         return Err(io::Error::new(io::ErrorKind::InvalidInput, "it is a folder; give the path of a file"));
     };

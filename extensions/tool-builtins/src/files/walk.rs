@@ -35,7 +35,7 @@ pub(super) struct FoundFile<'a> {
 }
 
 /// A walk in the order of names, which follows no link.
-pub(super) struct Walk<'a> {
+pub(super) struct FileWalk<'a> {
     cx: &'a ToolContext,
     /// The rules of the folders from the root to the present one.
     ignored: Vec<Gitignore>,
@@ -46,7 +46,7 @@ pub(super) struct Walk<'a> {
     pub(super) skipped: u64,
 }
 
-impl<'a> Walk<'a> {
+impl<'a> FileWalk<'a> {
     pub(super) fn new(cx: &'a ToolContext, max_depth: usize) -> Self {
         Self { cx, ignored: Vec::new(), max_depth: max_depth.min(MAX_DEPTH), depth: 0, skipped: 0 }
     }

@@ -14,10 +14,10 @@ use super::{
 use super::{
     command::{SYSTEM_PATH, find_system_program},
     namespace::{
-        MAX_SHELL_DESCRIPTOR, Namespace, PreparedNamespace, bash_words_closing_descriptors,
+        CommandNamespace, MAX_SHELL_DESCRIPTOR, PreparedNamespace, bash_words_closing_descriptors,
         confined_command_words,
     },
-    probe::Mechanism,
+    probe::SandboxMechanism,
     restriction::SYSTEM_FOLDERS,
     thread::SandboxThread,
 };
@@ -39,7 +39,7 @@ pub(crate) struct Launcher {
 struct ConfinedSpawner {
     /// Spawns the commands; `None` if the program that makes the namespace guards files, too.
     thread: Option<SandboxThread>,
-    namespace: Option<Namespace>,
+    namespace: Option<CommandNamespace>,
     limits: super::Limits,
 }
 
@@ -81,8 +81,8 @@ impl Launcher {
         confinement.limits = confinement.limits.lowered_to_own_limits();
         let environment = confined_environment(&confinement, private.path());
         let limits = confinement.limits;
-        let Mechanism { enforced, thread, namespace } =
-            Mechanism::choose(confinement, &private).await.map_err(failure)?;
+        let SandboxMechanism { enforced, thread, namespace } =
+            SandboxMechanism::choose(confinement, &private).await.map_err(failure)?;
         let confined = Some(ConfinedSpawner { thread, namespace, limits });
         Ok(Self { enforced, environment, confined, private: Some(private) })
     }

@@ -26,7 +26,7 @@ exit "$status""#;
 
 /// The maker of the namespaces of commands.
 #[derive(Debug)]
-pub(super) struct Namespace {
+pub(super) struct CommandNamespace {
     maker: NamespaceMaker,
     /// The path of `setsid`: in a session of its own, the command cannot signal the group of the watcher.
     own_session: PathBuf,
@@ -49,7 +49,7 @@ pub(super) struct PreparedNamespace {
     mounts: OpenedMounts,
 }
 
-impl Namespace {
+impl CommandNamespace {
     /// Namespaces by `unshare`. Without `maps_user`, the user has no name: `/proc` would have to be writable for it.
     pub(super) fn of_unshare(
         program: &Path,

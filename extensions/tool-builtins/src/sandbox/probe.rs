@@ -13,7 +13,7 @@ use super::{
     Confinement, Enforced,
     bubblewrap::Bubblewrap,
     command::{LimitScript, SHELL, SYSTEM_PATH, find_system_program},
-    namespace::Namespace,
+    namespace::CommandNamespace,
     restriction::ThreadGuards,
     scratch::ScratchFolder,
     thread::SandboxThread,
@@ -26,14 +26,14 @@ const MAX_PROBE: Duration = Duration::from_secs(5);
 const MAX_MESSAGE_BYTES: u64 = 400;
 
 /// The mechanism around the commands of one setting.
-pub(super) struct Mechanism {
+pub(super) struct SandboxMechanism {
     pub(super) enforced: Enforced,
     /// Spawns the commands, if the restriction of a thread holds for them.
     pub(super) thread: Option<SandboxThread>,
-    pub(super) namespace: Option<Namespace>,
+    pub(super) namespace: Option<CommandNamespace>,
 }
 
-impl Mechanism {
+impl SandboxMechanism {
     /// Tries `bubblewrap` first, which guards most, and otherwise what the kernel offers to a thread.
     pub(super) async fn choose(
         confinement: Confinement,
@@ -71,7 +71,7 @@ impl Mechanism {
     ) -> Result<Self, String> {
         let own_session = find_system_program("setsid").ok_or_else(|| missing_program_text("setsid"))?;
         let bubblewrap = Bubblewrap::new(program, confinement, private).map_err(|error| error.to_string())?;
-        let namespace = Namespace::of_bubblewrap(bubblewrap, own_session);
+        let namespace = CommandNamespace::of_bubblewrap(bubblewrap, own_session);
         let prepared = namespace.prepare_for_command(Path::new("/")).map_err(|error| error.to_string())?;
         // Versions without `--bind-fd` fail here.
         run_probe(&prepared.probe_words(), None).await?;
@@ -93,7 +93,8 @@ impl Mechanism {
         let failure = match (find_system_program("unshare"), find_system_program("setsid")) {
             (Some(program), Some(own_session)) => {
                 let maps_user = enforced.files.is_none();
-                let candidate = Namespace::of_unshare(&program, own_session, maps_user, permits_network);
+                let candidate =
+                    CommandNamespace::of_unshare(&program, own_session, maps_user, permits_network);
                 let prepared = candidate.prepare_for_command(Path::new("/"))?;
                 let probed = run_probe(&prepared.probe_words(), Some(&thread)).await;
                 namespace = probed.is_ok().then_some(candidate);

@@ -34,7 +34,7 @@ const FOLDER: OFlags = OFlags::DIRECTORY.union(OFlags::NOFOLLOW).union(OFlags::C
 /// Returns an error if something is left.
 pub(super) fn remove_contents(top: &OwnedFd) -> io::Result<()> {
     fchmod(top, Mode::RWXU)?;
-    let mut removal = Removal { top, entries: 0 };
+    let mut removal = ContentsRemoval { top, entries: 0 };
     loop {
         let names = read_some_names(top)?;
         if names.is_empty() {
@@ -50,12 +50,12 @@ pub(super) fn remove_contents(top: &OwnedFd) -> io::Result<()> {
     }
 }
 
-struct Removal<'a> {
+struct ContentsRemoval<'a> {
     top: &'a OwnedFd,
     entries: u64,
 }
 
-impl Removal<'_> {
+impl ContentsRemoval<'_> {
     /// Removes a file of the top, or a folder of it, whose folders are moved to the top.
     fn remove_top_entry(&mut self, name: &CString) -> io::Result<()> {
         if self.remove_unless_folder(self.top, name)? {

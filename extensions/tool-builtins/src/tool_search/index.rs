@@ -15,7 +15,7 @@ use tool_runtime::{Registry, ToolDefinition, ToolName};
 
 use super::{
     fields::{FIELDS, Field, for_each_text},
-    query::Query,
+    query::WordQuery,
     ranking::Ranking,
     read_texts::ReadTextCache,
     words::for_each_word,
@@ -243,7 +243,7 @@ impl ToolIndex {
         limit: usize,
         is_candidate: impl Fn(&ToolDefinition) -> bool,
     ) -> Vec<ToolMatch> {
-        let scores = Query::new(self, query).scores(self);
+        let scores = WordQuery::new(self, query).scores(self);
         let scored = scores.into_iter().enumerate().filter(|(_, score)| *score > 0.0);
         let found = scored.filter_map(|(tool, score)| Some((self.tools.get(tool)?.as_ref()?, score)));
         let mut found: Vec<_> = found.filter(|(tool, _)| is_candidate(&tool.definition)).collect();

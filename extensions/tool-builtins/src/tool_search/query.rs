@@ -26,7 +26,7 @@ const MAX_COMPARED_WORDS: usize = 2_000;
 
 /// The words of a query.
 #[derive(Default)]
-pub(super) struct Query {
+pub(super) struct WordQuery {
     concepts: Vec<Concept>,
 }
 
@@ -39,7 +39,7 @@ struct Concept {
     variants: Vec<(String, f32)>,
 }
 
-impl Query {
+impl WordQuery {
     pub(super) fn new(index: &ToolIndex, text: &str) -> Self {
         let mut query = Self::default();
         let mut places: HashMap<String, usize> = HashMap::new();
@@ -126,7 +126,7 @@ impl Query {
 
     /// Returns the scores of the tools of `index`, by number.
     pub(super) fn scores(&self, index: &ToolIndex) -> Vec<f32> {
-        let mut scorer = Scorer::new(index);
+        let mut scorer = ToolScorer::new(index);
         for concept in &self.concepts {
             scorer.add_concept(concept);
         }
@@ -187,7 +187,7 @@ fn is_within_edits(word: &str, other: &str, max_edits: usize) -> bool {
 }
 
 /// The scores so far.
-struct Scorer<'i> {
+struct ToolScorer<'i> {
     index: &'i ToolIndex,
     averages: [f32; FIELDS],
     scores: Vec<f32>,
@@ -201,7 +201,7 @@ struct Scorer<'i> {
     total: f32,
 }
 
-impl<'i> Scorer<'i> {
+impl<'i> ToolScorer<'i> {
     fn new(index: &'i ToolIndex) -> Self {
         let zeros = || vec![0.0; index.tool_number_count()];
         Self {

@@ -78,7 +78,7 @@ impl WordForm {
 /// Passes each word of `text` to `receive`, which may change it, until it returns `false`.
 pub(super) fn for_each_word(text: &str, mut receive: impl FnMut(&mut String) -> bool) {
     let mut word = String::with_capacity(MAX_WORD_CHARS);
-    let mut split = Splitter::default();
+    let mut split = WordSplitter::default();
     for character in text.chars() {
         if !split.add(character, &mut word, &mut receive) {
             return;
@@ -91,14 +91,14 @@ pub(super) fn for_each_word(text: &str, mut receive: impl FnMut(&mut String) -> 
 
 /// Divides characters into words.
 #[derive(Default)]
-struct Splitter {
+struct WordSplitter {
     last: Option<(CharKind, char)>,
     chars: usize,
     /// `true` if the word has the last character of a pair that was passed.
     is_pair: bool,
 }
 
-impl Splitter {
+impl WordSplitter {
     /// Adds a character to `word`; passes the word that it ends. Returns `false` if no more words are wanted.
     fn add(&mut self, character: char, word: &mut String, mut pass: impl FnMut(&mut String) -> bool) -> bool {
         let kind = CharKind::of(character);

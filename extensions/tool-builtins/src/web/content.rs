@@ -18,7 +18,7 @@ use tool_runtime::{hook::Sanitizer, prelude::*};
 
 use super::{
     charset::DecodedText,
-    html::{HiddenText, MAX_DEPTH, Page, TreeLimit},
+    html::{ConvertedPage, HiddenText, MAX_DEPTH, TreeLimit},
 };
 
 /// Pages that are converted at once; one that its call no longer waits for counts until it has stopped.
@@ -200,13 +200,13 @@ pub(super) fn convert_body(
     if !is_html {
         return Ok(PageText::plain(without_invisible_characters(&text), charset));
     }
-    let page = Page::convert(&text, url, stop)?;
+    let page = ConvertedPage::convert(&text, url, stop)?;
     let (text, notes) = (without_invisible_characters(&page.markdown), hidden_notes(&page));
     Ok(PageText { title: page.title, hidden: page.hidden, notes, ..PageText::plain(text, charset) })
 }
 
 /// Says what the style sheets of a page hide.
-fn hidden_notes(page: &Page) -> Vec<String> {
+fn hidden_notes(page: &ConvertedPage) -> Vec<String> {
     let HiddenText { chars, unread } = page.hidden;
     let mut notes = Vec::new();
     match (chars, page.is_all_hidden) {

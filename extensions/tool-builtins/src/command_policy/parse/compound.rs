@@ -1,13 +1,13 @@
 //! Groups, conditions, loops and functions.
 
-use super::{Parsed, Parser};
+use super::{Parsed, ShellParser};
 
 /// The maximum number of characters of a reserved word.
 const MAX_RESERVED_CHARS: usize = 8;
 /// The maximum number of characters of the variable of a loop.
 const MAX_LOOP_VARIABLE_CHARS: usize = 8;
 
-impl Parser<'_> {
+impl ShellParser<'_> {
     /// Returns the unquoted word at the cursor, if it could be a reserved word; empty otherwise.
     pub(super) fn peek_possible_reserved_word(&self) -> String {
         let mut word = String::new();

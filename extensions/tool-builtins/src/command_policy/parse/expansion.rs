@@ -1,14 +1,14 @@
 //! Expansions behind a dollar sign, and backticks. Those whose effect is only their value mark the word; the others are
 //! doubts.
 
-use super::{Parsed, Parser};
-use crate::command_policy::script::Word;
+use super::{Parsed, ShellParser};
+use crate::command_policy::script::ShellWord;
 
 const SUBSTITUTION: &str = "the output of a command";
 
-impl Parser<'_> {
+impl ShellParser<'_> {
     /// Parses what begins with a dollar sign.
-    pub(super) fn parse_dollar_expansion(&mut self, word: &mut Word, is_quoted: bool) -> Parsed {
+    pub(super) fn parse_dollar_expansion(&mut self, word: &mut ShellWord, is_quoted: bool) -> Parsed {
         self.position += 1;
         match self.peek() {
             Some('(') if self.peek_at(1) == Some('(') => {
@@ -86,7 +86,7 @@ impl Parser<'_> {
     /// Moves behind `))`, over the substitutions in the expression.
     fn skip_to_end_of_arithmetic(&mut self) -> Parsed {
         let mut parentheses = 0_usize;
-        let mut ignored = Word::default();
+        let mut ignored = ShellWord::default();
         self.parse_nested(|parser| {
             loop {
                 match parser.peek() {
@@ -117,7 +117,7 @@ impl Parser<'_> {
         if name == 0 || (!has_default && self.peek() != Some('}')) {
             self.record_doubt("changes a variable, or evaluates its value");
         }
-        let mut ignored = Word::default();
+        let mut ignored = ShellWord::default();
         loop {
             match self.peek() {
                 None => return Err(self.record_unreadable("has a brace without an end")),
@@ -139,7 +139,7 @@ impl Parser<'_> {
 
     /// Parses backticks. Their content is a text of its own, in which a backslash protects backticks, dollar signs and
     /// backslashes: with one, it is a doubt.
-    pub(super) fn parse_backticks(&mut self, word: &mut Word, is_quoted: bool) -> Parsed {
+    pub(super) fn parse_backticks(&mut self, word: &mut ShellWord, is_quoted: bool) -> Parsed {
         word.expansion = Some(SUBSTITUTION);
         if !self.here_documents.is_empty() {
             self.record_doubt("has a command within a command that has a here-document");
@@ -166,12 +166,12 @@ impl Parser<'_> {
             }
         }
         self.position += 1;
-        self.parse_nested(|parser| Parser::new(&content, parser.depth, parser.script).parse_whole_text())
+        self.parse_nested(|parser| ShellParser::new(&content, parser.depth, parser.script).parse_whole_text())
     }
 
     /// Parses the body of a here-document, for the commands in it.
     pub(super) fn parse_here_document_body(&mut self) -> Parsed {
-        let mut ignored = Word::default();
+        let mut ignored = ShellWord::default();
         while let Some(c) = self.peek() {
             match c {
                 '$' => self.parse_dollar_expansion(&mut ignored, true)?,

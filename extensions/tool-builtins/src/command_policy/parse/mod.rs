@@ -15,7 +15,7 @@ mod redirection;
 mod word;
 
 use self::redirection::HereDocument;
-use super::script::{Doubt, Script, SimpleCommand};
+use super::script::{Doubt, ShellScript, SimpleCommand};
 
 /// The maximum number of constructs within each other: groups, loops, substitutions, backticks.
 pub(super) const MAX_DEPTH: usize = 32;
@@ -28,7 +28,7 @@ pub(super) struct Unreadable;
 type Parsed<T = ()> = Result<T, Unreadable>;
 
 /// A cursor over a text, or over a part of it that is read on its own, such as the content of backticks.
-pub(super) struct Parser<'a> {
+pub(super) struct ShellParser<'a> {
     characters: &'a [char],
     position: usize,
     depth: usize,
@@ -36,19 +36,19 @@ pub(super) struct Parser<'a> {
     is_substitution: bool,
     /// Here-documents whose bodies begin after the next line break.
     here_documents: Vec<HereDocument>,
-    script: &'a mut Script,
+    script: &'a mut ShellScript,
 }
 
 /// Reads a text; what cannot be read is a doubt of the result.
-pub(super) fn parse_script(text: &str, depth: usize) -> Script {
+pub(super) fn parse_script(text: &str, depth: usize) -> ShellScript {
     let characters: Vec<char> = text.chars().collect();
-    let mut script = Script::default();
+    let mut script = ShellScript::default();
     if characters.iter().any(|c| !matches!(c, ' '..='~' | '\t' | '\n')) {
         let what = "contains a control character, or one outside of ASCII";
         script.doubts.push(Doubt { what, source: shortened_source(&characters) });
     }
     // An error has left its doubt.
-    let _ = Parser::new(&characters, depth, &mut script).parse_whole_text();
+    let _ = ShellParser::new(&characters, depth, &mut script).parse_whole_text();
     script
 }
 
@@ -61,8 +61,8 @@ fn shortened_source(characters: &[char]) -> String {
     source
 }
 
-impl<'a> Parser<'a> {
-    fn new(characters: &'a [char], depth: usize, script: &'a mut Script) -> Self {
+impl<'a> ShellParser<'a> {
+    fn new(characters: &'a [char], depth: usize, script: &'a mut ShellScript) -> Self {
         Self {
             characters,
             position: 0,
@@ -277,7 +277,7 @@ impl<'a> Parser<'a> {
         Ok(())
     }
 
-    fn push_command(&mut self, words: Vec<super::script::Word>, start: usize) {
+    fn push_command(&mut self, words: Vec<super::script::ShellWord>, start: usize) {
         if !words.is_empty() {
             let source = shortened_source(self.characters.get(start..self.position).unwrap_or_default());
             self.script.commands.push(SimpleCommand { words, source: source.trim_end().to_owned() });

@@ -1,6 +1,6 @@
 //! Redirections and here-documents.
 
-use super::{Parsed, Parser};
+use super::{Parsed, ShellParser};
 use crate::command_policy::script::Redirection;
 
 /// A here-document whose body has not been read.
@@ -11,7 +11,7 @@ pub(super) struct HereDocument {
     strips_tabs: bool,
 }
 
-impl Parser<'_> {
+impl ShellParser<'_> {
     /// Returns `true` if a redirection stands at the cursor, and not a process substitution.
     pub(super) fn is_at_redirection(&self) -> bool {
         let rest = self.characters.get(self.position..).unwrap_or_default();
@@ -120,7 +120,7 @@ impl Parser<'_> {
             if !document.is_literal {
                 let body: Vec<char> = self.characters.get(start..end).unwrap_or_default().to_vec();
                 self.parse_nested(|parser| {
-                    Parser::new(&body, parser.depth, parser.script).parse_here_document_body()
+                    ShellParser::new(&body, parser.depth, parser.script).parse_here_document_body()
                 })?;
             }
         }

@@ -1,13 +1,13 @@
 //! Words: quotes, backslashes, and the characters that the shell expands.
 
-use super::{Parsed, Parser, compound::ends_word};
-use crate::command_policy::script::Word;
+use super::{Parsed, ShellParser, compound::ends_word};
+use crate::command_policy::script::ShellWord;
 
-impl Parser<'_> {
+impl ShellParser<'_> {
     /// Parses a word; an error if none begins here.
-    pub(super) fn parse_word(&mut self) -> Parsed<Word> {
+    pub(super) fn parse_word(&mut self) -> Parsed<ShellWord> {
         let start = self.position;
-        let mut word = Word::default();
+        let mut word = ShellWord::default();
         while let Some(c) = self.peek() {
             match c {
                 '<' | '>' if self.peek_at(1) == Some('(') => {
@@ -35,7 +35,7 @@ impl Parser<'_> {
         Ok(word)
     }
 
-    fn push_unquoted_char(&mut self, word: &mut Word, c: char, start: usize) {
+    fn push_unquoted_char(&mut self, word: &mut ShellWord, c: char, start: usize) {
         let before = self.position.checked_sub(1).and_then(|at| self.characters.get(at));
         match c {
             '*' | '?' | '[' => word.expansion = Some("a pattern of file names"),
@@ -59,7 +59,7 @@ impl Parser<'_> {
         }
     }
 
-    fn parse_single_quotes(&mut self, word: &mut Word) -> Parsed {
+    fn parse_single_quotes(&mut self, word: &mut ShellWord) -> Parsed {
         word.is_quoted = true;
         self.position += 1;
         loop {
@@ -74,7 +74,7 @@ impl Parser<'_> {
         }
     }
 
-    fn push_quoted_char(&mut self, word: &mut Word, c: char) {
+    fn push_quoted_char(&mut self, word: &mut ShellWord, c: char) {
         if c == '\n' && !self.here_documents.is_empty() {
             self.record_doubt("has a line break in quotes before a here-document");
         }
@@ -82,7 +82,7 @@ impl Parser<'_> {
         self.position += 1;
     }
 
-    fn parse_double_quotes(&mut self, word: &mut Word) -> Parsed {
+    fn parse_double_quotes(&mut self, word: &mut ShellWord) -> Parsed {
         word.is_quoted = true;
         self.position += 1;
         loop {
@@ -115,7 +115,7 @@ impl Parser<'_> {
         }
     }
 
-    fn parse_backslash(&mut self, word: &mut Word) -> Parsed {
+    fn parse_backslash(&mut self, word: &mut ShellWord) -> Parsed {
         word.is_quoted = true;
         match self.peek_at(1) {
             None => return Err(self.record_unreadable("ends in a backslash")),

@@ -5,7 +5,7 @@ use std::fs;
 use tool_runtime::{CancellationToken, ToolName};
 
 use super::{
-    super::root::{Roots, WalkStart},
+    super::root::{FileRoots, WalkStart},
     *,
 };
 
@@ -25,7 +25,7 @@ fn folders() -> tempfile::TempDir {
 #[test]
 fn a_cancelled_walk_visits_no_other_file() {
     let folder = folders();
-    let WalkStart::Folders(starts) = Roots::open(folder.path()).unwrap().open_walk_start(None).unwrap()
+    let WalkStart::Folders(starts) = FileRoots::open(folder.path()).unwrap().open_walk_start(None).unwrap()
     else {
         panic!("a folder is no file");
     };
@@ -34,7 +34,7 @@ fn a_cancelled_walk_visits_no_other_file() {
         let cx =
             ToolContext::new(ToolName::new("grep").unwrap(), Arc::default()).with_cancellation(token.clone());
         let mut visits = 0;
-        let result = Walk::new(&cx, MAX_DEPTH).visit_start_folder(&starts[0], &mut |_| {
+        let result = FileWalk::new(&cx, MAX_DEPTH).visit_start_folder(&starts[0], &mut |_| {
             visits += 1;
             if visits == cancelled_visit {
                 token.cancel();

@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use tool_http::reqwest::Url;
 
 use super::{
-    tree::{NodeData, NodeId, Tree, TreeLimit, Visit},
+    tree::{HtmlTree, NodeData, NodeId, TreeLimit, Visit},
     visible::{is_dropped, is_surrounding},
 };
 
@@ -35,7 +35,7 @@ struct InlineMark {
 
 /// Writes each node once, and calls nothing for its children.
 pub(super) struct MarkdownWriter<'t> {
-    pub(super) tree: &'t Tree,
+    pub(super) tree: &'t HtmlTree,
     base: &'t Url,
     pub(super) out: String,
     /// Line ends before the next text.
@@ -61,7 +61,7 @@ pub(super) struct MarkdownWriter<'t> {
 impl<'t> MarkdownWriter<'t> {
     /// Writes the part of `tree` below `root`, with links relative to `base`.
     pub(super) fn write_part(
-        tree: &'t Tree,
+        tree: &'t HtmlTree,
         root: NodeId,
         base: &'t Url,
         omits_surroundings: bool,
@@ -100,7 +100,7 @@ impl<'t> MarkdownWriter<'t> {
         Ok(writer.out)
     }
 
-    fn new(tree: &'t Tree, base: &'t Url) -> Self {
+    fn new(tree: &'t HtmlTree, base: &'t Url) -> Self {
         Self {
             tree,
             base,

@@ -20,7 +20,7 @@ use tool_http::reqwest::Url;
 use self::markdown::{MAX_LINK_BYTES, MarkdownWriter};
 pub(super) use self::{
     css::HiddenText,
-    tree::{DOCUMENT, MAX_DEPTH, NodeId, Tree, TreeLimit},
+    tree::{DOCUMENT, HtmlTree, MAX_DEPTH, NodeId, TreeLimit},
     visible::is_dropped,
 };
 use super::content::without_invisible_characters;
@@ -30,7 +30,7 @@ pub(super) const MAX_TITLE_CHARS: usize = 200;
 
 /// A page as it is shown to a model.
 #[derive(Debug)]
-pub(super) struct Page {
+pub(super) struct ConvertedPage {
     pub(super) title: String,
     pub(super) markdown: String,
     pub(super) hidden: HiddenText,
@@ -38,10 +38,10 @@ pub(super) struct Page {
     pub(super) is_all_hidden: bool,
 }
 
-impl Page {
+impl ConvertedPage {
     /// Converts a page that was served at `url`.
     pub(super) fn convert(html: &str, url: &Url, stop: &AtomicBool) -> Result<Self, TreeLimit> {
-        let mut tree = Tree::parse(html, stop)?;
+        let mut tree = HtmlTree::parse(html, stop)?;
         let mut title = String::new();
         let mut base = None;
         for id in tree.descendants(DOCUMENT, |id| tree.is_foreign(id)) {
@@ -68,7 +68,7 @@ impl Page {
     }
 }
 
-fn write_readable_part(tree: &Tree, base: &Url, stop: &AtomicBool) -> Result<String, TreeLimit> {
+fn write_readable_part(tree: &HtmlTree, base: &Url, stop: &AtomicBool) -> Result<String, TreeLimit> {
     let (part, has_surroundings) = visible::find_readable_part(tree);
     let markdown = MarkdownWriter::write_part(tree, part, base, has_surroundings, stop)?;
     match markdown.is_empty() && has_surroundings {
@@ -132,7 +132,7 @@ mod tests {
         fn any_order_of_tags_is_converted(pieces in prop::collection::vec(prop::sample::select(&PIECES), 0..60)) {
             let html = pieces.concat();
             let url = Url::parse("https://a.example/").unwrap();
-            let page = Page::convert(&html, &url, &AtomicBool::new(false)).unwrap();
+            let page = ConvertedPage::convert(&html, &url, &AtomicBool::new(false)).unwrap();
             prop_assert!(page.markdown.matches("text").count() <= html.matches("text").count());
         }
     }

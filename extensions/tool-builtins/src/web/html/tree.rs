@@ -62,7 +62,7 @@ pub(crate) struct Node {
 
 /// The nodes of a page.
 #[derive(Debug)]
-pub(crate) struct Tree {
+pub(crate) struct HtmlTree {
     pub(super) nodes: Vec<Node>,
     /// The page has no document type: names of classes and ids have no case.
     pub(super) is_quirky: bool,
@@ -77,7 +77,7 @@ pub(crate) enum Visit {
     Leave(NodeId),
 }
 
-impl Tree {
+impl HtmlTree {
     /// Parses `html` until a limit is reached, or `stop` is set.
     pub(crate) fn parse(html: &str, stop: &AtomicBool) -> Result<Self, TreeLimit> {
         let options = ParseOpts {

@@ -16,7 +16,7 @@ use html5ever::{
 
 use super::{
     css::HiddenText,
-    tree::{DOCUMENT, MAX_DEPTH, NodeData, NodeId, Tree, TreeLimit},
+    tree::{DOCUMENT, HtmlTree, MAX_DEPTH, NodeData, NodeId, TreeLimit},
 };
 
 /// Elements and texts of one page.
@@ -32,7 +32,7 @@ pub(super) struct Handle {
 
 /// The receiver of the steps of the parser.
 pub(super) struct TreeBuilder {
-    tree: RefCell<Tree>,
+    tree: RefCell<HtmlTree>,
     pub(super) limit: Cell<Option<TreeLimit>>,
     /// The name of nodes that are not elements.
     nameless: Rc<QualName>,
@@ -42,7 +42,7 @@ pub(super) struct TreeBuilder {
 
 impl TreeBuilder {
     pub(super) fn new() -> Self {
-        let mut tree = Tree { nodes: Vec::new(), is_quirky: false, hidden: HiddenText::default() };
+        let mut tree = HtmlTree { nodes: Vec::new(), is_quirky: false, hidden: HiddenText::default() };
         tree.push_detached(NodeData::Document);
         let nameless = Rc::new(QualName::new(None, ns!(), local_name!("")));
         Self { tree: RefCell::new(tree), limit: Cell::new(None), nameless, merged_names: RefCell::default() }
@@ -93,7 +93,7 @@ fn named_values(attributes: Vec<Attribute>) -> impl Iterator<Item = (QualName, S
 
 impl TreeSink for TreeBuilder {
     type Handle = Handle;
-    type Output = Result<Tree, TreeLimit>;
+    type Output = Result<HtmlTree, TreeLimit>;
     type ElemName<'a> = ExpandedName<'a>;
 
     fn finish(self) -> Self::Output {

@@ -1,6 +1,6 @@
 //! The part of a page that its readers see.
 
-use super::tree::{DOCUMENT, NodeId, Tree};
+use super::tree::{DOCUMENT, HtmlTree, NodeId};
 
 /// Elements whose content is not the text of the page.
 const DROPPED_TAGS: [&str; 25] = [
@@ -16,12 +16,12 @@ const SURROUNDING_TAGS: [&str; 3] = ["aside", "footer", "nav"];
 const MIN_MAIN_CHARS: usize = 80;
 
 /// Returns `true` for elements and text that a browser does not show, and for elements without text.
-pub(crate) fn is_dropped(tree: &Tree, id: NodeId) -> bool {
+pub(crate) fn is_dropped(tree: &HtmlTree, id: NodeId) -> bool {
     tree.is_hidden(id) || is_never_text(tree, id)
 }
 
 /// Returns `true` for elements that have no text, whatever their style is.
-pub(super) fn is_never_text(tree: &Tree, id: NodeId) -> bool {
+pub(super) fn is_never_text(tree: &HtmlTree, id: NodeId) -> bool {
     let tag = tree.tag(id);
     if tree.is_foreign(id) || DROPPED_TAGS.contains(&tag) {
         return true;
@@ -37,12 +37,12 @@ pub(super) fn is_never_text(tree: &Tree, id: NodeId) -> bool {
 }
 
 /// Returns `true` for an image of a single point, which counts readers and has no visible description.
-fn is_tiny_side(tree: &Tree, id: NodeId, side: &str) -> bool {
+fn is_tiny_side(tree: &HtmlTree, id: NodeId, side: &str) -> bool {
     tree.attribute(id, side).is_some_and(|it| matches!(it.trim().trim_end_matches("px"), "0" | "1"))
 }
 
 /// Returns the element with the text of the page, and `true` if the elements around its text are inside of it.
-pub(crate) fn find_readable_part(tree: &Tree) -> (NodeId, bool) {
+pub(crate) fn find_readable_part(tree: &HtmlTree) -> (NodeId, bool) {
     let visible = || tree.descendants(DOCUMENT, |id| is_dropped(tree, id));
     let mut body = DOCUMENT;
     let (mut main, mut articles) = (None, Vec::new());
@@ -68,7 +68,7 @@ pub(crate) fn find_readable_part(tree: &Tree) -> (NodeId, bool) {
 }
 
 /// Returns `true` for a menu, a footer or the like.
-pub(crate) fn is_surrounding(tree: &Tree, id: NodeId) -> bool {
+pub(crate) fn is_surrounding(tree: &HtmlTree, id: NodeId) -> bool {
     SURROUNDING_TAGS.contains(&tree.tag(id))
         || matches!(
             tree.attribute(id, "role"),

@@ -9,7 +9,7 @@ use super::{
     SearchEngine, SearchQuery, SearchResult,
     request::{EngineServer, server_settings, text_member_or_empty},
 };
-use crate::web::html::{DOCUMENT, Tree, is_dropped};
+use crate::web::html::{DOCUMENT, HtmlTree, is_dropped};
 
 /// Results of one page.
 const RESULTS_PER_PAGE: &str = "20";
@@ -99,7 +99,7 @@ fn text_of_html(html: &str) -> String {
     while !html.is_char_boundary(end) {
         end -= 1;
     }
-    match Tree::parse(html.get(..end).unwrap_or_default(), &AtomicBool::new(false)) {
+    match HtmlTree::parse(html.get(..end).unwrap_or_default(), &AtomicBool::new(false)) {
         Ok(tree) => tree.text_line(DOCUMENT, MAX_TEXT_CHARS, |id| is_dropped(&tree, id)),
         Err(_) => String::new(),
     }

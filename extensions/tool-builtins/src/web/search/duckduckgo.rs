@@ -15,7 +15,7 @@ use super::{
 };
 use crate::web::{
     content::{MAX_CONVERSIONS, run_conversion},
-    html::{DOCUMENT, NodeId, Tree, TreeLimit, is_dropped},
+    html::{DOCUMENT, HtmlTree, NodeId, TreeLimit, is_dropped},
 };
 
 /// Results on one page of the engine.
@@ -90,7 +90,7 @@ impl SearchEngine for DuckDuckGo {
 }
 
 fn parse_results(html: &str, stop: &AtomicBool) -> Result<Vec<SearchResult>, TreeLimit> {
-    let tree = Tree::parse(html, stop)?;
+    let tree = HtmlTree::parse(html, stop)?;
     let mut results: Vec<SearchResult> = Vec::new();
     let mut is_advertisement = false;
     for id in tree.descendants(DOCUMENT, |_| false) {
@@ -113,7 +113,7 @@ fn parse_results(html: &str, stop: &AtomicBool) -> Result<Vec<SearchResult>, Tre
     Ok(results)
 }
 
-fn visible_line(tree: &Tree, id: NodeId) -> String {
+fn visible_line(tree: &HtmlTree, id: NodeId) -> String {
     tree.text_line(id, MAX_TEXT_CHARS, |it| is_dropped(tree, it))
 }
 

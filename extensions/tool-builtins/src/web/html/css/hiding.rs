@@ -7,7 +7,7 @@ use super::{
     declaration::{Declaration, PICTURE, PROPERTY_COUNT, Property, components},
     layout::ParentLayout,
     length::{
-        Axis, Length, font_pixels, functions_and_arguments, is_far_away, is_invisible_fraction,
+        Axis, CssLength, font_pixels, functions_and_arguments, is_far_away, is_invisible_fraction,
         is_zero_scale, number_and_unit,
     },
     media::EM,
@@ -262,7 +262,7 @@ fn is_empty_rectangle(value: &str) -> bool {
     let sides: Vec<Option<f64>> = sides
         .split([',', ' '])
         .filter(|it| !it.is_empty())
-        .map(|it| Length::parse(it, Axis::Vertical).map(Length::pixels).filter(|_| it != "auto"))
+        .map(|it| CssLength::parse(it, Axis::Vertical).map(CssLength::pixels).filter(|_| it != "auto"))
         .collect();
     let is_point =
         |start: Option<f64>, end: Option<f64>| start.zip(end).is_some_and(|(start, end)| end - start <= 1.0);

@@ -3,7 +3,7 @@
 use super::{
     declaration::Property,
     hiding::{ElementStyle, HidingSource},
-    length::{Axis, Length, number_and_unit},
+    length::{Axis, CssLength, number_and_unit},
 };
 
 /// Pixels by which floats, such as columns, are not moved back among others.
@@ -83,14 +83,14 @@ impl ElementStyle<'_> {
         let source_of_point = |property| {
             let (value, source) = self.get(property)?;
             let is_set = !matches!(value, "auto" | "none" | "normal" | "initial" | "unset" | "revert");
-            let is_point = is_set && Length::parse(value, axis).is_some_and(Length::is_point);
+            let is_point = is_set && CssLength::parse(value, axis).is_some_and(CssLength::is_point);
             Some(source).filter(|source| is_point && self.cuts_overflow(*source))
         };
         let source = source_of_point(size)
             .filter(|_| !self.may_grow(axis, parent))
             .or_else(|| source_of_point(max))?;
-        let padding = Length::sum(padding.map(|it| self.value_or_empty(it)), axis);
-        let is_empty = Length::parse(self.value_or_empty(min), axis).is_some_and(Length::is_point)
+        let padding = CssLength::sum(padding.map(|it| self.value_or_empty(it)), axis);
+        let is_empty = CssLength::parse(self.value_or_empty(min), axis).is_some_and(CssLength::is_point)
             && padding.is_some_and(|it| it.pixels() <= MIN_PADDING);
         is_empty.then_some(source)
     }
@@ -160,16 +160,16 @@ impl ElementStyle<'_> {
         }
     }
 
-    fn is_away(shift: Length, axis: Axis) -> bool {
+    fn is_away(shift: CssLength, axis: Axis) -> bool {
         shift.is_far_away(axis)
     }
 
     /// A column is often moved back by the whole width of the others.
-    fn is_float_away(shift: Length, _: Axis) -> bool {
+    fn is_float_away(shift: CssLength, _: Axis) -> bool {
         shift.absolute <= MIN_FLOAT_SHIFT || shift.absolute >= -MIN_FLOAT_SHIFT
     }
 
-    fn is_overlap_away(shift: Length, _: Axis) -> bool {
+    fn is_overlap_away(shift: CssLength, _: Axis) -> bool {
         shift.pixels() <= MIN_OVERLAP || shift.absolute >= -MIN_FLOAT_SHIFT
     }
 
@@ -178,11 +178,11 @@ impl ElementStyle<'_> {
         &self,
         properties: &[Property],
         axis: Axis,
-        is_hiding: fn(Length, Axis) -> bool,
+        is_hiding: fn(CssLength, Axis) -> bool,
     ) -> Option<HidingSource> {
         let values = properties.iter().filter_map(|property| self.get(*property));
         let source = values.clone().map(|(_, source)| source).reduce(HidingSource::combined_with)?;
-        let sum = Length::sum(values.map(|(value, _)| value), axis)?;
+        let sum = CssLength::sum(values.map(|(value, _)| value), axis)?;
         is_hiding(sum, axis).then_some(source)
     }
 }

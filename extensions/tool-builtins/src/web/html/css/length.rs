@@ -51,14 +51,14 @@ impl Axis {
 
 /// A length, in pixels.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
-pub(super) struct Length {
+pub(super) struct CssLength {
     /// The part that is the same in each window.
     pub(super) absolute: f64,
     /// The part that depends on the window, in one of a computer.
     pub(super) relative: f64,
 }
 
-impl Length {
+impl CssLength {
     /// Returns the length of a value; nothing for one that is not set, and `None` for one that cannot be read exactly.
     pub(super) fn parse(value: &str, axis: Axis) -> Option<Self> {
         if matches!(value, "" | "auto" | "none" | "normal" | "initial" | "unset" | "revert") {
@@ -109,7 +109,7 @@ impl Length {
 
 /// Returns `true` for a value that moves something out of the window.
 pub(super) fn is_far_away(value: &str, axis: Axis) -> bool {
-    Length::parse(value, axis).is_some_and(|it| it.is_far_away(axis))
+    CssLength::parse(value, axis).is_some_and(|it| it.is_far_away(axis))
 }
 
 /// Returns the pixels of a font; `around` are those of the text around it. `None` if they are not known.
@@ -126,7 +126,7 @@ pub(super) fn font_pixels(value: &str, around: Option<f64>) -> Option<f64> {
         "em" | "ic" | "cap" | "lh" => around.map(|it| it * number),
         "ex" | "ch" => around.map(|it| it * number / 2.0),
         "%" => around.map(|it| it * number / 100.0),
-        _ => Length::parse(value, Axis::Vertical).map(Length::pixels),
+        _ => CssLength::parse(value, Axis::Vertical).map(CssLength::pixels),
     }
 }
 
@@ -182,7 +182,7 @@ mod tests {
 
     #[test]
     fn lengths_are_compared_in_pixels() {
-        let is_point = |value| Length::parse(value, Axis::Vertical).is_some_and(Length::is_point);
+        let is_point = |value| CssLength::parse(value, Axis::Vertical).is_some_and(CssLength::is_point);
         assert!(["0", "1px", "0.5px", "0.01em", "0.25mm", "0%", "0vw"].into_iter().all(is_point));
         assert!(!["1in", "0.04in", "1vw", "1%", "1em", "2px", "calc(0px + 1em)"].into_iter().any(is_point));
         for far in ["-500px", "-6in", "-40em", "3000px", "-100vw", "-100%", "-14cm"] {

@@ -7,7 +7,7 @@ use std::{
 };
 
 use super::{
-    super::tree::{NodeData, NodeId, Tree},
+    super::tree::{HtmlTree, NodeData, NodeId},
     selector::{AttributeTest, Combinator, Compound, Condition, Selector, SelectorGroup},
 };
 
@@ -21,15 +21,15 @@ const BYTES_PER_STEP: usize = 16;
 const MAX_KEPT_ANSWERS: usize = 1 << 16;
 
 /// Compares selectors with the elements of a page, as long as there are steps for it.
-pub(super) struct Matcher<'t> {
-    tree: &'t Tree,
+pub(super) struct SelectorMatcher<'t> {
+    tree: &'t HtmlTree,
     steps_left: Cell<u64>,
     /// The answers about the selectors of a rule, by their address, and an element: each rule inside asks for them, at each of its levels.
     parent_answers: RefCell<HashMap<(usize, NodeId), bool>>,
 }
 
-impl<'t> Matcher<'t> {
-    pub(super) fn new(tree: &'t Tree) -> Self {
+impl<'t> SelectorMatcher<'t> {
+    pub(super) fn new(tree: &'t HtmlTree) -> Self {
         Self { tree, steps_left: Cell::new(MAX_STEPS), parent_answers: RefCell::default() }
     }
 

@@ -21,11 +21,11 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use self::{
     declaration::{Declaration, Property, inline_declarations},
     hiding::{ElementStyle, HidingSource, TextStyle},
-    matcher::Matcher,
+    matcher::SelectorMatcher,
     sheet::{RuleKey, StyleRule, StyleRules},
 };
 use super::{
-    tree::{DOCUMENT, NodeData, NodeId, Tree, TreeLimit, Visit},
+    tree::{DOCUMENT, HtmlTree, NodeData, NodeId, TreeLimit, Visit},
     visible::is_never_text,
 };
 
@@ -43,7 +43,7 @@ pub(crate) struct HiddenText {
 
 /// Hides the nodes of a page that its styles hide; without `has_sheets`, those that its elements hide themselves.
 pub(super) fn hide_nodes(
-    tree: &mut Tree,
+    tree: &mut HtmlTree,
     has_sheets: bool,
     stop: &AtomicBool,
 ) -> Result<HiddenText, TreeLimit> {
@@ -60,7 +60,7 @@ pub(super) fn hide_nodes(
     Ok(report)
 }
 
-fn add_rules_of_sheets(tree: &Tree, rules: &mut StyleRules, stop: &AtomicBool) {
+fn add_rules_of_sheets(tree: &HtmlTree, rules: &mut StyleRules, stop: &AtomicBool) {
     // A template is no part of the page.
     for id in tree.descendants(DOCUMENT, |id| tree.tag(id) == "template") {
         let attribute = |name| tree.attribute(id, name).unwrap_or_default();
@@ -87,9 +87,9 @@ fn add_rules_of_sheets(tree: &Tree, rules: &mut StyleRules, stop: &AtomicBool) {
 }
 
 struct StyleWalk<'t> {
-    tree: &'t Tree,
+    tree: &'t HtmlTree,
     rules: &'t StyleRules,
-    matcher: Matcher<'t>,
+    matcher: SelectorMatcher<'t>,
     hidden: Vec<NodeId>,
     hidden_chars: usize,
     /// The styles of the text in the open elements.
@@ -97,11 +97,11 @@ struct StyleWalk<'t> {
 }
 
 impl<'t> StyleWalk<'t> {
-    fn new(tree: &'t Tree, rules: &'t StyleRules) -> Self {
+    fn new(tree: &'t HtmlTree, rules: &'t StyleRules) -> Self {
         Self {
             tree,
             rules,
-            matcher: Matcher::new(tree),
+            matcher: SelectorMatcher::new(tree),
             hidden: Vec::new(),
             hidden_chars: 0,
             around: vec![TextStyle::PLAIN],
@@ -241,7 +241,7 @@ struct OwnDeclarations {
     inline: Vec<Declaration>,
 }
 
-fn own_declarations(tree: &Tree, id: NodeId) -> OwnDeclarations {
+fn own_declarations(tree: &HtmlTree, id: NodeId) -> OwnDeclarations {
     let of_attribute = |name, property| {
         let value = tree.attribute(id, name)?.trim().to_ascii_lowercase();
         Some(Declaration { property, value, is_important: false })

@@ -7,7 +7,7 @@ use super::{
     HiddenText, StyleWalk, add_rules_of_sheets,
     sheet::{MAX_SELECTORS, StyleRules},
 };
-use crate::web::html::tree::{DOCUMENT, NodeData, Tree};
+use crate::web::html::tree::{DOCUMENT, HtmlTree, NodeData};
 
 /// The costs and the result of a page.
 #[derive(Debug)]
@@ -22,7 +22,7 @@ struct PageReport {
 
 fn page_report(html: &str) -> PageReport {
     let stop = AtomicBool::new(false);
-    let tree = Tree::parse(html, &stop).unwrap();
+    let tree = HtmlTree::parse(html, &stop).unwrap();
     let mut rules = StyleRules::default();
     add_rules_of_sheets(&tree, &mut rules, &stop);
     let mut walk = StyleWalk::new(&tree, &rules);
@@ -154,7 +154,7 @@ fn attributes_are_kept_in_any_number_and_those_of_a_second_tag_once() {
         assert_eq!(report.text, "after", "{style} {body}");
     }
     let html = format!("<html{many} a=1>{}<p>x", "<html a=2 b=3 b0><html hidden>".repeat(100));
-    let tree = Tree::parse(&html, &AtomicBool::new(false)).unwrap();
+    let tree = HtmlTree::parse(&html, &AtomicBool::new(false)).unwrap();
     let root = tree.descendants(DOCUMENT, |_| false).find(|id| tree.tag(*id) == "html").unwrap();
     let NodeData::Element { attributes, .. } = tree.data(root) else { return assert_eq!(root, DOCUMENT) };
     assert_eq!(attributes.len(), 200 + 4);
