@@ -11,9 +11,9 @@ use tool_runtime::{ToolContext, ToolError};
 
 use super::{
     Secret,
-    carrier::{Carrier, Item, form_escaped},
+    carrier::{Carrier, CredentialItem, form_escaped},
     credential::Compute,
-    redaction::Needles,
+    redaction::SecretNeedles,
     token::Tokens,
 };
 
@@ -23,13 +23,13 @@ const HIDDEN: &str = "***";
 /// The credentials of an operation.
 #[derive(Default)]
 pub(crate) struct Authorization {
-    pub(super) grants: Vec<Grant>,
+    pub(super) grants: Vec<CredentialGrant>,
     /// The note for an answer that requires a credential, if none was sent.
     pub(super) missing: Option<Box<str>>,
 }
 
 /// One credential of an operation.
-pub(super) struct Grant {
+pub(super) struct CredentialGrant {
     pub(super) scheme: Arc<str>,
     pub(super) carrier: Carrier,
     pub(super) issuer: Issuer,
@@ -38,7 +38,7 @@ pub(super) struct Grant {
 /// The source of a credential.
 #[derive(Clone)]
 pub(super) enum Issuer {
-    Fixed(Secret, Item),
+    Fixed(Secret, CredentialItem),
     Computed(Compute),
     Token(Arc<Tokens>, Box<str>),
 }
@@ -46,8 +46,8 @@ pub(super) enum Issuer {
 /// The credentials of a request.
 #[derive(Default)]
 pub(crate) struct IssuedCredentials {
-    items: Vec<(Secret, Item)>,
-    needles: OnceLock<Needles>,
+    items: Vec<(Secret, CredentialItem)>,
+    needles: OnceLock<SecretNeedles>,
 }
 
 impl Authorization {
@@ -95,8 +95,8 @@ impl Authorization {
     }
 }
 
-impl Grant {
-    fn secret_and_item(&self, secret: Secret) -> Result<(Secret, Item), ToolError> {
+impl CredentialGrant {
+    fn secret_and_item(&self, secret: Secret) -> Result<(Secret, CredentialItem), ToolError> {
         match self.carrier.item_with_secret(&secret) {
             Ok(item) => Ok((secret, item)),
             Err(problem) => Err(ToolError::failed(format!("the credential for `{}` {problem}", self.scheme))),
@@ -154,7 +154,8 @@ impl IssuedCredentials {
     }
 
     fn replace_secrets<'t>(&self, text: &'t str, is_cut: bool) -> Cow<'t, str> {
-        let needles = self.needles.get_or_init(|| Needles::new(self.items.iter().flat_map(secret_texts)));
+        let needles =
+            self.needles.get_or_init(|| SecretNeedles::new(self.items.iter().flat_map(secret_texts)));
         let ranges = needles.secret_ranges(text, is_cut);
         if ranges.is_empty() {
             return Cow::Borrowed(text);
@@ -171,7 +172,7 @@ impl IssuedCredentials {
 }
 
 /// The texts of a secret: as it is given, as the request has it, and for a user and a password the latter.
-fn secret_texts((secret, item): &(Secret, Item)) -> impl Iterator<Item = &str> {
+fn secret_texts((secret, item): &(Secret, CredentialItem)) -> impl Iterator<Item = &str> {
     let password = secret.text().split_once(':').map(|(_, password)| password);
     [Some(secret.text()), item.secret_as_sent(), password].into_iter().flatten().filter(|it| !it.is_empty())
 }

@@ -25,7 +25,7 @@ pub(crate) enum Carrier {
 
 /// A credential in its place.
 #[derive(Debug, Clone)]
-pub(super) enum Item {
+pub(super) enum CredentialItem {
     Header(HeaderName, HeaderValue),
     /// Name, and name with value as they are written in a query.
     Query(Box<str>, Box<str>),
@@ -44,13 +44,13 @@ impl Carrier {
     }
 
     /// Puts `secret` in its place. The error is a clause after the name of the scheme, and never has the secret.
-    pub(super) fn item_with_secret(&self, secret: &Secret) -> Result<Item, &'static str> {
+    pub(super) fn item_with_secret(&self, secret: &Secret) -> Result<CredentialItem, &'static str> {
         let text = secret.text();
         let header = |name: &HeaderName, text: &str| {
             let unfit = "has characters that no header may have, such as a line break";
             let mut value = HeaderValue::try_from(text).map_err(|_| unfit)?;
             value.set_sensitive(true);
-            Ok(Item::Header(name.clone(), value))
+            Ok(CredentialItem::Header(name.clone(), value))
         };
         if text.is_empty() {
             return Err("is empty");
@@ -60,18 +60,19 @@ impl Carrier {
             Self::Basic if !text.contains(':') => Err("is not a user and a password; use `basic`"),
             Self::Basic => header(&AUTHORIZATION, &format!("Basic {}", BASE64_STANDARD.encode(text))),
             Self::Http(scheme) => header(&AUTHORIZATION, &format!("{scheme} {text}")),
-            Self::Query(name) => {
-                Ok(Item::Query(name.clone(), format!("{}={}", form_escaped(name), form_escaped(text)).into()))
-            }
+            Self::Query(name) => Ok(CredentialItem::Query(
+                name.clone(),
+                format!("{}={}", form_escaped(name), form_escaped(text)).into(),
+            )),
             Self::Cookie(name) if text.bytes().all(is_cookie_octet) => {
-                Ok(Item::Cookie(name.clone(), text.into()))
+                Ok(CredentialItem::Cookie(name.clone(), text.into()))
             }
             Self::Cookie(_) => Err("has characters that no cookie may have, such as `;` or a line break"),
         }
     }
 }
 
-impl Item {
+impl CredentialItem {
     /// Adds the credential in place of any value that the request has there.
     pub(super) fn set_in_request(&self, request: &mut Request) {
         match self {

@@ -28,9 +28,9 @@ const MAX_ESCAPED_BYTES: usize = 64;
 
 /// Secrets in the form in which they are searched.
 #[derive(Debug, Default)]
-pub(super) struct Needles(Vec<Vec<char>>);
+pub(super) struct SecretNeedles(Vec<Vec<char>>);
 
-impl Needles {
+impl SecretNeedles {
     /// The needles of `secrets`, each as it is and with its own escapes decoded.
     pub(super) fn new<'s>(secrets: impl Iterator<Item = &'s str>) -> Self {
         let mut all: Vec<Vec<char>> = Vec::new();
@@ -191,7 +191,7 @@ mod tests {
     use proptest::prelude::*;
     use serde_json::Value;
 
-    use super::{MAX_ROUNDS, Needles, WINDOW_BYTES};
+    use super::{MAX_ROUNDS, SecretNeedles, WINDOW_BYTES};
 
     type Encoding = (&'static str, fn(&str) -> String);
 
@@ -229,7 +229,7 @@ mod tests {
 
     fn redacted(secret: &str, text: &str) -> String {
         let mut shown = text.to_owned();
-        for range in Needles::new([secret].into_iter()).secret_ranges(text, false).into_iter().rev() {
+        for range in SecretNeedles::new([secret].into_iter()).secret_ranges(text, false).into_iter().rev() {
             shown.replace_range(range, "***");
         }
         shown
@@ -299,7 +299,7 @@ mod tests {
             let text = format!("before {}", encode(secret));
             for end in "before ".len()..text.len() {
                 let cut = &text[..end];
-                let ranges = Needles::new([secret].into_iter()).secret_ranges(cut, true);
+                let ranges = SecretNeedles::new([secret].into_iter()).secret_ranges(cut, true);
                 let shown = ranges.first().map_or(cut, |it| &cut[..it.start]);
                 let rest = &shown["before ".len()..];
                 // Three characters, and a part of the fourth.
@@ -313,7 +313,7 @@ mod tests {
 
     #[test]
     fn the_number_of_an_entity_may_be_cut_and_no_other_character() {
-        let cut = |text: &str| Needles::new(["Hunter2-secret"].into_iter()).secret_ranges(text, true);
+        let cut = |text: &str| SecretNeedles::new(["Hunter2-secret"].into_iter()).secret_ranges(text, true);
         let letters = "&#72;&#117;&#110;&#116;";
         for (end, is_hidden) in [("&#1", true), ("&#10", true), ("&", true), ("é", false), ("x", false)] {
             let text = format!("{letters}{end}");
@@ -341,7 +341,7 @@ mod tests {
     proptest! {
         #[test]
         fn any_text_is_read_and_ranges_are_within_it(text in "[\\\\u0-9a-f&#;%x{}é]{0,60}", secret in "[\\\\a-f0-9&%é]{0,8}") {
-            let ranges = Needles::new([&*secret].into_iter()).secret_ranges(&text, true);
+            let ranges = SecretNeedles::new([&*secret].into_iter()).secret_ranges(&text, true);
             prop_assert!(ranges.iter().all(|it| text.get(it.clone()).is_some()));
             prop_assert!(ranges.is_sorted_by(|one, other| one.end <= other.start));
         }

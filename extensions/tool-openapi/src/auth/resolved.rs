@@ -11,7 +11,7 @@ use tool_http::{HttpClient, Origin, has_user};
 
 use super::{
     Authorization, Carrier, ClientCredentials, Credential,
-    authorization::{Grant, Issuer},
+    authorization::{CredentialGrant, Issuer},
     credential::Source,
     token::Tokens,
 };
@@ -197,7 +197,7 @@ impl ResolvedCredentials {
                 }
                 issuer => issuer.clone(),
             };
-            Grant { scheme: Arc::clone(&given.scheme), carrier: given.carrier.clone(), issuer }
+            CredentialGrant { scheme: Arc::clone(&given.scheme), carrier: given.carrier.clone(), issuer }
         };
         if let Some(origin) = Origin::of(base).filter(Origin::is_exposed) {
             self.exposed.borrow_mut().insert(origin.to_string());

@@ -8,7 +8,7 @@ use std::{
 use percent_encoding::percent_decode_str;
 use serde_json::Value;
 
-use super::{Document, DocumentOrigin, Place, Unresolved, parse};
+use super::{Document, DocumentOrigin, DocumentPlace, Unresolved, parse};
 
 /// The maximum number of files beside the document.
 const MAX_FILES: usize = 1024;
@@ -38,7 +38,7 @@ pub(super) fn read_referenced_files(document: Document, leaves_first: bool) -> R
     names.push(String::new());
     let known = main.clone().map(|path| (path, first)).into_iter().collect();
     paths.push(main);
-    let mut reader = Reader { folder, known };
+    let mut reader = FileReader { folder, known };
     let (mut links, mut waiting) = (HashMap::new(), VecDeque::from([first]));
     while let Some(from) = waiting.pop_front() {
         let mut named = HashSet::new();
@@ -67,7 +67,7 @@ pub(super) fn read_referenced_files(document: Document, leaves_first: bool) -> R
 }
 
 /// The files below a folder.
-struct Reader {
+struct FileReader {
     folder: Option<PathBuf>,
     known: HashMap<PathBuf, usize>,
 }
@@ -77,7 +77,7 @@ enum FileLookup {
     New(Value, PathBuf),
 }
 
-impl Reader {
+impl FileReader {
     /// Reads the file that a reference in the file `from` calls `name`.
     fn read_file(&mut self, name: &str, from: Option<&Path>, next: usize) -> Result<FileLookup, Unresolved> {
         if name.contains("://") || name.starts_with("//") {
@@ -162,7 +162,11 @@ fn collect_referenced_file_names<'v>(value: &'v Value, found: &mut HashSet<&'v s
 }
 
 /// Calls `each` with the place, the keyword and the value of each `$anchor`, `$dynamicAnchor` and `$id`.
-pub(super) fn visit_anchors_and_ids(place: &Place, value: &Value, each: &mut impl FnMut(&Place, &str, &str)) {
+pub(super) fn visit_anchors_and_ids(
+    place: &DocumentPlace,
+    value: &Value,
+    each: &mut impl FnMut(&DocumentPlace, &str, &str),
+) {
     // The place is built only where there is a name, since most documents have none.
     let mut path = Vec::new();
     visit_anchors_and_ids_below(value, &mut path, &mut |path, key, name| {

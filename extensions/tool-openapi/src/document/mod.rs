@@ -19,7 +19,7 @@ use reqwest::Url;
 use serde_json::Value;
 
 pub use self::fetch::Fetch;
-pub(crate) use self::reference::{Documents, Place};
+pub(crate) use self::reference::{DocumentPlace, Documents};
 use self::reference::{Unresolved, pointer_token};
 use crate::{OpenApiError, OpenApiErrorKind};
 

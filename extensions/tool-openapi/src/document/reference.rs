@@ -24,19 +24,19 @@ pub(crate) struct Documents {
     /// Pointers by file and `$anchor`.
     anchors: HashMap<(usize, String), Option<String>>,
     /// Schemas by their `$id`.
-    ids: HashMap<String, Place>,
+    ids: HashMap<String, DocumentPlace>,
     /// Places of the document before its conversion, by pointers afterwards.
-    moved: HashMap<String, Place>,
+    moved: HashMap<String, DocumentPlace>,
 }
 
 /// The place of a value: a file, and a JSON pointer in it.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub(crate) struct Place {
+pub(crate) struct DocumentPlace {
     pub(crate) file: usize,
     pub(crate) pointer: String,
 }
 
-impl Place {
+impl DocumentPlace {
     pub(crate) fn new(file: usize, pointer: impl Into<String>) -> Self {
         Self { file, pointer: pointer.into() }
     }
@@ -103,14 +103,18 @@ impl Documents {
     fn collect_anchors_and_ids(&mut self) {
         let (mut anchors, mut ids) = (HashMap::new(), HashMap::new());
         for (at, file) in self.files.iter().enumerate() {
-            files::visit_anchors_and_ids(&Place::new(at, ""), file, &mut |place, key, name| match key {
-                "$id" => drop(ids.entry(name.to_owned()).or_insert_with(|| place.clone())),
-                _ => {
-                    // An anchor that several schemas have leads to none of them.
-                    let pointer = anchors.entry((place.file, name.to_owned()));
-                    pointer.and_modify(|it| *it = None).or_insert_with(|| Some(place.pointer.clone()));
-                }
-            });
+            files::visit_anchors_and_ids(
+                &DocumentPlace::new(at, ""),
+                file,
+                &mut |place, key, name| match key {
+                    "$id" => drop(ids.entry(name.to_owned()).or_insert_with(|| place.clone())),
+                    _ => {
+                        // An anchor that several schemas have leads to none of them.
+                        let pointer = anchors.entry((place.file, name.to_owned()));
+                        pointer.and_modify(|it| *it = None).or_insert_with(|| Some(place.pointer.clone()));
+                    }
+                },
+            );
         }
         (self.anchors, self.ids) = (anchors, ids);
     }
@@ -126,23 +130,23 @@ impl Documents {
     }
 
     /// Returns the value at `place`.
-    pub(crate) fn get(&self, place: &Place) -> Option<&Value> {
+    pub(crate) fn get(&self, place: &DocumentPlace) -> Option<&Value> {
         self.files.get(place.file)?.pointer(&place.pointer)
     }
 
     /// Returns the place that `reference`, at `from`, leads to.
     pub(crate) fn reference_target(
         &self,
-        from: &Place,
+        from: &DocumentPlace,
         reference: &str,
-    ) -> Result<(Place, &Value), Unresolved> {
+    ) -> Result<(DocumentPlace, &Value), Unresolved> {
         let (name, fragment) = reference.split_once('#').unwrap_or((reference, ""));
         let fragment = percent_decode_str(fragment).decode_utf8_lossy();
         let base = match name {
-            "" => Place::new(from.file, ""),
+            "" => DocumentPlace::new(from.file, ""),
             name => match (self.links.get(&(from.file, name.to_owned())), self.ids.get(name)) {
                 (_, Some(place)) => place.clone(),
-                (Some(link), None) => Place::new(link.clone()?, ""),
+                (Some(link), None) => DocumentPlace::new(link.clone()?, ""),
                 (None, None) => {
                     return Err(Unresolved(format!(
                         "the reference `{reference}` leads to a file that was not read"
@@ -155,7 +159,7 @@ impl Documents {
                 .existing_place(&base, &fragment)
                 .or_else(|| self.place_in_enclosing_resource(from, name, &fragment)),
             false => match self.anchors.get(&(base.file, fragment.clone().into_owned())) {
-                Some(Some(pointer)) => Some(Place::new(base.file, pointer.clone())),
+                Some(Some(pointer)) => Some(DocumentPlace::new(base.file, pointer.clone())),
                 Some(None) => {
                     return Err(Unresolved(format!(
                         "the reference `{reference}` leads to an anchor that several schemas have"
@@ -170,13 +174,18 @@ impl Documents {
     }
 
     /// The place of `pointer` below `base`, if there is such a value.
-    fn existing_place(&self, base: &Place, pointer: &str) -> Option<Place> {
-        let place = Place::new(base.file, format!("{}{pointer}", base.pointer));
+    fn existing_place(&self, base: &DocumentPlace, pointer: &str) -> Option<DocumentPlace> {
+        let place = DocumentPlace::new(base.file, format!("{}{pointer}", base.pointer));
         self.get(&place).map(|_| place)
     }
 
     /// The place of `pointer` within the closest schema around `from` that has an `$id`.
-    fn place_in_enclosing_resource(&self, from: &Place, name: &str, pointer: &str) -> Option<Place> {
+    fn place_in_enclosing_resource(
+        &self,
+        from: &DocumentPlace,
+        name: &str,
+        pointer: &str,
+    ) -> Option<DocumentPlace> {
         if !name.is_empty() {
             return None;
         }
@@ -193,9 +202,9 @@ impl Documents {
     /// Follows the reference that `value`, at `place`, may be.
     pub(crate) fn follow_references<'d>(
         &'d self,
-        place: Place,
+        place: DocumentPlace,
         value: &'d Value,
-    ) -> Result<(Place, &'d Value), Unresolved> {
+    ) -> Result<(DocumentPlace, &'d Value), Unresolved> {
         let (mut place, mut value) = (place, value);
         for _ in 0..=MAX_REFERENCE_CHAIN {
             let Some(reference) = value.get("$ref").and_then(Value::as_str) else {
@@ -210,7 +219,7 @@ impl Documents {
     }
 
     /// Returns the pointer of `place` in the document as it was written, after the name of the file if it is another one.
-    pub(crate) fn pointer_in_source(&self, place: &Place) -> String {
+    pub(crate) fn pointer_in_source(&self, place: &DocumentPlace) -> String {
         let mut place = self.place_before_conversion(place);
         // A converted value may have members that the original lacks.
         while self.get(&place).is_none() {
@@ -224,7 +233,7 @@ impl Documents {
     }
 
     /// The place before the conversion of the document.
-    fn place_before_conversion(&self, place: &Place) -> Place {
+    fn place_before_conversion(&self, place: &DocumentPlace) -> DocumentPlace {
         if self.version != Version::V2 || place.file != 0 {
             return place.clone();
         }
@@ -232,11 +241,11 @@ impl Documents {
         loop {
             let (before, after) = place.pointer.split_at(end);
             if let Some(original) = self.moved.get(before) {
-                return Place::new(original.file, format!("{}{after}", original.pointer));
+                return DocumentPlace::new(original.file, format!("{}{after}", original.pointer));
             }
             match before.rfind('/') {
                 Some(at) => end = at,
-                None => return Place::new(1, place.pointer.clone()),
+                None => return DocumentPlace::new(1, place.pointer.clone()),
             }
         }
     }

@@ -9,7 +9,7 @@ use std::collections::HashMap;
 
 use serde_json::{Map, Value, json};
 
-use super::{Documents, MAX_PARAMETERS, Place, Unresolved, pointer_token};
+use super::{DocumentPlace, Documents, MAX_PARAMETERS, Unresolved, pointer_token};
 
 /// The methods of a path item of version 2.0.
 const METHODS: [&str; 7] = ["get", "put", "post", "delete", "options", "head", "patch"];
@@ -22,14 +22,14 @@ const UNCHANGED_MEMBERS: [&str; 6] =
 pub(super) struct Conversion {
     pub(super) root: Value,
     /// The places of the original by pointers of the converted document.
-    pub(super) moved: HashMap<String, Place>,
+    pub(super) moved: HashMap<String, DocumentPlace>,
     /// References that lead nowhere.
     pub(super) broken: HashMap<String, Unresolved>,
 }
 
 /// Converts the document at `main`. `scheme` is the one of the URL that it was fetched from.
 pub(super) fn convert_swagger(documents: &Documents, main: usize, scheme: Option<&str>) -> Conversion {
-    let root = documents.get(&Place::new(main, "")).unwrap_or(&Value::Null);
+    let root = documents.get(&DocumentPlace::new(main, "")).unwrap_or(&Value::Null);
     let (moved, broken) = (HashMap::new(), HashMap::new());
     let mut converter = Converter { documents, root, main, scheme, moved, broken };
     let paths = converter.convert_paths();
@@ -46,7 +46,7 @@ pub(super) fn convert_swagger(documents: &Documents, main: usize, scheme: Option
 }
 
 /// The reference of a converted document to `place`.
-fn reference_to(place: &Place) -> Value {
+fn reference_to(place: &DocumentPlace) -> Value {
     json!({ "$ref": format!("{}:#{}", place.file, place.pointer.replace('%', "%25")) })
 }
 
@@ -55,14 +55,14 @@ struct Converter<'d> {
     root: &'d Value,
     main: usize,
     scheme: Option<&'d str>,
-    moved: HashMap<String, Place>,
+    moved: HashMap<String, DocumentPlace>,
     broken: HashMap<String, Unresolved>,
 }
 
 /// A parameter in its document.
 #[derive(Clone)]
 struct SwaggerParameter<'d> {
-    place: Place,
+    place: DocumentPlace,
     value: &'d Value,
 }
 
@@ -147,7 +147,7 @@ impl<'d> Converter<'d> {
 
     fn convert_security_schemes(&mut self) -> Value {
         let all = self.root.get("securityDefinitions").and_then(Value::as_object);
-        let place = Place::new(self.main, "/securityDefinitions");
+        let place = DocumentPlace::new(self.main, "/securityDefinitions");
         self.moved.insert("/components/securitySchemes".to_owned(), place);
         let converted = all.into_iter().flatten().map(|(name, scheme)| {
             let text = |key: &str| scheme.get(key).and_then(Value::as_str).unwrap_or_default();
@@ -173,7 +173,7 @@ impl<'d> Converter<'d> {
     }
 
     fn convert_paths(&mut self) -> Value {
-        let (place, mut new) = (Place::new(self.main, "/paths"), Map::new());
+        let (place, mut new) = (DocumentPlace::new(self.main, "/paths"), Map::new());
         let paths = self.root.get("paths").and_then(Value::as_object);
         for (path, item) in paths.into_iter().flatten().filter(|(path, _)| !path.starts_with("x-")) {
             let at = format!("/paths/{}", pointer_token(path));
@@ -210,9 +210,9 @@ impl<'d> Converter<'d> {
     fn convert_operation(
         &mut self,
         at: &str,
-        item_place: &Place,
+        item_place: &DocumentPlace,
         item: &'d Value,
-        place: &Place,
+        place: &DocumentPlace,
         operation: &'d Value,
     ) -> Value {
         self.moved.insert(at.to_owned(), place.clone());
@@ -261,7 +261,7 @@ impl<'d> Converter<'d> {
     /// Adds the parameters of a list; one of the operation replaces one of its path.
     fn collect_parameters(
         &mut self,
-        place: &Place,
+        place: &DocumentPlace,
         list: &'d [Value],
         all: &mut Vec<SwaggerParameter<'d>>,
         broken: &mut Vec<Value>,
@@ -359,7 +359,7 @@ impl<'d> Converter<'d> {
     fn convert_responses(
         &mut self,
         at: &str,
-        place: &Place,
+        place: &DocumentPlace,
         responses: &'d Map<String, Value>,
         produces: &[&str],
     ) -> Value {

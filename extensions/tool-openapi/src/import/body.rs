@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use super::{
-    Problem, Report, encoding,
+    ImportReport, Problem, encoding,
     found::FoundOperation,
     non_empty_text_member,
     operation::{OperationReader, Property},
@@ -12,9 +12,9 @@ use super::{
     upload,
 };
 use crate::{
-    document::Place,
+    document::DocumentPlace,
     media_type::{is_json, is_text, media_essence},
-    request::{Body, BodyForm, Fields},
+    request::{BodyForm, FormFields, RequestBody},
 };
 
 /// The property of the request body.
@@ -22,7 +22,7 @@ pub(super) const BODY_PROPERTY: &str = "body";
 
 /// A request body in its document.
 pub(super) struct DeclaredBody<'d> {
-    place: Place,
+    place: DocumentPlace,
     media_type: &'d str,
     content: &'d Value,
     kind: BodyKind,
@@ -72,7 +72,7 @@ pub(super) fn declared_body<'d>(
     reader: &OperationReader<'d>,
     found: &FoundOperation<'d>,
     tool: &str,
-    report: &mut Report,
+    report: &mut ImportReport,
 ) -> Result<Option<DeclaredBody<'d>>, Problem> {
     let Some(body) = found.value.get("requestBody") else { return Ok(None) };
     let place = found.place.at("requestBody");
@@ -116,8 +116,8 @@ impl<'d> DeclaredBody<'d> {
         reader: &OperationReader<'d>,
         components: &mut Components<'d>,
         tool: &str,
-        report: &mut Report,
-    ) -> Result<(Body, Property), Problem> {
+        report: &mut ImportReport,
+    ) -> Result<(RequestBody, Property), Problem> {
         let mut schema = match self.content.get("schema") {
             Some(schema) => components.translate_root(tool, &self.place.at("schema"), schema, report)?,
             None => json!({}),
@@ -135,7 +135,7 @@ impl<'d> DeclaredBody<'d> {
                 let mut fields =
                     encoding::read_field_encodings(reader, &self.place, self.content, tool, report);
                 upload::add_property_fields(&schema, components, &mut fields);
-                let fields = Fields(fields);
+                let fields = FormFields(fields);
                 reader.add_form_fields_within_limit(&fields, &self.place)?;
                 BodyForm::Form(fields)
             }
@@ -143,7 +143,7 @@ impl<'d> DeclaredBody<'d> {
                 let mut fields =
                     encoding::read_field_encodings(reader, &self.place, self.content, tool, report);
                 upload::replace_file_schemas(&mut schema, components, &mut fields, is_reference);
-                let fields = Fields(fields);
+                let fields = FormFields(fields);
                 reader.add_form_fields_within_limit(&fields, &self.place)?;
                 BodyForm::Multipart(fields)
             }
@@ -158,7 +158,7 @@ impl<'d> DeclaredBody<'d> {
         };
         add_description(&mut schema, self.description);
         let media_type = self.kind.concrete_media_type(self.media_type).into();
-        let body = Body { property: BODY_PROPERTY.into(), media_type, form };
+        let body = RequestBody { property: BODY_PROPERTY.into(), media_type, form };
         Ok((body, Property { name: BODY_PROPERTY.to_owned(), schema, required: self.required }))
     }
 
@@ -168,7 +168,7 @@ impl<'d> DeclaredBody<'d> {
         schema: &mut Value,
         components: &Components<'d>,
         tool: &str,
-        report: &mut Report,
+        report: &mut ImportReport,
     ) {
         let kind = upload::resolved_schema(schema, components).get("type").cloned().unwrap_or_default();
         if matches!(kind.as_str(), Some("string" | "integer" | "number" | "boolean")) {

@@ -3,19 +3,19 @@
 use reqwest::header::{HeaderName, HeaderValue};
 use serde_json::Value;
 
-use super::{Report, non_empty_text_member, operation::OperationReader};
+use super::{ImportReport, non_empty_text_member, operation::OperationReader};
 use crate::{
-    document::Place,
+    document::DocumentPlace,
     request::{Field, ParameterLocation, Style},
 };
 
 /// Reads the encoding objects of a form. A mistake in one is a warning, and its property is written by the default.
 pub(super) fn read_field_encodings(
     reader: &OperationReader<'_>,
-    place: &Place,
+    place: &DocumentPlace,
     content: &Value,
     tool: &str,
-    report: &mut Report,
+    report: &mut ImportReport,
 ) -> Vec<Field> {
     let place = place.at("encoding");
     let all = content.get("encoding").and_then(Value::as_object);
@@ -63,10 +63,10 @@ fn are_file_media_types(list: &str) -> bool {
 /// The headers of a part that have one value: models give none.
 fn fixed_part_headers(
     reader: &OperationReader<'_>,
-    place: &Place,
+    place: &DocumentPlace,
     encoding: &Value,
     tool: &str,
-    report: &mut Report,
+    report: &mut ImportReport,
 ) -> Vec<(Box<str>, Box<str>)> {
     let place = place.at("headers");
     let mut headers = Vec::new();

@@ -2,10 +2,10 @@
 
 use serde_json::{Map, Value};
 
-use super::{Report, non_empty_text_member};
+use super::{ImportReport, non_empty_text_member};
 use crate::{
     OperationInfo,
-    document::{Documents, Place, kind_name},
+    document::{DocumentPlace, Documents, kind_name},
 };
 
 /// The methods of a path item, in the order of the specification.
@@ -21,10 +21,10 @@ const MAX_OTHER_METHODS: usize = 16;
 pub(super) struct FoundOperation<'d> {
     pub(super) method: String,
     pub(super) path: &'d str,
-    pub(super) place: Place,
+    pub(super) place: DocumentPlace,
     pub(super) value: &'d Value,
     pub(super) item: &'d Value,
-    pub(super) item_place: Place,
+    pub(super) item_place: DocumentPlace,
 }
 
 impl FoundOperation<'_> {
@@ -50,8 +50,11 @@ impl FoundOperation<'_> {
 }
 
 /// Returns the operations of a document.
-pub(super) fn find_operations<'d>(documents: &'d Documents, report: &mut Report) -> Vec<FoundOperation<'d>> {
-    let place = Place::new(0, "/paths");
+pub(super) fn find_operations<'d>(
+    documents: &'d Documents,
+    report: &mut ImportReport,
+) -> Vec<FoundOperation<'d>> {
+    let place = DocumentPlace::new(0, "/paths");
     let mut found = Vec::new();
     let paths = documents.root_value().get("paths");
     if let Some(paths) = paths.filter(|it| !it.is_object()) {
@@ -67,7 +70,7 @@ pub(super) fn find_operations<'d>(documents: &'d Documents, report: &mut Report)
                 continue;
             }
         };
-        let mut add = |method: &str, place: Place, value: &'d Value| {
+        let mut add = |method: &str, place: DocumentPlace, value: &'d Value| {
             let method = method.to_owned();
             found.push(FoundOperation { method, path, place, value, item, item_place: item_place.clone() });
         };
@@ -94,10 +97,10 @@ pub(super) fn find_operations<'d>(documents: &'d Documents, report: &mut Report)
 /// The path item of `path`; an error is the reason why it has no operations.
 fn resolved_path_item<'d>(
     documents: &'d Documents,
-    paths: &Place,
+    paths: &DocumentPlace,
     path: &str,
     item: &'d Value,
-) -> Result<(Place, &'d Value), String> {
+) -> Result<(DocumentPlace, &'d Value), String> {
     if path.len() > MAX_PATH_BYTES {
         return Err(format!("the path has {} bytes; at most {MAX_PATH_BYTES} are carried", path.len()));
     }

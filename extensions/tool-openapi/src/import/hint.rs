@@ -4,7 +4,7 @@ use reqwest::Method;
 use serde_json::Value;
 use tool_runtime::{ToolDefinition, definition::Metadata, policy::Escape};
 
-use super::{Report, found::FoundOperation};
+use super::{ImportReport, found::FoundOperation};
 use crate::request::{ParameterLocation, RequestParameter};
 
 /// Headers by which servers replace the method of a request.
@@ -16,7 +16,7 @@ pub(super) fn withdraw_overridable_method_hints(
     parameters: &[RequestParameter],
     found: &FoundOperation<'_>,
     tool: &str,
-    report: &mut Report,
+    report: &mut ImportReport,
 ) {
     let replaces = |it: &&RequestParameter| match it.location {
         ParameterLocation::Header => METHOD_HEADERS.contains(&&*it.name.to_ascii_lowercase()),
@@ -51,7 +51,7 @@ pub(super) fn warn_of_hidden_characters(
     definition: &ToolDefinition,
     is_in_schema: bool,
     found: &FoundOperation<'_>,
-    report: &mut Report,
+    report: &mut ImportReport,
 ) {
     let hides = text_has_hidden_characters(definition.title())
         || text_has_hidden_characters(definition.description())

@@ -23,7 +23,7 @@ const SHARED_BYTES: usize = 4 << 10;
 
 /// The input schemas of a document, and the size of its definitions.
 #[derive(Default)]
-pub(super) struct Inputs {
+pub(super) struct InputSchemas {
     /// Schemas with their sizes, or the reasons why they cannot be used, by their text before components are added. Operations often
     /// have the same parameters.
     known: HashMap<String, Result<Input, String>>,
@@ -46,7 +46,7 @@ pub(super) struct Input {
     pub(super) hides: bool,
 }
 
-impl Inputs {
+impl InputSchemas {
     pub(super) fn new(limit: usize) -> Self {
         Self { limit, ..Self::default() }
     }

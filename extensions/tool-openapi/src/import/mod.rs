@@ -32,7 +32,7 @@ use self::{found::FoundOperation, operation::OperationReader, response_schemas::
 use crate::{
     OpenApiError,
     auth::ResolvedCredentials,
-    document::{Document, Documents, Place},
+    document::{Document, DocumentPlace, Documents},
     settings::Settings,
 };
 
@@ -70,7 +70,7 @@ pub(crate) fn import_document(
 ) -> Result<Imported, OpenApiError> {
     let fetched = document.fetched_from().cloned();
     let documents = Documents::new(document);
-    let (mut report, shapes) = (Report::default(), Arc::new(ResponseSchemas::default()));
+    let (mut report, shapes) = (ImportReport::default(), Arc::new(ResponseSchemas::default()));
     let mut read: Vec<ImportedOperation> = Vec::new();
     let mut names: HashSet<ToolName> = HashSet::new();
     let base = settings.base_url.as_ref();
@@ -156,25 +156,25 @@ fn customize_operation(
 }
 
 /// Warns of ids that the program chose and no operation has.
-fn warn_of_unknown_ids(all: &[FoundOperation<'_>], settings: &Settings, report: &mut Report) {
+fn warn_of_unknown_ids(all: &[FoundOperation<'_>], settings: &Settings, report: &mut ImportReport) {
     let known: HashSet<_> = all.iter().filter_map(FoundOperation::id).collect();
     for id in settings.choice.ids.iter().filter(|id| !known.contains(&***id)) {
         let message = format!("no operation has the id `{id}`");
-        report.warn("unknown_operation", "", &Place::new(0, "/paths"), message);
+        report.warn("unknown_operation", "", &DocumentPlace::new(0, "/paths"), message);
     }
 }
 
 /// The reason why an operation cannot be carried.
 #[derive(Debug)]
 pub(crate) struct Problem {
-    pub(crate) place: Place,
+    pub(crate) place: DocumentPlace,
     pub(crate) reason: String,
     /// There is no base URL, which the program can set.
     pub(crate) has_no_base: bool,
 }
 
 impl Problem {
-    pub(crate) fn new(place: &Place, reason: impl Into<String>) -> Self {
+    pub(crate) fn new(place: &DocumentPlace, reason: impl Into<String>) -> Self {
         Self { place: place.clone(), reason: reason.into(), has_no_base: false }
     }
 }
@@ -188,17 +188,17 @@ const ENTRY_BYTES: usize = 256;
 
 /// Skipped operations and diagnostics of an import.
 #[derive(Default)]
-pub(crate) struct Report {
-    skipped: Vec<(SkippedOperation, Place)>,
-    diagnostics: Vec<(Diagnostic, Place)>,
+pub(crate) struct ImportReport {
+    skipped: Vec<(SkippedOperation, DocumentPlace)>,
+    diagnostics: Vec<(Diagnostic, DocumentPlace)>,
     size: usize,
     /// The entries that exceed the maximum size.
     omitted: usize,
 }
 
-impl Report {
+impl ImportReport {
     /// Counts an entry with these texts, whose pointer is in two places at most; `false` if it exceeds the maximum size.
-    fn reserve_entry_room(&mut self, place: &Place, texts: &[&str]) -> bool {
+    fn reserve_entry_room(&mut self, place: &DocumentPlace, texts: &[&str]) -> bool {
         let size = ENTRY_BYTES + 2 * place.pointer.len() + texts.iter().map(|it| it.len()).sum::<usize>();
         let has_room = self.size.saturating_add(size) <= MAX_REPORT_BYTES;
         if has_room {
@@ -209,12 +209,17 @@ impl Report {
         has_room
     }
 
-    fn add_skipped_operation(&mut self, found: &FoundOperation<'_>, place: &Place, reason: String) {
+    fn add_skipped_operation(&mut self, found: &FoundOperation<'_>, place: &DocumentPlace, reason: String) {
         self.add_skipped_value(found.id_or_path(), place, reason);
     }
 
     /// Adds a skipped value that is no operation.
-    fn add_skipped_value(&mut self, operation: impl Into<String>, place: &Place, reason: impl Into<String>) {
+    fn add_skipped_value(
+        &mut self,
+        operation: impl Into<String>,
+        place: &DocumentPlace,
+        reason: impl Into<String>,
+    ) {
         let (operation, reason) = (operation.into(), reason.into());
         if !self.reserve_entry_room(place, &[&operation, &reason]) {
             return;
@@ -224,18 +229,30 @@ impl Report {
     }
 
     /// Adds a warning about a part of an operation.
-    pub(crate) fn warn(&mut self, code: &'static str, tool: &str, place: &Place, message: impl Into<String>) {
+    pub(crate) fn warn(
+        &mut self,
+        code: &'static str,
+        tool: &str,
+        place: &DocumentPlace,
+        message: impl Into<String>,
+    ) {
         self.add_diagnostic(Severity::Warning, code, tool, place, message.into());
     }
 
     /// Adds a note about a part of an operation.
-    pub(crate) fn note(&mut self, code: &'static str, tool: &str, place: &Place, message: impl Into<String>) {
+    pub(crate) fn note(
+        &mut self,
+        code: &'static str,
+        tool: &str,
+        place: &DocumentPlace,
+        message: impl Into<String>,
+    ) {
         self.add_diagnostic(Severity::Note, code, tool, place, message.into());
     }
 
     /// Adds a warning about the document as a whole.
     fn warn_document(&mut self, code: &'static str, message: impl Into<String>) {
-        self.diagnostics.push((Diagnostic::new(Severity::Warning, code, message), Place::new(0, "")));
+        self.diagnostics.push((Diagnostic::new(Severity::Warning, code, message), DocumentPlace::new(0, "")));
     }
 
     fn add_diagnostic(
@@ -243,7 +260,7 @@ impl Report {
         severity: Severity,
         code: &'static str,
         tool: &str,
-        place: &Place,
+        place: &DocumentPlace,
         message: String,
     ) {
         if !self.reserve_entry_room(place, &[tool, &message]) {

@@ -11,22 +11,22 @@ use tool_runtime::{
 };
 
 use super::{
-    Problem, Report, body,
+    ImportReport, Problem, body,
     found::FoundOperation,
     hint,
-    input::Inputs,
+    input::InputSchemas,
     non_empty_text_member, parameter, response,
     response_schemas::ResponseSchemas,
     schema::{Components, Direction},
-    security::{self, Remarks},
+    security::{self, CredentialRemarks},
     server,
 };
 use crate::{
     OpenApiError,
     auth::ResolvedCredentials,
     client::Access,
-    document::{Documents, Fetched, Place},
-    request::{Fields, PathTemplate, RequestPlan},
+    document::{DocumentPlace, Documents, Fetched},
+    request::{FormFields, PathTemplate, RequestPlan},
     settings::Settings,
     view::View,
 };
@@ -39,10 +39,10 @@ pub(super) struct OperationReader<'d> {
     /// The first absolute server of the document, which relative ones belong to.
     absolute_server: Option<Url>,
     credentials: ResolvedCredentials,
-    remarks: RefCell<Remarks>,
+    remarks: RefCell<CredentialRemarks>,
     requests: RefCell<Components<'d>>,
     responses: RefCell<Components<'d>>,
-    inputs: RefCell<Inputs>,
+    inputs: RefCell<InputSchemas>,
     /// Output schemas by their text. Operations often have the same.
     outputs: RefCell<HashMap<String, Output>>,
     shapes: Arc<ResponseSchemas>,
@@ -98,14 +98,14 @@ impl<'d> OperationReader<'d> {
                 Direction::Response,
                 settings.definitions_limit,
             )),
-            inputs: RefCell::new(Inputs::new(settings.definitions_limit)),
+            inputs: RefCell::new(InputSchemas::new(settings.definitions_limit)),
             outputs: RefCell::default(),
             shapes,
         }
     }
 
     /// Reports what is left out of the servers of the document.
-    pub(super) fn warn_of_document_servers(&self, report: &mut Report) {
+    pub(super) fn warn_of_document_servers(&self, report: &mut ImportReport) {
         let parents = (self.fetched.as_ref().map(|it| &it.url), self.absolute_server.as_ref());
         server::warn_of_document_servers(
             self.settings,
@@ -120,7 +120,10 @@ impl<'d> OperationReader<'d> {
     /// # Errors
     ///
     /// If a credential was given for no origin.
-    pub(super) fn into_output_components(self, report: &mut Report) -> Result<Components<'d>, OpenApiError> {
+    pub(super) fn into_output_components(
+        self,
+        report: &mut ImportReport,
+    ) -> Result<Components<'d>, OpenApiError> {
         self.remarks.into_inner().report_remarks(report);
         for remark in self.credentials.into_final_remarks()? {
             report.warn_document(remark.code, remark.clause);
@@ -133,7 +136,7 @@ impl<'d> OperationReader<'d> {
         &self,
         found: &FoundOperation<'d>,
         name: ToolName,
-        report: &mut Report,
+        report: &mut ImportReport,
     ) -> Result<ImportedOperation, Problem> {
         if !found.value.is_object() {
             return Err(Problem::new(&found.place, "the operation is not an object"));
@@ -143,7 +146,7 @@ impl<'d> OperationReader<'d> {
         let tool = name.to_string();
         self.inputs.borrow_mut().reset_pending_bytes();
         let mut requests = self.requests.borrow_mut();
-        requests.set_current_path_item(&Place::new(0, "/paths").at(found.path));
+        requests.set_current_path_item(&DocumentPlace::new(0, "/paths").at(found.path));
         let declared = parameter::declared_parameters(self, found, &tool, report)?;
         let path = PathTemplate::parse(found.path, &parameter::path_parameter_names(&declared))
             .map_err(|reason| Problem::new(&found.place, reason))?;
@@ -200,7 +203,11 @@ impl<'d> OperationReader<'d> {
     }
 
     /// Adds the properties of a form, which each operation has for itself, to the size of its definition.
-    pub(super) fn add_form_fields_within_limit(&self, fields: &Fields, place: &Place) -> Result<(), Problem> {
+    pub(super) fn add_form_fields_within_limit(
+        &self,
+        fields: &FormFields,
+        place: &DocumentPlace,
+    ) -> Result<(), Problem> {
         self.inputs
             .borrow_mut()
             .add_bytes_within_limit(fields.memory_bytes())
@@ -217,10 +224,10 @@ impl<'d> OperationReader<'d> {
         &self,
         found: &FoundOperation<'d>,
         tool: &str,
-        report: &mut Report,
+        report: &mut ImportReport,
     ) -> Result<Option<OutputSchema>, Problem> {
         let mut responses = self.responses.borrow_mut();
-        responses.set_current_path_item(&Place::new(0, "/paths").at(found.path));
+        responses.set_current_path_item(&DocumentPlace::new(0, "/paths").at(found.path));
         let Some(root) = response::response_schema(self, found, &mut responses, tool, report)? else {
             return Ok(None);
         };
@@ -261,12 +268,12 @@ impl<'d> OperationReader<'d> {
         &self,
         found: &FoundOperation<'d>,
         tool: &str,
-        report: &mut Report,
+        report: &mut ImportReport,
     ) -> Result<server::ServerBase, Problem> {
         let lists = [
             (found.place.at("servers"), found.value.get("servers")),
             (found.item_place.at("servers"), found.item.get("servers")),
-            (Place::new(0, "/servers"), self.documents.root_value().get("servers")),
+            (DocumentPlace::new(0, "/servers"), self.documents.root_value().get("servers")),
         ];
         let parents = (self.fetched.as_ref(), self.absolute_server.as_ref());
         server::server_base(self.settings, parents, lists, (tool, report))

@@ -5,23 +5,23 @@ use std::collections::HashMap;
 use serde_json::{Value, json};
 
 use super::{
-    Problem, Report, encoding,
+    ImportReport, Problem, encoding,
     found::FoundOperation,
     non_empty_text_member,
     operation::{OperationReader, Property},
     schema::Components,
 };
 use crate::{
-    document::{MAX_PARAMETERS, Place, kind_name},
+    document::{DocumentPlace, MAX_PARAMETERS, kind_name},
     media_type,
-    request::{Fields, ParameterLocation, PathTemplate, RequestParameter, Style},
+    request::{FormFields, ParameterLocation, PathTemplate, RequestParameter, Style},
 };
 
 /// A parameter in its document.
 pub(super) struct DeclaredParameter<'d> {
     name: &'d str,
     location: ParameterLocation,
-    place: Place,
+    place: DocumentPlace,
     value: &'d Value,
 }
 
@@ -60,7 +60,7 @@ pub(super) fn declared_parameters<'d>(
     reader: &OperationReader<'d>,
     found: &FoundOperation<'d>,
     tool: &str,
-    report: &mut Report,
+    report: &mut ImportReport,
 ) -> Result<Vec<DeclaredParameter<'d>>, Problem> {
     let mut all: Vec<DeclaredParameter<'d>> = Vec::new();
     let mut known: HashMap<(&str, &str), usize> = HashMap::new();
@@ -123,7 +123,7 @@ fn warn_if_optional_or_fail(
     problem: Problem,
     value: &Value,
     tool: &str,
-    report: &mut Report,
+    report: &mut ImportReport,
 ) -> Result<(), Problem> {
     let is_path =
         value.get("in").and_then(Value::as_str).is_some_and(|it| it.trim().eq_ignore_ascii_case("path"));
@@ -138,10 +138,10 @@ fn warn_if_optional_or_fail(
 /// Reads a parameter; `None` for a header that the client sets.
 fn read_parameter<'d>(
     reader: &OperationReader<'d>,
-    place: Place,
+    place: DocumentPlace,
     value: &'d Value,
     tool: &str,
-    report: &mut Report,
+    report: &mut ImportReport,
 ) -> Result<Option<DeclaredParameter<'d>>, Problem> {
     let resolved = reader.documents.follow_references(place.clone(), value);
     let (target, value) = resolved.map_err(|it| Problem::new(&place, it.to_string()))?;
@@ -203,7 +203,7 @@ pub(super) fn parameters_with_properties<'d>(
     has_body: bool,
     components: &mut Components<'d>,
     tool: &str,
-    report: &mut Report,
+    report: &mut ImportReport,
 ) -> Result<(Vec<RequestParameter>, Vec<Property>), Problem> {
     let names = property_names(&declared, has_body);
     let mut parameters = Vec::with_capacity(declared.len());
@@ -233,7 +233,7 @@ pub(super) fn add_undeclared_path_parameters(
     path: &PathTemplate,
     (parameters, properties): (&mut Vec<RequestParameter>, &mut Vec<Property>),
     tool: &str,
-    report: &mut Report,
+    report: &mut ImportReport,
 ) {
     for name in path.query_parameter_names() {
         if !parameters.iter().any(|it| it.location == ParameterLocation::Query && *it.name == *name) {
@@ -275,12 +275,12 @@ impl<'d> DeclaredParameter<'d> {
         reader: &OperationReader<'d>,
         name: &str,
         tool: &str,
-        report: &mut Report,
-    ) -> Result<(RequestParameter, (Place, Option<&'d Value>)), Problem> {
+        report: &mut ImportReport,
+    ) -> Result<(RequestParameter, (DocumentPlace, Option<&'d Value>)), Problem> {
         let (place, schema, content) = self.schema_and_content()?;
         let fields = match content {
             ParameterContent::Form(value) => {
-                Some(Fields(encoding::read_field_encodings(reader, &self.place, value, tool, report)))
+                Some(FormFields(encoding::read_field_encodings(reader, &self.place, value, tool, report)))
             }
             ParameterContent::Schema | ParameterContent::Json | ParameterContent::Text => None,
         };
@@ -300,10 +300,10 @@ impl<'d> DeclaredParameter<'d> {
 
     fn property_schema(
         &self,
-        (place, schema): (Place, Option<&'d Value>),
+        (place, schema): (DocumentPlace, Option<&'d Value>),
         components: &mut Components<'d>,
         tool: &str,
-        report: &mut Report,
+        report: &mut ImportReport,
     ) -> Result<Value, Problem> {
         let mut schema = match schema {
             Some(schema) => components.translate_root(tool, &place, schema, report)?,
@@ -314,7 +314,9 @@ impl<'d> DeclaredParameter<'d> {
     }
 
     /// The schema of the parameter, and how its value is written.
-    fn schema_and_content(&self) -> Result<(Place, Option<&'d Value>, ParameterContent<'d>), Problem> {
+    fn schema_and_content(
+        &self,
+    ) -> Result<(DocumentPlace, Option<&'d Value>, ParameterContent<'d>), Problem> {
         if let Some(schema) = self.value.get("schema").filter(|it| !it.is_null()) {
             return Ok((self.place.at("schema"), Some(schema), ParameterContent::Schema));
         }

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::{Problem, Report, found::FoundOperation, operation::OperationReader, schema::Components};
+use super::{ImportReport, Problem, found::FoundOperation, operation::OperationReader, schema::Components};
 use crate::media_type::is_json;
 
 /// Returns the schema of the JSON of successful responses; `None` if there is none.
@@ -11,7 +11,7 @@ pub(super) fn response_schema<'d>(
     found: &FoundOperation<'d>,
     components: &mut Components<'d>,
     tool: &str,
-    report: &mut Report,
+    report: &mut ImportReport,
 ) -> Result<Option<Value>, Problem> {
     let place = found.place.at("responses");
     let Some(responses) = found.value.get("responses").and_then(Value::as_object) else { return Ok(None) };

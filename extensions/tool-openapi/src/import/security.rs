@@ -5,13 +5,13 @@ use std::collections::BTreeMap;
 use reqwest::{Url, header::HeaderName};
 use serde_json::Value;
 
-use super::{Report, found::FoundOperation, non_empty_text_member};
+use super::{ImportReport, found::FoundOperation, non_empty_text_member};
 use crate::{
     auth::{
         Alternative, Authorization, Carrier, Remark, Required, ResolvedCredentials, Scheme, SchemeKind,
         Schemes,
     },
-    document::{Documents, Place},
+    document::{DocumentPlace, Documents},
     request::{ParameterLocation, RequestParameter},
 };
 
@@ -21,7 +21,7 @@ const NOT_ALLOWED: [&str; 8] =
 
 /// Returns the security schemes of a document, whose URLs are relative to `base`.
 pub(super) fn security_schemes(documents: &Documents, base: Option<&Url>) -> Schemes {
-    let place = Place::new(0, "/components/securitySchemes");
+    let place = DocumentPlace::new(0, "/components/securitySchemes");
     let all = documents.get(&place).and_then(Value::as_object);
     let read = |(name, value): (&String, &Value)| {
         let resolved =
@@ -77,15 +77,15 @@ fn is_http_token(text: &str) -> bool {
 
 /// Remarks about credentials, each once for all operations that it is about.
 #[derive(Default)]
-pub(super) struct Remarks(BTreeMap<(&'static str, String), (String, Place, usize)>);
+pub(super) struct CredentialRemarks(BTreeMap<(&'static str, String), (String, DocumentPlace, usize)>);
 
-impl Remarks {
-    fn add_remark(&mut self, remark: Remark, tool: &str, place: &Place) {
+impl CredentialRemarks {
+    fn add_remark(&mut self, remark: Remark, tool: &str, place: &DocumentPlace) {
         let first = || (tool.to_owned(), place.clone(), 0);
         self.0.entry((remark.code, remark.clause)).or_insert_with(first).2 += 1;
     }
 
-    pub(super) fn report_remarks(self, report: &mut Report) {
+    pub(super) fn report_remarks(self, report: &mut ImportReport) {
         for ((code, clause), (tool, place, count)) in self.0 {
             let operation = match count {
                 1 => format!("the operation `{tool}`"),
@@ -107,10 +107,10 @@ pub(super) fn read_authorization(
     found: &FoundOperation<'_>,
     tool: &str,
     base: &Url,
-    remarks: &mut Remarks,
+    remarks: &mut CredentialRemarks,
 ) -> Authorization {
     let own = found.value.get("security").map(|it| (found.place.at("security"), it));
-    let shared = || documents.root_value().get("security").map(|it| (Place::new(0, "/security"), it));
+    let shared = || documents.root_value().get("security").map(|it| (DocumentPlace::new(0, "/security"), it));
     let Some((place, security)) = own.or_else(shared) else {
         return credentials.authorize_operation(&[], base).0;
     };
@@ -138,9 +138,9 @@ fn read_alternative(value: &Value) -> Option<Alternative> {
 pub(super) fn note_replaced_parameters(
     parameters: &[RequestParameter],
     authorization: &Authorization,
-    place: &Place,
+    place: &DocumentPlace,
     tool: &str,
-    report: &mut Report,
+    report: &mut ImportReport,
 ) {
     for parameter in parameters {
         let is_taken = authorization.credential_carriers().any(|carrier| match carrier {

@@ -4,9 +4,9 @@ use reqwest::Url;
 use serde_json::Value;
 use tool_http::{AddressPolicy, Origin, has_user};
 
-use super::{Problem, Report};
+use super::{ImportReport, Problem};
 use crate::{
-    document::{Fetched, Place, kind_name},
+    document::{DocumentPlace, Fetched, kind_name},
     settings::Settings,
 };
 
@@ -29,8 +29,8 @@ pub(super) struct ServerBase {
 pub(super) fn server_base(
     settings: &Settings,
     (fetched, absolute): (Option<&Fetched>, Option<&Url>),
-    lists: [(Place, Option<&Value>); 3],
-    (tool, report): (&str, &mut Report),
+    lists: [(DocumentPlace, Option<&Value>); 3],
+    (tool, report): (&str, &mut ImportReport),
 ) -> Result<ServerBase, Problem> {
     if let Some(url) = &settings.base_url {
         return Ok(ServerBase { url: url.clone(), is_guarded: false });
@@ -81,7 +81,7 @@ pub(super) fn server_base(
 /// The server that is chosen from a list.
 struct ServerChoice {
     /// The first usable server, or else the problem of the first one; `None` for a list without servers.
-    server: Option<Result<(Place, Url), Problem>>,
+    server: Option<Result<(DocumentPlace, Url), Problem>>,
     /// The problems of the servers before it.
     left_out: Vec<Problem>,
     /// A remark about its variables.
@@ -89,7 +89,7 @@ struct ServerChoice {
 }
 
 impl ServerChoice {
-    fn of(settings: &Settings, parent: Option<&Url>, place: &Place, list: Option<&Value>) -> Self {
+    fn of(settings: &Settings, parent: Option<&Url>, place: &DocumentPlace, list: Option<&Value>) -> Self {
         let (mut left_out, mut first) = (Vec::new(), None);
         for (place, server) in server_entries(place, list) {
             let Some(template) = server_url_text(server) else { continue };
@@ -113,7 +113,7 @@ impl ServerChoice {
         Self { server: first.map(Err), left_out: Vec::new(), remark: None }
     }
 
-    fn report_remarks(&self, tool: &str, report: &mut Report) {
+    fn report_remarks(&self, tool: &str, report: &mut ImportReport) {
         for problem in &self.left_out {
             report.warn("server_left_out", tool, &problem.place, &*problem.reason);
         }
@@ -140,7 +140,7 @@ impl From<Problem> for Unusable {
 fn server_url(
     settings: &Settings,
     parent: Option<&Url>,
-    (place, template): (&Place, &str),
+    (place, template): (&DocumentPlace, &str),
     variables: Option<&Value>,
 ) -> Result<(Url, Option<String>), Unusable> {
     let problem = |reason: String| Problem::new(place, reason);
@@ -176,7 +176,7 @@ fn server_url(
 
 /// Returns the first absolute server of the document.
 pub(super) fn first_absolute_server(settings: &Settings, list: Option<&Value>) -> Option<Url> {
-    server_entries(&Place::new(0, ""), list).find_map(|(_, server)| {
+    server_entries(&DocumentPlace::new(0, ""), list).find_map(|(_, server)| {
         let FilledTemplate { text, .. } = fill_template(
             settings,
             length_checked_url(server_url_text(server)?).ok()?,
@@ -194,15 +194,20 @@ pub(super) fn warn_of_document_servers(
     settings: &Settings,
     (fetched, absolute): (Option<&Url>, Option<&Url>),
     list: Option<&Value>,
-    report: &mut Report,
+    report: &mut ImportReport,
 ) {
-    let place = Place::new(0, "/servers");
+    let place = DocumentPlace::new(0, "/servers");
     warn_of_unreadable_servers(&place, list, "", report);
     ServerChoice::of(settings, fetched.or(absolute), &place, list).report_remarks("", report);
 }
 
 /// Warns of what is no server in a list of them.
-fn warn_of_unreadable_servers(place: &Place, list: Option<&Value>, tool: &str, report: &mut Report) {
+fn warn_of_unreadable_servers(
+    place: &DocumentPlace,
+    list: Option<&Value>,
+    tool: &str,
+    report: &mut ImportReport,
+) {
     if let Some(other) = list.filter(|it| !it.is_array() && !it.is_null()) {
         let message = format!("`servers` is {}, and not a list; it is ignored", kind_name(other));
         report.warn("server_left_out", tool, place, message);
@@ -218,7 +223,10 @@ fn warn_of_unreadable_servers(place: &Place, list: Option<&Value>, tool: &str, r
 }
 
 /// The entries of a list of servers.
-fn server_entries<'v>(place: &Place, list: Option<&'v Value>) -> impl Iterator<Item = (Place, &'v Value)> {
+fn server_entries<'v>(
+    place: &DocumentPlace,
+    list: Option<&'v Value>,
+) -> impl Iterator<Item = (DocumentPlace, &'v Value)> {
     let list = list.and_then(Value::as_array);
     list.into_iter().flatten().enumerate().map(|(at, server)| (place.at(&at.to_string()), server))
 }

@@ -9,13 +9,13 @@ use tool_runtime::ToolError;
 
 use super::{
     file::FileSource,
-    form::{self, Fields},
+    form::{self, FormFields},
     multipart,
 };
 
 /// A request body, and the property that has its value.
 #[derive(Debug)]
-pub(crate) struct Body {
+pub(crate) struct RequestBody {
     pub(crate) property: Box<str>,
     pub(crate) media_type: Box<str>,
     pub(crate) form: BodyForm,
@@ -26,16 +26,16 @@ pub(crate) struct Body {
 pub(crate) enum BodyForm {
     Json,
     /// `application/x-www-form-urlencoded`
-    Form(Fields),
+    Form(FormFields),
     /// `multipart/form-data`
-    Multipart(Fields),
+    Multipart(FormFields),
     /// A string as it is, any other value as JSON.
     Text,
     /// A file.
     Binary,
 }
 
-impl Body {
+impl RequestBody {
     pub(super) async fn set_request_body(
         &self,
         request: &mut Request,

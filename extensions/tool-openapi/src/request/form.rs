@@ -9,7 +9,7 @@ use super::{
 
 /// The properties of a form of which the document says how they are written. Others are written by their values.
 #[derive(Debug, Clone, Default)]
-pub(crate) struct Fields(pub(crate) Vec<Field>);
+pub(crate) struct FormFields(pub(crate) Vec<Field>);
 
 /// A property of a form.
 #[derive(Debug, Clone, Default)]
@@ -24,7 +24,7 @@ pub(crate) struct Field {
     pub(crate) headers: Vec<(Box<str>, Box<str>)>,
 }
 
-impl Fields {
+impl FormFields {
     /// The size in memory, in bytes.
     pub(crate) fn memory_bytes(&self) -> usize {
         let of = |it: &Field| {

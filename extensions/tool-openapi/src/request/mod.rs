@@ -23,9 +23,9 @@ pub use self::file::{FileContent, FileResolver};
 pub(crate) use self::json::Members;
 use self::style::QueryPair;
 pub(crate) use self::{
-    body::{Body, BodyForm},
+    body::{BodyForm, RequestBody},
     file::{FileSource, SharedFileResolver},
-    form::{Field, Fields},
+    form::{Field, FormFields},
     path::PathTemplate,
     style::Style,
 };
@@ -39,7 +39,7 @@ pub(crate) struct RequestPlan {
     pub(crate) base: Url,
     pub(crate) path: PathTemplate,
     pub(crate) parameters: Vec<RequestParameter>,
-    pub(crate) body: Option<Body>,
+    pub(crate) body: Option<RequestBody>,
 }
 
 /// The location of a parameter.
@@ -77,7 +77,7 @@ pub(crate) struct RequestParameter {
     /// The value is written as JSON.
     pub(crate) is_json: bool,
     /// The properties of a query as a whole that is a form.
-    pub(crate) fields: Option<Fields>,
+    pub(crate) fields: Option<FormFields>,
 }
 
 impl RequestPlan {

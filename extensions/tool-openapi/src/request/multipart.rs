@@ -13,7 +13,7 @@ use tool_runtime::ToolError;
 
 use super::{
     file::FileSource,
-    form::{self, Field, Fields},
+    form::{self, Field, FormFields},
     json::Members,
 };
 
@@ -29,7 +29,7 @@ pub(super) struct FormPart {
 
 /// Returns the parts of a form: one for each property, or one for each item of a list.
 pub(super) async fn form_parts(
-    fields: &Fields,
+    fields: &FormFields,
     value: &RawValue,
     files: FileSource<'_>,
 ) -> Result<Vec<FormPart>, ToolError> {

@@ -119,7 +119,7 @@ pub(crate) fn make_output(
         Err(content) => ToolOutput::new([Content::text(join_text(opening, "", &tail)), content]),
     };
     drop(media_type);
-    let details = Details { method: call.plan.method.clone(), head, size, next, mismatch };
+    let details = ResponseDetails { method: call.plan.method.clone(), head, size, next, mismatch };
     call.add_details_or_fail(details, output)
 }
 
@@ -222,7 +222,7 @@ impl AnsweredCall<'_> {
     }
 
     /// Reports a response that does not match its schema.
-    fn report_mismatch(&self, mismatch: &str, details: &Details) -> Result<(), ToolError> {
+    fn report_mismatch(&self, mismatch: &str, details: &ResponseDetails) -> Result<(), ToolError> {
         let message = format!("the response does not match its declared schema: {mismatch}");
         if self.settings.calls.strict {
             return Err(ToolError::new(ErrorKind::InvalidOutput, message).with_details(details.to_value()));
@@ -246,7 +246,11 @@ impl AnsweredCall<'_> {
 
     /// Reports what does not match, marks a response of a failure that may pass, and makes errors of failures if the program wants
     /// that.
-    fn add_details_or_fail(&self, details: Details, output: ToolOutput) -> Result<ToolOutput, ToolError> {
+    fn add_details_or_fail(
+        &self,
+        details: ResponseDetails,
+        output: ToolOutput,
+    ) -> Result<ToolOutput, ToolError> {
         if let Some(mismatch) = &details.mismatch {
             self.report_mismatch(mismatch, &details)?;
         }
@@ -262,7 +266,7 @@ impl AnsweredCall<'_> {
 }
 
 /// The parts of a response that become the details of the result when a program reads them.
-struct Details {
+struct ResponseDetails {
     method: Method,
     head: ResponseHead,
     size: usize,
@@ -270,7 +274,7 @@ struct Details {
     mismatch: Option<String>,
 }
 
-impl Details {
+impl ResponseDetails {
     fn to_value(&self) -> Value {
         let Self { method, head, size, next, mismatch } = self;
         let mut value = json!({

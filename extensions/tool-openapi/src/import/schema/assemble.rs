@@ -71,7 +71,7 @@ pub(crate) fn assemble_schema<'c>(
             used.1 = component;
         }
     }
-    let mut assembly = Assembly { uses, definitions: Map::new(), waiting: VecDeque::new() };
+    let mut assembly = SchemaAssembly { uses, definitions: Map::new(), waiting: VecDeque::new() };
     let mut root = root;
     assembly.inline_components(&mut root, 0);
     while let Some((name, mut component)) = assembly.waiting.pop_front() {
@@ -84,14 +84,14 @@ pub(crate) fn assemble_schema<'c>(
     Ok(root)
 }
 
-struct Assembly {
+struct SchemaAssembly {
     /// The components by name, with the number of their uses.
     uses: BTreeMap<String, (usize, Value)>,
     definitions: Map<String, Value>,
     waiting: VecDeque<(String, Value)>,
 }
 
-impl Assembly {
+impl SchemaAssembly {
     /// Inlines components with one use in `schema`.
     fn inline_components(&mut self, schema: &mut Value, depth: usize) {
         let Value::Object(members) = schema else {

@@ -5,7 +5,7 @@ use std::collections::HashSet;
 use serde_json::{Map, Value};
 
 use super::Components;
-use crate::document::Place;
+use crate::document::DocumentPlace;
 
 /// The maximum number of parts of `allOf` that are searched for a property.
 pub(super) const MAX_ALL_OF_PARTS: usize = 64;
@@ -21,7 +21,7 @@ pub(in crate::import) enum Direction {
 
 impl Components<'_> {
     /// Returns `true` for a property that is not part of this direction.
-    pub(super) fn is_excluded_by_direction(&self, place: &Place, property: &Value) -> bool {
+    pub(super) fn is_excluded_by_direction(&self, place: &DocumentPlace, property: &Value) -> bool {
         let key = match self.direction {
             Direction::Request => "readOnly",
             Direction::Response => "writeOnly",
@@ -35,7 +35,7 @@ impl Components<'_> {
     /// Removes properties that are not part of this direction from `required`, here and in the parts of `allOf`.
     pub(super) fn remove_excluded_from_required(
         &self,
-        place: &Place,
+        place: &DocumentPlace,
         members: &Map<String, Value>,
         new: &mut Map<String, Value>,
     ) {
@@ -59,7 +59,7 @@ impl Components<'_> {
     /// Returns `true` if the schema, or a part of its `allOf`, has the property `name`, which is not part of this direction.
     fn excludes_property(
         &self,
-        place: &Place,
+        place: &DocumentPlace,
         members: &Map<String, Value>,
         name: &str,
         visited: &mut HashSet<*const Map<String, Value>>,

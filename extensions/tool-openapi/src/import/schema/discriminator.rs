@@ -5,10 +5,10 @@ use std::collections::{HashMap, HashSet};
 use percent_encoding::percent_decode_str;
 use serde_json::{Map, Value, json};
 
-use super::{Components, MAX_ALL_OF_PARTS, Place, Problem};
+use super::{Components, DocumentPlace, MAX_ALL_OF_PARTS, Problem};
 
 /// The values of a discriminator, by the places of the schemas that they select.
-type ValuesByPlace<'d> = HashMap<Place, Vec<&'d str>>;
+type ValuesByPlace<'d> = HashMap<DocumentPlace, Vec<&'d str>>;
 
 impl<'d> Components<'d> {
     /// Makes the alternatives of a discriminator those that its values select: the property has one of the values that are mapped to an
@@ -17,7 +17,7 @@ impl<'d> Components<'d> {
     /// `oneOf` becomes `anyOf` if an alternative received a condition: schemas without conditions on other properties overlap.
     pub(super) fn add_discriminator_values(
         &self,
-        place: &Place,
+        place: &DocumentPlace,
         members: &'d Map<String, Value>,
         new: &mut Map<String, Value>,
     ) {
@@ -84,7 +84,11 @@ impl<'d> Components<'d> {
     }
 
     /// The values of the mapping by the schemas that they select; a target is a reference, or the name of a component.
-    fn mapped_values(&self, place: &Place, mapping: Option<&'d Map<String, Value>>) -> ValuesByPlace<'d> {
+    fn mapped_values(
+        &self,
+        place: &DocumentPlace,
+        mapping: Option<&'d Map<String, Value>>,
+    ) -> ValuesByPlace<'d> {
         let mut values = ValuesByPlace::new();
         for (value, target) in mapping.into_iter().flatten() {
             let target = target.as_str().unwrap_or_default();
@@ -98,7 +102,7 @@ impl<'d> Components<'d> {
     }
 
     /// The name of the component that `reference` names.
-    fn component_name_of_reference(&self, place: &Place, reference: &str) -> Option<String> {
+    fn component_name_of_reference(&self, place: &DocumentPlace, reference: &str) -> Option<String> {
         let (target, _) = self.documents.reference_target(place, reference).ok()?;
         let name = ["/components/schemas/", "/definitions/"]
             .iter()
@@ -110,7 +114,7 @@ impl<'d> Components<'d> {
     /// Returns `true` if the schema, or a part of its `allOf`, states values of the property.
     fn restricts_property_values(
         &self,
-        place: &Place,
+        place: &DocumentPlace,
         schema: &'d Value,
         property: &str,
         visited: &mut HashSet<*const Value>,

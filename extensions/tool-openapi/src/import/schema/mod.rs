@@ -26,11 +26,11 @@ use self::{
     component::Component,
     direction::MAX_ALL_OF_PARTS,
     keyword::{KeywordKind, keyword_kind},
-    readable::Patterns,
+    readable::CompiledPatterns,
 };
 pub(super) use self::{assemble::weighted_value_count, component::ReachedComponents, direction::Direction};
-use super::{Problem, Report};
-use crate::document::{Documents, Place, Version};
+use super::{ImportReport, Problem};
+use crate::document::{DocumentPlace, Documents, Version};
 
 /// The deepest schema that is translated; a text of JSON cannot be deeper.
 const MAX_DEPTH: usize = 160;
@@ -47,14 +47,14 @@ const PREFIX: &str = "#/$defs/";
 pub(super) struct Components<'d> {
     documents: &'d Documents,
     direction: Direction,
-    names: HashMap<Place, Arc<str>>,
+    names: HashMap<DocumentPlace, Arc<str>>,
     translated: BTreeMap<Arc<str>, Component>,
-    waiting: VecDeque<(Place, &'d Value)>,
+    waiting: VecDeque<(DocumentPlace, &'d Value)>,
     /// The beginning of all pointers into the path item of the operation.
     own: String,
     /// The components that are schemas of bodies, responses and parameters.
     roots: HashSet<Arc<str>>,
-    patterns: Patterns,
+    patterns: CompiledPatterns,
     /// The size of the translated components, in bytes of JSON, and its maximum: references into one another repeat what is below them.
     bytes: usize,
     limit: usize,
@@ -68,7 +68,7 @@ impl<'d> Components<'d> {
     }
 
     /// Begins an operation of the path item at `own`.
-    pub(super) fn set_current_path_item(&mut self, own: &Place) {
+    pub(super) fn set_current_path_item(&mut self, own: &DocumentPlace) {
         self.own = format!("{}/", own.pointer);
     }
 
@@ -77,9 +77,9 @@ impl<'d> Components<'d> {
     pub(super) fn translate_root(
         &mut self,
         tool: &str,
-        place: &Place,
+        place: &DocumentPlace,
         schema: &'d Value,
-        report: &mut Report,
+        report: &mut ImportReport,
     ) -> Result<Value, Problem> {
         if place.file == 0 && place.pointer.starts_with(&self.own) || !schema.is_object() {
             let translated = self.translate_schema(tool, place, schema, 0, report)?;
@@ -101,7 +101,7 @@ impl<'d> Components<'d> {
     }
 
     /// Translates the components that were referred to.
-    fn translate_queued_components(&mut self, tool: &str, report: &mut Report) {
+    fn translate_queued_components(&mut self, tool: &str, report: &mut ImportReport) {
         while let Some((place, value)) = self.waiting.pop_front() {
             let name = self.names.get(&place).cloned().unwrap_or_else(|| "".into());
             let value = match self.bytes > self.limit {
@@ -122,7 +122,7 @@ impl<'d> Components<'d> {
         }
     }
 
-    fn size_limit_problem(&self, place: &Place) -> Problem {
+    fn size_limit_problem(&self, place: &DocumentPlace) -> Problem {
         let reason = format!(
             "the schemas that the document refers to exceed {} bytes in all; set `definitions_limit`",
             self.limit
@@ -145,10 +145,10 @@ impl<'d> Components<'d> {
     fn translate_schema(
         &mut self,
         tool: &str,
-        place: &Place,
+        place: &DocumentPlace,
         schema: &'d Value,
         depth: usize,
-        report: &mut Report,
+        report: &mut ImportReport,
     ) -> Result<Value, Problem> {
         let members = match schema {
             Value::Bool(_) => return Ok(schema.clone()),
@@ -186,10 +186,10 @@ impl<'d> Components<'d> {
     fn translate_keyword(
         &mut self,
         tool: &str,
-        place: &Place,
+        place: &DocumentPlace,
         (key, value): (&str, &'d Value),
         depth: usize,
-        report: &mut Report,
+        report: &mut ImportReport,
     ) -> Result<Option<Value>, Problem> {
         let at = || place.at(key);
         Ok(match (keyword_kind(key), value) {
@@ -239,10 +239,10 @@ impl<'d> Components<'d> {
     fn translate_subschema(
         &mut self,
         tool: &str,
-        place: &Place,
+        place: &DocumentPlace,
         value: &'d Value,
         depth: usize,
-        report: &mut Report,
+        report: &mut ImportReport,
     ) -> Result<Option<Value>, Problem> {
         if value.is_null() {
             return Ok(None);
@@ -255,9 +255,9 @@ impl<'d> Components<'d> {
     fn translate_reference(
         &mut self,
         tool: &str,
-        place: &Place,
+        place: &DocumentPlace,
         members: &'d Map<String, Value>,
-        report: &mut Report,
+        report: &mut ImportReport,
     ) -> Result<Option<String>, Problem> {
         let to = |key: &str| members.get(key).and_then(Value::as_str);
         if members.get("$ref").is_some_and(|it| !it.is_string()) {
@@ -279,7 +279,11 @@ impl<'d> Components<'d> {
     }
 
     /// Follows references that are nothing else.
-    fn follow_bare_references(&self, from: &Place, reference: &str) -> Result<(Place, &'d Value), Problem> {
+    fn follow_bare_references(
+        &self,
+        from: &DocumentPlace,
+        reference: &str,
+    ) -> Result<(DocumentPlace, &'d Value), Problem> {
         let problem = |reason: String| Problem::new(from, reason);
         let documents = self.documents;
         let (mut place, mut value) =
@@ -298,7 +302,7 @@ impl<'d> Components<'d> {
     }
 
     /// The name of the component at `place`, which is translated if it is new. It depends on the place alone.
-    fn register_component(&mut self, place: Place, value: &'d Value) -> Arc<str> {
+    fn register_component(&mut self, place: DocumentPlace, value: &'d Value) -> Arc<str> {
         if let Some(name) = self.names.get(&place) {
             return Arc::clone(name);
         }

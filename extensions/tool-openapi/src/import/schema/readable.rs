@@ -10,11 +10,11 @@ use jsonschema::PatternOptions;
 use serde_json::{Map, Value, json};
 use tool_runtime::schema::OutputSchema;
 
-use super::{KeywordKind, MALFORMED, Place, Report, keyword_kind, kind_name};
+use super::{DocumentPlace, ImportReport, KeywordKind, MALFORMED, keyword_kind, kind_name};
 
 /// The patterns of a document, and whether any engine compiles them.
 #[derive(Default)]
-pub(super) struct Patterns {
+pub(super) struct CompiledPatterns {
     known: HashMap<String, bool>,
 }
 
@@ -22,11 +22,11 @@ pub(super) struct Patterns {
 struct TranslatedSchema<'s> {
     members: &'s mut Map<String, Value>,
     tool: &'s str,
-    place: &'s Place,
-    report: &'s mut Report,
+    place: &'s DocumentPlace,
+    report: &'s mut ImportReport,
 }
 
-impl Patterns {
+impl CompiledPatterns {
     /// Replaces keywords of earlier versions: `nullable`, boolean exclusive bounds, `example`, `items` as a list. They are also
     /// found in documents that claim to be of a later version. Then leaves out what no validator can use.
     pub(super) fn modernize_schema(
@@ -34,8 +34,8 @@ impl Patterns {
         old: &Map<String, Value>,
         new: &mut Map<String, Value>,
         tool: &str,
-        place: &Place,
-        report: &mut Report,
+        place: &DocumentPlace,
+        report: &mut ImportReport,
     ) {
         convert_exclusive_bounds(old, new);
         let example = old.get("example").filter(|it| !it.is_null());
@@ -161,7 +161,7 @@ impl TranslatedSchema<'_> {
         }
     }
 
-    fn remove_unusable_patterns(&mut self, patterns: &mut Patterns) {
+    fn remove_unusable_patterns(&mut self, patterns: &mut CompiledPatterns) {
         if let Some(pattern) = self.members.get("pattern")
             && !pattern.as_str().is_some_and(|it| patterns.can_compile(it))
         {
