@@ -179,21 +179,26 @@ pub fn unknown(known: &[&str], is_present: impl Fn(&str) -> bool, name: &str) ->
     }
     // A property that is already present is not suggested.
     let meant = closest(name, known.iter().copied().filter(|it| !is_present(it)));
-    let meant = meant.map(|meant| format!(" did you mean {}?", name_in_backticks(meant))).unwrap_or_default();
+    let meant = meant
+        .map(|meant| format!(" did you mean {}?", shortened_name_in_backticks(meant)))
+        .unwrap_or_default();
     let start = format!("a property that the schema knows;{meant} known: ");
-    let list =
-        join_items_that_fit(known.iter().map(|it| name_in_backticks(it)), known.len(), start.chars().count());
+    let list = join_items_that_fit(
+        known.iter().map(|it| shortened_name_in_backticks(it)),
+        known.len(),
+        start.chars().count(),
+    );
     format!("{start}{list}")
 }
 
 /// Formats the name of a property in backticks.
-fn name_in_backticks(name: &str) -> String {
+fn shortened_name_in_backticks(name: &str) -> String {
     let mut text = String::new();
-    push_in_backticks(&mut text, name);
+    push_shortened_in_backticks(&mut text, name);
     text
 }
 
-fn push_in_backticks(text: &mut String, name: &str) {
+fn push_shortened_in_backticks(text: &mut String, name: &str) {
     let (shown, end) = beginning(name, MAX_NAME_CHARS).map_or((name, "`"), |start| (start, "…`"));
     text.push('`');
     text.push_str(shown);
@@ -205,11 +210,11 @@ pub fn missing(name: &str, beside: Option<&str>, kind: Option<&str>) -> String {
     const USUAL_BYTES: usize = 80;
     let mut text = String::with_capacity(USUAL_BYTES);
     text.push_str("the property ");
-    push_in_backticks(&mut text, name);
+    push_shortened_in_backticks(&mut text, name);
     text.push_str(", which is required");
     if let Some(beside) = beside {
         text.push_str(" beside ");
-        push_in_backticks(&mut text, beside);
+        push_shortened_in_backticks(&mut text, beside);
     }
     if let Some(kind) = kind {
         let bare = kind.strip_prefix("a ").or_else(|| kind.strip_prefix("an ")).unwrap_or(kind);
