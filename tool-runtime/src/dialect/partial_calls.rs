@@ -169,7 +169,7 @@ impl PartialCall {
                 self.replace_arguments_text(text);
             }
             Some(value @ ExactValue::Object(members))
-                if !members.is_empty() && !self.has_object_arguments() =>
+                if !members.is_empty() && !self.has_complete_object_arguments() =>
             {
                 self.replace_arguments_text(&value.to_string());
             }
@@ -178,7 +178,7 @@ impl PartialCall {
     }
 
     /// Returns `true` if the arguments are a complete JSON object.
-    fn has_object_arguments(&self) -> bool {
+    fn has_complete_object_arguments(&self) -> bool {
         match self.nonblank_arguments_text() {
             Some(text) => is_object_text(text),
             None => self.value.is_some(),
@@ -193,7 +193,9 @@ impl PartialCall {
             || match stop {
                 Stop::Finished => false,
                 Stop::Unfinished(_) if is_last => true,
-                Stop::Unspecified | Stop::Unfinished(_) => !self.custom && !self.has_object_arguments(),
+                Stop::Unspecified | Stop::Unfinished(_) => {
+                    !self.custom && !self.has_complete_object_arguments()
+                }
             };
         cut.then(|| match (stop, &self.status) {
             (Stop::Unfinished(Some(reason)), _) => Incomplete::new(reason.clone()),
