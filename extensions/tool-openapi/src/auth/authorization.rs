@@ -133,7 +133,7 @@ impl IssuedCredentials {
     pub(crate) fn has_any_secret_in(&self, text: &str) -> bool {
         let has_short =
             |secret: &str| text.contains(secret) || text.contains(&form_escaped(secret).to_string());
-        self.items.iter().flat_map(secret_texts).any(has_short)
+        self.items.iter().flat_map(secret_and_password_texts).any(has_short)
             || matches!(self.redacted_text(text), Cow::Owned(_))
     }
 
@@ -154,8 +154,9 @@ impl IssuedCredentials {
     }
 
     fn replace_secrets<'t>(&self, text: &'t str, is_cut: bool) -> Cow<'t, str> {
-        let needles =
-            self.needles.get_or_init(|| SecretNeedles::new(self.items.iter().flat_map(secret_texts)));
+        let needles = self
+            .needles
+            .get_or_init(|| SecretNeedles::new(self.items.iter().flat_map(secret_and_password_texts)));
         let ranges = needles.secret_ranges(text, is_cut);
         if ranges.is_empty() {
             return Cow::Borrowed(text);
@@ -172,7 +173,7 @@ impl IssuedCredentials {
 }
 
 /// The texts of a secret: as it is given, as the request has it, and for a user and a password the latter.
-fn secret_texts((secret, item): &(Secret, CredentialItem)) -> impl Iterator<Item = &str> {
+fn secret_and_password_texts((secret, item): &(Secret, CredentialItem)) -> impl Iterator<Item = &str> {
     let password = secret.text().split_once(':').map(|(_, password)| password);
     [Some(secret.text()), item.secret_as_sent(), password].into_iter().flatten().filter(|it| !it.is_empty())
 }

@@ -229,7 +229,12 @@ impl<'d> Converter<'d> {
             match owner.get("parameters") {
                 None | Some(Value::Null) => {}
                 Some(Value::Array(list)) if list.len() <= MAX_PARAMETERS => {
-                    self.collect_parameters(&place.at("parameters"), list, &mut parameters, &mut broken);
+                    self.add_or_replace_parameters(
+                        &place.at("parameters"),
+                        list,
+                        &mut parameters,
+                        &mut broken,
+                    );
                 }
                 // The import reports that this is not a list, or too long.
                 Some(other) => {
@@ -259,7 +264,7 @@ impl<'d> Converter<'d> {
     }
 
     /// Adds the parameters of a list; one of the operation replaces one of its path.
-    fn collect_parameters(
+    fn add_or_replace_parameters(
         &mut self,
         place: &DocumentPlace,
         list: &'d [Value],

@@ -267,7 +267,7 @@ fn fill_template(
     let (mut text, mut rest, mut remark) = (String::new(), template, None);
     while let Some((before, after)) = rest.split_once('{') {
         let Some((name, after)) = after.split_once('}') else { break };
-        let variable = variable_named(variables, name);
+        let variable = variable_by_trimmed_name(variables, name);
         let setting =
             settings.server_variables.get(name).or_else(|| settings.server_variables.get(name.trim()));
         let default = variable.and_then(|it| it.get("default")).and_then(scalar_text);
@@ -298,7 +298,7 @@ fn fill_template(
 }
 
 /// Returns the member `name`, with or without blanks around it.
-fn variable_named<'v>(variables: Option<&'v Value>, name: &str) -> Option<&'v Value> {
+fn variable_by_trimmed_name<'v>(variables: Option<&'v Value>, name: &str) -> Option<&'v Value> {
     let variables = variables?.as_object()?;
     let is_same = |it: &(&'v String, &'v Value)| it.0.trim() == name.trim();
     variables.get(name).or_else(|| variables.iter().find(is_same).map(|(_, it)| it))

@@ -120,7 +120,7 @@ pub(crate) fn make_output(
     };
     drop(media_type);
     let details = ResponseDetails { method: call.plan.method.clone(), head, size, next, mismatch };
-    call.add_details_or_fail(details, output)
+    call.add_details_or_fail_if_set(details, output)
 }
 
 /// A body that is text, with its value if it is said to be JSON.
@@ -246,7 +246,7 @@ impl AnsweredCall<'_> {
 
     /// Reports what does not match, marks a response of a failure that may pass, and makes errors of failures if the program wants
     /// that.
-    fn add_details_or_fail(
+    fn add_details_or_fail_if_set(
         &self,
         details: ResponseDetails,
         output: ToolOutput,
