@@ -7,7 +7,7 @@ use std::{
 
 use tool_runtime::{
     Registry, RunContext, Tool, ToolContext, ToolDefinition, ToolError, ToolName,
-    definition::Prepared,
+    definition::{Metadata, Prepared},
     executor::CallGuards,
     output::{Resource, ResourceBody},
     registry::Origin,
@@ -16,7 +16,7 @@ use tool_runtime::{
 };
 
 use super::{
-    Catalogue, CatalogueItem, CatalogueSnapshot, Inner, ItemKind, ItemObject,
+    BUILTIN, Catalogue, CatalogueItem, CatalogueSnapshot, Inner, ItemKind, ItemObject, USER,
     call::{Callers, JSON_TYPE},
     key::shown_key,
     object_schema::{ObjectSchema, unwrapped_text},
@@ -47,7 +47,8 @@ enum CallableItem<'a> {
 }
 
 impl Catalogue {
-    /// Returns a prompt as a tool for a model. Its name is `name`, or `namespace__name` for the prompt of a connector.
+    /// Returns a prompt as a tool for a model. Its name is `name`, or `namespace__name` for the prompt of a connector, whose results are
+    /// [`untrusted`](Metadata::trust): a [`Sanitizer`](tool_runtime::hook::Sanitizer) marks them.
     ///
     /// # Errors
     ///
@@ -86,6 +87,10 @@ impl Catalogue {
         let mut definition = ToolDefinition::new(prompt_tool_name(item), description, schema);
         if let Some(title) = prompt.title() {
             definition = definition.with_title(title.to_owned());
+        }
+        if ![BUILTIN, USER].contains(&item.namespace()) {
+            let metadata = Metadata { trust: Some("untrusted".into()), ..Metadata::default() };
+            definition = definition.with_metadata(metadata);
         }
         Ok(PromptTool {
             definition,

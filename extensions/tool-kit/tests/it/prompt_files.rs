@@ -108,6 +108,7 @@ fn a_mistake_of_a_file_has_its_line_and_column() {
     for (text, expected) in [
         ("x", "the prompt has no name; add `name: ..`"),
         ("---\n# one\nname: a b\n---\nx", "3:1: the name of the prompt, `a b`, is no identifier"),
+        ("---\nname: other.greet\n---\nx", "2:1: the name of the prompt, `other.greet`, is no identifier"), // U03
         ("---\nname: a\ntitle: Short\n---\nx", "3:1: the title has fewer than 10 characters"),
         ("---\nname: a\nx", "1:1: the front matter has no end; add a line `---`"),
         ("---\nname: [a\n---\nx", "the front matter cannot be read"),
