@@ -107,6 +107,23 @@ fn fixtures_for_one_dependency_have_only_one() {
     }
 }
 
+// U02
+#[test]
+fn an_attribute_without_the_crate_that_owns_its_items_is_an_error_that_names_the_crate() {
+    let output = cargo_build(SHARED, &["--package", "without-kit", "--features", "items"], &host())
+        .stderr(Stdio::piped())
+        .output()
+        .unwrap();
+    assert!(!output.status.success());
+    let error = String::from_utf8_lossy(&output.stderr);
+    for attribute in ["#[tool_macros::prompt]", "#[tool_macros::resource"] {
+        assert!(error.contains(attribute), "{error}");
+    }
+    assert!(error.contains("`tool_kit` in the list of imported crates"), "{error}");
+    let lock = fs::read_to_string(Path::new(FIXTURES).join("Cargo.lock")).unwrap();
+    assert!(lock.contains("name = \"without-kit\"") && !lock.contains("name = \"tool-kit\""));
+}
+
 #[test]
 fn tools_of_a_linked_library_are_discovered() {
     for profile in [DEFAULT, FAT_LTO] {
@@ -211,19 +228,7 @@ fn build(at: usize, step: &Step, host: &str) -> BTreeMap<String, PathBuf> {
     // A handle, since the harness captures `eprintln!`.
     let _ =
         writeln!(io::stderr(), "ui-tests: building fixtures, {} of {}: {}", at + 1, STEPS.len(), step.name);
-    let cargo = env::var_os("CARGO").unwrap_or_else(|| OsString::from(env!("CARGO")));
-    let output = Command::new(cargo)
-        .current_dir(FIXTURES)
-        .env("CARGO_INCREMENTAL", "0")
-        .env_remove("RUSTFLAGS")
-        .args(["build", "--locked", "--offline", "--message-format", "json-render-diagnostics"])
-        .args(["--target", host, "--target-dir"])
-        .arg(Path::new(env!("CARGO_TARGET_TMPDIR")).join(step.target))
-        // The flags of `trybuild`; with other flags, dependencies would only be compiled twice.
-        .arg(format!(
-            "--config=target.{host}.rustflags=['--cfg', 'trybuild', '--verbose', '-A', 'dead_code']"
-        ))
-        .args(step.options)
+    let output = cargo_build(step.target, step.options, host)
         .stderr(Stdio::inherit())
         .output()
         .expect("cargo exists, because it runs this test");
@@ -245,6 +250,24 @@ fn build(at: usize, step: &Step, host: &str) -> BTreeMap<String, PathBuf> {
         })
     };
     messages.filter_map(program).collect()
+}
+
+/// A build of fixtures in a target directory below the one for tests.
+fn cargo_build(target: &str, options: &[&str], host: &str) -> Command {
+    let mut cargo = Command::new(env::var_os("CARGO").unwrap_or_else(|| OsString::from(env!("CARGO"))));
+    cargo
+        .current_dir(FIXTURES)
+        .env("CARGO_INCREMENTAL", "0")
+        .env_remove("RUSTFLAGS")
+        .args(["build", "--locked", "--offline", "--message-format", "json-render-diagnostics"])
+        .args(["--target", host, "--target-dir"])
+        .arg(Path::new(env!("CARGO_TARGET_TMPDIR")).join(target))
+        // The flags of `trybuild`; with other flags, dependencies would only be compiled twice.
+        .arg(format!(
+            "--config=target.{host}.rustflags=['--cfg', 'trybuild', '--verbose', '-A', 'dead_code']"
+        ))
+        .args(options);
+    cargo
 }
 
 /// Returns the target triple of the compiler.
