@@ -26,6 +26,7 @@ pub mod function;
 #[cfg(feature = "mcp")]
 pub mod mcp;
 mod names;
+mod problem;
 pub mod prompt;
 pub mod resource;
 #[cfg(feature = "session")]

@@ -10,7 +10,7 @@ use tool_runtime::{
 
 use super::{Catalogue, CatalogueChange, CatalogueEvent, key::shown_key, templates::template_key};
 use crate::{
-    function::{DiscoveryError, FunctionPrompt, FunctionResource, FunctionTemplate},
+    function::{DiscoveryError, FunctionPrompt, FunctionResource, FunctionTemplate, discover_items},
     prompt::Prompt as _,
     resource::ReadableResource as _,
 };
@@ -175,10 +175,10 @@ struct DiscoveredItems {
 impl DiscoveredItems {
     /// Returns the items, and the mistakes of those that cannot be used.
     fn of_program(values: Option<&Registry>) -> (Self, Vec<Diagnostic>) {
-        let (prompts, mut diagnostics) = FunctionPrompt::discover_all(values);
-        let (resources, mistakes) = FunctionResource::discover_all(values);
+        let (prompts, mut diagnostics) = discover_items(values);
+        let (resources, mistakes) = discover_items(values);
         diagnostics.extend(mistakes);
-        let (templates, mistakes) = FunctionTemplate::discover_all(values);
+        let (templates, mistakes) = discover_items(values);
         diagnostics.extend(mistakes);
         (Self { prompts, resources, templates }, diagnostics)
     }

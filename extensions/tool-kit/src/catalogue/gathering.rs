@@ -21,7 +21,7 @@ use super::{
     connectors::{Attached, VisibleNamespaces},
     key::item_key,
 };
-use crate::{prompt::Prompt, resource::ReadableResource};
+use crate::{problem::problem_text, prompt::Prompt, resource::ReadableResource};
 
 /// The characters of a problem of a connector.
 const MAX_PROBLEM_CHARS: usize = 500;
@@ -162,7 +162,7 @@ impl NamespaceItems {
     fn listed_or_none<T>(&mut self, items: &str, listed: Result<Result<Vec<T>, ToolError>, Panic>) -> Vec<T> {
         let problem = match listed {
             Ok(Ok(listed)) => return listed,
-            Ok(Err(error)) => error.to_string(),
+            Ok(Err(error)) => problem_text(&error).into_owned(),
             Err(panic) => format!("it panicked: {}", panic.message()),
         };
         let problem = format!("its {items} cannot be listed: {problem}");

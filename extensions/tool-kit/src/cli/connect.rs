@@ -19,6 +19,7 @@ use super::{
 use crate::{
     catalogue::{Catalogue, CatalogueItem, ItemObject},
     mcp::McpConnector,
+    problem::problem_text,
 };
 
 /// The namespace of the server. It is not shown.
@@ -65,7 +66,7 @@ fn run_on_server(program: &Program, connector: McpConnector, matches: &ArgMatche
     let words = format!("connect {}", text_argument(matches, "server"));
     let server = connector.server().clone();
     let catalogue = Catalogue::new();
-    catalogue.connect(connector).map_err(|error| Failure::quoting(Exit::Failed, error.to_string()))?;
+    catalogue.connect(connector).map_err(|error| Failure::quoting(Exit::Failed, problem_text(&error)))?;
     let request = CatalogueRequest::of_server(program, &catalogue, &words);
     match matches.subcommand() {
         None => list_items(&request, matches),

@@ -15,6 +15,7 @@ use tool_runtime::{
 
 use crate::{
     catalogue::{BUILTIN, Catalogue, CatalogueItem, CatalogueSnapshot, ItemKind, ItemObject},
+    problem::problem_text,
     resource::ResourceTemplate,
 };
 
@@ -198,10 +199,7 @@ pub(super) fn tool_failure(error: &ToolError) -> Failure {
         ErrorKind::Cancelled => Exit::Cancelled,
         _ => Exit::Failed,
     };
-    match error.reason() {
-        reason if reason.is_empty() => Failure::quoting(exit, error.to_string()),
-        reason => Failure::quoting(exit, reason),
-    }
+    Failure::quoting(exit, problem_text(error))
 }
 
 /// Escapes and shortens `text` to a part of one line.

@@ -3,7 +3,7 @@
 //! It is a tool in a registry of its own, which no model sees. Its arguments are described, validated, coerced and decoded as those of a
 //! tool, the values of the program and of the run are injected, and a panic of it is an error.
 
-use std::{collections::BTreeMap, sync::Arc};
+use std::{any::Any, collections::BTreeMap, sync::Arc};
 
 use tool_runtime::{
     __private::{ItemRegistration, Registration},
@@ -18,7 +18,7 @@ use super::error::{DiscoveryError, duplicate_diagnostic, function_error, item_er
 
 /// The function of one item.
 #[derive(Clone)]
-pub(super) struct ItemFunction {
+pub(crate) struct ItemFunction {
     /// Has this function as its only tool.
     tools: Registry,
     noun: &'static str,
@@ -64,7 +64,7 @@ impl ItemFunction {
     ) -> Result<ToolOutput, ToolError> {
         let cx = self.tools.context_for(self.name)?.with_run(Arc::clone(run));
         let output =
-            self.tools.call_in(&cx, arguments.into()).await.map_err(|error| self.input_error(error))?;
+            self.tools.call_in(&cx, arguments.into()).await.map_err(|error| self.call_error(error))?;
         if let Some(actions) = output.actions() {
             run.change_state(&actions.state);
             if (Actions { state: actions.state.clone(), ..Actions::default() }) != *actions {
@@ -77,41 +77,96 @@ impl ItemFunction {
         Ok(output)
     }
 
-    /// Returns the error of arguments that do not fit as one of an item, and any other one as it is.
-    fn input_error(&self, error: ToolError) -> ToolError {
-        if error.kind() != ErrorKind::InvalidArguments {
-            return error;
+    /// Returns the error of a call as one of an item: those of arguments, panics and missing values would be about a tool. Those of the
+    /// function are returned as they are.
+    fn call_error(&self, error: ToolError) -> ToolError {
+        let item = format!("the {} `{}`", self.noun, self.name);
+        let reason = || error.reason().into_owned();
+        match error.kind() {
+            ErrorKind::InvalidArguments => {
+                let reason = match error.report().total() {
+                    0 => error.feedback(),
+                    _ => error.report().to_string(),
+                };
+                let message = format!("the input of {item} does not fit: {reason}");
+                ToolError::new(ErrorKind::BadParameter, message)
+            }
+            ErrorKind::Panicked => {
+                let feedback = format!("{item} panicked: {}", reason());
+                error.with_feedback(feedback)
+            }
+            ErrorKind::Unavailable => {
+                let reason = reason();
+                let reason = reason.strip_prefix("Tool unavailable: ").unwrap_or(&reason);
+                let feedback = format!("{item} is not available: {reason}");
+                error.with_feedback(feedback)
+            }
+            _ => error,
         }
-        let reason = match error.report().total() {
-            0 => error.feedback(),
-            _ => error.report().to_string(),
-        };
-        let message = format!("the input of the {} `{}` does not fit: {reason}", self.noun, self.name);
-        ToolError::new(ErrorKind::BadParameter, message)
     }
 }
 
-/// Makes the items of `registrations`, sorted by their key, which is a name or a URI. Returns them with the mistakes of the others;
-/// `duplicates` describes several items of one key.
-pub(super) fn make_items<T>(
+/// A kind of item that a function can be.
+pub(crate) trait FunctionItem: Sized {
+    /// The kind in the singular, for messages.
+    const NOUN: &'static str;
+    /// The keys of the attribute that a tool does not have.
+    type Spec: Any;
+
+    /// Creates the item.
+    ///
+    /// # Errors
+    ///
+    /// Returns the problem of the keys.
+    fn from_function(function: ItemFunction, spec: &'static Self::Spec) -> Result<Self, String>;
+
+    /// Returns the name or URI that no other item of the kind may have.
+    fn unique_key(function: &Registration, spec: &Self::Spec) -> String;
+
+    /// Describes several items of one key.
+    fn describe_duplicates(key: &str) -> String;
+}
+
+/// Creates the item of a function. Its values are those that `values` provides; without it, none is required before a call.
+pub(super) fn make_item<T: FunctionItem>(
+    registration: &'static ItemRegistration,
+    values: Option<&Registry>,
+) -> Result<T, DiscoveryError> {
+    let function = ItemFunction::new(T::NOUN, registration.function(), values)?;
+    let name = function.name();
+    let spec = registration.data().ok_or_else(|| "its attribute is one of another kind of item".to_owned());
+    let made = spec.and_then(|spec| T::from_function(function, spec));
+    made.map_err(|problem| {
+        let item = format!("{} `{name}`", T::NOUN);
+        item_error("definition", &item, registration.function().site(), &problem)
+    })
+}
+
+/// Returns the items of a kind that are linked into this program, and the mistakes of the others.
+pub(crate) fn discover_items<T: FunctionItem>(values: Option<&Registry>) -> (Vec<T>, Vec<Diagnostic>) {
+    make_items(ItemRegistration::all_of::<T::Spec>(), values)
+}
+
+/// Creates the items of `registrations`, sorted by their keys. Returns them with the mistakes of the others.
+fn make_items<T: FunctionItem>(
     registrations: impl Iterator<Item = &'static ItemRegistration>,
-    key: impl Fn(&ItemRegistration) -> String,
-    duplicates: impl Fn(&str) -> String,
-    make: impl Fn(&'static ItemRegistration) -> Result<T, DiscoveryError>,
+    values: Option<&Registry>,
 ) -> (Vec<T>, Vec<Diagnostic>) {
     let mut by_key: BTreeMap<String, Vec<_>> = BTreeMap::new();
     for registration in registrations {
-        by_key.entry(key(registration)).or_default().push(registration);
+        let spec = registration.data();
+        let key = spec.map(|spec| T::unique_key(registration.function(), spec)).unwrap_or_default();
+        by_key.entry(key).or_default().push(registration);
     }
     let (mut items, mut diagnostics) = (Vec::new(), Vec::new());
     for (key, mut same_key) in by_key {
         same_key.sort_by_key(|registration| registration.function().site());
         if same_key.len() > 1 {
             let sites: Vec<_> = same_key.iter().map(|registration| registration.function().site()).collect();
-            diagnostics.push(duplicate_diagnostic(&duplicates(&key), &sites));
+            diagnostics.push(duplicate_diagnostic(&T::describe_duplicates(&key), &sites));
         }
         for registration in same_key {
-            match make(registration) {
+            match make_item(registration, values) {
                 Ok(item) => items.push(item),
                 Err(error) => diagnostics.extend(error.into_diagnostics()),
             }
@@ -122,6 +177,7 @@ pub(super) fn make_items<T>(
 
 #[cfg(test)]
 mod tests {
+    use super::make_items;
     use crate::function::{FunctionPrompt, FunctionResource, PromptHandle, ResourceHandle};
 
     /// Greets.
@@ -158,7 +214,7 @@ mod tests {
     #[test]
     fn items_of_one_name_or_of_equal_uris_are_one_mistake_with_all_places() {
         let prompts = [hello::REGISTRATION, welcome::REGISTRATION, farewell::REGISTRATION];
-        let (_, mistakes) = FunctionPrompt::make_all(prompts.into_iter(), None);
+        let (_, mistakes) = make_items::<FunctionPrompt>(prompts.into_iter(), None);
         assert_eq!(mistakes.len(), 1, "{mistakes:?}");
         let mistake = &mistakes[0];
         assert_eq!(mistake.code, "duplicate");
@@ -166,7 +222,7 @@ mod tests {
         assert_eq!(mistake.message.matches("call.rs:").count(), 2, "{mistake}");
         let resources =
             [<notes as ResourceHandle>::REGISTRATION, <same_notes as ResourceHandle>::REGISTRATION];
-        let (_, mistakes) = FunctionResource::make_all(resources.into_iter(), None);
+        let (_, mistakes) = make_items::<FunctionResource>(resources.into_iter(), None);
         assert_eq!(mistakes.len(), 1, "{mistakes:?}");
         let mistake = &mistakes[0];
         assert!(mistake.message.starts_with("2 resources have the URI `notes://"), "{mistake}");

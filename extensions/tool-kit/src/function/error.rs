@@ -66,12 +66,18 @@ impl Error for DiscoveryError {}
 
 /// Returns the mistakes of the function of an item; `noun` is its kind.
 pub(super) fn function_error(noun: &str, error: &BuildError) -> DiscoveryError {
-    let of_item = |diagnostic: &BuildDiagnostic| {
-        let mut diagnostic = Diagnostic::from(diagnostic);
+    let of_item = |of_function: &BuildDiagnostic| {
+        let mut diagnostic = Diagnostic::from(of_function);
         // The function is checked in the form of a tool.
         diagnostic.location.tool = None;
         if let Some(rest) = diagnostic.message.strip_prefix("tool `") {
             diagnostic.message = format!("{noun} `{rest}");
+        }
+        if let BuildDiagnostic::ReservedName { name, site } = of_function {
+            let site = site.map(|site| format!(" ({site})")).unwrap_or_default();
+            diagnostic.message =
+                format!("{noun} `{name}`{site}: the name is reserved for the tool of the output of a run");
+            diagnostic.help = Some("rename the function, or give it a `name`".to_owned());
         }
         diagnostic
     };

@@ -18,6 +18,7 @@ mod prompt;
 mod resource;
 mod template;
 
+pub(crate) use self::call::discover_items;
 pub use self::{
     error::DiscoveryError,
     prompt::{FunctionPrompt, PromptHandle, PromptSpec, prompt_output},

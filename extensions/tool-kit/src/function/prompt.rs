@@ -4,21 +4,18 @@ use std::{fmt, sync::Arc};
 
 use serde::{Deserialize, Serialize};
 use tool_runtime::{
-    __private::ItemRegistration,
+    __private::{ItemRegistration, Registration},
     BoxFuture, ErrorKind, Registry, RunContext, ToolError, ToolOutput,
-    diagnostic::Diagnostic,
     serde_json::{self, Value},
 };
 
 use super::{
-    call::{ItemFunction, make_items},
-    error::{DiscoveryError, item_error},
+    call::{FunctionItem, ItemFunction, discover_items, make_item},
+    error::DiscoveryError,
 };
 use crate::prompt::{
     Prompt, PromptDefinition, PromptError, PromptMessage, PromptRole, PromptThinking, RenderedPrompt,
 };
-
-const NOUN: &str = "prompt";
 
 /// A function with [`#[prompt]`](macro@crate::prompt) as a [`Prompt`].
 ///
@@ -104,7 +101,7 @@ impl FunctionPrompt {
     ///
     /// Returns an error with all mistakes of the prompt: a schema that is not valid, and values that are not provided.
     pub fn of<P: PromptHandle>(values: &Registry) -> Result<Self, DiscoveryError> {
-        Self::new(P::REGISTRATION, Some(values))
+        make_item(P::REGISTRATION, Some(values))
     }
 
     /// Creates all prompts that are linked into this program, sorted by name. A crate without any reference to it is not linked; see
@@ -114,38 +111,26 @@ impl FunctionPrompt {
     ///
     /// Returns an error with all mistakes of all prompts, as [`of`](Self::of); also if two of them have one name.
     pub fn discover(values: &Registry) -> Result<Vec<Self>, DiscoveryError> {
-        let (prompts, diagnostics) = Self::discover_all(Some(values));
+        let (prompts, diagnostics) = discover_items(Some(values));
         DiscoveryError::unless_none(prompts, diagnostics)
     }
+}
 
-    /// Returns the prompts of the program, and the mistakes of the others.
-    pub(crate) fn discover_all(values: Option<&Registry>) -> (Vec<Self>, Vec<Diagnostic>) {
-        Self::make_all(ItemRegistration::all_of::<PromptSpec>(), values)
-    }
+impl FunctionItem for FunctionPrompt {
+    const NOUN: &'static str = "prompt";
+    type Spec = PromptSpec;
 
-    /// Returns the prompts of `registrations`, and the mistakes of the others.
-    pub(super) fn make_all(
-        registrations: impl Iterator<Item = &'static ItemRegistration>,
-        values: Option<&Registry>,
-    ) -> (Vec<Self>, Vec<Diagnostic>) {
-        make_items(
-            registrations,
-            |registration| registration.function().name().to_owned(),
-            |name| format!("prompts are named `{name}`"),
-            |registration| Self::new(registration, values),
-        )
-    }
-
-    fn new(
-        registration: &'static ItemRegistration,
-        values: Option<&Registry>,
-    ) -> Result<Self, DiscoveryError> {
-        let function = ItemFunction::new(NOUN, registration.function(), values)?;
-        let spec = registration.data::<PromptSpec>().unwrap_or(&PromptSpec::EMPTY);
-        let (item, site) = (format!("{NOUN} `{}`", function.name()), registration.function().site());
-        let definition = function_definition(&function, spec)
-            .map_err(|error| item_error("definition", &item, site, &error.to_string()))?;
+    fn from_function(function: ItemFunction, spec: &'static PromptSpec) -> Result<Self, String> {
+        let definition = function_definition(&function, spec).map_err(|error| error.to_string())?;
         Ok(Self { definition, function, system_prompt: spec.system_prompt })
+    }
+
+    fn unique_key(function: &Registration, _: &PromptSpec) -> String {
+        function.name().to_owned()
+    }
+
+    fn describe_duplicates(name: &str) -> String {
+        format!("prompts are named `{name}`")
     }
 }
 

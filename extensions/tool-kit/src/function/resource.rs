@@ -4,20 +4,17 @@ use std::{borrow::Cow, fmt, sync::Arc};
 
 use serde::Serialize;
 use tool_runtime::{
-    __private::{ItemRegistration, Tag},
+    __private::{ItemRegistration, Registration, Tag},
     BoxFuture, Content, ErrorKind, Registry, RunContext, ToolError, ToolOutput,
-    diagnostic::Diagnostic,
     output::{self, Blob, Bytes, ResourceBody},
     serde_json,
 };
 
 use super::{
-    call::{ItemFunction, make_items},
-    error::{DiscoveryError, item_error},
+    call::{FunctionItem, ItemFunction, discover_items, make_item},
+    error::DiscoveryError,
 };
 use crate::resource::{ReadableResource, ResourceUri, detect_content};
-
-const NOUN: &str = "resource";
 
 /// A function with [`#[resource]`](macro@crate::resource) as a [`ReadableResource`], which is read each time anew. Cheap to clone.
 ///
@@ -79,7 +76,7 @@ impl FunctionResource {
     ///
     /// Returns an error with all mistakes of the resource: a URI that is not valid, and values that are not provided.
     pub fn of<R: ResourceHandle>(values: &Registry) -> Result<Self, DiscoveryError> {
-        Self::new(R::REGISTRATION, Some(values))
+        make_item(R::REGISTRATION, Some(values))
     }
 
     /// Creates all resources that are linked into this program, sorted by URI, without those whose URI has variables.
@@ -88,43 +85,27 @@ impl FunctionResource {
     ///
     /// Returns an error with all mistakes of all resources, as [`of`](Self::of); also if two of them have equal URIs.
     pub fn discover(values: &Registry) -> Result<Vec<Self>, DiscoveryError> {
-        let (resources, diagnostics) = Self::discover_all(Some(values));
+        let (resources, diagnostics) = discover_items(Some(values));
         DiscoveryError::unless_none(resources, diagnostics)
     }
+}
 
-    /// Returns the resources of the program, and the mistakes of the others.
-    pub(crate) fn discover_all(values: Option<&Registry>) -> (Vec<Self>, Vec<Diagnostic>) {
-        Self::make_all(ItemRegistration::all_of::<ResourceSpec>(), values)
-    }
+impl FunctionItem for FunctionResource {
+    const NOUN: &'static str = "resource";
+    type Spec = ResourceSpec;
 
-    /// Returns the resources of `registrations`, and the mistakes of the others.
-    pub(super) fn make_all(
-        registrations: impl Iterator<Item = &'static ItemRegistration>,
-        values: Option<&Registry>,
-    ) -> (Vec<Self>, Vec<Diagnostic>) {
-        let normalized = |registration: &ItemRegistration| {
-            let uri = registration.data::<ResourceSpec>().map_or("", |spec| spec.uri);
-            ResourceUri::parse(uri).map_or_else(|_| uri.to_owned(), |uri| uri.normalized().to_owned())
-        };
-        make_items(
-            registrations,
-            normalized,
-            |uri| format!("resources have the URI `{uri}`"),
-            |registration| Self::new(registration, values),
-        )
-    }
-
-    fn new(
-        registration: &'static ItemRegistration,
-        values: Option<&Registry>,
-    ) -> Result<Self, DiscoveryError> {
-        let function = ItemFunction::new(NOUN, registration.function(), values)?;
-        let spec = registration.data::<ResourceSpec>().unwrap_or(&ResourceSpec { uri: "", mime_type: "" });
-        let uri = ResourceUri::parse(spec.uri).map_err(|error| {
-            let (item, site) = (format!("{NOUN} `{}`", function.name()), registration.function().site());
-            item_error("definition", &item, site, &error.to_string())
-        })?;
+    fn from_function(function: ItemFunction, spec: &'static ResourceSpec) -> Result<Self, String> {
+        let uri = ResourceUri::parse(spec.uri).map_err(|error| error.to_string())?;
         Ok(Self { uri, function, mime_type: spec.mime_type })
+    }
+
+    fn unique_key(_: &Registration, spec: &ResourceSpec) -> String {
+        let uri = ResourceUri::parse(spec.uri);
+        uri.map_or_else(|_| spec.uri.to_owned(), |uri| uri.normalized().to_owned())
+    }
+
+    fn describe_duplicates(uri: &str) -> String {
+        format!("resources have the URI `{uri}`")
     }
 }
 

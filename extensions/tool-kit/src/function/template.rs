@@ -3,24 +3,20 @@
 use std::{collections::BTreeMap, fmt, sync::Arc};
 
 use tool_runtime::{
-    __private::ItemRegistration,
-    BoxFuture, Registry, RunContext, ToolError,
-    diagnostic::Diagnostic,
-    output,
+    __private::{ItemRegistration, Registration},
+    BoxFuture, Registry, RunContext, ToolError, output,
     serde_json::{Map, Value},
 };
 
 use super::{
-    call::{ItemFunction, make_items},
-    error::{DiscoveryError, item_error},
+    call::{FunctionItem, ItemFunction, discover_items, make_item},
+    error::DiscoveryError,
     resource::content_of_output,
 };
 use crate::{
     candidates::candidates_of_property,
     resource::{ResourceTemplate, UriTemplate},
 };
-
-const NOUN: &str = "resource";
 
 /// A function with [`#[resource]`](macro@crate::resource) whose URI has variables, as a [`ResourceTemplate`]. Cheap to clone.
 ///
@@ -82,7 +78,7 @@ impl FunctionTemplate {
     ///
     /// Returns an error with all mistakes of the template: a URI that is not valid, and values that are not provided.
     pub fn of<T: TemplateHandle>(values: &Registry) -> Result<Self, DiscoveryError> {
-        Self::new(T::REGISTRATION, Some(values))
+        make_item(T::REGISTRATION, Some(values))
     }
 
     /// Creates all templates that are linked into this program, sorted by their URIs.
@@ -91,31 +87,26 @@ impl FunctionTemplate {
     ///
     /// Returns an error with all mistakes of all templates, as [`of`](Self::of); also if two of them have one URI.
     pub fn discover(values: &Registry) -> Result<Vec<Self>, DiscoveryError> {
-        let (templates, diagnostics) = Self::discover_all(Some(values));
+        let (templates, diagnostics) = discover_items(Some(values));
         DiscoveryError::unless_none(templates, diagnostics)
     }
+}
 
-    /// Returns the templates of the program, and the mistakes of the others.
-    pub(crate) fn discover_all(values: Option<&Registry>) -> (Vec<Self>, Vec<Diagnostic>) {
-        make_items(
-            ItemRegistration::all_of::<TemplateSpec>(),
-            |registration| registration.data::<TemplateSpec>().map_or("", |spec| spec.uri).to_owned(),
-            |uri| format!("resources have the URI `{uri}`"),
-            |registration| Self::new(registration, values),
-        )
+impl FunctionItem for FunctionTemplate {
+    const NOUN: &'static str = "resource";
+    type Spec = TemplateSpec;
+
+    fn from_function(function: ItemFunction, spec: &'static TemplateSpec) -> Result<Self, String> {
+        let uri_template = UriTemplate::parse(spec.uri).map_err(|error| error.to_string())?;
+        Ok(Self { uri_template, function, mime_type: spec.mime_type })
     }
 
-    fn new(
-        registration: &'static ItemRegistration,
-        values: Option<&Registry>,
-    ) -> Result<Self, DiscoveryError> {
-        let function = ItemFunction::new(NOUN, registration.function(), values)?;
-        let spec = registration.data::<TemplateSpec>().unwrap_or(&TemplateSpec { uri: "", mime_type: "" });
-        let uri_template = UriTemplate::parse(spec.uri).map_err(|error| {
-            let (item, site) = (format!("{NOUN} `{}`", function.name()), registration.function().site());
-            item_error("definition", &item, site, &error.to_string())
-        })?;
-        Ok(Self { uri_template, function, mime_type: spec.mime_type })
+    fn unique_key(_: &Registration, spec: &TemplateSpec) -> String {
+        spec.uri.to_owned()
+    }
+
+    fn describe_duplicates(uri: &str) -> String {
+        format!("resources have the URI `{uri}`")
     }
 }
 

@@ -18,6 +18,7 @@ use super::{
 use crate::{
     catalogue::{Connector, ConnectorSource, Inner},
     names::namespace_of_server_name,
+    problem::problem_text,
 };
 
 /// The characters of a problem that the list of connectors shows.
@@ -164,9 +165,10 @@ impl ConnectionTask {
     }
 
     fn report_failure(&self, error: &ToolError) {
-        let error = Escape::LINE.at_most(MAX_ERROR_CHARS).text(&error.to_string());
+        let shown = |text: &str| Escape::LINE.at_most(MAX_ERROR_CHARS).text(text);
+        let (problem, error) = (shown(&problem_text(error)), shown(&error.to_string()));
         let recorded = self.inner.connectors.change_slot(self.id, |slot| {
-            slot.last_error = Some(error.as_str().into());
+            slot.last_error = Some(problem.as_str().into());
             slot.namespace.clone()
         });
         let namespace = recorded.flatten();

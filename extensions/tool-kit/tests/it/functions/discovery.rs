@@ -119,6 +119,12 @@ mod first {
         number.to_string()
     }
 
+    /// Has the name of the tool of the output.
+    #[tool_kit::prompt(register = false, name = "submit_output")]
+    pub(super) fn reserved() -> &'static str {
+        ""
+    }
+
     /// Has an output that is no schema.
     #[tool_kit::prompt(register = false, output_schema = "{")]
     pub(super) fn unreadable() -> &'static str {
@@ -144,6 +150,11 @@ fn mistakes_of_a_prompt_name_it_and_its_place() {
             "prompt `contradictory` (ext",
         ),
         (
+            FunctionPrompt::of::<first::reserved>(&none).unwrap_err(),
+            "reserved_name",
+            "prompt `submit_output` (ext",
+        ), // U31
+        (
             FunctionPrompt::of::<first::unreadable>(&none).unwrap_err(),
             "definition",
             "prompt `unreadable` (ext",
@@ -153,6 +164,8 @@ fn mistakes_of_a_prompt_name_it_and_its_place() {
         assert_eq!((diagnostic.code, diagnostic.severity), (code, Severity::Error), "{error}");
         assert!(diagnostic.message.starts_with(expected), "{error}");
         assert!(diagnostic.location.source.is_some() && diagnostic.location.tool.is_none());
+        let help = diagnostic.help.as_deref().unwrap_or_default();
+        assert!(!help.contains("tool"), "{help}");
         assert!(error.to_string().starts_with(&format!("the items cannot be used: {expected}")), "{error}");
     }
 }

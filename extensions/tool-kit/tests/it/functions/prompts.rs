@@ -216,7 +216,10 @@ fn failing(cx: &ToolContext, #[arg(default)] transfer: bool) -> Result<String, T
 async fn a_panic_and_an_action_of_a_run_are_errors() {
     let failing = FunctionPrompt::of::<failing>(&Registry::default()).unwrap();
     let error = render(&failing, json!({})).await.unwrap_err();
-    assert_eq!((error.kind(), error.to_string().contains("on purpose")), (ErrorKind::Panicked, true));
+    assert_eq!(
+        (error.kind(), &*error.feedback()),
+        (ErrorKind::Panicked, "the prompt `failing` panicked: on purpose")
+    );
     let error = render(&failing, json!({ "transfer": true })).await.unwrap_err().to_string();
     assert!(
         error.contains(
@@ -224,6 +227,22 @@ async fn a_panic_and_an_action_of_a_run_are_errors() {
         ),
         "{error}"
     );
+}
+
+/// Takes a value that each run provides.
+#[prompt(register = false)]
+fn shelved(library: &Library) -> &'static str {
+    library.0
+}
+
+#[tokio::test]
+async fn a_value_that_no_run_provides_is_an_error_of_the_prompt() {
+    let values = Registry::builder().provide_per_run::<Library>().build().unwrap();
+    let shelved = FunctionPrompt::of::<shelved>(&values).unwrap();
+    let error = render(&shelved, json!({})).await.unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::Unavailable);
+    let feedback = error.feedback();
+    assert!(feedback.starts_with("the prompt `shelved` is not available: no value of type `"), "{feedback}");
 }
 
 #[tokio::test]

@@ -188,7 +188,7 @@ async fn a_connector_that_fails_costs_its_own_items_with_a_diagnostic() {
     let world = connect(server, (), BOTH[0].clone()).await;
     assert_eq!(world.uris().await.len(), 4); // U23
     let problem = diagnostics.recv().await.unwrap();
-    assert_eq!(problem, "the connector `down`: its resources cannot be listed: tool failed: no answer");
+    assert_eq!(problem, "the connector `down`: its resources cannot be listed: no answer");
 }
 
 /// A template of one form, whose name panics if the program says so.

@@ -1,6 +1,7 @@
 //! Several sources of the items of a server, which prompts and resources have in common.
 
 use std::{
+    borrow::Cow,
     collections::HashSet,
     sync::{Mutex, PoisonError},
 };
@@ -71,12 +72,15 @@ impl<T> MergedList<T> {
         listed: Result<Result<Vec<T>, ToolError>, Panic>,
         key: impl Fn(&T) -> &str,
     ) {
-        let listed = match listed.unwrap_or_else(|panic| Err(panic.into())) {
-            Ok(listed) => listed,
-            Err(error) => {
-                let problem = format!("a source of {}s cannot be listed: {error}", self.kind);
-                self.report(Severity::Error, "unlisted_items", &problem);
-                return self.failures.push(error);
+        let listed = match listed {
+            Ok(Ok(listed)) => listed,
+            Ok(Err(error)) => {
+                let reason = Some(error.reason()).filter(|reason| !reason.is_empty());
+                let problem = reason.map_or_else(|| error.feedback(), Cow::into_owned);
+                return self.add_failure(&problem, error);
+            }
+            Err(panic) => {
+                return self.add_failure(&format!("it panicked: {}", panic.message()), panic.into());
             }
         };
         for item in listed {
@@ -88,6 +92,12 @@ impl<T> MergedList<T> {
                 format!("the {} `{}` is listed more than once; the first one counts", self.kind, key(&item));
             self.report(Severity::Warning, "duplicate_item", &problem);
         }
+    }
+
+    fn add_failure(&mut self, problem: &str, error: ToolError) {
+        let problem = format!("a source of {}s cannot be listed: {problem}", self.kind);
+        self.report(Severity::Error, "unlisted_items", &problem);
+        self.failures.push(error);
     }
 
     fn report(&mut self, severity: Severity, code: &'static str, problem: &str) {
