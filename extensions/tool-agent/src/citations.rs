@@ -41,14 +41,14 @@ impl Message {
         }
         let metadata = self.metadata();
         for list in LISTS {
-            add_items(metadata.get(list), &mut citations);
+            append_array_items(metadata.get(list), &mut citations);
         }
         for (member, list) in [
             ("groundingMetadata", "groundingChunks"),
             ("citationMetadata", "citationSources"),
             ("citationMetadata", "citations"),
         ] {
-            add_items(metadata.get(member).and_then(|it| it.get(list)), &mut citations);
+            append_array_items(metadata.get(member).and_then(|it| it.get(list)), &mut citations);
         }
         citations
     }
@@ -59,7 +59,7 @@ fn add_block_citations(block: &Value, citations: &mut Vec<Value>) {
     match block {
         Value::Array(blocks) => blocks.iter().for_each(|block| add_block_citations(block, citations)),
         Value::Object(members) => {
-            LISTS.iter().for_each(|list| add_items(members.get(*list), citations));
+            LISTS.iter().for_each(|list| append_array_items(members.get(*list), citations));
             if let Some(content) = members.get("content") {
                 add_block_citations(content, citations);
             }
@@ -68,6 +68,6 @@ fn add_block_citations(block: &Value, citations: &mut Vec<Value>) {
     }
 }
 
-fn add_items(list: Option<&Value>, citations: &mut Vec<Value>) {
+fn append_array_items(list: Option<&Value>, citations: &mut Vec<Value>) {
     citations.extend(list.and_then(Value::as_array).into_iter().flatten().cloned());
 }

@@ -32,7 +32,7 @@ impl<T> Emitter<T> {
     }
 
     /// Waits until the reader has received all events and polls for the next one.
-    pub(crate) async fn acknowledged(&self) {
+    pub(crate) async fn wait_until_received(&self) {
         // The future that emits is polled only when no event is left.
         while self.0.capacity() < self.0.max_capacity() {
             tokio::task::yield_now().await;

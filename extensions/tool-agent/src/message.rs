@@ -45,20 +45,20 @@ struct MessageData {
     origin: MessageOrigin,
     /// The message in the form of the provider to which it was sent first.
     #[cfg(feature = "http")]
-    rendered: OnceLock<Rendered>,
+    rendered: OnceLock<RenderedMessage>,
 }
 
 /// The JSON of a message for one provider.
 #[cfg(feature = "http")]
-struct Rendered {
-    form: Form,
+struct RenderedMessage {
+    form: MessageForm,
     messages: Vec<Arc<RawValue>>,
 }
 
 /// The form of a message for one provider: its dialect, and the names of its tools that differ there, as by a prefix.
 #[cfg(feature = "http")]
 #[derive(PartialEq, Eq)]
-pub(crate) struct Form {
+pub(crate) struct MessageForm {
     pub(crate) dialect: Arc<str>,
     /// The variant of the dialect for a model.
     pub(crate) variant: &'static str,
@@ -149,13 +149,13 @@ impl Message {
     /// Sets the message in the JSON of its provider.
     #[must_use]
     pub fn with_original(self, original: Original) -> Self {
-        self.changed(|message| message.original = Some(original))
+        self.with_changed_data(|message| message.original = Some(original))
     }
 
     /// Sets the agent whose model wrote the message, or made the calls with these results. Default: none.
     #[must_use]
     pub fn with_agent(self, agent: impl Into<Arc<str>>) -> Self {
-        self.changed(|message| message.agent = Some(agent.into()))
+        self.with_changed_data(|message| message.agent = Some(agent.into()))
     }
 
     /// Sets the [metadata](Self::metadata), such as those of a program, which a hook adds. Default: none.
@@ -173,11 +173,11 @@ impl Message {
     /// ```
     #[must_use]
     pub fn with_metadata(self, metadata: Map<String, Value>) -> Self {
-        self.changed(|message| message.metadata = metadata)
+        self.with_changed_data(|message| message.metadata = metadata)
     }
 
     /// Returns the message with a change; clones keep what they have.
-    fn changed(self, change: impl FnOnce(&mut MessageData)) -> Self {
+    fn with_changed_data(self, change: impl FnOnce(&mut MessageData)) -> Self {
         let mut data = Arc::try_unwrap(self.0).unwrap_or_else(|shared| MessageData {
             role: shared.role,
             parts: shared.parts.clone(),
@@ -247,12 +247,12 @@ impl Message {
 
     /// Sets the time and the branch as a session has them.
     pub(crate) fn with_origin(self, origin: MessageOrigin) -> Self {
-        self.changed(|message| message.origin = origin)
+        self.with_changed_data(|message| message.origin = origin)
     }
 
     /// Sets the agent of a branch as [`with_agent`](Self::with_agent) does.
     pub(crate) fn with_agent_of_branch(self, agent: Arc<str>, branch: Option<&str>) -> Self {
-        self.changed(|message| {
+        self.with_changed_data(|message| {
             (message.agent, message.origin.branch) = (Some(agent), branch.map(Into::into));
         })
     }
@@ -261,7 +261,7 @@ impl Message {
     pub(crate) fn marked_as_input(self, is_input: bool) -> Self {
         match self.is_input() == is_input {
             true => self,
-            false => self.changed(|message| message.is_input = is_input),
+            false => self.with_changed_data(|message| message.is_input = is_input),
         }
     }
 
@@ -315,9 +315,9 @@ impl Message {
     /// Returns the JSON of the message in a form, one or several messages: the original if that provider wrote it, else
     /// the result of `render`. The result is kept for the form that is requested first.
     #[cfg(feature = "http")]
-    pub(crate) fn rendered(
+    pub(crate) fn provider_json_or_render(
         &self,
-        form: Form,
+        form: MessageForm,
         render: impl FnOnce() -> Vec<Arc<RawValue>>,
     ) -> Cow<'_, [Arc<RawValue>]> {
         if let Some(known) = self.0.rendered.get().filter(|known| known.form == form) {
@@ -325,10 +325,10 @@ impl Message {
         }
         let own = self.original().filter(|original| *original.dialect == *form.dialect);
         let messages = match own {
-            Some(original) => split(&original.json),
+            Some(original) => split_messages(&original.json),
             None => render(),
         };
-        match self.0.rendered.set(Rendered { form, messages }) {
+        match self.0.rendered.set(RenderedMessage { form, messages }) {
             Ok(()) => Cow::Borrowed(self.0.rendered.get().map_or(&[], |kept| &kept.messages[..])),
             // Kept in another form.
             Err(rendered) => Cow::Owned(rendered.messages),
@@ -338,7 +338,7 @@ impl Message {
 
 /// Splits a list of messages; a single message is a list of one.
 #[cfg(feature = "http")]
-pub(crate) fn split(json: &RawValue) -> Vec<Arc<RawValue>> {
+pub(crate) fn split_messages(json: &RawValue) -> Vec<Arc<RawValue>> {
     let messages = match json.get().starts_with('[') {
         true => serde_json::from_str::<Vec<Box<RawValue>>>(json.get()).ok(),
         false => None,

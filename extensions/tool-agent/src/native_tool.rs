@@ -59,7 +59,7 @@ impl NativeTool {
         &self.description
     }
 
-    fn notice(&self, dialect: &str) -> String {
+    fn unavailable_notice(&self, dialect: &str) -> String {
         let names: Vec<_> = self.entries.keys().map(|name| format!("`{name}`")).collect();
         let names = if names.is_empty() { "no provider".to_owned() } else { names.join(", ") };
         let name = &self.name;
@@ -80,7 +80,7 @@ impl RequestHook for NativeTool {
         let key = format!("tool-agent:native-tool-notice:{}:{dialect}:{}", run.id(), self.name);
         if run.value::<()>(&key).is_none() {
             run.set(key, ());
-            request.notify(self.notice(dialect));
+            request.notify(self.unavailable_notice(dialect));
         }
         Ok(())
     }

@@ -35,12 +35,12 @@ impl TransferTool {
             "agent_name": { "type": "string", "enum": names, "description": "The name of the agent." },
             "message": { "type": "string", "description": "What the agent is to do, if the conversation does not say it." },
         });
-        let lines: String = targets.iter().map(agent_line).collect();
+        let lines: String = targets.iter().map(transfer_target_line).collect();
         let description = format!(
             "Transfers the conversation to another agent, which answers the user from then on. Call it if that agent is better suited. The \
              agents:{lines}"
         );
-        definition(TRANSFER_TOOL, description, &properties, &["agent_name"]).map(Self)
+        control_tool_definition(TRANSFER_TOOL, description, &properties, &["agent_name"]).map(Self)
     }
 }
 
@@ -49,19 +49,19 @@ impl AwaitReplyTool {
     pub(crate) fn new() -> Result<Self, ToolError> {
         let description = "Directs the next message of the user to you, once. Call it before you ask the user a question that only you can \
                            continue with; then ask.";
-        definition(AWAIT_TOOL, description.to_owned(), &json!({}), &[]).map(Self)
+        control_tool_definition(AWAIT_TOOL, description.to_owned(), &json!({}), &[]).map(Self)
     }
 }
 
 /// Returns the line of an agent in the description of the tool.
-fn agent_line(agent: &Agent) -> String {
+fn transfer_target_line(agent: &Agent) -> String {
     match agent.description() {
         "" => format!("\n- `{}`", agent.name()),
         description => format!("\n- `{}`: {description}", agent.name()),
     }
 }
 
-fn definition(
+fn control_tool_definition(
     name: &'static str,
     description: String,
     properties: &Value,

@@ -20,11 +20,11 @@ pub(crate) struct FrameworkTools {
     pub(crate) knowledge: Option<AgentKnowledge>,
     pub(crate) native: Vec<NativeTool>,
     /// The last tools of the program, and the same with those of the framework.
-    last: Arc<Mutex<Option<Extended>>>,
+    last: Arc<Mutex<Option<ExtendedTools>>>,
 }
 
 #[derive(Debug, Clone)]
-struct Extended {
+struct ExtendedTools {
     program: Registry,
     all: Registry,
     dropped: Vec<RunDiagnostic>,
@@ -49,10 +49,11 @@ impl FrameworkTools {
         if self.is_empty() {
             return Ok((executor, Vec::new()));
         }
-        let Extended { all, dropped, .. } = self.extended(executor.tools()).map_err(ListingError::Tools)?;
+        let ExtendedTools { all, dropped, .. } =
+            self.add_framework_tools(executor.tools()).map_err(ListingError::Tools)?;
         let mut executor = executor.with_tools(all).map_err(ListingError::Executor)?;
         if let Some(skills) = &self.skills {
-            skills.offer_to(run);
+            skills.set_as_skills_of_run(run);
             let rule = SkillRule::of_run(run);
             let settings = RunSettings::new().hook(rule.clone()).permission(rule);
             executor = executor.with_settings(run, settings).map_err(ListingError::Executor)?;
@@ -61,20 +62,20 @@ impl FrameworkTools {
     }
 
     /// Returns `program` with the tools of the framework; the same registry for the same tools.
-    fn extended(&self, program: &Registry) -> Result<Extended, BuildError> {
+    fn add_framework_tools(&self, program: &Registry) -> Result<ExtendedTools, BuildError> {
         let lock = || self.last.lock().unwrap_or_else(PoisonError::into_inner);
         let last = lock().clone();
         if let Some(last) = last.filter(|it| it.program.is_same(program)) {
             return Ok(last);
         }
-        let (tools, hooks) = self.tools()?;
+        let (tools, hooks) = self.tools_and_request_hooks()?;
         let (all, dropped) = program.with_framework_tools(&tools, &hooks)?;
-        let extended = Extended { program: program.clone(), all, dropped };
+        let extended = ExtendedTools { program: program.clone(), all, dropped };
         *lock() = Some(extended.clone());
         Ok(extended)
     }
 
-    fn tools(&self) -> Result<(Vec<Registry>, Vec<SharedRequestHook>), BuildError> {
+    fn tools_and_request_hooks(&self) -> Result<(Vec<Registry>, Vec<SharedRequestHook>), BuildError> {
         let skills = self.skills.as_ref().map(AgentSkills::tools).transpose()?;
         let knowledge = self.knowledge.as_ref().map(AgentKnowledge::tools).transpose()?;
         let native = self.native.iter().cloned().map(SharedRequestHook::new);

@@ -133,10 +133,10 @@ impl Agent {
     }
 
     /// Returns the agents with a model among the members, and the members of members, in order.
-    pub(crate) fn models(&self) -> Vec<&Self> {
+    pub(crate) fn agents_with_model(&self) -> Vec<&Self> {
         let below = self.members().iter().flat_map(|member| match member.members().is_empty() {
             true => vec![member],
-            false => member.models(),
+            false => member.agents_with_model(),
         });
         below.collect()
     }
@@ -197,23 +197,23 @@ impl GroupBuilder {
             AgentKind::Sequence(members) | AgentKind::Repeat { members, .. } => {
                 members.last().and_then(|last| last.output_type().cloned())
             }
-            AgentKind::Parallel { members, .. } => parallel_output(members)?,
+            AgentKind::Parallel { members, .. } => output_type_of_members(members)?,
         };
         self.settings.branch_state = branch_state;
         let agent = Agent(Arc::new(self.settings));
         if agent.members().is_empty() {
             return Err(AgentError::NoMembers { group });
         }
-        check_names(&agent, &mut HashSet::new())?;
+        check_distinct_agent_names(&agent, &mut HashSet::new())?;
         if let Some(member) = agent.members().iter().find(|member| !member.sub_agents().is_empty()) {
-            return Err(AgentError::InvalidSubAgent { message: group_problem(&agent, member) });
+            return Err(AgentError::InvalidSubAgent { message: sub_agents_in_group_problem(&agent, member) });
         }
         Ok(agent)
     }
 }
 
 /// Returns the problem of a member that has sub-agents: control moves between agents of a conversation, and not between the turns of a group.
-fn group_problem(group: &Agent, member: &Agent) -> String {
+fn sub_agents_in_group_problem(group: &Agent, member: &Agent) -> String {
     format!(
         "the member `{}` of `{}` has sub-agents, which a member cannot transfer to; give the group an agent whose tool is \
          `AgentTool` of it",
@@ -223,7 +223,7 @@ fn group_problem(group: &Agent, member: &Agent) -> String {
 }
 
 /// Returns the type of the output of agents in parallel: an object with the output or the text of each; `None` if none has an output.
-fn parallel_output(members: &[Agent]) -> Result<Option<OutputType>, AgentError> {
+fn output_type_of_members(members: &[Agent]) -> Result<Option<OutputType>, AgentError> {
     if members.iter().all(|member| member.output_type().is_none()) {
         return Ok(None);
     }
@@ -247,11 +247,11 @@ fn parallel_output(members: &[Agent]) -> Result<Option<OutputType>, AgentError> 
 }
 
 /// Checks that no two agents of a tree have one name.
-fn check_names<'a>(agent: &'a Agent, names: &mut HashSet<&'a str>) -> Result<(), AgentError> {
+fn check_distinct_agent_names<'a>(agent: &'a Agent, names: &mut HashSet<&'a str>) -> Result<(), AgentError> {
     if !names.insert(agent.name()) {
         return Err(AgentError::DuplicateAgent { name: Arc::clone(&agent.0.name) });
     }
-    agent.members().iter().try_for_each(|member| check_names(member, names))
+    agent.members().iter().try_for_each(|member| check_distinct_agent_names(member, names))
 }
 
 impl fmt::Debug for GroupBuilder {

@@ -85,7 +85,7 @@ impl MessageFilter {
         let run_start = messages.iter().rposition(Message::is_input).unwrap_or(0);
         let start = match (self.is_of_run, self.max_age) {
             (true, _) => run_start,
-            (false, Some(age)) => first_newer_than(messages, age).min(run_start),
+            (false, Some(age)) => first_index_within_age(messages, age).min(run_start),
             (false, None) => 0,
         };
         let of_run = messages.get(start..).unwrap_or_default();
@@ -106,7 +106,7 @@ impl MessageFilter {
 
 /// Returns the position of the message of the user before the first answer that is not older than `age`, so that no call is without its results. A message
 /// without a time is of any age.
-fn first_newer_than(messages: &[Message], age: Duration) -> usize {
+fn first_index_within_age(messages: &[Message], age: Duration) -> usize {
     let Some(oldest) = SystemTime::now().checked_sub(age) else { return 0 };
     let is_new = |message: &Message| message.time().is_none_or(|time| time >= oldest);
     match messages.iter().position(is_new) {

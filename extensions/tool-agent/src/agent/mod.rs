@@ -36,7 +36,7 @@ pub(crate) use self::{
     framework::FrameworkTools,
     input_check::{CheckFuture, InputCheck},
     kind::AgentKind,
-    sub_agents::{AWAIT_TOOL, AgentTree, TRANSFER_TOOL, agent_metadata},
+    sub_agents::{AWAIT_TOOL, AgentTree, TRANSFER_TOOL, agent_tool_metadata},
     tools::ListingError,
 };
 use crate::{
@@ -162,17 +162,17 @@ impl Agent {
             let output = self.output_type().cloned().unwrap_or_else(OutputType::any);
             return Ok(Arc::new(OutputTool::new(output).map_err(ToolError::failed)?));
         }
-        let mut found = self.lookup_own(run, name).await;
-        for agent in self.models() {
+        let mut found = self.lookup_own_tool(run, name).await;
+        for agent in self.agents_with_model() {
             if found.is_ok() {
                 break;
             }
-            found = agent.lookup_own(run, name).await;
+            found = agent.lookup_own_tool(run, name).await;
         }
         found
     }
 
-    async fn lookup_own(&self, run: &RunContext, name: &str) -> Result<Arc<dyn Tool>, ToolError> {
+    async fn lookup_own_tool(&self, run: &RunContext, name: &str) -> Result<Arc<dyn Tool>, ToolError> {
         let executor = self.0.tools.executor(run).await;
         let (executor, _) = executor.map_err(|error| ToolError::failed(error.to_string()))?;
         executor.tools().lookup(name).map(Arc::clone)

@@ -113,17 +113,17 @@ impl Instruction {
     /// Returns the instruction with a text after it.
     fn followed_by(self, text: Arc<str>) -> Self {
         match self {
-            Self::Text(before) => Self::Text(paragraphs(&before, &text).into()),
+            Self::Text(before) => Self::Text(join_paragraphs(&before, &text).into()),
             Self::Of(make) => Self::Of(Box::new(move |run| {
                 let (before, text) = (make(run), Arc::clone(&text));
-                Box::pin(async move { Ok(paragraphs(&before.await?, &text)) })
+                Box::pin(async move { Ok(join_paragraphs(&before.await?, &text)) })
             })),
         }
     }
 }
 
 /// Returns two texts with a blank line between them.
-fn paragraphs(first: &str, second: &str) -> String {
+fn join_paragraphs(first: &str, second: &str) -> String {
     match first.trim().is_empty() {
         true => second.to_owned(),
         false => format!("{first}\n\n{second}"),

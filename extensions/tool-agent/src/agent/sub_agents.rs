@@ -30,7 +30,7 @@ impl Agent {
 
 impl<'a> AgentTree<'a> {
     /// Returns all agents, each after the one above it, with which it is paired.
-    fn agents(&self) -> impl Iterator<Item = (&'a Agent, Option<&'a Agent>)> {
+    fn agents_with_parents(&self) -> impl Iterator<Item = (&'a Agent, Option<&'a Agent>)> {
         let mut waiting = vec![(self.0, None)];
         std::iter::from_fn(move || {
             let (agent, above) = waiting.pop()?;
@@ -41,26 +41,26 @@ impl<'a> AgentTree<'a> {
 
     /// Returns the agent with that name.
     pub(crate) fn find(&self, name: &str) -> Option<&'a Agent> {
-        self.agents().find(|(agent, _)| agent.name() == name).map(|(agent, _)| agent)
+        self.agents_with_parents().find(|(agent, _)| agent.name() == name).map(|(agent, _)| agent)
     }
 
     /// Returns the agent above the one with that name.
-    pub(crate) fn above(&self, name: &str) -> Option<&'a Agent> {
-        self.agents().find(|(agent, _)| agent.name() == name)?.1
+    pub(crate) fn parent_of_agent(&self, name: &str) -> Option<&'a Agent> {
+        self.agents_with_parents().find(|(agent, _)| agent.name() == name)?.1
     }
 
     /// Returns the agents to which a model of the agent with that name may transfer: those below it, the one above it, and the others below
     /// that one.
-    pub(crate) fn targets(&self, name: &str) -> Vec<Agent> {
+    pub(crate) fn transfer_targets(&self, name: &str) -> Vec<Agent> {
         let below = self.find(name).into_iter().flat_map(Agent::sub_agents);
-        let above = self.above(name);
+        let above = self.parent_of_agent(name);
         let siblings = above.into_iter().flat_map(Agent::sub_agents).filter(|agent| agent.name() != name);
         below.chain(above).chain(siblings).cloned().collect()
     }
 }
 
 /// Returns the metadata of the tool of the agent with that name.
-pub(crate) fn agent_metadata(name: String) -> Metadata {
+pub(crate) fn agent_tool_metadata(name: String) -> Metadata {
     let custom = [(AGENT_KEY.to_owned(), Value::String(name))];
     Metadata { custom: custom.into_iter().collect(), ..Metadata::default() }
 }
@@ -68,11 +68,11 @@ pub(crate) fn agent_metadata(name: String) -> Metadata {
 /// Finds a mistake in the agents below an agent.
 pub(super) fn check_sub_agents(settings: &AgentSettings) -> Result<(), String> {
     if settings.awaits_user_reply {
-        refuse_tool(settings, AWAIT_TOOL)?;
+        refuse_tool_with_name(settings, AWAIT_TOOL)?;
     }
     let mut names = HashSet::from([&*settings.name]);
     for child in &settings.sub_agents {
-        for (agent, _) in AgentTree(child).agents() {
+        for (agent, _) in AgentTree(child).agents_with_parents() {
             let name = agent.name();
             if name == &*settings.name {
                 return Err(format!(
@@ -92,15 +92,15 @@ pub(super) fn check_sub_agents(settings: &AgentSettings) -> Result<(), String> {
                 child.name()
             ));
         }
-        refuse_tool(settings, TRANSFER_TOOL)?;
-        refuse_tool(&child.0, TRANSFER_TOOL)?;
-        refuse_namesake(settings, child.name())?;
+        refuse_tool_with_name(settings, TRANSFER_TOOL)?;
+        refuse_tool_with_name(&child.0, TRANSFER_TOOL)?;
+        refuse_tool_named_as_sub_agent(settings, child.name())?;
     }
     Ok(())
 }
 
 /// Refuses a tool of the program that has the name of one that the agent receives.
-fn refuse_tool(settings: &AgentSettings, name: &str) -> Result<(), String> {
+fn refuse_tool_with_name(settings: &AgentSettings, name: &str) -> Result<(), String> {
     match settings.tools.known_tools().get(name) {
         None => Ok(()),
         Some(_) => Err(format!(
@@ -111,7 +111,7 @@ fn refuse_tool(settings: &AgentSettings, name: &str) -> Result<(), String> {
 }
 
 /// Refuses a tool with the name of a sub-agent, unless it is that agent as a tool.
-fn refuse_namesake(settings: &AgentSettings, name: &str) -> Result<(), String> {
+fn refuse_tool_named_as_sub_agent(settings: &AgentSettings, name: &str) -> Result<(), String> {
     let Some(tool) = settings.tools.known_tools().get(name) else { return Ok(()) };
     if tool.definition().metadata().custom.get(AGENT_KEY).and_then(Value::as_str) == Some(name) {
         return Ok(());

@@ -111,7 +111,7 @@ impl AgentTools {
     }
 
     /// Returns the executor as [`executor`](Self::executor) does, with the additional tools of `run`.
-    pub(crate) async fn executor_with(
+    pub(crate) async fn executor_with_run_tools(
         &self,
         run: &RunContext,
         additions: &RunTools,

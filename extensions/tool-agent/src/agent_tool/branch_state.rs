@@ -17,10 +17,10 @@ pub(super) struct BranchState<'a> {
 }
 
 impl<'a> BranchState<'a> {
-    /// Returns the state of the branch of `run`, which is a run of `agent` below the run `above`.
-    pub(super) fn of(agent: &'a Agent, run: &RunContext, above: Option<&RunContext>) -> Self {
+    /// Returns the state of the branch of `run`, which is a run of `agent` below the run `run_above`.
+    pub(super) fn of(agent: &'a Agent, run: &RunContext, run_above: Option<&RunContext>) -> Self {
         // The state of a run without a branch is by the name of its agent, which may be the branch of an agent below.
-        let branch_above = above.and_then(|above| above.branch().or(above.agent()));
+        let branch_above = run_above.and_then(|run_above| run_above.branch().or(run_above.agent()));
         let is_of_run_above = branch_above.is_some() && branch_above == run.branch();
         let branch = run.branch().unwrap_or_default().to_owned();
         Self { names: &agent.0.branch_state, branch, is_of_run_above }
@@ -33,9 +33,9 @@ impl<'a> BranchState<'a> {
         }
         let above = cx.run().map(|run| run.state_for_child()).unwrap_or_default();
         let is_granted = |name: &String| match granted {
-            ChildState::None => self.contains(name),
+            ChildState::None => self.belongs_to_branch_and_lasts(name),
             ChildState::Copy => true,
-            ChildState::Shared(names) => names.contains(name) || self.contains(name),
+            ChildState::Shared(names) => names.contains(name) || self.belongs_to_branch_and_lasts(name),
         };
         above.into_iter().filter(|(name, _)| is_granted(name)).collect()
     }
@@ -54,11 +54,11 @@ impl<'a> BranchState<'a> {
         let mut changes = state_changes(before, after);
         changes.retain(|name, _| StateScope::of(name) != StateScope::Temp);
         let ChildState::Shared(names) = granted else {
-            changes.retain(|name, _| self.contains(name));
+            changes.retain(|name, _| self.belongs_to_branch_and_lasts(name));
             return Ok(changes);
         };
-        let is_shared = |name: &String| names.contains(name) || self.contains(name);
-        changes.retain(|name, _| is_shared(name) || !self.ends_with_run(name));
+        let is_shared = |name: &String| names.contains(name) || self.belongs_to_branch_and_lasts(name);
+        changes.retain(|name, _| is_shared(name) || !self.is_dropped_with_run(name));
         match changes.keys().find(|name| !is_shared(name)) {
             None => Ok(changes),
             Some(name) => {
@@ -70,27 +70,28 @@ impl<'a> BranchState<'a> {
     }
 
     /// Returns `true` if the state `name` belongs to the agent in this branch, or in one below, and lasts.
-    fn contains(&self, name: &str) -> bool {
-        !self.is_of_run_above && self.is_own(name)
+    fn belongs_to_branch_and_lasts(&self, name: &str) -> bool {
+        !self.is_of_run_above && self.belongs_to_branch(name)
     }
 
-    fn is_own(&self, name: &str) -> bool {
+    fn belongs_to_branch(&self, name: &str) -> bool {
         self.names.iter().any(|own| {
             let branch = name.strip_prefix(&**own).and_then(|rest| rest.strip_prefix(':'));
-            branch.and_then(|branch| branch.strip_prefix(&*self.branch)).is_some_and(is_end_or_below)
+            branch.and_then(|branch| branch.strip_prefix(&*self.branch)).is_some_and(is_empty_or_branch_below)
         })
     }
 
     /// Returns `true` if the state `name` ends with this run: it belongs to an agent in a branch below this one, or to this one
     /// beside a run above that keeps its own by that name.
-    fn ends_with_run(&self, name: &str) -> bool {
+    fn is_dropped_with_run(&self, name: &str) -> bool {
         let branch = name.rsplit_once(':').map(|(_, branch)| branch);
         let rest = branch.and_then(|branch| branch.strip_prefix(&*self.branch));
-        rest.is_some_and(|rest| rest.starts_with('.')) || (self.is_of_run_above && self.is_own(name))
+        rest.is_some_and(|rest| rest.starts_with('.'))
+            || (self.is_of_run_above && self.belongs_to_branch(name))
     }
 }
 
 /// Returns `true` if what follows a branch is the end of the name, or a branch below.
-fn is_end_or_below(rest: &str) -> bool {
+fn is_empty_or_branch_below(rest: &str) -> bool {
     rest.is_empty() || rest.starts_with('.')
 }

@@ -12,7 +12,7 @@ use crate::{
     AgentEvent, AgentEventKind, AgentStream, End, EndReason, Message, Part, Role, RunOptions, RunUsage,
     Runner,
     runner::{
-        CallStart, ChildPlace, Continuation, OpenBelow, OpenQuestion, ParentRun, RunAdditions, ShownRun,
+        CallStart, ChildPlace, Continuation, OpenChildRun, OpenQuestion, ParentRun, RunAdditions, ShownRun,
         boxed,
     },
 };
@@ -58,7 +58,7 @@ struct CallHistory {
 
 impl CallHistory {
     /// Returns the view key of a history whose call stays open.
-    fn keep(mut self) -> Arc<str> {
+    fn keep_for_open_call(mut self) -> Arc<str> {
         self.parent = None;
         Arc::clone(&self.view)
     }
@@ -88,7 +88,7 @@ impl Drop for CountedUsage {
             self.usage.children = child.usage();
         }
         if let Some(parent) = &self.parent {
-            parent.add_child(&self.usage.since(&self.before));
+            parent.count_child_usage(&self.usage.since(&self.before));
         }
     }
 }
@@ -99,7 +99,7 @@ impl<'c> ChildCall<'c> {
     /// # Errors
     ///
     /// Returns an error if there are too many runs above, or if the run of the call has been continued already.
-    fn start(settings: &'c AgentToolSettings, cx: &ToolContext) -> Result<Self, ToolError> {
+    fn prepare_run(settings: &'c AgentToolSettings, cx: &ToolContext) -> Result<Self, ToolError> {
         let (parent, address) = (cx.run().and_then(|run| ParentRun::of(run)), cx.address());
         let start = parent.as_ref().map_or(CallStart::New, |parent| parent.call_start(&address));
         let continuation = match start {
@@ -114,7 +114,7 @@ impl<'c> ChildCall<'c> {
             // The events of its calls are among those that are passed on.
             run = run.without_above();
         }
-        let place = settings.place(&run, parent.as_ref(), &address, continuation.as_ref());
+        let place = settings.place_of_child_run(&run, parent.as_ref(), &address, continuation.as_ref());
         let own = BranchState::of(settings.runner.agent(), &run, cx.run().map(AsRef::as_ref));
         let (initial_state, state) = match &continuation {
             Some(Continuation { below, .. }) => (below.initial_state.clone(), below.state.clone()),
@@ -132,13 +132,13 @@ impl<'c> ChildCall<'c> {
     /// # Errors
     ///
     /// Returns an error if there are too many runs above, or if the run of the call has been continued already.
-    pub(super) fn begin(
+    pub(super) fn begin_run(
         settings: &'c AgentToolSettings,
         cx: &ToolContext,
         message: impl Into<Message>,
     ) -> Result<Box<RunningChild<'c>>, ToolError> {
         let additions = RunAdditions::below_call(cx.get::<CallGuards>().and_then(CallGuards::plugins));
-        Self::begin_with(settings, cx, additions, message)
+        Self::begin_run_with_additions(settings, cx, additions, message)
     }
 
     /// Begins the run as [`begin`](Self::begin) does, with the tools, the instruction and the guards of `additions`.
@@ -146,7 +146,7 @@ impl<'c> ChildCall<'c> {
     /// # Errors
     ///
     /// As [`begin`](Self::begin).
-    pub(super) fn begin_with(
+    pub(super) fn begin_run_with_additions(
         settings: &'c AgentToolSettings,
         cx: &ToolContext,
         additions: Box<RunAdditions>,
@@ -154,10 +154,10 @@ impl<'c> ChildCall<'c> {
     ) -> Result<Box<RunningChild<'c>>, ToolError> {
         // The run has the token, and ends with an end of each of its calls: it is not dropped at once.
         let _ = cx.cancellation();
-        Ok(Self::start(settings, cx)?.run(additions, message.into()))
+        Ok(Self::prepare_run(settings, cx)?.start_run(additions, message.into()))
     }
 
-    fn run(self, additions: Box<RunAdditions>, message: Message) -> Box<RunningChild<'c>> {
+    fn start_run(self, additions: Box<RunAdditions>, message: Message) -> Box<RunningChild<'c>> {
         let Self { settings, run, place, own, initial_state, parent, address, continuation } = self;
         let (stays_open, shown) = (place.stays_open, Arc::clone(&place.shown));
         let history = CallHistory { view: Arc::clone(&place.view), parent: parent.clone() };
@@ -204,24 +204,24 @@ impl RunningChild<'_> {
     /// # Errors
     ///
     /// Returns an error if the run ends without an answer.
-    pub(super) async fn result(mut self: Box<Self>) -> Result<ToolOutput, ToolError> {
+    pub(super) async fn run_to_result(mut self: Box<Self>) -> Result<ToolOutput, ToolError> {
         let mut end = None;
         while let Some(event) = self.stream.next_boxed().await {
             if let AgentEventKind::Ended { end: reached } = &event.kind {
                 end = Some(reached.clone());
             }
-            self.note(&event);
+            self.note_text_and_usage(&event);
             if let Some(parent) = &self.parent
-                && self.settings.shows(&event)
+                && self.settings.shows_event_to_parent(&event)
             {
-                boxed(|| parent.emit_child(self.address.clone(), event)).await;
+                boxed(|| parent.emit_child_event(self.address.clone(), event)).await;
             }
         }
-        self.finish(end.unwrap_or_else(End::without_reason))
+        self.finish_or_leave_open(end.unwrap_or_else(End::without_reason))
     }
 
     /// Notes the texts and the usage of the run.
-    fn note(&mut self, event: &AgentEvent) {
+    fn note_text_and_usage(&mut self, event: &AgentEvent) {
         if self.counted.child.is_none() {
             self.counted.child = ParentRun::of(&self.run);
         }
@@ -235,7 +235,7 @@ impl RunningChild<'_> {
     }
 
     /// Returns the result of the run that ended with `end`, or leaves the call open.
-    fn finish(self: Box<Self>, end: End) -> Result<ToolOutput, ToolError> {
+    fn finish_or_leave_open(self: Box<Self>, end: End) -> Result<ToolOutput, ToolError> {
         let Self {
             settings,
             mut counted,
@@ -254,9 +254,9 @@ impl RunningChild<'_> {
         drop(counted);
         let agent = &settings.runner.agent().0.name;
         if let Some(parent) = parent.as_ref().filter(|_| stays_open && end.reason == EndReason::OpenCalls) {
-            let view = history.keep();
+            let view = history.keep_for_open_call();
             let operation = view.to_string();
-            parent.open_below(OpenBelow {
+            parent.note_open_child(OpenChildRun {
                 call: address,
                 agent: Arc::clone(agent),
                 view,
@@ -273,11 +273,11 @@ impl RunningChild<'_> {
         if settings.history == HistoryScope::ParentBranch
             && let (Some(parent), Some(shown)) = (&parent, shown.get())
         {
-            parent.add_shown(agent, shown);
+            parent.add_notes_of_ended_child(agent, shown);
         }
         let id = run.id().to_string();
         let of_run = |error: ToolError| error.with_child_run_id(id.clone());
-        let output = settings.output(&end, texts).map_err(of_run)?;
+        let output = settings.result_of_ended_run(&end, texts).map_err(of_run)?;
         let actions = Actions {
             skip_summarization: settings.skips_summarization,
             state: own.shared_changes(&settings.state, &initial_state, &run.state()).map_err(of_run)?,
@@ -291,7 +291,7 @@ impl RunningChild<'_> {
 
 impl AgentToolSettings {
     /// Returns the place of the run of a call at `address`.
-    fn place(
+    fn place_of_child_run(
         &self,
         run: &RunContext,
         parent: Option<&Arc<ParentRun>>,
@@ -303,9 +303,9 @@ impl AgentToolSettings {
         let key = run.key().unwrap_or_default();
         let view = match (continuation, &self.history, &above) {
             (Some(Continuation { below, .. }), ..) => Arc::clone(&below.view),
-            (None, HistoryScope::Persistent(key), _) => persistent_view(&self.runner, key).into(),
-            (None, HistoryScope::ParentBranch, Some(above)) => above.view_below(key).into(),
-            (None, HistoryScope::Fresh, Some(above)) => above.fresh_view_below(key).into(),
+            (None, HistoryScope::Persistent(key), _) => shared_history_view(&self.runner, key).into(),
+            (None, HistoryScope::ParentBranch, Some(above)) => above.shared_view_below(key).into(),
+            (None, HistoryScope::Fresh, Some(above)) => above.single_call_view_below(key).into(),
             (None, HistoryScope::Isolated, Some(above)) => above.own_view_below(key).into(),
             (None, _, None) => key.into(),
         };
@@ -325,7 +325,7 @@ impl AgentToolSettings {
     }
 
     /// Returns `true` if an event of the run is an event of the run above.
-    fn shows(&self, event: &AgentEvent) -> bool {
+    fn shows_event_to_parent(&self, event: &AgentEvent) -> bool {
         match &event.kind {
             AgentEventKind::Text { .. }
             | AgentEventKind::Reasoning { .. }
@@ -339,9 +339,9 @@ impl AgentToolSettings {
     }
 
     /// Returns the result of the run that ended with `end`, and whose responses have `texts`.
-    fn output(&self, end: &End, texts: Vec<String>) -> Result<ToolOutput, ToolError> {
+    fn result_of_ended_run(&self, end: &End, texts: Vec<String>) -> Result<ToolOutput, ToolError> {
         if self.is_sub_agent
-            && let Some(output) = sub_agent::limited_output(end, &texts)
+            && let Some(output) = sub_agent::output_at_rounds_limit(end, &texts)
         {
             return Ok(output);
         }
@@ -378,7 +378,7 @@ impl AgentToolSettings {
 }
 
 /// Returns the view key of a history that calls share.
-fn persistent_view(runner: &Runner, key: &str) -> String {
+fn shared_history_view(runner: &Runner, key: &str) -> String {
     match key {
         "" => format!("agenttool:{}:default", runner.agent().name()),
         // A `/` is between the segments of runs that share a history.

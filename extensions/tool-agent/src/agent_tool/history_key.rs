@@ -29,7 +29,7 @@ impl HistoryKeyFn {
     /// # Errors
     ///
     /// Returns an error if the function panics, or if the key is too long.
-    pub(super) fn scope(&self, agent: &str, arguments: &Value) -> Result<HistoryScope, ToolError> {
+    pub(super) fn history_scope(&self, agent: &str, arguments: &Value) -> Result<HistoryScope, ToolError> {
         let key = catch(|| (self.0)(arguments))?;
         if key.len() > MAX_KEY_BYTES {
             return Err(ToolError::bad_parameter(format!(

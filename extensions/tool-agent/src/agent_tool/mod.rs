@@ -25,7 +25,7 @@ pub use self::{
     dynamic::{DynamicAgentBuilder, DynamicAgentTool, RequestField},
     sub_agent::{SubAgentBuilder, SubAgentTool},
 };
-use crate::{Agent, AgentError, Runner, agent::agent_metadata, runner::boxed};
+use crate::{Agent, AgentError, Runner, agent::agent_tool_metadata, runner::boxed};
 
 /// The argument of an agent without an input schema.
 const REQUEST: &str = "request";
@@ -174,12 +174,13 @@ impl AgentTool {
     pub fn new(agent: Agent) -> Result<Self, AgentError> {
         let invalid = |message| AgentError::InvalidTool { message };
         let name = ToolName::new(agent.name().to_owned()).map_err(|error| invalid(error.to_string()))?;
-        let schema = text_schema(REQUEST, REQUEST_DESCRIPTION).map_err(|error| invalid(error.to_string()))?;
+        let schema =
+            one_text_schema(REQUEST, REQUEST_DESCRIPTION).map_err(|error| invalid(error.to_string()))?;
         let (agent_name, description) = (agent.name().to_owned(), agent.description().to_owned());
         let output = agent.output_type().and_then(|output| output.result_schema());
         let settings = AgentToolSettings::new(agent);
         let mut definition =
-            ToolDefinition::new(name, description, schema).with_metadata(agent_metadata(agent_name));
+            ToolDefinition::new(name, description, schema).with_metadata(agent_tool_metadata(agent_name));
         if let Some(output) = output {
             definition = definition.with_output_schema(output);
         }
@@ -289,7 +290,10 @@ impl AgentTool {
     }
 
     /// Returns the message of the run, and the settings of its call.
-    fn read(&self, arguments: Arguments<'_>) -> Result<(String, Cow<'_, AgentToolSettings>), ToolError> {
+    fn read_message_and_settings(
+        &self,
+        arguments: Arguments<'_>,
+    ) -> Result<(String, Cow<'_, AgentToolSettings>), ToolError> {
         if self.settings.takes_request && self.history_key.is_none() {
             let request = text_argument(&self.definition, arguments, REQUEST)?;
             return Ok((request, Cow::Borrowed(&self.settings)));
@@ -300,12 +304,12 @@ impl AgentTool {
             Some(key) => {
                 let arguments = serde_json::from_str(&canonical)
                     .map_err(|error| ToolError::bad_parameter(error.to_string()))?;
-                let history = key.scope(self.settings.runner.agent().name(), &arguments)?;
+                let history = key.history_scope(self.settings.runner.agent().name(), &arguments)?;
                 Cow::Owned(AgentToolSettings { history, ..self.settings.clone() })
             }
         };
         let message = match self.settings.takes_request {
-            true => canonical_text(&canonical, REQUEST)?,
+            true => canonical_text_argument(&canonical, REQUEST)?,
             false => canonical.into_owned(),
         };
         Ok((message, settings))
@@ -313,7 +317,7 @@ impl AgentTool {
 }
 
 /// Returns the schema of an object with one text `name`.
-fn text_schema(name: &str, description: &str) -> Result<InputSchema, SchemaError> {
+fn one_text_schema(name: &str, description: &str) -> Result<InputSchema, SchemaError> {
     let schema = json!({
         "type": "object",
         "properties": { name: { "type": "string", "description": description } },
@@ -334,7 +338,7 @@ fn text_argument(
 }
 
 /// Returns the text `name` of canonical arguments, all of which are texts.
-fn canonical_text(canonical: &str, name: &str) -> Result<String, ToolError> {
+fn canonical_text_argument(canonical: &str, name: &str) -> Result<String, ToolError> {
     let mut texts: BTreeMap<String, String> =
         serde_json::from_str(canonical).map_err(|error| ToolError::bad_parameter(error.to_string()))?;
     Ok(texts.remove(name).unwrap_or_default())
@@ -348,9 +352,9 @@ impl Tool for AgentTool {
     fn prepare<'a>(&'a self, arguments: Arguments<'a>) -> Result<Prepared<'a>, ToolError> {
         Ok(Prepared::new(arguments, move |arguments, cx: &ToolContext| {
             Box::pin(async move {
-                let (message, settings) = self.read(arguments)?;
-                let call = ChildCall::begin(&settings, cx, message)?;
-                boxed(|| call.result()).await
+                let (message, settings) = self.read_message_and_settings(arguments)?;
+                let call = ChildCall::begin_run(&settings, cx, message)?;
+                boxed(|| call.run_to_result()).await
             })
         }))
     }

@@ -53,12 +53,12 @@ impl AgentTool {
         guards: Option<&CallGuards>,
     ) -> Result<ToolOutput, ToolError> {
         let call = match guards {
-            None => ChildCall::begin(&self.settings, cx, message)?,
+            None => ChildCall::begin_run(&self.settings, cx, message)?,
             Some(guards) => {
                 let additions = RunAdditions::below_call(Some(guards.clone()));
-                ChildCall::begin_with(&self.settings, cx, additions, message)?
+                ChildCall::begin_run_with_additions(&self.settings, cx, additions, message)?
             }
         };
-        boxed(|| call.result()).await
+        boxed(|| call.run_to_result()).await
     }
 }

@@ -10,7 +10,7 @@ use tool_runtime::{
     schema::Arguments,
 };
 
-use super::{AgentToolSettings, ResponseMode, child_call::ChildCall, text_argument, text_schema};
+use super::{AgentToolSettings, ResponseMode, child_call::ChildCall, one_text_schema, text_argument};
 use crate::{
     Agent, AgentBuilder, AgentError, AgentTools, End, EndReason, Limit, Limits, model::SharedModel,
     runner::boxed,
@@ -154,7 +154,7 @@ impl SubAgentBuilder {
         let agent = agent.tools(tools).limits(limits).build()?;
         let invalid = |message| AgentError::InvalidTool { message };
         let name = ToolName::new(agent.name().to_owned()).map_err(|error| invalid(error.to_string()))?;
-        let schema = text_schema(TASK, TASK_DESCRIPTION).map_err(|error| invalid(error.to_string()))?;
+        let schema = one_text_schema(TASK, TASK_DESCRIPTION).map_err(|error| invalid(error.to_string()))?;
         let mut metadata = Metadata::default();
         metadata.tags.push(SUB_AGENT_TAG.into());
         // A number is no task.
@@ -175,7 +175,7 @@ fn is_sub_agent(definition: &ToolDefinition) -> bool {
 }
 
 /// Returns the result of a run that reached its limit of rounds: a notice, and its last text.
-pub(super) fn limited_output(end: &End, texts: &[String]) -> Option<ToolOutput> {
+pub(super) fn output_at_rounds_limit(end: &End, texts: &[String]) -> Option<ToolOutput> {
     let EndReason::Limit { limit: Limit::Rounds, .. } = end.reason else { return None };
     let rounds = end.usage.rounds;
     let notice = format!("The sub-agent was stopped after {rounds} rounds, its limit, before it was done.");
@@ -201,9 +201,9 @@ impl Tool for SubAgentTool {
                     let message = "a sub-agent may not call another one; do the task without it";
                     return Err(ToolError::new(tool_runtime::ErrorKind::Denied, message));
                 }
-                let child = ChildCall::begin(&self.settings, cx, task)?;
+                let child = ChildCall::begin_run(&self.settings, cx, task)?;
                 child.run().set(SUB_AGENT_RUN_KEY, child.run().id().clone());
-                boxed(|| child.result()).await
+                boxed(|| child.run_to_result()).await
             })
         }))
     }

@@ -151,7 +151,7 @@ impl<'p> ChatConversation<'p> {
             polled
         };
         let first = poll_fn(|task| next(&mut events, task));
-        let mut event = match self.session.wait_with_note(self.program, first).await {
+        let mut event = match self.session.wait_with_busy_note(self.program, first).await {
             Some(event) => event,
             None => poll_fn(|task| next(&mut events, task)).await,
         };

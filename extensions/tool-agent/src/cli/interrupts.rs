@@ -48,7 +48,7 @@ enum InterruptEffect {
 
 impl InterruptState {
     /// Handles Ctrl-C. `end_line` is called before a turn is cancelled: the events of the cancelled run are shown after it.
-    fn interrupt(&self, end_line: impl FnOnce()) -> InterruptEffect {
+    fn handle_interrupt(&self, end_line: impl FnOnce()) -> InterruptEffect {
         let mut turn = self.lock();
         match std::mem::replace(&mut *turn, TurnState::Cancelled) {
             TurnState::Running(handle) => {
@@ -102,7 +102,7 @@ fn interrupt_signals() -> io::Result<Signals> {
 async fn handle_signals(state: Arc<InterruptState>, signals: io::Result<Signals>) {
     let Ok(mut signals) = signals else { return };
     while signals.recv().await.is_some() {
-        match state.interrupt(end_interrupted_line) {
+        match state.handle_interrupt(end_interrupted_line) {
             InterruptEffect::CancelsTurn | InterruptEffect::EndsPrompt => {}
             InterruptEffect::EndsProgram => std::process::exit(i32::from(Exit::Cancelled.code())),
         }
@@ -145,21 +145,21 @@ mod tests {
         let run = runner.run("Hi.");
         let turn = interrupts.begin_turn(run.handle());
         let end_line = || assert!(!run.run().cancellation().is_cancelled());
-        assert_eq!(interrupts.state.interrupt(end_line), InterruptEffect::CancelsTurn);
+        assert_eq!(interrupts.state.handle_interrupt(end_line), InterruptEffect::CancelsTurn);
         assert!(run.run().cancellation().is_cancelled());
-        assert_eq!(interrupts.state.interrupt(|| {}), InterruptEffect::EndsProgram);
+        assert_eq!(interrupts.state.handle_interrupt(|| {}), InterruptEffect::EndsProgram);
         drop(turn);
-        assert_eq!(interrupts.state.interrupt(|| {}), InterruptEffect::EndsPrompt);
+        assert_eq!(interrupts.state.handle_interrupt(|| {}), InterruptEffect::EndsPrompt);
         interrupts.wait_between_turns().await;
         let _next = interrupts.begin_turn(runner.run("Hi.").handle());
-        assert_eq!(interrupts.state.interrupt(|| {}), InterruptEffect::CancelsTurn);
+        assert_eq!(interrupts.state.handle_interrupt(|| {}), InterruptEffect::CancelsTurn);
     }
 
     #[tokio::test]
     async fn an_interrupt_at_the_prompt_leaves_the_next_turn_alone() {
         let interrupts = Interrupts::listen();
         for _ in 0..2 {
-            assert_eq!(interrupts.state.interrupt(|| {}), InterruptEffect::EndsPrompt);
+            assert_eq!(interrupts.state.handle_interrupt(|| {}), InterruptEffect::EndsPrompt);
         }
         let task = interrupts.task.abort_handle();
         drop(interrupts);

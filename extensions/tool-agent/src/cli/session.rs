@@ -75,7 +75,7 @@ impl ChatSession {
     }
 
     /// Waits for the first event of a turn. Returns `None` with a note if it does not come soon, since another process uses the session.
-    pub(super) async fn wait_with_note<T>(
+    pub(super) async fn wait_with_busy_note<T>(
         &self,
         program: &Program,
         first: impl Future<Output = T>,

@@ -191,14 +191,14 @@ impl<'p> TurnView<'p> {
             self.program.tell("the text before the end", &shortened_lines(&end.text));
         }
         if self.exit == Exit::Failed {
-            self.program.tell_error(&reason_text(&end.reason));
+            self.program.tell_error(&end_reason_text(&end.reason));
         }
         Ok(())
     }
 }
 
 /// The reason of an end that is no answer, in terms of the command line.
-fn reason_text(reason: &EndReason) -> String {
+fn end_reason_text(reason: &EndReason) -> String {
     match reason {
         EndReason::Busy { run } => format!(
             "the session is in use: the run `{run}` of another process did not end; wait longer by `--wait`, or name another \

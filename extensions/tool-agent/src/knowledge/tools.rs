@@ -133,7 +133,7 @@ impl KnowledgeTexts {
             bytes += text.bytes;
             texts.push(text);
         }
-        let left_out = some_count(count - texts.len());
+        let left_out = nonzero_count(count - texts.len());
         let note = left_out.map(|left_out| {
             format!("{left_out} of {count} texts were left out, since the result would be too long; search for other words")
         });
@@ -150,7 +150,7 @@ impl KnowledgeText {
             ..=MAX_METADATA_BYTES => (metadata, 0),
             bytes => (Map::new(), bytes),
         };
-        let left_out_bytes = some_count(text.len() - start.len());
+        let left_out_bytes = nonzero_count(text.len() - start.len());
         let (text, source) =
             (Sanitizer::clean(start), source.map(|source| Escape::LINE.at_most(500).text(&source)));
         Self {
@@ -160,7 +160,7 @@ impl KnowledgeText {
             source,
             score: score.filter(|score| score.is_finite()),
             metadata,
-            left_out_metadata_bytes: some_count(left_out_metadata_bytes),
+            left_out_metadata_bytes: nonzero_count(left_out_metadata_bytes),
         }
     }
 }
@@ -175,6 +175,6 @@ fn metadata_bytes(metadata: &Map<String, Value>) -> usize {
 }
 
 /// Returns a count that is not 0.
-fn some_count(count: usize) -> Option<u64> {
+fn nonzero_count(count: usize) -> Option<u64> {
     u64::try_from(count).ok().filter(|count| *count > 0)
 }

@@ -34,23 +34,23 @@ fn original(dialect: &str, json: &str) -> Original {
 #[cfg(feature = "http")]
 #[test]
 fn a_message_is_rendered_once_in_its_first_form() {
-    let form = |dialect: &str| Form { dialect: dialect.into(), variant: "v", names: Vec::new() };
+    let form = |dialect: &str| MessageForm { dialect: dialect.into(), variant: "v", names: Vec::new() };
     let raw = |json: &str| Arc::<RawValue>::from(RawValue::from_string(json.to_owned()).unwrap());
     let texts =
         |messages: &[Arc<RawValue>]| messages.iter().map(|it| it.get().to_owned()).collect::<Vec<_>>();
     let message = Message::user("a");
-    let first = message.rendered(form("d"), || vec![raw("1"), raw("2")]);
+    let first = message.provider_json_or_render(form("d"), || vec![raw("1"), raw("2")]);
     assert_eq!(texts(&first), ["1", "2"]);
-    let again = message.rendered(form("d"), || vec![raw("3")]);
+    let again = message.provider_json_or_render(form("d"), || vec![raw("3")]);
     assert_eq!(texts(&again), ["1", "2"]);
-    let other = message.rendered(form("e"), || vec![raw("3")]);
+    let other = message.provider_json_or_render(form("e"), || vec![raw("3")]);
     assert_eq!(texts(&other), ["3"]);
-    assert_eq!(texts(&message.rendered(form("d"), || vec![raw("3")])), ["1", "2"]);
+    assert_eq!(texts(&message.provider_json_or_render(form("d"), || vec![raw("3")])), ["1", "2"]);
     // The form of its provider is kept for its provider alone.
     for (json, expected) in [("[1,2]", &["1", "2"][..]), ("{\"a\":[1]}", &["{\"a\":[1]}"]), ("[]", &[])] {
         let kept = Message::user("a").with_original(original("d", json));
-        assert_eq!(texts(&kept.rendered(form("d"), || vec![raw("3")])), expected);
+        assert_eq!(texts(&kept.provider_json_or_render(form("d"), || vec![raw("3")])), expected);
         let kept = Message::user("a").with_original(original("d", json));
-        assert_eq!(texts(&kept.rendered(form("e"), || vec![raw("3")])), ["3"]);
+        assert_eq!(texts(&kept.provider_json_or_render(form("e"), || vec![raw("3")])), ["3"]);
     }
 }

@@ -28,8 +28,8 @@ impl SharedModel {
         }
         let model = self.clone();
         let events = async move {
-            match extended_request(request).await {
-                Ok(Extended { request, additions, unsupported }) => {
+            match extend_request(request).await {
+                Ok(ExtendedRequest { request, additions, unsupported }) => {
                     let mut events: Vec<_> =
                         unsupported.into_iter().map(|text| Ok(ModelEvent::Unsupported(text))).collect();
                     if additions != RequestAdditions::default() {
@@ -46,7 +46,7 @@ impl SharedModel {
 }
 
 /// A request with its additions.
-struct Extended {
+struct ExtendedRequest {
     request: Request,
     additions: RequestAdditions,
     /// Sentences about additions that have no place in the request.
@@ -54,13 +54,13 @@ struct Extended {
 }
 
 /// Asks the tools and hooks of a request, and adds what they add.
-async fn extended_request(mut request: Request) -> Result<Extended, ModelError> {
+async fn extend_request(mut request: Request) -> Result<ExtendedRequest, ModelError> {
     let messages = lazy_request_messages(&request);
     let model_request = ModelRequest::new(NEUTRAL, json!({}), request.run.clone()).with_messages(messages);
     let additions =
         request.tools.request_additions(model_request).await.map_err(ModelError::from_request_error)?;
-    let unsupported = request.add_additions(&additions);
-    Ok(Extended { request, additions, unsupported })
+    let unsupported = request.add_supported_additions(&additions);
+    Ok(ExtendedRequest { request, additions, unsupported })
 }
 
 /// Returns the messages of a request as hooks see them; they are copied when a hook asks for them.
@@ -91,7 +91,7 @@ fn request_message(message: &Message) -> RequestMessage {
 
 impl Request {
     /// Adds what a request without a dialect has a place for; returns sentences about the rest.
-    pub(super) fn add_additions(&mut self, additions: &RequestAdditions) -> Vec<String> {
+    pub(super) fn add_supported_additions(&mut self, additions: &RequestAdditions) -> Vec<String> {
         self.has_additions = true;
         let RequestAdditions { instructions, native, messages, members, notices, .. } = additions;
         for text in instructions.iter().filter(|text| !text.trim().is_empty()) {

@@ -182,13 +182,14 @@ fn all_failed_error(errors: &[(String, ModelError)]) -> ModelError {
         () => ModelErrorKind::Other,
     };
     let after: Option<Duration> = errors.iter().filter_map(|(_, error)| error.retry_after()).min();
-    let of_each =
-        errors.iter().map(|(label, error)| format!("`{label}`: {}", bounded_text(&error.to_string())));
+    let of_each = errors
+        .iter()
+        .map(|(label, error)| format!("`{label}`: {}", shortened_error_text(&error.to_string())));
     let of_each: Vec<_> = of_each.collect();
     ModelError::new(kind, format!("all models failed: {}", of_each.join("; "))).with_retry_after(after)
 }
 
-fn bounded_text(text: &str) -> String {
+fn shortened_error_text(text: &str) -> String {
     match text.char_indices().nth(MAX_ERROR_CHARS) {
         Some((at, _)) => format!("{}… ({} more characters)", &text[..at], text[at..].chars().count()),
         None => text.to_owned(),
@@ -256,8 +257,8 @@ mod tests {
         }
         let text = error(&[(Other, None), (Other, None)]).to_string();
         assert_eq!(text, "all models failed: `p:0`: reason 0; `p:1`: reason 1");
-        assert_eq!(bounded_text(&"x".repeat(MAX_ERROR_CHARS)), "x".repeat(MAX_ERROR_CHARS));
+        assert_eq!(shortened_error_text(&"x".repeat(MAX_ERROR_CHARS)), "x".repeat(MAX_ERROR_CHARS));
         let long = format!("{}… (2 more characters)", "x".repeat(MAX_ERROR_CHARS));
-        assert_eq!(bounded_text(&"x".repeat(MAX_ERROR_CHARS + 2)), long);
+        assert_eq!(shortened_error_text(&"x".repeat(MAX_ERROR_CHARS + 2)), long);
     }
 }

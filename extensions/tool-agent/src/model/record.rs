@@ -113,13 +113,13 @@ impl Model for RecordingModel {
     }
 
     fn respond(&self, request: Request) -> ResponseStream {
-        ResponseStream::new(Recorded {
+        ResponseStream::new(RecordedStream {
             events: self.model.respond(request.clone()),
             request,
             additions: RequestAdditions::default(),
             pieces: Vec::new(),
             recording: Arc::clone(&self.recording),
-            state: State::Idle,
+            state: RecordState::Idle,
             held: VecDeque::new(),
         })
     }
@@ -132,35 +132,35 @@ impl fmt::Debug for RecordingModel {
 }
 
 /// The events of a model, which are written once they are complete.
-struct Recorded {
+struct RecordedStream {
     request: Request,
     /// The additions of tools and request hooks for the model that answers.
     additions: RequestAdditions,
     events: ResponseStream,
     pieces: Vec<Piece>,
     recording: Arc<Mutex<Recording>>,
-    state: State,
+    state: RecordState,
     /// Events that follow a notice.
     held: VecDeque<Result<ModelEvent, ModelError>>,
 }
 
 #[derive(PartialEq)]
-enum State {
+enum RecordState {
     /// Nothing was requested yet.
     Idle,
     Requested,
     Written,
 }
 
-impl Recorded {
+impl RecordedStream {
     /// Writes the exchange; returns a notice if that fails for the first time.
     fn write_exchange(&mut self, outcome: Result<super::Response, ModelError>) -> Option<ModelEvent> {
-        self.state = State::Written;
+        self.state = RecordState::Written;
         let reply = Reply { outcome, stream: self.take_reply_stream() };
         let mut recording = self.recording.lock().unwrap_or_else(PoisonError::into_inner);
         let Recording::Open(file) = &mut *recording else { return None };
         // What has no place in a script is not compared when it is replayed.
-        drop(self.request.add_additions(&std::mem::take(&mut self.additions)));
+        drop(self.request.add_supported_additions(&std::mem::take(&mut self.additions)));
         let written = exchange_line(&WrittenRequest::of(&self.request), &reply).map_err(io::Error::other);
         let written = written.and_then(|line| file.write_all(line.as_bytes()).and_then(|()| file.flush()));
         let reason: Arc<str> = format!("the recording ended: {}", written.err()?).into();
@@ -201,17 +201,17 @@ impl Recorded {
     }
 }
 
-impl Stream for Recorded {
+impl Stream for RecordedStream {
     type Item = Result<ModelEvent, ModelError>;
 
     fn poll_next(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Self::Item>> {
         if let Some(event) = self.held.pop_front() {
             return Poll::Ready(Some(event));
         }
-        if self.state == State::Written {
+        if self.state == RecordState::Written {
             return Poll::Ready(None);
         }
-        self.state = State::Requested;
+        self.state = RecordState::Requested;
         let event = match self.events.poll_next_unpin(cx) {
             Poll::Pending => return Poll::Pending,
             Poll::Ready(event) => event.unwrap_or_else(|| Err(ModelError::of_ended_stream())),
@@ -227,9 +227,9 @@ impl Stream for Recorded {
 }
 
 /// Writes a request that is dropped before its end.
-impl Drop for Recorded {
+impl Drop for RecordedStream {
     fn drop(&mut self) {
-        if self.state == State::Requested {
+        if self.state == RecordState::Requested {
             let error = ModelError::new(ModelErrorKind::Cancelled, "the request was cancelled");
             // The run is over; `failure` returns the reason.
             drop(self.write_exchange(Err(error)));

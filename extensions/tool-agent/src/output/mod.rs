@@ -139,7 +139,7 @@ impl OutputType {
     /// [`EndReason::InvalidOutput`](crate::EndReason::InvalidOutput). Default: 3.
     #[must_use]
     pub fn with_repairs(self, repairs: u64) -> Self {
-        self.with(|it| it.repairs = repairs)
+        self.with_changed_settings(|it| it.repairs = repairs)
     }
 
     /// Sets whether the model always submits the output by the tool
@@ -147,10 +147,10 @@ impl OutputType {
     /// answer. Default: `false`.
     #[must_use]
     pub fn by_tool(self, by_tool: bool) -> Self {
-        self.with(|it| it.by_tool = by_tool)
+        self.with_changed_settings(|it| it.by_tool = by_tool)
     }
 
-    fn with(self, change: impl FnOnce(&mut OutputSettings)) -> Self {
+    fn with_changed_settings(self, change: impl FnOnce(&mut OutputSettings)) -> Self {
         let mut inner = Arc::unwrap_or_clone(self.0);
         change(&mut inner);
         Self(Arc::new(inner))

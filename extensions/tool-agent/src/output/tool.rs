@@ -43,11 +43,11 @@ pub struct OutputTool {
     definition: ToolDefinition,
     decode: Option<Decode>,
     wrapped: bool,
-    submitted: Arc<Mutex<Vec<Submitted>>>,
+    submitted: Arc<Mutex<Vec<SubmittedCall>>>,
 }
 
 /// The output of one call.
-struct Submitted {
+struct SubmittedCall {
     call: CallId,
     /// The result of the call, which distinguishes calls with the same id.
     result: Arc<str>,
@@ -101,7 +101,7 @@ impl OutputTool {
         Some(all.swap_remove(at).output)
     }
 
-    fn lock(&self) -> MutexGuard<'_, Vec<Submitted>> {
+    fn lock(&self) -> MutexGuard<'_, Vec<SubmittedCall>> {
         self.submitted.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -139,7 +139,7 @@ impl Tool for OutputTool {
                         .map_err(|error| ToolError::failed(format!("the output is not JSON: {error}")))?,
                 )?;
                 let submission = self.canonical_submission(arguments)?;
-                let submitted = Submitted {
+                let submitted = SubmittedCall {
                     call: cx.call_id().clone(),
                     result: result.text().into(),
                     output: submission,

@@ -47,11 +47,11 @@ impl RunScope {
     }
 
     /// Makes the agent active that has control.
-    pub(super) fn activate(&mut self, control: &Control) {
+    pub(super) fn activate_controlling_agent(&mut self, control: &Control) {
         self.agent = control.active_agent(&self.root);
         let own_time = self.agent.0.limits.time.filter(|_| !self.is_root_active());
         self.period = ControlPeriod {
-            targets: AgentTree(&self.root).targets(self.agent.name()),
+            targets: AgentTree(&self.root).transfer_targets(self.agent.name()),
             start: control.start,
             deadline: own_time.and_then(|time| Instant::now().checked_add(time)),
             executor: Mutex::default(),
@@ -74,7 +74,7 @@ impl RunScope {
     /// Lists the tools of the active agent, with those of this crate that it receives.
     pub(super) async fn list_tools(&self) -> Result<(Executor, Vec<RunDiagnostic>), ListingError> {
         let (executor, diagnostics) = self.list_tools_of(&self.agent).await?;
-        let has_session = !self.ends_with_call && self.place.is_none() && !self.is_beside_others();
+        let has_session = !self.ends_with_call && self.place.is_none() && !self.works_beside_others();
         let awaits_reply = self.agent.0.awaits_user_reply && has_session;
         match awaits_reply || !self.period.targets.is_empty() {
             true => Ok((self.with_control_tools(executor, awaits_reply)?, diagnostics)),
@@ -104,7 +104,7 @@ impl RunScope {
     }
 
     /// Returns the names of tools of the program whose place those of this crate take.
-    pub(super) fn replaced_tools(&self) -> Vec<&'static str> {
+    pub(super) fn replaced_tool_names(&self) -> Vec<&'static str> {
         let executor = self.period.executor.lock().unwrap_or_else(PoisonError::into_inner);
         let Some((tools, derived)) = &*executor else { return Vec::new() };
         let is_replaced = |name: &&str| {
@@ -114,7 +114,7 @@ impl RunScope {
     }
 
     /// Returns the calls that are executed: a call of an agent that is no tool is a transfer to it.
-    fn executed_calls(&self, tools: &Registry, calls: &[ToolCall]) -> Vec<ToolCall> {
+    fn calls_with_transfers(&self, tools: &Registry, calls: &[ToolCall]) -> Vec<ToolCall> {
         let names: HashSet<_> = self.period.targets.iter().map(Agent::name).collect();
         let is_transfer = |call: &ToolCall| {
             names.contains(call.name.as_str())
@@ -128,16 +128,21 @@ impl RunScope {
         calls.iter().map(executed).collect()
     }
 
-    /// Returns the batch of calls of a response, whose results then receive [their names](restore_names).
+    /// Returns the batch of calls of a response, whose results then receive [their names](restore_call_names).
     pub(super) fn batch(&self, executor: &Executor, calls: &[ToolCall]) -> Batch {
-        executor.batch(self.executed_calls(executor.tools(), calls))
+        executor.batch(self.calls_with_transfers(executor.tools(), calls))
     }
 
     /// Ends the run before calls of which one asks for more transfers than the run may make.
-    pub(super) fn admit_transfer(&self, control: &Control, tools: &Registry, calls: &[ToolCall]) -> Flow {
+    pub(super) fn check_transfer_limit(
+        &self,
+        control: &Control,
+        tools: &Registry,
+        calls: &[ToolCall],
+    ) -> Flow {
         let max = self.root.0.limits.transfers.filter(|max| control.transfers >= *max);
         let has_transfer = || {
-            let executed = self.executed_calls(tools, calls);
+            let executed = self.calls_with_transfers(tools, calls);
             !self.period.targets.is_empty() && executed.iter().any(|call| call.name == TRANSFER_TOOL)
         };
         match max.filter(|_| has_transfer()) {
@@ -161,7 +166,7 @@ fn transfer_call(call: &ToolCall) -> ToolCall {
 }
 
 /// Gives the results of transfers the names that their calls have in the conversation.
-pub(super) fn restore_names(calls: &[ToolCall], outcomes: &mut [CallOutcome]) {
+pub(super) fn restore_call_names(calls: &[ToolCall], outcomes: &mut [CallOutcome]) {
     for (call, outcome) in calls.iter().zip(outcomes) {
         if let CallOutcome::Finished(result) = outcome
             && *result.name == *TRANSFER_TOOL
@@ -174,13 +179,13 @@ pub(super) fn restore_names(calls: &[ToolCall], outcomes: &mut [CallOutcome]) {
 
 impl ActiveRun {
     /// Goes on with the agent that has control; returns `true` if it is another one.
-    pub(super) fn follow_control(&mut self) -> bool {
+    pub(super) fn switch_to_controlling_agent(&mut self) -> bool {
         let control = &self.conversation.control;
         if control.active_agent(&self.scope.root).name() == self.scope.agent.name() {
             self.scope.period.start = control.start;
             return false;
         }
-        self.scope.activate(control);
+        self.scope.activate_controlling_agent(control);
         let agent = &self.scope.agent;
         self.hooks = HookChain::new(&self.scope.hooks, agent);
         if let Some(model) = agent.model() {
@@ -193,10 +198,10 @@ impl ActiveRun {
     }
 
     /// Prepares the run for the output of the runner, or of the active agent.
-    pub(super) fn set_output(&mut self) -> Flow {
+    pub(super) fn set_expected_output(&mut self) -> Flow {
         let output = self.output_type.as_ref().or(self.scope.agent.output_type()).cloned();
         self.output = ExpectedOutput::of(output)?;
-        if let Some((output, attempts)) = self.output.as_mut().zip(self.conversation.take_attempts()) {
+        if let Some((output, attempts)) = self.output.as_mut().zip(self.conversation.take_output_attempts()) {
             output.continue_attempts(attempts);
         }
         ControlFlow::Continue(())

@@ -51,7 +51,7 @@ impl Answers {
 
     /// Adds the final result of an external or long-running call. It replaces the interim result of the call.
     pub fn result(self, call: impl Into<CallRef>, result: Result<ToolOutput, ToolError>) -> Self {
-        self.with(call.into(), Answer::Result(result))
+        self.with_answer(call.into(), Answer::Result(result))
     }
 
     /// Approves a call, which then runs.
@@ -66,7 +66,7 @@ impl Answers {
 
     /// Adds the answer to a request for an approval.
     pub fn decide(self, call: impl Into<CallRef>, answer: ConfirmationAnswer) -> Self {
-        self.with(call.into(), Answer::Decision(answer))
+        self.with_answer(call.into(), Answer::Decision(answer))
     }
 
     /// Returns the number of answers.
@@ -81,7 +81,7 @@ impl Answers {
         self.0.is_empty()
     }
 
-    fn with(mut self, call: CallRef, answer: Answer) -> Self {
+    fn with_answer(mut self, call: CallRef, answer: Answer) -> Self {
         self.0.push((call, answer));
         self
     }

@@ -18,26 +18,26 @@ use crate::{
 };
 
 /// Asks the hooks and the model for the response of `step`.
-pub(super) async fn ask(
+pub(super) async fn ask_for_response(
     scope: &RunScope,
     hooks: &HookChain,
     output: Option<&mut ExpectedOutput>,
     step: &mut Step,
 ) -> Result<Response, RoundFailure> {
     if let Some(response) = prepare_step(scope, hooks, output, step).await? {
-        emit_text(scope, &response).await;
+        emit_response_text(scope, &response).await;
         return Ok(response);
     }
     let response = match ask_model(scope, step).await {
         Ok(response) => response,
-        Err(RoundFailure::Model(error)) => return recover(scope, hooks, step, error).await,
+        Err(RoundFailure::Model(error)) => return recover_by_hook(scope, hooks, step, error).await,
         Err(failure) => return Err(failure),
     };
     for hook in hooks.iter() {
         let replacement = call_hook(scope, hook, || hook.dynamic().after_model(step, &response)).await?;
         if let Some(replacement) = replacement {
             scope.emit_withdrawn(format!("the hook `{}` replaced the response", hook.name())).await;
-            emit_text(scope, &replacement).await;
+            emit_response_text(scope, &replacement).await;
             return Ok(replacement);
         }
     }
@@ -65,7 +65,7 @@ pub(super) async fn prepare_step(
 }
 
 /// Returns the response of the first hook that has one in place of an error of the model.
-async fn recover(
+async fn recover_by_hook(
     scope: &RunScope,
     hooks: &HookChain,
     step: &Step,
@@ -75,7 +75,7 @@ async fn recover(
         let replacement = call_hook(scope, hook, || hook.dynamic().on_model_error(step, &error)).await?;
         if let Some(response) = replacement {
             scope.emit_withdrawn(error.to_string()).await;
-            emit_text(scope, &response).await;
+            emit_response_text(scope, &response).await;
             return Ok(response);
         }
     }
@@ -83,7 +83,7 @@ async fn recover(
 }
 
 /// Emits the text of a response that did not arrive from the model.
-async fn emit_text(scope: &RunScope, response: &Response) {
+async fn emit_response_text(scope: &RunScope, response: &Response) {
     let delta = response.message.text();
     if !delta.is_empty() {
         scope.emit(AgentEventKind::Text { delta }).await;

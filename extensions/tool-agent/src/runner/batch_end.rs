@@ -21,7 +21,11 @@ use crate::{
 };
 
 /// Continues or ends the run after its calls were executed.
-pub(super) async fn end_batch(run: &mut ActiveRun, number: u64, response: &Response) -> Flow {
+pub(super) async fn end_or_continue_after_batch(
+    run: &mut ActiveRun,
+    round: u64,
+    response: &Response,
+) -> Flow {
     let ActiveRun { scope, conversation, output, .. } = run;
     let outcomes = conversation.session.open.as_ref().map(|open| open.outcomes.clone()).unwrap_or_default();
     if let Some(stop) = stop_error(&outcomes) {
@@ -29,22 +33,22 @@ pub(super) async fn end_batch(run: &mut ActiveRun, number: u64, response: &Respo
         return end_by_stop(stop);
     }
     if let Some(output) = output
-        && let Some(end) = output.end_of_calls(&outcomes).await
+        && let Some(end) = output.end_after_calls(&outcomes).await
     {
         close_open_calls(scope, conversation, "not answered: the output was submitted").await;
         let open = outcomes.into_iter().filter(|outcome| !outcome.is_finished()).collect();
         return ControlFlow::Break(End { open, ..end });
     }
-    finish_batch(run, number, response).await
+    finish_open_batch(run, round, response).await
 }
 
 /// Answers the open calls of the session, and continues with the end of their batch.
-pub(super) async fn resume_batch(run: &mut ActiveRun, answers: Answers) -> Flow {
+pub(super) async fn resume_open_batch(run: &mut ActiveRun, answers: Answers) -> Flow {
     let ActiveRun { scope, conversation, limits, tool_choice, .. } = run;
     if conversation.session.open.is_none() {
-        return end_as_failed(no_open_calls(scope).to_owned());
+        return end_as_failed(no_open_calls_problem(scope).to_owned());
     }
-    if scope.place.is_some() || scope.is_beside_others() {
+    if scope.place.is_some() || scope.works_beside_others() {
         // One of several agents, whose run below a call or whose turn beside others goes on where it was.
         limits.continue_own_usage(scope, conversation.progress.usage, &conversation.session.messages);
         conversation.usage = limits.usage;
@@ -58,7 +62,7 @@ pub(super) async fn resume_batch(run: &mut ActiveRun, answers: Answers) -> Flow 
 
 /// Answers the open calls of a run below a call, which goes on where it was. An answer that has no call any more is a notice: the run above has a
 /// copy of the questions, which is older than a crash.
-pub(super) async fn resume_child(run: &mut ActiveRun, answers: Answers) -> Flow {
+pub(super) async fn resume_child_run(run: &mut ActiveRun, answers: Answers) -> Flow {
     let ActiveRun { scope, conversation, limits, tool_choice, .. } = run;
     if conversation.session.open.is_none() {
         scope
@@ -80,7 +84,7 @@ pub(super) async fn resume_child(run: &mut ActiveRun, answers: Answers) -> Flow 
 }
 
 /// Returns the problem of a session without open calls.
-pub(super) fn no_open_calls(scope: &RunScope) -> &'static str {
+pub(super) fn no_open_calls_problem(scope: &RunScope) -> &'static str {
     match scope.run.session() {
         None => "the run has no session, so it has no open calls; set the session of the run that ended",
         Some(_) => {
@@ -100,17 +104,17 @@ pub(super) fn release_tool_choice(choice: &mut ToolChoice) {
 /// Continues with the end of the open batch of the session.
 pub(super) async fn continue_open_batch(run: &mut ActiveRun) -> Flow {
     let ActiveRun { conversation, limits, .. } = run;
-    conversation.check_stored()?;
+    conversation.end_if_store_failed()?;
     let Some(calls) = conversation.session.messages.last().cloned() else { return ControlFlow::Continue(()) };
-    let number = limits.usage.rounds;
-    finish_batch(run, number, &Response::new(calls)).await
+    let round = limits.usage.rounds;
+    finish_open_batch(run, round, &Response::new(calls)).await
 }
 
 /// Waits for the results of open calls, stores all results, and continues or ends the run.
-async fn finish_batch(run: &mut ActiveRun, number: u64, response: &Response) -> Flow {
+async fn finish_open_batch(run: &mut ActiveRun, round: u64, response: &Response) -> Flow {
     let ActiveRun { scope, conversation, limits, .. } = run;
     // The runs below the calls are stored with the results that they led to.
-    limits.count_children(scope);
+    limits.count_child_runs(scope);
     conversation.usage = limits.usage;
     if scope.ends_with_call {
         let reason = "not answered: the run ends with the call of its parent";
@@ -123,7 +127,7 @@ async fn finish_batch(run: &mut ActiveRun, number: u64, response: &Response) -> 
     else {
         return ControlFlow::Continue(());
     };
-    continue_after_results(run, number, response, outcomes, results).await?;
+    continue_after_results(run, round, response, outcomes, results).await?;
     match max_transfers {
         Some(max) => end_at_limit(Limit::Transfers, transfer_limit_message(max)),
         None => ControlFlow::Continue(()),
@@ -133,7 +137,7 @@ async fn finish_batch(run: &mut ActiveRun, number: u64, response: &Response) -> 
 /// Continues or ends the run after the results of its calls are stored.
 pub(super) async fn continue_after_results(
     run: &mut ActiveRun,
-    number: u64,
+    round: u64,
     response: &Response,
     outcomes: Vec<CallOutcome>,
     results: Message,
@@ -161,7 +165,7 @@ pub(super) async fn continue_after_results(
         let text = if is_answered { texts.join("\n") } else { String::new() };
         return ControlFlow::Break(End { text, ..End::new(reason) });
     }
-    let step_end = hooks.step_end(scope, scope.total_usage(limits.usage), number, response, Some(results));
+    let step_end = hooks.step_end(scope, scope.total_usage(limits.usage), round, response, Some(results));
     hooks.after_step(scope, &step_end).await
 }
 

@@ -32,7 +32,7 @@ pub(super) async fn run_batch_with_steering(
     loop {
         tokio::select! {
             biased;
-            child = events.children.next() => boxed(|| events.emit_child(child)).await,
+            child = events.children.next() => boxed(|| events.emit_or_hold_child_event(child)).await,
             item = stream.next() => match item {
                 Some(StreamItem::Event(event)) => boxed(|| events.emit(event)).await,
                 Some(StreamItem::Outcomes(all)) => outcomes = all,
@@ -40,7 +40,7 @@ pub(super) async fn run_batch_with_steering(
             }
         }
     }
-    boxed(|| events.release_all()).await;
+    boxed(|| events.emit_all_held()).await;
     let mut messages = steering.take();
     if !messages.is_empty() && scope.agent.0.steering_mode == QueueMode::All {
         messages.extend(std::iter::from_fn(|| scope.inbox.next_steering()));
@@ -62,47 +62,47 @@ impl BatchEvents<'_> {
     /// Emits an event of a call, between those of the runs below it.
     async fn emit(&mut self, event: ToolEvent) {
         while let Some(child) = self.children.try_next() {
-            self.emit_child(child).await;
+            self.emit_or_hold_child_event(child).await;
         }
         let start = matches!(event.kind, EventKind::Started { .. }).then(|| event.address.clone());
         if start.is_none() {
             // A call may have started in another batch.
-            self.release_held(&event.address).await;
+            self.emit_held_of_call(&event.address).await;
         }
         self.scope.emit(AgentEventKind::Tool { event: Box::new(event) }).await;
         if let Some(call) = start {
-            self.release_held(&call).await;
+            self.emit_held_of_call(&call).await;
             self.started.insert(call.serial, call);
         }
     }
 
     /// Emits the events below a call that were held.
-    async fn release_held(&mut self, call: &CallAddress) {
+    async fn emit_held_of_call(&mut self, call: &CallAddress) {
         for child in self.held.extract_if(.., |child| child.call == *call).collect::<Vec<_>>() {
-            self.emit_below(child).await;
+            self.emit_child_event(child).await;
         }
     }
 
     /// Emits all events that were held.
-    async fn release_all(&mut self) {
+    async fn emit_all_held(&mut self) {
         for child in std::mem::take(&mut self.held) {
-            self.emit_below(child).await;
+            self.emit_child_event(child).await;
         }
     }
 
     /// Emits an event of a run below a call, after the start of the call.
-    async fn emit_child(&mut self, child: ChildEvent) {
+    async fn emit_or_hold_child_event(&mut self, child: ChildEvent) {
         // The start of a call of another run is no event here: the body of a call made it. A call that continues has the address of its
         // first run.
         let is_own = child.call.run.as_ref() == Some(self.scope.run.id())
             || self.scope.parent.is_resumed_call(&child.call);
         match is_own && self.started.get(&child.call.serial) != Some(&child.call) {
             true => self.held.push(child),
-            false => self.emit_below(child).await,
+            false => self.emit_child_event(child).await,
         }
     }
 
-    async fn emit_below(&self, child: ChildEvent) {
+    async fn emit_child_event(&self, child: ChildEvent) {
         let ChildEvent { call, event } = child;
         self.scope.emit(AgentEventKind::Child { call, event }).await;
     }

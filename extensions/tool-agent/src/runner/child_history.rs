@@ -22,16 +22,16 @@ use tool_session::SessionKey;
 
 use super::{
     RunUsage, RunnerSettings,
-    compact::max_tokens,
+    compact::max_tokens_before_compaction,
     conversation::RunConversation,
     flow::{Flow, boxed, end_as_failed, end_with},
     open_batch::{OpenBatch, unanswered_result},
-    open_session::{conversation_in_memory, restore_control, restore_open_batch},
+    open_session::{conversation_in_memory, restore_active_agent, restore_open_batch},
     parent_run::{ParentRun, ShownRun},
     scope::RunScope,
     session::{Session, SessionTurn},
     session_map::SharedSession,
-    session_writer::{Retries, SessionWriter},
+    session_writer::{SessionWriter, StoreRetries},
     stored_conversation::{ConversationView, StoredConversation, read_conversation},
 };
 use crate::Message;
@@ -43,15 +43,15 @@ pub(super) const SEPARATOR: char = '/';
 const FRESH_ROOT: &str = "%fresh";
 
 /// Returns the history that ends with its call of which `view` is a part: itself, or one above it.
-pub(super) fn fresh_history(view: &str) -> Option<&str> {
+pub(super) fn single_call_history(view: &str) -> Option<&str> {
     let rest = view.strip_prefix(FRESH_ROOT)?.strip_prefix(SEPARATOR)?;
     let end = rest.find(SEPARATOR).unwrap_or(rest.len());
     Some(&view[..view.len() - rest.len() + end])
 }
 
 /// Returns `true` for a history that ends with its call.
-pub(super) fn is_of_one_call(view: &str) -> bool {
-    fresh_history(view) == Some(view)
+pub(super) fn is_single_call_history(view: &str) -> bool {
+    single_call_history(view) == Some(view)
 }
 
 /// The histories of the runs below the calls of one session in memory, by their view keys.
@@ -112,28 +112,28 @@ impl RunHistory {
     }
 
     /// Returns the view key of a run that shares this history.
-    pub(crate) fn view_below(&self, key: &str) -> String {
+    pub(crate) fn shared_view_below(&self, key: &str) -> String {
         format!("{}{SEPARATOR}{key}", self.view())
     }
 
     /// Returns the view key of a run below that has a history of its own.
     pub(crate) fn own_view_below(&self, key: &str) -> String {
-        match self.views.iter().find_map(|view| fresh_history(view)) {
+        match self.views.iter().find_map(|view| single_call_history(view)) {
             Some(fresh) => format!("{fresh}{SEPARATOR}{key}"),
             None => key.to_owned(),
         }
     }
 
     /// Returns the view key of a run below whose history ends with its call.
-    pub(crate) fn fresh_view_below(&self, key: &str) -> String {
-        match self.views.iter().any(|view| fresh_history(view).is_some()) {
+    pub(crate) fn single_call_view_below(&self, key: &str) -> String {
+        match self.views.iter().any(|view| single_call_history(view).is_some()) {
             // It ends with the history of the run above.
             true => self.own_view_below(key),
             false => format!("{FRESH_ROOT}{SEPARATOR}{key}"),
         }
     }
 
-    pub(super) fn stays_open(&self) -> bool {
+    pub(super) fn allows_open_calls(&self) -> bool {
         self.stays_open
     }
 
@@ -143,7 +143,7 @@ impl RunHistory {
     }
 
     /// Waits for the turn of an agent that works beside others in its history `view`.
-    pub(super) async fn member_turn(&self, view: &Arc<str>) -> SessionTurn {
+    pub(super) async fn acquire_member_turn(&self, view: &Arc<str>) -> SessionTurn {
         let session = Arc::clone(self.histories.lock().entry(Arc::clone(view)).or_default());
         let (histories, view) = (Arc::clone(&self.histories), Arc::clone(view));
         let lease = HistoryLease { histories, view, is_kept: false };
@@ -151,20 +151,20 @@ impl RunHistory {
         SessionTurn::of_child(session.lock_owned().await, lease)
     }
 
-    fn below(&self, place: &ChildPlace, writer: Option<Arc<SessionWriter>>) -> Self {
+    fn history_below(&self, place: &ChildPlace, writer: Option<Arc<SessionWriter>>) -> Self {
         let views = self.views.iter().chain([&place.view]).cloned().collect();
         Self { views, histories: Arc::clone(&self.histories), writer, stays_open: place.stays_open }
     }
 
     /// Closes a history in memory whose run ended with open calls, and those below it.
-    pub(super) async fn close(&self, view: &str) {
+    pub(super) async fn close_history(&self, view: &str) {
         self.histories.close(view).await;
     }
 }
 
 impl ChildHistories {
     /// Waits for the turn of a run in its history, at most for `max_wait`; `None` if that is over.
-    async fn turn(self: &Arc<Self>, place: &ChildPlace, max_wait: Duration) -> Option<SessionTurn> {
+    async fn acquire_turn(self: &Arc<Self>, place: &ChildPlace, max_wait: Duration) -> Option<SessionTurn> {
         let session = Arc::clone(self.lock().entry(Arc::clone(&place.view)).or_default());
         let lease = HistoryLease {
             histories: Arc::clone(self),
@@ -188,7 +188,7 @@ impl ChildHistories {
             let Ok(mut session) = session.try_lock() else { continue };
             if let Some(open) = &mut session.open {
                 views.extend(open.below.iter().map(|below| Arc::clone(&below.view)));
-                finish_unanswered(open).await;
+                answer_calls_as_not_continued(open).await;
             }
             let members = session.position.take().map(|position| position.members).unwrap_or_default();
             views.extend(members.into_iter().map(|member| member.view));
@@ -215,13 +215,13 @@ impl ChildHistories {
 }
 
 /// Answers the open calls of a run that is not continued: their results are stored with the next message of its history.
-async fn finish_unanswered(open: &mut OpenBatch) {
+async fn answer_calls_as_not_continued(open: &mut OpenBatch) {
     open.discard().await;
     open.below.clear();
     for index in 0..open.outcomes.len() {
         if !open.outcomes[index].is_finished() {
             let result = unanswered_result(&open.outcomes[index], "not answered: the run was not continued");
-            open.finish(index, result);
+            open.set_result(index, result);
         }
     }
 }
@@ -229,7 +229,7 @@ async fn finish_unanswered(open: &mut OpenBatch) {
 impl HistoryLease {
     /// Ends the use of `session`: a history that no one continues is removed. Of what a store has, the open batch stays, as long as no other process
     /// may answer it.
-    pub(super) fn end(&self, session: &mut Session, writer: Option<&SessionWriter>) {
+    pub(super) fn release_session(&self, session: &mut Session, writer: Option<&SessionWriter>) {
         session.is_kept = self.is_kept;
         if let Some(writer) = writer {
             let open = session.open.take().filter(|_| writer.has_own_store());
@@ -271,18 +271,20 @@ pub(super) async fn open_history(
             "the key of the history has {bytes} bytes, and {max_bytes} are allowed; use a shorter key, or an isolated history"
         ));
     }
-    let mut turn = match scope.wait_for(above.histories.turn(place, settings.max_wait)).await {
-        Ok(Some(turn)) => turn,
-        Ok(None) => {
-            let (view, wait) = (&place.view, settings.max_wait);
-            return end_as_failed(format!(
-                "another run did not end within {wait:?} that has the history `{view}`"
-            ));
-        }
-        Err(interruption) => return interruption.end(),
-    };
-    let writer = above.writer.as_ref().map(|it| Arc::new(it.below(&scope.run, Arc::clone(&place.view))));
-    scope.parent.set_history(above.below(place, writer.clone()));
+    let mut turn =
+        match scope.wait_unless_interrupted(above.histories.acquire_turn(place, settings.max_wait)).await {
+            Ok(Some(turn)) => turn,
+            Ok(None) => {
+                let (view, wait) = (&place.view, settings.max_wait);
+                return end_as_failed(format!(
+                    "another run did not end within {wait:?} that has the history `{view}`"
+                ));
+            }
+            Err(interruption) => return interruption.end(),
+        };
+    let writer =
+        above.writer.as_ref().map(|it| Arc::new(it.writer_below(&scope.run, Arc::clone(&place.view))));
+    scope.parent.set_history(above.history_below(place, writer.clone()));
     let Some(writer) = writer else {
         return ControlFlow::Continue(conversation_in_memory(scope, turn).await);
     };
@@ -292,11 +294,11 @@ pub(super) async fn open_history(
         return ControlFlow::Continue(conversation_in_memory(scope, turn).await);
     }
     let reading = boxed(|| read_history(scope, &writer, place.is_kept || place.shares));
-    let stored = match scope.wait_for(reading).await {
+    let stored = match scope.wait_unless_interrupted(reading).await {
         Ok(stored) => stored?,
         Err(interruption) => return interruption.end(),
     };
-    boxed(|| continue_history(scope, turn, stored)).await
+    boxed(|| continue_stored_history(scope, turn, stored)).await
 }
 
 /// Reads a history from the store.
@@ -307,9 +309,12 @@ async fn read_history(
 ) -> Flow<StoredConversation> {
     let (access, codec) = (writer.access(), writer.codec());
     let view = ConversationView::of_child(writer.view(), sees_notes);
-    let mut retries = Retries::new(access, &scope.run);
+    let mut retries = StoreRetries::new(access, &scope.run);
     loop {
-        match retries.attempt(read_conversation(&access.store, codec, max_tokens(scope), &view)).await {
+        match retries
+            .attempt(read_conversation(&access.store, codec, max_tokens_before_compaction(scope), &view))
+            .await
+        {
             Ok(stored) => return ControlFlow::Continue(stored),
             Err(error) => {
                 if let Err(reason) = retries.pause_after(error).await {
@@ -321,16 +326,16 @@ async fn read_history(
 }
 
 /// Returns the conversation of a history as it is stored, with its active agent, whose tools the open calls have.
-async fn continue_history(
+async fn continue_stored_history(
     scope: &mut RunScope,
     mut turn: SessionTurn,
     mut stored: StoredConversation,
 ) -> Flow<RunConversation> {
     turn.control = std::mem::take(&mut stored.control);
     let mut control = turn.control.clone();
-    restore_control(scope, &mut control).await;
+    restore_active_agent(scope, &mut control).await;
     if stored.open.is_some() && turn.open.is_none() {
-        match scope.wait_for(restore_open_batch(scope, &mut stored)).await {
+        match scope.wait_unless_interrupted(restore_open_batch(scope, &mut stored)).await {
             Ok(Ok(open)) => turn.open = open,
             Ok(Err(error)) => return end_as_failed(error.to_string()),
             Err(interruption) => return interruption.end(),

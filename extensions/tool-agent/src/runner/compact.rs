@@ -15,31 +15,31 @@ pub(super) const OMISSION_NOTE: &str = "[Earlier messages of this conversation w
 
 /// Compacts the conversation if it fills the share of the context window.
 pub(super) async fn compact_if_full(scope: &RunScope, conversation: &mut RunConversation) -> Flow {
-    let Some(max_tokens) = max_tokens(scope) else { return ControlFlow::Continue(()) };
+    let Some(max_tokens) = max_tokens_before_compaction(scope) else { return ControlFlow::Continue(()) };
     let messages = &conversation.model_messages;
     let CountedTokens { tokens, messages: counted } =
         conversation.counted.unwrap_or(CountedTokens { tokens: 0, messages: 0 });
     let uncounted = messages.get(counted..).unwrap_or_default();
     if tokens.saturating_add(estimated_tokens(uncounted)) > max_tokens {
-        compact(scope, conversation).await?;
+        compact_conversation(scope, conversation).await?;
     }
     ControlFlow::Continue(())
 }
 
 /// Compacts the conversation; returns `false` if it is as short as it can be.
-pub(super) async fn compact(scope: &RunScope, conversation: &mut RunConversation) -> Flow<bool> {
-    let (compaction, max_tokens) = (&scope.agent.0.compaction, max_tokens(scope));
+pub(super) async fn compact_conversation(scope: &RunScope, conversation: &mut RunConversation) -> Flow<bool> {
+    let (compaction, max_tokens) = (&scope.agent.0.compaction, max_tokens_before_compaction(scope));
     let shorter = match &compaction.own {
         None => {
             let stored = &conversation.session.messages;
             let is_stored = |message: &Message| stored.iter().any(|it| it.is_same(message));
-            shortened(&conversation.model_messages, is_stored, compaction.keep, max_tokens)
+            without_oldest_messages(&conversation.model_messages, is_stored, compaction.keep, max_tokens)
         }
         Some(own) => {
             let (messages, run) = (conversation.model_messages.clone(), Arc::clone(&scope.run));
             let whole = Conversation { messages, tokens: max_tokens, run };
-            match scope.wait_for(run_callback(|| own(whole))).await {
-                Ok(Ok(messages)) if is_paired(&messages) => Some(messages),
+            match scope.wait_unless_interrupted(run_callback(|| own(whole))).await {
+                Ok(Ok(messages)) if has_result_of_each_call(&messages) => Some(messages),
                 Ok(Ok(_)) => {
                     let problem = "the compaction separated a call from its result; keep both or neither";
                     return end_as_failed(problem.to_owned());
@@ -51,7 +51,7 @@ pub(super) async fn compact(scope: &RunScope, conversation: &mut RunConversation
     };
     let Some(messages) = shorter else { return ControlFlow::Continue(false) };
     let (before, after) = (conversation.model_messages.len(), messages.len());
-    conversation.replace_for_model(messages).await;
+    conversation.replace_model_messages(messages).await;
     conversation.counted = None;
     let text = format!("the conversation was compacted from {before} to {after} messages for the model");
     scope.emit_notice(text).await;
@@ -65,7 +65,7 @@ pub(super) async fn compact(scope: &RunScope, conversation: &mut RunConversation
     clippy::cast_sign_loss,
     reason = "a share of a context window"
 )]
-pub(super) fn max_tokens(scope: &RunScope) -> Option<u64> {
+pub(super) fn max_tokens_before_compaction(scope: &RunScope) -> Option<u64> {
     let agent = &scope.agent.0;
     let of_model = || catch(|| scope.agent.model().and_then(|model| model.context_window())).ok()?;
     let window = agent.context_window.or_else(of_model)?;
@@ -87,7 +87,7 @@ pub(super) fn estimated_tokens(messages: &[Message]) -> u64 {
 
 /// Leaves out the oldest messages, except the first and the last one of the user; `None` if there is nothing to leave out.
 /// Messages that are not stored, such as reminders, are not the user's.
-fn shortened(
+fn without_oldest_messages(
     messages: &[Message],
     is_stored: impl Fn(&Message) -> bool,
     keep: usize,
@@ -116,7 +116,7 @@ fn shortened(
 }
 
 /// Returns `true` if each call has its result in the message after it, and each result its call.
-fn is_paired(messages: &[Message]) -> bool {
+fn has_result_of_each_call(messages: &[Message]) -> bool {
     let calls = |at: Option<&Message>| -> Vec<CallId> {
         at.into_iter().flat_map(Message::calls).map(|call| call.id.clone()).collect()
     };
@@ -143,14 +143,16 @@ mod tests {
 
     #[test]
     fn messages_are_left_out_only_if_the_note_in_their_place_makes_the_conversation_shorter() {
-        let lengths =
-            |count: usize| shortened(&conversation(count), |_| true, 2, None).map(|messages| messages.len());
+        let lengths = |count: usize| {
+            without_oldest_messages(&conversation(count), |_| true, 2, None).map(|messages| messages.len())
+        };
         // The question, a note, and two answers.
         assert_eq!([lengths(2), lengths(3), lengths(4), lengths(9)], [None, Some(3), Some(4), Some(4)]);
         // A note takes the place of an earlier one.
-        let messages = shortened(&conversation(5), |_| true, 2, None).unwrap_or_default();
+        let messages = without_oldest_messages(&conversation(5), |_| true, 2, None).unwrap_or_default();
         assert_eq!(texts(&messages), ["?", OMISSION_NOTE, "3", "4"]);
-        let again = shortened(&[messages, conversation(1).split_off(1)].concat(), |_| true, 2, None);
+        let again =
+            without_oldest_messages(&[messages, conversation(1).split_off(1)].concat(), |_| true, 2, None);
         assert_eq!(again.map(|messages| messages.len()), Some(4));
     }
 
@@ -158,7 +160,8 @@ mod tests {
     fn fewer_messages_are_kept_until_the_conversation_fits() {
         let messages = conversation(9);
         let kept = |max_tokens: u64| {
-            let shorter = shortened(&messages, |_| true, 4, Some(max_tokens)).unwrap_or_default();
+            let shorter =
+                without_oldest_messages(&messages, |_| true, 4, Some(max_tokens)).unwrap_or_default();
             assert_eq!(shorter[1].text(), OMISSION_NOTE);
             shorter.len() - 2
         };
@@ -171,10 +174,10 @@ mod tests {
         let mut messages = conversation(3);
         messages.push(Message::user("Again?"));
         messages.extend(conversation(6).split_off(1));
-        let shorter = shortened(&messages, |_| true, 2, None).unwrap_or_default();
+        let shorter = without_oldest_messages(&messages, |_| true, 2, None).unwrap_or_default();
         assert_eq!(texts(&shorter), ["?", OMISSION_NOTE, "Again?", "4", "5"]);
         // Also if it is not worth a note.
-        let shorter = shortened(&messages[..7], |_| true, 4, None);
+        let shorter = without_oldest_messages(&messages[..7], |_| true, 4, None);
         assert_eq!(shorter.map(|messages| messages.len()), Some(6));
     }
 
@@ -203,7 +206,7 @@ mod tests {
             (vec![calls(&["a", "b"]), results(&["a"])], false),
             (vec![calls(&["a"]), results(&["b"])], false),
         ] {
-            assert_eq!(is_paired(&messages), expected, "{messages:?}");
+            assert_eq!(has_result_of_each_call(&messages), expected, "{messages:?}");
         }
     }
 }

@@ -40,23 +40,23 @@ impl SharedMessages {
 
 /// Returns the note about the run of `agent` below a call.
 pub(super) fn note_of_run<'m>(agent: &str, messages: impl IntoIterator<Item = &'m Message>) -> Message {
-    note(&format!("For context, the messages of the agent `{agent}`:"), agent, messages)
+    context_note(&format!("For context, the messages of the agent `{agent}`:"), agent, messages)
 }
 
 /// Returns the note about the conversation above a call.
 pub(super) fn note_of_conversation<'m>(messages: impl IntoIterator<Item = &'m Message>) -> Message {
-    note("For context, the conversation so far:", "assistant", messages)
+    context_note("For context, the conversation so far:", "assistant", messages)
 }
 
-fn note<'m>(title: &str, agent: &str, messages: impl IntoIterator<Item = &'m Message>) -> Message {
+fn context_note<'m>(title: &str, agent: &str, messages: impl IntoIterator<Item = &'m Message>) -> Message {
     let mut text = title.to_owned();
     for message in messages {
-        add_lines(&mut text, agent, message);
+        add_note_lines(&mut text, agent, message);
     }
     Message::user(text)
 }
 
-fn add_lines(text: &mut String, agent: &str, message: &Message) {
+fn add_note_lines(text: &mut String, agent: &str, message: &Message) {
     let author = if message.role() == Role::User { "user" } else { agent };
     let said = message.text();
     // Writing to a text cannot fail.

@@ -98,19 +98,19 @@ impl Control {
     }
 
     /// Assigns a message of the user to its agent, which is then the active one.
-    pub(super) fn assign_message(&mut self, root: &Agent) {
+    pub(super) fn assign_user_message(&mut self, root: &Agent) {
         let reply_to = self.reply_to.take();
         self.agent = reply_to.or_else(|| self.next.clone()).filter(|name| **name != *root.name());
         (self.transfers, self.start) = (0, UsageMark::default());
     }
 
     /// Begins to count the usage of a new run, whose first agent is the active one.
-    pub(super) fn start_run(&mut self) {
+    pub(super) fn reset_usage_start(&mut self) {
         self.start = UsageMark::default();
     }
 
     /// Returns control after a batch of the agent `active` with these outcomes.
-    pub(super) fn after_batch(
+    pub(super) fn control_after_batch(
         &self,
         root: &Agent,
         active: &Agent,

@@ -66,7 +66,7 @@ pub(super) struct CountedTokens {
 impl RunConversation {
     /// Continues the conversation of a session in memory.
     pub(super) fn new(mut session: SessionTurn) -> Self {
-        session.forget_unchecked();
+        session.remove_unchecked_message();
         let mut model_messages = session.messages.clone();
         for (before, note) in session.notes.iter().rev() {
             model_messages.insert((*before).min(model_messages.len()), note.clone());
@@ -109,7 +109,7 @@ impl RunConversation {
     /// Returns the usage of the run.
     pub(super) fn total_usage(&self) -> RunUsage {
         match &self.member {
-            Some(member) => member.usage.total_with(self.usage),
+            Some(member) => member.usage.set_usage_and_total(self.usage),
             None => self.usage,
         }
     }
@@ -129,7 +129,7 @@ impl RunConversation {
     }
 
     /// Stores a message.
-    pub(super) async fn add(&mut self, scope: &RunScope, message: Message) {
+    pub(super) async fn add_message(&mut self, scope: &RunScope, message: Message) {
         self.add_all(scope, [message]).await;
     }
 
@@ -159,7 +159,7 @@ impl RunConversation {
         messages: Vec<Message>,
         control: Control,
     ) -> bool {
-        let messages = self.signed(messages);
+        let messages = self.with_name_of_agent(messages);
         let before = std::mem::replace(&mut self.control, control);
         let is_stored = self.write_messages(&messages, MessageMarks::default()).await;
         if is_stored {
@@ -171,9 +171,9 @@ impl RunConversation {
         is_stored
     }
 
-    /// Stores messages; if the store fails, the run ends at its next [check](Self::check_stored).
+    /// Stores messages; if the store fails, the run ends at its next [check](Self::end_if_store_failed).
     async fn add_messages(&mut self, scope: &RunScope, messages: Vec<Message>, marks: MessageMarks) {
-        let messages = self.signed(messages);
+        let messages = self.with_name_of_agent(messages);
         if self.write_messages(&messages, marks).await {
             self.show_messages(scope, messages).await;
         }
@@ -188,14 +188,14 @@ impl RunConversation {
             scope.emit(AgentEventKind::Message { message }).await;
         }
         if has_results {
-            scope.emitter.acknowledged().await;
+            scope.emitter.wait_until_received().await;
         }
     }
 
     /// Writes messages to the store, if there is one; returns `false` if that failed.
     async fn write_messages(&mut self, messages: &[Message], marks: MessageMarks) -> bool {
         let Some(writer) = self.session.writer.clone() else {
-            self.keep_control();
+            self.keep_control_for_next_run();
             return true;
         };
         self.has_secrets |= marks.has_secret;
@@ -205,15 +205,15 @@ impl RunConversation {
         if self.session.is_unchecked {
             return writer.failure().is_none();
         }
-        let state = self.take_state(&writer);
-        let entries = self.take_position(&writer).and_then(|position| {
+        let state = self.take_member_entry(&writer);
+        let entries = self.take_position_entry(&writer).and_then(|position| {
             let messages = self.unstored_entries(&writer)?;
             Ok(position.into_iter().chain(messages).chain(state?).collect())
         });
         let is_stored = self.write_step(&writer, entries).await;
         self.session.unstored.clear();
         if is_stored {
-            self.keep_control();
+            self.keep_control_for_next_run();
         }
         is_stored
     }
@@ -228,14 +228,14 @@ impl RunConversation {
     }
 
     /// Keeps control for the next run, unless the message that moved it may be refused.
-    fn keep_control(&mut self) {
+    fn keep_control_for_next_run(&mut self) {
         if !self.session.is_unchecked && self.session.control != self.control {
             self.session.control = self.control.clone();
         }
     }
 
     /// Takes the entry of the position of the agent that runs, if it is not stored.
-    pub(super) fn take_position(
+    pub(super) fn take_position_entry(
         &mut self,
         writer: &SessionWriter,
     ) -> Result<Option<EntryContent>, SessionError> {
@@ -260,7 +260,7 @@ impl RunConversation {
     }
 
     /// Ends the run if a step is not stored: no request and no call follows it.
-    pub(super) fn check_stored(&self) -> Flow {
+    pub(super) fn end_if_store_failed(&self) -> Flow {
         match self.session.writer.as_ref().and_then(|writer| writer.failure()) {
             Some(reason) => end_with(reason.clone()),
             None => ControlFlow::Continue(()),
@@ -268,7 +268,7 @@ impl RunConversation {
     }
 
     /// Replaces the messages for the model after a compaction, which is stored.
-    pub(super) async fn replace_for_model(&mut self, messages: Vec<Message>) {
+    pub(super) async fn replace_model_messages(&mut self, messages: Vec<Message>) {
         self.model_messages = messages;
         let Some(writer) = self.session.writer.clone() else { return };
         // A message that is not stored yet follows the compaction.
@@ -309,12 +309,11 @@ impl RunConversation {
         if self.session.open.is_none() {
             return Ok(Vec::new());
         }
-        let position = self.take_position(writer)?;
-        let open = self
-            .session
-            .open
-            .as_ref()
-            .map(|open| self.entry(writer, EntryContent::OPEN_BATCH, &open.body(), self.has_secrets));
+        let position = self.take_position_entry(writer)?;
+        let open =
+            self.session.open.as_ref().map(|open| {
+                self.entry(writer, EntryContent::OPEN_BATCH, &open.stored_body(), self.has_secrets)
+            });
         Ok(position.into_iter().chain(open.transpose()?).collect())
     }
 
@@ -322,7 +321,7 @@ impl RunConversation {
     pub(super) async fn store_end(&mut self, reason: &EndReason) -> Option<EndReason> {
         self.session.usage = self.usage;
         let Some(writer) = self.session.writer.clone() else {
-            self.keep_control();
+            self.keep_control_for_next_run();
             return None;
         };
         if self.session.is_unchecked {
@@ -337,7 +336,7 @@ impl RunConversation {
     }
 
     /// Adds the notes about runs below the calls whose results are stored now. The next run has them again: from the store, or from the session in memory.
-    pub(super) fn add_notes(&mut self, scope: &RunScope) {
+    pub(super) fn add_child_notes(&mut self, scope: &RunScope) {
         for note in scope.parent.take_notes() {
             if self.session.writer.is_none() {
                 let before = self.session.messages.len();
@@ -359,7 +358,7 @@ impl RunConversation {
     }
 
     /// Adds a message for the model that is not stored.
-    pub(super) fn add_unstored(&mut self, message: Message) {
+    pub(super) fn add_message_for_model_alone(&mut self, message: Message) {
         if let Some(member) = &mut self.member {
             member.reminders.push(message.clone());
         }
@@ -367,7 +366,7 @@ impl RunConversation {
     }
 
     /// Stores one or all messages of a queue; returns `false` if there is none.
-    pub(super) async fn add_queued(
+    pub(super) async fn add_queued_messages(
         &mut self,
         scope: &RunScope,
         mode: QueueMode,
@@ -376,7 +375,7 @@ impl RunConversation {
         let mut has_some = false;
         while let Some(message) = next(&scope.inbox) {
             self.control.transfers = 0;
-            self.add(scope, message.marked_as_input(false)).await;
+            self.add_message(scope, message.marked_as_input(false)).await;
             has_some = true;
             if mode == QueueMode::One {
                 break;

@@ -38,7 +38,7 @@ use tool_runtime::{
 };
 use tool_session::{EntryContent, JsonText, SessionError, SessionKey};
 
-use super::{EndReason, RunUsage, control::Control, open_below::OpenBelow, usage::is_default};
+use super::{EndReason, RunUsage, control::Control, open_below::OpenChildRun, usage::is_default};
 use crate::{Message, format_version::FormatVersion, message::MessageOrigin};
 
 /// The body of an entry of the kind `message`.
@@ -107,7 +107,7 @@ pub(super) struct OpenBatchBody {
     pub(super) after: Vec<Message>,
     /// The runs that wait below the calls.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub(super) below: Vec<OpenBelow>,
+    pub(super) below: Vec<OpenChildRun>,
 }
 
 /// The body of an entry of the kind `call-intent`.
@@ -129,7 +129,7 @@ pub(super) struct CallOutcomeBody {
     pub(super) definition: Option<ContentHash>,
     /// The run that waits below the call.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub(super) below: Option<OpenBelow>,
+    pub(super) below: Option<OpenChildRun>,
 }
 
 /// The body of an entry of the kind `control`.
@@ -237,7 +237,7 @@ impl CompactionBody {
 }
 
 /// Returns the text of the usage of a run, which a run that continues it reads.
-pub(super) fn usage_text(usage: RunUsage, recovered: &[CallId]) -> Result<JsonText, SessionError> {
+pub(super) fn usage_json(usage: RunUsage, recovered: &[CallId]) -> Result<JsonText, SessionError> {
     match recovered.is_empty() {
         true => JsonText::of(&usage),
         false => JsonText::of(&RecoveredUsage { usage, recovered }),
@@ -277,13 +277,13 @@ impl EntryCodec {
         let body = JsonText::of(body)?;
         let is_sealed = has_secret || (is_of_one_session(kind) && self.key.is_some());
         let body = match is_sealed && self.seals_secrets {
-            true => self.sealed(&self.context(kind, &run.id().to_string()), &body)?,
+            true => self.sealed_body(&self.encryption_context(kind, &run.id().to_string()), &body)?,
             false => body,
         };
         Ok(EntryContent::of_run(run, kind, body))
     }
 
-    fn sealed(&self, context: &[u8], body: &JsonText) -> Result<JsonText, SessionError> {
+    fn sealed_body(&self, context: &[u8], body: &JsonText) -> Result<JsonText, SessionError> {
         let Some(key) = &self.key else {
             return Err(SessionError::Invalid(
                 "a message has secret arguments, and the store outlives the process; set a key by \
@@ -314,17 +314,19 @@ impl EntryCodec {
             None => {
                 "a message of the session is encrypted; set the key of the program by `Runner::with_program_key`"
             }
-            Some(key) => match key.unseal(&sealed, &self.context(&content.kind, &content.run.to_string())) {
-                Some(body) => return Ok((JsonText::new(body)?.read()?, true)),
-                None => "a message of the session is encrypted under another key, or was altered",
-            },
+            Some(key) => {
+                match key.unseal(&sealed, &self.encryption_context(&content.kind, &content.run.to_string())) {
+                    Some(body) => return Ok((JsonText::new(body)?.read()?, true)),
+                    None => "a message of the session is encrypted under another key, or was altered",
+                }
+            }
         };
         Err(SessionError::Invalid(problem.to_owned()))
     }
 
     /// Returns the associated data of the encryption. A message has no session there, so that a fork of the session can be read; an open batch belongs
     /// to one session.
-    fn context(&self, kind: &str, run: &str) -> Vec<u8> {
+    fn encryption_context(&self, kind: &str, run: &str) -> Vec<u8> {
         let session = if is_of_one_session(kind) { self.session.id() } else { "" };
         let fields = [self.session.app(), self.session.user(), run, kind, session];
         fields.iter().flat_map(|it| [&(it.len() as u64).to_le_bytes(), it.as_bytes()].concat()).collect()

@@ -77,33 +77,33 @@ enum Kind {
 }
 
 /// Returns a member that the kind of an event requires.
-fn member<T, E: Error>(value: Option<T>, name: &'static str) -> Result<T, E> {
+fn required_member<T, E: Error>(value: Option<T>, name: &'static str) -> Result<T, E> {
     value.ok_or_else(|| E::missing_field(name))
 }
 
 impl EventWire {
     fn into_kind<E: Error>(self) -> Result<AgentEventKind, E> {
         Ok(match self.kind {
-            Kind::Text => AgentEventKind::Text { delta: member(self.delta, "delta")? },
-            Kind::Reasoning => AgentEventKind::Reasoning { delta: member(self.delta, "delta")? },
-            Kind::Withdrawn => AgentEventKind::Withdrawn { reason: member(self.reason, "reason")? },
-            Kind::Message => AgentEventKind::Message { message: member(self.message, "message")? },
+            Kind::Text => AgentEventKind::Text { delta: required_member(self.delta, "delta")? },
+            Kind::Reasoning => AgentEventKind::Reasoning { delta: required_member(self.delta, "delta")? },
+            Kind::Withdrawn => AgentEventKind::Withdrawn { reason: required_member(self.reason, "reason")? },
+            Kind::Message => AgentEventKind::Message { message: required_member(self.message, "message")? },
             Kind::Usage => AgentEventKind::Usage {
-                usage: member(self.usage, "usage")?,
-                total: member(self.total, "total")?,
+                usage: required_member(self.usage, "usage")?,
+                total: required_member(self.total, "total")?,
             },
-            Kind::Tool => AgentEventKind::Tool { event: member(self.event, "event")? },
+            Kind::Tool => AgentEventKind::Tool { event: required_member(self.event, "event")? },
             Kind::Child => AgentEventKind::Child {
-                call: member(self.call, "call")?,
-                event: member(self.child, "child")?,
+                call: required_member(self.call, "call")?,
+                event: required_member(self.child, "child")?,
             },
-            Kind::Transferred => AgentEventKind::Transferred { to: member(self.to, "to")? },
-            Kind::Notice => AgentEventKind::Notice { text: member(self.text, "text")? },
+            Kind::Transferred => AgentEventKind::Transferred { to: required_member(self.to, "to")? },
+            Kind::Notice => AgentEventKind::Notice { text: required_member(self.text, "text")? },
             Kind::Open => AgentEventKind::Open {
-                calls: member(self.calls, "calls")?,
-                long_running: member(self.long_running, "longRunning")?,
+                calls: required_member(self.calls, "calls")?,
+                long_running: required_member(self.long_running, "longRunning")?,
             },
-            Kind::Ended => AgentEventKind::Ended { end: member(self.end, "end")? },
+            Kind::Ended => AgentEventKind::Ended { end: required_member(self.end, "end")? },
         })
     }
 }
@@ -117,11 +117,11 @@ impl<'de> Deserialize<'de> for AgentEventKind {
 impl<'de> Deserialize<'de> for AgentEvent {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let mut wire = EventWire::deserialize(deserializer)?;
-        let millis = Duration::from_millis(member(wire.time, "time")?);
+        let millis = Duration::from_millis(required_member(wire.time, "time")?);
         let time = SystemTime::UNIX_EPOCH.checked_add(millis);
         let time = time.ok_or_else(|| D::Error::custom("the `time` of the event is out of range"))?;
-        let run = member(wire.run.take(), "run")?;
-        let agent = member(wire.agent.take(), "agent")?;
+        let run = required_member(wire.run.take(), "run")?;
+        let agent = required_member(wire.agent.take(), "agent")?;
         Ok(Self { time, run, agent, kind: wire.into_kind()? })
     }
 }

@@ -117,7 +117,7 @@ impl Inbox {
     }
 
     /// Returns a value that ends the inbox when it is dropped.
-    pub(super) fn ends_with_run(self: &Arc<Self>) -> InboxEnd {
+    pub(super) fn guard_until_run_end(self: &Arc<Self>) -> InboxEnd {
         InboxEnd(Arc::clone(self))
     }
 

@@ -77,14 +77,14 @@ pub(super) async fn call_hook<T, F: Future<Output = Result<T, ToolError>>>(
     call: impl FnOnce() -> F,
 ) -> Result<T, RoundFailure> {
     let panicked = |panic| Err(ToolError::new(ErrorKind::Panicked, format!("it {panic}")));
-    let result = scope.wait_for(catch_async(call)).await?.unwrap_or_else(panicked);
+    let result = scope.wait_unless_interrupted(catch_async(call)).await?.unwrap_or_else(panicked);
     result.map_err(|error| match error.is_stop() {
         true => RoundFailure::Hook(error),
-        false => RoundFailure::Hook(named_error(hook, &error)),
+        false => RoundFailure::Hook(error_naming_hook(hook, &error)),
     })
 }
 
 /// Returns the error of a hook with its name.
-fn named_error(hook: &SharedAgentHook, error: &ToolError) -> ToolError {
+fn error_naming_hook(hook: &SharedAgentHook, error: &ToolError) -> ToolError {
     ToolError::new(error.kind(), format!("the hook `{}` failed: {}", hook.name(), error.reason()))
 }

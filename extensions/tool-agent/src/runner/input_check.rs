@@ -30,14 +30,14 @@ pub(super) fn start_check(agent: &Agent, run: &Arc<RunContext>, message: &Messag
 pub(super) fn checking_agent(root: &Agent, active: &Agent) -> Option<Agent> {
     let mut agent = active;
     while agent.0.input_check.is_none() {
-        agent = AgentTree(root).above(agent.name())?;
+        agent = AgentTree(root).parent_of_agent(agent.name())?;
     }
     Some(agent.clone())
 }
 
 /// Returns the response that `asking` gives, once the check accepted the message of the user. The check remains in
 /// `pending` as long as it has not decided and there is no response.
-pub(super) async fn respond_checked(
+pub(super) async fn respond_after_check(
     scope: &RunScope,
     session: &mut Session,
     pending: &mut Option<CheckFuture>,
@@ -47,14 +47,14 @@ pub(super) async fn respond_checked(
     let asking = pin!(asking);
     let (response, check) = match select(check, asking).await {
         Either::Left((decision, asking)) => {
-            accept(session, decision)?;
+            accept_or_refuse_message(session, decision)?;
             return asking.await;
         }
         Either::Right((response, check)) => (response, check),
     };
     match response {
         Ok(response) => {
-            accept(session, scope.wait_for(check).await?)?;
+            accept_or_refuse_message(session, scope.wait_unless_interrupted(check).await?)?;
             Ok(response)
         }
         Err(failure) => {
@@ -71,7 +71,7 @@ pub(super) async fn withdraw_answer(scope: &RunScope, reason: &str) {
 }
 
 /// Marks the message of the user as checked if it is accepted.
-pub(super) fn accept(
+pub(super) fn accept_or_refuse_message(
     session: &mut Session,
     decision: Result<InputDecision, ToolError>,
 ) -> Result<(), RoundFailure> {

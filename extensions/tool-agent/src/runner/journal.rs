@@ -56,10 +56,10 @@ impl SessionJournal {
     }
 
     /// Returns `true` for a call of the run itself. An open batch keeps the journal of the run that opened it.
-    fn records(&self, run: Option<&RunContext>) -> bool {
+    fn records_calls_of(&self, run: Option<&RunContext>) -> bool {
         run.is_some_and(|run| match &self.origin {
             Some(origin) => std::ptr::eq(Arc::as_ptr(&origin.run), run),
-            None => self.writer.is_of(run),
+            None => self.writer.is_writer_of(run),
         })
     }
 
@@ -84,7 +84,7 @@ impl SessionJournal {
         let hash = definition.map(ToolDefinition::content_hash);
         let mut body = CallOutcomeBody::new(address.clone(), outcome.clone(), hash);
         if !outcome.is_finished() {
-            body.below = self.parent.opened_below(address);
+            body.below = self.parent.open_child_of_call(address);
         }
         self.writer.write_journal(self.entry(EntryContent::CALL_OUTCOME, &body, has_secret)).await;
     }
@@ -92,7 +92,7 @@ impl SessionJournal {
 
 impl CallJournal for SessionJournal {
     async fn starting(&self, intent: &CallIntent, run: Option<&RunContext>) -> Result<(), ToolError> {
-        if self.records(run) {
+        if self.records_calls_of(run) {
             self.store_intent(intent).await?;
         }
         match &self.next {
@@ -102,7 +102,7 @@ impl CallJournal for SessionJournal {
     }
 
     async fn ended(&self, address: &CallAddress, outcome: &CallOutcome, run: Option<&RunContext>) {
-        if self.records(run) {
+        if self.records_calls_of(run) {
             self.store_outcome(address, outcome).await;
         }
         if let Some(next) = &self.next {

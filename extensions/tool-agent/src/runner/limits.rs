@@ -20,7 +20,7 @@ use crate::{
 #[derive(Default)]
 pub(super) struct RunLimits {
     pub(super) usage: RunUsage,
-    pub(super) retries: Retries,
+    pub(super) retries: RoundRetries,
     repeated: RepeatedCalls,
     /// The reason for which the cost of the run is not known.
     unknown_cost: Option<String>,
@@ -35,13 +35,13 @@ struct RepeatedCalls {
 
 /// The reasons for which the model was asked again, each once until a response that is none of them.
 #[derive(Default)]
-pub(super) struct Retries {
+pub(super) struct RoundRetries {
     after_empty: bool,
     after_malformed: bool,
     after_too_long: bool,
 }
 
-impl Retries {
+impl RoundRetries {
     /// Returns `true` for the first of several empty responses.
     pub(super) fn may_retry_empty(&mut self) -> bool {
         !std::mem::replace(&mut self.after_empty, true)
@@ -66,7 +66,7 @@ impl Retries {
 impl RunLimits {
     /// Goes on with the usage of an interrupted run, so that no limit begins anew. `messages` are those of the session.
     pub(super) fn continue_usage(&mut self, scope: &RunScope, usage: RunUsage, messages: &[Message]) {
-        count_spent(&scope.run, &usage);
+        charge_earlier_usage(&scope.run, &usage);
         self.continue_own_usage(scope, usage, messages);
     }
 
@@ -96,7 +96,7 @@ impl RunLimits {
         if let Some(stop) = scope.run.stopped() {
             return end_by_stop(stop);
         }
-        self.count_children(scope);
+        self.count_child_runs(scope);
         let used = UsageMark::of(&self.usage);
         self.check_usage(scope, &scope.root, used, "the run")?;
         if !scope.is_root_active() {
@@ -114,32 +114,41 @@ impl RunLimits {
     }
 
     /// Ends the run if `used` reaches a limit of `agent`: the root limits the whole run, and another agent what is used since its start.
-    fn check_usage(&self, scope: &RunScope, agent: &Agent, used: UsageMark, by: &str) -> Flow {
+    fn check_usage(&self, scope: &RunScope, agent: &Agent, used: UsageMark, spender: &str) -> Flow {
         let limits = &agent.0.limits;
         let is_reached = |limit: Option<u64>, used: u64| limit.is_some_and(|limit| used >= limit);
         let UsageMark { rounds, tokens, .. } = used;
         if is_reached(limits.rounds, rounds) {
             let message =
-                format!("{by} made {rounds} requests to the model, which is the limit `Limits::rounds`");
+                format!("{spender} made {rounds} requests to the model, which is the limit `Limits::rounds`");
             return end_at_limit(Limit::Rounds, message);
         }
         if is_reached(limits.tokens, tokens) {
             let limit = limits.tokens.unwrap_or(0);
-            return end_at_limit(Limit::Tokens, format!("{by} used {tokens} tokens, and may use {limit}"));
+            return end_at_limit(
+                Limit::Tokens,
+                format!("{spender} used {tokens} tokens, and may use {limit}"),
+            );
         }
-        match self.cost_problem(scope, limits, used, by) {
+        match self.cost_problem(scope, limits, used, spender) {
             Some(problem) => end_at_limit(Limit::Cost, problem),
             None => ControlFlow::Continue(()),
         }
     }
 
     /// Counts the runs below the calls that ended so far.
-    pub(super) fn count_children(&mut self, scope: &RunScope) {
+    pub(super) fn count_child_runs(&mut self, scope: &RunScope) {
         self.usage.children = scope.parent.usage_of_turn();
     }
 
     /// Returns the reason for which the limit of the cost ends the run.
-    fn cost_problem(&self, scope: &RunScope, limits: &Limits, used: UsageMark, by: &str) -> Option<String> {
+    fn cost_problem(
+        &self,
+        scope: &RunScope,
+        limits: &Limits,
+        used: UsageMark,
+        spender: &str,
+    ) -> Option<String> {
         let max_cost = limits.cost?;
         if let Some(problem) = &self.unknown_cost {
             return Some(format!("the cost of the run is limited, and {problem}"));
@@ -157,7 +166,7 @@ impl RunLimits {
             );
         }
         let cost = used.cost;
-        (cost >= max_cost).then(|| format!("{by} cost {cost}, and may cost {max_cost}"))
+        (cost >= max_cost).then(|| format!("{spender} cost {cost}, and may cost {max_cost}"))
     }
 
     /// Counts the tokens and the cost of a response of `model`.
@@ -167,7 +176,9 @@ impl RunLimits {
         model: &SharedModel,
         response: &Response,
     ) {
-        let Some(usage) = response.usage else { return self.report_uncounted(scope, "a response").await };
+        let Some(usage) = response.usage else {
+            return self.report_uncounted_response(scope, "a response").await;
+        };
         self.usage.add(&usage);
         self.add_cost(scope, &model_name(model), response.model.as_deref(), usage);
         let total = scope.total_usage(self.usage);
@@ -178,19 +189,19 @@ impl RunLimits {
     pub(super) async fn count_hook_requests(&mut self, scope: &RunScope, requests: &HookRequests) {
         for CountedResponse { model, response_model, usage } in requests.take() {
             let Some(usage) = usage else {
-                self.report_uncounted(scope, "a response to a hook").await;
+                self.report_uncounted_response(scope, "a response to a hook").await;
                 continue;
             };
-            self.usage.add_additional(&usage);
+            self.usage.add_hook_usage(&usage);
             self.add_cost(scope, &model, response_model.as_deref(), usage);
         }
     }
 
     /// Reports a response without token counts, if a limit needs them.
-    async fn report_uncounted(&mut self, scope: &RunScope, response: &str) {
+    async fn report_uncounted_response(&mut self, scope: &RunScope, response: &str) {
         let text = format!("{response} has no token counts");
         self.unknown_cost = Some(text.clone());
-        self.mark_cost();
+        self.mark_unknown_cost();
         let mut limits = [&scope.root, &scope.agent].into_iter().map(|agent| &agent.0.limits);
         if limits.any(|limits| limits.tokens.is_some() || limits.cost.is_some()) {
             scope.emit_notice(text).await;
@@ -198,7 +209,7 @@ impl RunLimits {
     }
 
     /// Tells in the usage, which outlives the process, if its cost is not the whole.
-    fn mark_cost(&mut self) {
+    fn mark_unknown_cost(&mut self) {
         self.usage.has_unknown_cost = self.usage.cost.is_some() && self.unknown_cost.is_some();
     }
 
@@ -208,7 +219,7 @@ impl RunLimits {
             Some(price) => self.usage.cost = Some(self.usage.cost.unwrap_or(0.0) + price.cost(&usage)),
             None => self.unknown_cost = Some(format!("the model `{model}` has no price")),
         }
-        self.mark_cost();
+        self.mark_unknown_cost();
         // An exceeded budget ends the run before its next round.
         drop(scope.run.count_tokens(usage));
     }
@@ -216,11 +227,11 @@ impl RunLimits {
     /// Counts calls, or ends the run before calls that exceed a limit: none of them is executed.
     pub(super) fn admit_calls(&mut self, scope: &RunScope, calls: &[ToolCall]) -> Flow {
         let count = calls.len() as u64;
-        admit_count(&scope.root.0.limits, self.usage.calls, count, "the run")?;
+        check_call_limits(&scope.root.0.limits, self.usage.calls, count, "the run")?;
         if !scope.is_root_active() {
             let by = format!("the agent `{}`", scope.agent.name());
             let used = self.usage.calls.saturating_sub(scope.period.start.calls);
-            admit_count(&scope.agent.0.limits, used, count, &by)?;
+            check_call_limits(&scope.agent.0.limits, used, count, &by)?;
         }
         self.usage.calls += count;
         let Some(max_rounds) = scope.agent.0.limits.repeated_calls else { return ControlFlow::Continue(()) };
@@ -233,9 +244,9 @@ impl RunLimits {
 }
 
 /// Ends the run before `count` calls that exceed a limit; `used` were made before.
-fn admit_count(limits: &Limits, used: u64, count: u64, by: &str) -> Flow {
+fn check_call_limits(limits: &Limits, used: u64, count: u64, spender: &str) -> Flow {
     if let Some(max) = limits.calls.filter(|max| used + count > *max) {
-        let message = format!("{by} may make at most {max} calls, which is the limit `Limits::calls`");
+        let message = format!("{spender} may make at most {max} calls, which is the limit `Limits::calls`");
         return end_at_limit(Limit::Calls, message);
     }
     if let Some(max) = limits.calls_per_response.filter(|max| count > *max) {
@@ -262,7 +273,7 @@ impl RepeatedCalls {
 }
 
 /// Charges the budget of `run` with what it used before it was interrupted.
-pub(super) fn count_spent(run: &RunContext, usage: &RunUsage) {
+pub(super) fn charge_earlier_usage(run: &RunContext, usage: &RunUsage) {
     let mut spent = BudgetUsage::default();
     let children = usage.children;
     spent.rounds = usage.rounds.saturating_add(children.rounds);
@@ -295,7 +306,7 @@ mod tests {
 
     #[test]
     fn each_reason_to_ask_again_counts_once_until_a_response() {
-        let mut retries = Retries::default();
+        let mut retries = RoundRetries::default();
         for _ in 0..2 {
             assert!(retries.may_retry_empty() && !retries.may_retry_empty());
             assert!(retries.may_retry_malformed() && !retries.may_retry_malformed());

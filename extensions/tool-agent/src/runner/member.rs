@@ -36,7 +36,7 @@ pub(super) struct MemberView {
 impl Member {
     /// Returns the usage of the run, a part of which is `own`.
     pub(super) fn total_usage(&self, own: RunUsage) -> RunUsage {
-        self.usage.total_with(own)
+        self.usage.set_usage_and_total(own)
     }
 }
 
@@ -45,7 +45,7 @@ impl MemberView {
     pub(super) fn request_messages(&mut self, agent: &Agent, messages: &[Message]) -> Vec<Message> {
         let filter = &agent.0.message_filter;
         match filter.is_all() {
-            true => self.messages(agent.name(), messages),
+            true => self.with_quoted_messages(agent.name(), messages),
             false => {
                 let mut shown = filter.filtered_messages(agent.name(), messages);
                 let is_own_answer = |message: &Message| {
@@ -55,14 +55,14 @@ impl MemberView {
                 if shown.last().is_some_and(is_own_answer) {
                     shown.push(Message::user(CONTINUE_MESSAGE));
                 }
-                self.messages(agent.name(), &shown)
+                self.with_quoted_messages(agent.name(), &shown)
             }
         }
     }
 
     /// Returns `messages` with those of other agents as messages of the user: the model of `agent` made none of their calls, and may not
     /// have their tools.
-    fn messages(&mut self, agent: &str, messages: &[Message]) -> Vec<Message> {
+    fn with_quoted_messages(&mut self, agent: &str, messages: &[Message]) -> Vec<Message> {
         let is_own = |message: &Message| message.agent().is_none_or(|author| author == agent);
         let mut number = 0;
         let shown = messages.iter().map(|message| {

@@ -62,7 +62,7 @@ impl MemoryPolicy {
     }
 
     /// Returns the text of the note of `message`; none if it would be blank.
-    pub(super) fn note(&self, message: &Message) -> Option<String> {
+    pub(super) fn note_text(&self, message: &Message) -> Option<String> {
         (self.0)(message).filter(|text| !text.trim().is_empty())
     }
 }
@@ -116,7 +116,7 @@ impl Runner {
     #[must_use]
     pub fn with_memory(self, memory: impl Into<SharedMemory>) -> Self {
         let memory = memory.into();
-        self.with(|settings| settings.memory.memory = Some(memory))
+        self.with_changed_settings(|settings| settings.memory.memory = Some(memory))
     }
 
     /// Gives tools with a parameter `&SessionArtifacts` the artifacts of the session and the user of their run, as
@@ -124,7 +124,7 @@ impl Runner {
     #[cfg(feature = "artifacts")]
     #[must_use]
     pub fn with_artifacts(self, artifacts: SharedArtifacts) -> Self {
-        self.with(|settings| settings.memory.artifacts = Some(artifacts))
+        self.with_changed_settings(|settings| settings.memory.artifacts = Some(artifacts))
     }
 
     /// Adds what `policy` selects of a session to the [memory](Self::with_memory) after each run that ended with an answer, an output, or as a tool
@@ -137,7 +137,7 @@ impl Runner {
     /// takes its notes with it.
     #[must_use]
     pub fn remember(self, policy: MemoryPolicy) -> Self {
-        self.with(|settings| settings.memory.policy = Some(policy))
+        self.with_changed_settings(|settings| settings.memory.policy = Some(policy))
     }
 }
 

@@ -75,7 +75,7 @@ use self::{
 pub(crate) use self::{
     child_history::ChildPlace,
     flow::boxed,
-    open_below::{CallStart, Continuation, OpenBelow, OpenQuestion},
+    open_below::{CallStart, Continuation, OpenChildRun, OpenQuestion},
     parent_run::{ParentRun, ShownRun},
     run_options::RunAdditions,
     state_changes::state_changes,
@@ -141,13 +141,13 @@ impl Runner {
 
     /// Creates a runner of `agent` for runs below calls.
     pub(crate) fn ending_with_call(agent: Agent) -> Self {
-        Self::new(agent).with(|inner| inner.ends_with_call = true)
+        Self::new(agent).with_changed_settings(|inner| inner.ends_with_call = true)
     }
 
     /// Sets the program that the runs belong to, where a run has none.
     #[must_use]
     pub fn with_app(self, app: impl Into<String>) -> Self {
-        self.with(|inner| inner.app = Some(app.into()))
+        self.with_changed_settings(|inner| inner.app = Some(app.into()))
     }
 
     /// Sets the maximum number of sessions in memory, which all clones share. Default: 10,000. A [store](Self::with_store) has
@@ -165,16 +165,16 @@ impl Runner {
     /// Adds a hook, which runs before those of the agent.
     #[must_use]
     pub fn with_hook(self, hook: impl AgentHook + 'static) -> Self {
-        self.with(|inner| inner.hooks.push(SharedAgentHook::new(hook)))
+        self.with_changed_settings(|inner| inner.hooks.push(SharedAgentHook::new(hook)))
     }
 
     /// Sets the type of the output, in place of the [agent's](crate::AgentBuilder::output_type).
     #[must_use]
     pub fn with_output_type(self, output: OutputType) -> Self {
-        self.with(|inner| inner.output = Some(output))
+        self.with_changed_settings(|inner| inner.output = Some(output))
     }
 
-    fn with(self, change: impl FnOnce(&mut RunnerSettings)) -> Self {
+    fn with_changed_settings(self, change: impl FnOnce(&mut RunnerSettings)) -> Self {
         let mut inner = Arc::unwrap_or_clone(self.0);
         change(&mut inner);
         Self(Arc::new(inner))

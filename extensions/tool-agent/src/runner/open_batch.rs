@@ -13,7 +13,7 @@ use tool_runtime::{
 use super::{
     End, EndReason,
     entry::OpenBatchBody,
-    open_below::{CallAbove, OpenBelow, discard_questions, is_long_running},
+    open_below::{CallAbove, OpenChildRun, discard_questions, is_long_running},
 };
 use crate::Message;
 
@@ -26,7 +26,7 @@ pub(super) struct OpenBatch {
     /// The messages that follow the results.
     pub(super) after: Vec<Message>,
     /// The runs that wait below open calls of agents.
-    pub(super) below: Vec<OpenBelow>,
+    pub(super) below: Vec<OpenChildRun>,
 }
 
 /// The open call that an answer names.
@@ -53,21 +53,21 @@ impl OpenBatch {
     }
 
     /// Returns the index of the call at `address`, if it is open.
-    pub(super) fn index_of(&self, address: &CallAddress) -> Option<usize> {
+    pub(super) fn index_of_open_call(&self, address: &CallAddress) -> Option<usize> {
         self.outcomes.iter().position(|outcome| outcome.address() == Some(address))
     }
 
     /// Returns the run that waits below the call of `outcome`.
-    fn below(&self, outcome: &CallOutcome) -> Option<&OpenBelow> {
+    fn open_child_of(&self, outcome: &CallOutcome) -> Option<&OpenChildRun> {
         let address = outcome.address()?;
         self.below.iter().find(|below| below.call == *address)
     }
 
     /// Returns the calls without a final result, with the questions of runs below in place of the calls above them; `None` if all have one.
-    pub(super) fn unfinished(&self) -> Option<UnfinishedCalls> {
+    pub(super) fn unfinished_calls(&self) -> Option<UnfinishedCalls> {
         let (mut open, mut confirmations, mut paths) = (Vec::new(), Vec::new(), Vec::new());
         for outcome in self.outcomes.iter().filter(|outcome| !outcome.is_finished()) {
-            let Some(below) = self.below(outcome) else {
+            let Some(below) = self.open_child_of(outcome) else {
                 confirmations.extend(
                     approval_request(outcome).map(|request| self.executor.confirmation_call(request)),
                 );
@@ -78,7 +78,7 @@ impl OpenBatch {
             for question in &below.questions {
                 open.push(question.outcome.clone());
                 confirmations.extend(question.confirmation.clone());
-                paths.push(below.path(question));
+                paths.push(below.calls_to_question(question));
             }
         }
         (!open.is_empty()).then_some(UnfinishedCalls { open, confirmations, paths })
@@ -94,7 +94,11 @@ impl OpenBatch {
             }
         };
         let is_open = |outcome: &CallOutcome| !outcome.is_finished() && is_named(outcome);
-        let own = self.outcomes.iter().enumerate().filter(|(_, it)| is_open(it) && self.below(it).is_none());
+        let own = self
+            .outcomes
+            .iter()
+            .enumerate()
+            .filter(|(_, it)| is_open(it) && self.open_child_of(it).is_none());
         let below = self.below.iter().enumerate().flat_map(|(below, it)| {
             let named = it.questions.iter().enumerate().filter(|(_, question)| is_open(&question.outcome));
             named.map(move |(question, _)| OpenTarget::Below { below, question })
@@ -103,26 +107,26 @@ impl OpenBatch {
     }
 
     /// Returns the open call that `call` names, in the batch or below its calls; `None` if that call has its result.
-    pub(super) fn find_open(&self, call: &CallRef) -> Result<Option<OpenTarget>, String> {
+    pub(super) fn find_open_call(&self, call: &CallRef) -> Result<Option<OpenTarget>, String> {
         match self.open_targets(call)[..] {
             [target] => Ok(Some(target)),
             [] if self.has_result_of(call) => Ok(None),
-            [] if self.is_above(call) => Err(format!(
+            [] if self.waits_for_calls_below(call) => Err(format!(
                 "the call `{call}` waits for the answers of calls below it; answer those of `End::open`"
             )),
             [] => Err(format!("no call `{call}` waits for an answer; use an id or address of `End::open`")),
-            _ => Err(ambiguous_call(call)),
+            _ => Err(ambiguous_call_problem(call)),
         }
     }
 
     /// Returns `true` if `call` names a call that has its result.
     pub(super) fn has_result_of(&self, call: &CallRef) -> bool {
-        self.outcomes.iter().any(|it| it.is_finished() && had_name(it, call))
+        self.outcomes.iter().any(|it| it.is_finished() && is_finished_call_named(it, call))
     }
 
     /// Returns `true` if `call` names a call that waits for the answers of calls below it.
-    pub(super) fn is_above(&self, call: &CallRef) -> bool {
-        self.below.iter().any(|it| is_call_above(call, &it.call))
+    pub(super) fn waits_for_calls_below(&self, call: &CallRef) -> bool {
+        self.below.iter().any(|it| names_call_at(call, &it.call))
     }
 
     /// Returns the open call at `target`.
@@ -136,11 +140,11 @@ impl OpenBatch {
     }
 
     /// Replaces the outcome of a call by its result.
-    pub(super) fn finish(&mut self, index: usize, result: ToolResult) {
-        self.replace(index, CallOutcome::Finished(result));
+    pub(super) fn set_result(&mut self, index: usize, result: ToolResult) {
+        self.set_outcome(index, CallOutcome::Finished(result));
     }
 
-    pub(super) fn replace(&mut self, index: usize, outcome: CallOutcome) {
+    pub(super) fn set_outcome(&mut self, index: usize, outcome: CallOutcome) {
         if let Some(current) = self.outcomes.get_mut(index) {
             *current = outcome;
         }
@@ -164,12 +168,12 @@ impl OpenBatch {
 
     /// Returns the addresses of the open calls, and of the questions below them.
     fn open_addresses(&self) -> impl Iterator<Item = &CallAddress> {
-        let below = self.below.iter().flat_map(OpenBelow::open_addresses);
+        let below = self.below.iter().flat_map(OpenChildRun::open_addresses);
         self.outcomes.iter().filter_map(CallOutcome::address).chain(below)
     }
 
     /// Returns the stored form.
-    pub(super) fn body(&self) -> OpenBatchBody {
+    pub(super) fn stored_body(&self) -> OpenBatchBody {
         let definitions = self.outcomes.iter().map(|it| definition_hash(&self.executor, it.name()));
         let mut body = OpenBatchBody::new(self.outcomes.clone(), definitions.collect(), self.after.clone());
         body.below.clone_from(&self.below);
@@ -188,7 +192,7 @@ impl OpenBatch {
                 continue;
             }
             drop(batch.executor.discard(address).await);
-            if let Some(below) = batch.below(outcome) {
+            if let Some(below) = batch.open_child_of(outcome) {
                 discard_questions(&batch.executor, below).await;
             }
             let change = if definition.is_none() { "was removed" } else { "has changed" };
@@ -201,7 +205,7 @@ impl OpenBatch {
                     unanswered_result(outcome, &reason)
                 }
             };
-            batch.finish(index, result);
+            batch.set_result(index, result);
         }
         let Self { outcomes, below, .. } = &mut batch;
         below.retain(|it| outcomes.iter().any(|outcome| outcome.address() == Some(&it.call)));
@@ -237,7 +241,7 @@ impl UnfinishedCalls {
 }
 
 /// Returns the problem of an id that several open calls have.
-pub(super) fn ambiguous_call(call: &CallRef) -> String {
+pub(super) fn ambiguous_call_problem(call: &CallRef) -> String {
     format!("several open calls have the id `{call}`; use the address of one")
 }
 
@@ -253,7 +257,7 @@ pub(super) fn approval_request(outcome: &CallOutcome) -> Option<&ApprovalRequest
 }
 
 /// Returns `true` if `call` names the call at `above`.
-fn is_call_above(call: &CallRef, above: &CallAddress) -> bool {
+fn names_call_at(call: &CallRef, above: &CallAddress) -> bool {
     match call {
         CallRef::Id(id) => *id == above.call_id,
         CallRef::Address(address) | CallRef::Question(address, _) | CallRef::Request { address, .. } => {
@@ -263,7 +267,7 @@ fn is_call_above(call: &CallRef, above: &CallAddress) -> bool {
 }
 
 /// Returns `true` if `call` names a finished call, of which only the id is known.
-fn had_name(outcome: &CallOutcome, call: &CallRef) -> bool {
+fn is_finished_call_named(outcome: &CallOutcome, call: &CallRef) -> bool {
     match call {
         CallRef::Id(id) => outcome.id() == id,
         CallRef::Address(address) | CallRef::Question(address, _) | CallRef::Request { address, .. } => {

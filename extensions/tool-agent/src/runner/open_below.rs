@@ -1,12 +1,12 @@
 //! Calls of agents whose runs wait for answers: questions inside child runs.
 //!
 //! **What crosses the call.** A run below a call that [may stay open](ChildPlace::stays_open) ends with its open calls. Its
-//! [`AgentTool`](crate::AgentTool) tells the run above ([`ParentRun::open_below`]), and returns an output without content and with an operation
+//! [`AgentTool`](crate::AgentTool) tells the run above ([`ParentRun::note_open_child`]), and returns an output without content and with an operation
 //! id: for the executor it is a long-running call, whose record is in the store of open calls of the run above. What the tool told is an
-//! [`OpenBelow`], which is kept beside the outcome in the [open batch](super::open_batch) and in the journal. An operation id alone opens nothing
+//! [`OpenChildRun`], which is kept beside the outcome in the [open batch](super::open_batch) and in the journal. An operation id alone opens nothing
 //! below: another tool, or a server, cannot claim the questions of a run.
 //!
-//! **What the root shows.** An `OpenBelow` has a copy of each innermost question, with the calls above it. A run lists them in place of the
+//! **What the root shows.** An `OpenChildRun` has a copy of each innermost question, with the calls above it. A run lists them in place of the
 //! call above ([`End::open`](crate::End::open), [`End::paths`](crate::End::paths)), so that each is listed once, on each level.
 //!
 //! **How an answer arrives.** A run finds the question that a [`CallRef`](tool_runtime::open_calls::CallRef) names among its own open calls and these copies, and passes the answer
@@ -60,7 +60,7 @@ pub struct CallAbove {
 /// A call of an agent whose run ended with open calls.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub(crate) struct OpenBelow {
+pub(crate) struct OpenChildRun {
     /// The address of the call.
     pub(crate) call: CallAddress,
     /// The agent that the call runs.
@@ -107,7 +107,7 @@ pub(crate) enum ChildInput {
 /// The continuation of a run below a call.
 #[derive(Debug)]
 pub(crate) struct Continuation {
-    pub(crate) below: OpenBelow,
+    pub(crate) below: OpenChildRun,
     pub(crate) input: ChildInput,
 }
 
@@ -123,7 +123,7 @@ pub(crate) enum CallStart {
 /// The calls of a run whose runs below wait, or are continued.
 #[derive(Default)]
 pub(super) struct CallsBelow {
-    opened: HashMap<CallAddress, OpenBelow>,
+    opened: HashMap<CallAddress, OpenChildRun>,
     /// The calls of the current batch that continue; `None` once their body has begun.
     continued: HashMap<CallAddress, Option<Continuation>>,
     /// The calls of the current batch that were approved, which another run of the session may have made.
@@ -136,9 +136,9 @@ impl CallsBelow {
     }
 }
 
-impl OpenBelow {
+impl OpenChildRun {
     /// Returns the address of the call that `outcome` would be about, if it still waits for the run below.
-    fn is_of(&self, outcome: &CallOutcome) -> bool {
+    fn is_awaited_by(&self, outcome: &CallOutcome) -> bool {
         is_long_running(outcome) && outcome.address() == Some(&self.call)
     }
 
@@ -150,7 +150,7 @@ impl OpenBelow {
     }
 
     /// Returns the calls above a question of this call.
-    pub(super) fn path(&self, question: &OpenQuestion) -> Vec<CallAbove> {
+    pub(super) fn calls_to_question(&self, question: &OpenQuestion) -> Vec<CallAbove> {
         let own = CallAbove { call: self.call.clone(), agent: Arc::clone(&self.agent) };
         std::iter::once(own).chain(question.path.iter().cloned()).collect()
     }
@@ -206,8 +206,8 @@ impl ParentRun {
 
     /// Returns `true` if the call at `call` is one of this run, in a batch of the runner, and may stay open.
     pub(crate) fn may_stay_open(&self, call: &CallAddress) -> bool {
-        let is_own = call.run.as_ref() == Some(self.run()) || self.calls_below().is_resumed(call);
-        is_own && self.history().is_some_and(RunHistory::stays_open)
+        let is_own = call.run.as_ref() == Some(self.run_id()) || self.calls_below().is_resumed(call);
+        is_own && self.history().is_some_and(RunHistory::allows_open_calls)
     }
 
     /// Returns `true` if the call at `call` of the current batch continues, which another run of the session may have made.
@@ -221,23 +221,23 @@ impl ParentRun {
     }
 
     /// Returns `true` if a run below another call of the batch waits for answers in the history `view`.
-    pub(super) fn waits_in(&self, view: &str) -> bool {
+    pub(super) fn has_run_waiting_in(&self, view: &str) -> bool {
         self.calls_below().opened.values().any(|below| *below.view == *view)
     }
 
     /// Notes that the run below a call waits for answers.
-    pub(crate) fn open_below(&self, below: OpenBelow) {
+    pub(crate) fn note_open_child(&self, below: OpenChildRun) {
         self.calls_below().opened.insert(below.call.clone(), below);
     }
 
     /// Returns the open run below a call, for the journal.
-    pub(super) fn opened_below(&self, call: &CallAddress) -> Option<OpenBelow> {
+    pub(super) fn open_child_of_call(&self, call: &CallAddress) -> Option<OpenChildRun> {
         self.calls_below().opened.get(call).cloned()
     }
 }
 
 /// Takes the runs that wait below the calls of a batch that has run into its open batch. A run whose call was answered otherwise is closed.
-pub(super) async fn settle_below(scope: &RunScope, open: &mut OpenBatch) {
+pub(super) async fn settle_child_runs(scope: &RunScope, open: &mut OpenBatch) {
     let opened = {
         let mut calls = scope.parent.calls_below();
         calls.continued.clear();
@@ -246,16 +246,16 @@ pub(super) async fn settle_below(scope: &RunScope, open: &mut OpenBatch) {
     };
     open.below.retain(|it| !opened.contains_key(&it.call));
     open.below.extend(opened.into_values());
-    let is_open = |below: &OpenBelow| open.outcomes.iter().any(|outcome| below.is_of(outcome));
+    let is_open = |below: &OpenChildRun| open.outcomes.iter().any(|outcome| below.is_awaited_by(outcome));
     let (remaining, ended): (Vec<_>, Vec<_>) = open.below.iter().cloned().partition(is_open);
     open.below = remaining;
     for below in ended {
-        close_below(scope, &open.executor, &below).await;
+        close_child_run(scope, &open.executor, &below).await;
     }
 }
 
 /// Continues the runs below calls, as one batch. A call that cannot be continued is answered with an error.
-pub(super) async fn continue_below(
+pub(super) async fn continue_child_runs(
     scope: &RunScope,
     open: &mut OpenBatch,
     inputs: Vec<(CallAddress, ChildInput)>,
@@ -272,9 +272,9 @@ pub(super) async fn continue_below(
             }
             Err(error @ OpenCallError::Store(_)) => scope.emit_notice(error.to_string()).await,
             Err(error) => {
-                let Some(index) = open.index_of(&call) else { continue };
+                let Some(index) = open.index_of_open_call(&call) else { continue };
                 let result = interrupted_result(&open.outcomes[index], &error.to_string());
-                open.finish(index, result);
+                open.set_result(index, result);
             }
         }
     }
@@ -282,26 +282,26 @@ pub(super) async fn continue_below(
         executor.continue_calls(continued.iter().cloned()).await.map_err(|error| error.to_string())?;
     let (outcomes, after) = boxed(|| run_batch_with_steering(scope, batch)).await;
     for (call, outcome) in continued.iter().zip(outcomes) {
-        if let Some(index) = open.index_of(call) {
-            open.replace(index, outcome);
+        if let Some(index) = open.index_of_open_call(call) {
+            open.set_outcome(index, outcome);
         }
     }
     open.after.extend(after);
-    settle_below(scope, open).await;
+    settle_child_runs(scope, open).await;
     Ok(())
 }
 
 /// Closes a run that waits below a call: its questions can no longer be answered.
-pub(super) async fn close_below(scope: &RunScope, executor: &Executor, below: &OpenBelow) {
+pub(super) async fn close_child_run(scope: &RunScope, executor: &Executor, below: &OpenChildRun) {
     discard_questions(executor, below).await;
     scope.parent.end_history(&below.view);
     if let Some(history) = scope.parent.history() {
-        history.close(&below.view).await;
+        history.close_history(&below.view).await;
     }
 }
 
 /// Discards the questions of a run below, and the calls above them, as far as this executor knows their store.
-pub(super) async fn discard_questions(executor: &Executor, below: &OpenBelow) {
+pub(super) async fn discard_questions(executor: &Executor, below: &OpenChildRun) {
     for address in below.open_addresses() {
         // A call of another store is closed with the history of its run, or expires.
         drop(executor.discard(address).await);

@@ -14,7 +14,7 @@ use tool_runtime::{
 
 use super::{
     AgentEventKind, Answers, EndReason,
-    active_agent::restore_names,
+    active_agent::restore_call_names,
     answers::Answer,
     batch_end::report_ignored_transfer,
     calls::run_batch_with_steering,
@@ -24,7 +24,7 @@ use super::{
     open_batch::{
         OpenBatch, OpenTarget, approval_request, interim_result, interrupted_result, unanswered_result,
     },
-    open_below::{ChildInput, close_below, continue_below, settle_below},
+    open_below::{ChildInput, close_child_run, continue_child_runs, settle_child_runs},
     scope::RunScope,
     tools::with_run_settings,
 };
@@ -54,12 +54,13 @@ pub(super) struct StoredBatch {
 pub(super) async fn settle_open_calls(scope: &RunScope, conversation: &mut RunConversation) -> Flow {
     let mut is_announced = false;
     loop {
-        while let Some(answers) = own_answers(scope) {
+        while let Some(answers) = next_own_answers(scope) {
             if let Err(problem) = apply_answers(scope, conversation, answers).await {
                 scope.emit_notice(problem).await;
             }
         }
-        let Some(unfinished) = conversation.session.open.as_ref().and_then(OpenBatch::unfinished) else {
+        let Some(unfinished) = conversation.session.open.as_ref().and_then(OpenBatch::unfinished_calls)
+        else {
             return ControlFlow::Continue(());
         };
         if !std::mem::replace(&mut is_announced, true) {
@@ -70,12 +71,12 @@ pub(super) async fn settle_open_calls(scope: &RunScope, conversation: &mut RunCo
         if scope.run.cancellation().is_cancelled() {
             return ControlFlow::Break(unfinished.into_end(EndReason::Cancelled));
         }
-        if !scope.agent.0.waits_for_answers || scope.place.is_some() || scope.is_beside_others() {
+        if !scope.agent.0.waits_for_answers || scope.place.is_some() || scope.works_beside_others() {
             return ControlFlow::Break(unfinished.into_end(EndReason::OpenCalls));
         }
         // The process may end while the run waits: another one can then answer.
         conversation.store_open_batch().await;
-        conversation.check_stored()?;
+        conversation.end_if_store_failed()?;
         tokio::select! {
             () = scope.inbox.wait_for_answers() => {}
             () = scope.run.cancellation().cancelled() => {}
@@ -87,8 +88,8 @@ pub(super) async fn settle_open_calls(scope: &RunScope, conversation: &mut RunCo
 }
 
 /// Returns the next answers of the handle; those for an agent that works beside others are passed on by its group.
-fn own_answers(scope: &RunScope) -> Option<Answers> {
-    match scope.is_beside_others() {
+fn next_own_answers(scope: &RunScope) -> Option<Answers> {
+    match scope.works_beside_others() {
         true => None,
         false => scope.inbox.next_answers(),
     }
@@ -118,11 +119,11 @@ pub(super) async fn apply_answers(
     if has_results {
         // Before the approved calls, which may take long: the records of the results are consumed.
         conversation.store_open_batch().await;
-        if conversation.check_stored().is_break() {
+        if conversation.end_if_store_failed().is_break() {
             return Ok(());
         }
     }
-    scope.parent.show(conversation.messages_before_calls());
+    scope.parent.set_shown_messages(conversation.messages_before_calls());
     let Some(open) = &mut conversation.session.open else { return Ok(()) };
     if !decisions.is_empty() {
         boxed(|| apply_decisions(scope, open, decisions)).await?;
@@ -136,7 +137,7 @@ pub(super) async fn apply_answers(
         .collect();
     match inputs.is_empty() {
         true => Ok(()),
-        false => boxed(|| continue_below(scope, open, inputs)).await,
+        false => boxed(|| continue_child_runs(scope, open, inputs)).await,
     }
 }
 
@@ -144,7 +145,7 @@ pub(super) async fn apply_answers(
 fn indexed_answers(open: &OpenBatch, answers: Answers) -> Result<IndexedAnswers, String> {
     let mut indexed = IndexedAnswers::default();
     for (call, answer) in answers.0 {
-        let Some(target) = open.find_open(&call)? else {
+        let Some(target) = open.find_open_call(&call)? else {
             indexed.ignored.push(call);
             continue;
         };
@@ -166,7 +167,7 @@ fn indexed_answers(open: &OpenBatch, answers: Answers) -> Result<IndexedAnswers,
             }
         };
         if !is_new {
-            return Err(repeated_answer(&call));
+            return Err(repeated_answer_problem(&call));
         }
     }
     Ok(indexed)
@@ -192,7 +193,7 @@ pub(super) fn check_answer(
 }
 
 /// Returns the problem of a call with two answers.
-pub(super) fn repeated_answer(call: &CallRef) -> String {
+pub(super) fn repeated_answer_problem(call: &CallRef) -> String {
     format!("the call `{call}` received two answers; give one for each call")
 }
 
@@ -209,7 +210,7 @@ async fn submit_result(
         Err(error @ OpenCallError::Store(_)) => return Err(error.to_string()),
         Err(error) => interrupted_result(outcome, &error.to_string()),
     };
-    open.finish(index, result);
+    open.set_result(index, result);
     Ok(())
 }
 
@@ -228,7 +229,7 @@ async fn apply_decisions(
             CallRef::Id(_) => CallRef::from(&request.address),
             other => other,
         };
-        if can_resume(scope, &executor, open, index, (call.clone(), answer.clone())).await {
+        if accepts_answer(scope, &executor, open, index, (call.clone(), answer.clone())).await {
             indices.push(index);
             answers.push((call, answer));
         }
@@ -240,17 +241,17 @@ async fn apply_decisions(
     scope.parent.note_approved(indices.iter().filter_map(|index| open.outcomes[*index].address().cloned()));
     let (outcomes, steering) = run_batch_with_steering(scope, batch).await;
     for (index, outcome) in indices.into_iter().zip(outcomes) {
-        open.replace(index, outcome);
+        open.set_outcome(index, outcome);
     }
     open.after.extend(steering);
     // A call of an agent that needed an approval may wait for answers now.
-    settle_below(scope, open).await;
+    settle_child_runs(scope, open).await;
     Ok(())
 }
 
 /// Returns `true` if the executor accepts the answer to one call. An error concerns this call only: it expired, or an
 /// earlier batch with it was dropped.
-async fn can_resume(
+async fn accepts_answer(
     scope: &RunScope,
     executor: &Executor,
     open: &mut OpenBatch,
@@ -268,7 +269,7 @@ async fn can_resume(
         }
         Err(error) => {
             let result = interrupted_result(&open.outcomes[index], &error.to_string());
-            open.finish(index, result);
+            open.set_result(index, result);
         }
     }
     false
@@ -276,7 +277,7 @@ async fn can_resume(
 
 /// Ignores answers that arrived before the batch: they cannot be about its calls, which may have the same ids.
 pub(super) async fn ignore_early_answers(scope: &RunScope) {
-    while own_answers(scope).is_some() {
+    while next_own_answers(scope).is_some() {
         scope.emit_notice("an answer to an earlier batch is ignored").await;
     }
 }
@@ -322,11 +323,11 @@ pub(super) async fn refuse_open_calls(
         notices.push(format!("the call `{}` {effect}", address.call_id));
         let result = interim_result(outcome).unwrap_or(result);
         if let Some(below) = open.below.iter().find(|it| it.call == *address).cloned() {
-            close_below(scope, &open.executor, &below).await;
+            close_child_run(scope, &open.executor, &below).await;
             open.below.retain(|it| it.call != below.call);
         }
         // At once, so that a run that is dropped at the next call keeps the answer.
-        open.finish(index, result);
+        open.set_result(index, result);
     }
     notices
 }
@@ -340,9 +341,10 @@ pub(super) async fn store_results(
     let (mut outcomes, after) = (outcomes.clone(), after.clone());
     // A transfer that waited for an approval was judged as what it is; its result answers the call that the model made.
     if let Some(message) = conversation.unanswered_calls() {
-        restore_names(&message.calls().cloned().collect::<Vec<_>>(), &mut outcomes);
+        restore_call_names(&message.calls().cloned().collect::<Vec<_>>(), &mut outcomes);
     }
-    let change = conversation.control.after_batch(&scope.root, &scope.agent, &outcomes, &conversation.usage);
+    let change =
+        conversation.control.control_after_batch(&scope.root, &scope.agent, &outcomes, &conversation.usage);
     let ControlChange { mut control, transfer } = change;
     if !after.is_empty() {
         control.transfers = 0;
@@ -361,6 +363,6 @@ pub(super) async fn store_results(
         (_, Transfer::LimitReached(max)) => Some(max),
         _ => None,
     };
-    conversation.add_notes(scope);
+    conversation.add_child_notes(scope);
     Some(StoredBatch { outcomes, results, max_transfers })
 }

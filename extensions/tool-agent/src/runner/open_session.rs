@@ -9,7 +9,7 @@ use tool_session::{LeaseGrant, SessionError, SessionKey};
 use super::{
     EndReason, RunnerSettings,
     child_history::{RunHistory, open_history},
-    compact::max_tokens,
+    compact::max_tokens_before_compaction,
     control::Control,
     conversation::RunConversation,
     entry::EntryCodec,
@@ -18,7 +18,7 @@ use super::{
     parent_run::ParentRun,
     scope::RunScope,
     session::SessionTurn,
-    session_writer::{RETRY_PAUSE, Retries, SessionWriter, StoreAccess, instant_after, store_failure},
+    session_writer::{RETRY_PAUSE, SessionWriter, StoreAccess, StoreRetries, instant_after, store_failure},
     stored_conversation::{ConversationView, StoredConversation, read_control, read_conversation},
 };
 use crate::agent::ListingError;
@@ -38,8 +38,8 @@ pub(super) async fn open_session(settings: &RunnerSettings, scope: &mut RunScope
 async fn open_root_session(settings: &RunnerSettings, scope: &mut RunScope) -> Flow<RunConversation> {
     let access = settings.store_access();
     let wait_end = instant_after(settings.max_wait);
-    let taking = settings.sessions.turn(&scope.run, settings.max_wait, settings.own_store());
-    let turn = match scope.wait_for(taking).await {
+    let taking = settings.sessions.acquire_turn(&scope.run, settings.max_wait, settings.own_store());
+    let turn = match scope.wait_unless_interrupted(taking).await {
         Ok(Ok(turn)) => turn,
         Ok(Err(run)) => return end_with(EndReason::Busy { run }),
         Err(interruption) => return interruption.end(),
@@ -51,18 +51,18 @@ async fn open_root_session(settings: &RunnerSettings, scope: &mut RunScope) -> F
     };
     let codec = settings.codec(key, &access);
     let opening = lease_session(&codec, &access, scope, turn, wait_end);
-    let leased = match scope.wait_for(opening).await {
+    let leased = match scope.wait_unless_interrupted(opening).await {
         Ok(Ok(leased)) => leased,
         Ok(Err(reason)) => return end_with(reason),
         Err(interruption) => return interruption.end(),
     };
     let mut control = leased.control.clone();
-    restore_control(scope, &mut control).await;
-    match scope.wait_for(read_session(&codec, &access, scope, leased)).await {
+    restore_active_agent(scope, &mut control).await;
+    match scope.wait_unless_interrupted(read_session(&codec, &access, scope, leased)).await {
         Ok(Ok(mut conversation)) => {
             if scope.root.sub_agents().is_empty() {
                 control = conversation.session.control.clone();
-                restore_control(scope, &mut control).await;
+                restore_active_agent(scope, &mut control).await;
             }
             conversation.control = control;
             ControlFlow::Continue(conversation)
@@ -75,12 +75,12 @@ async fn open_root_session(settings: &RunnerSettings, scope: &mut RunScope) -> F
 /// Returns the conversation of a run without a session, or below one, with its active agent.
 pub(super) async fn conversation_in_memory(scope: &mut RunScope, turn: SessionTurn) -> RunConversation {
     let mut conversation = RunConversation::new(turn);
-    restore_control(scope, &mut conversation.control).await;
+    restore_active_agent(scope, &mut conversation.control).await;
     conversation
 }
 
 /// Makes the agent of the session active, or the root if that agent is gone.
-pub(super) async fn restore_control(scope: &mut RunScope, control: &mut Control) {
+pub(super) async fn restore_active_agent(scope: &mut RunScope, control: &mut Control) {
     if *control == Control::default() && scope.root.sub_agents().is_empty() {
         return;
     }
@@ -90,7 +90,7 @@ pub(super) async fn restore_control(scope: &mut RunScope, control: &mut Control)
             .emit_notice(format!("the agent `{gone}` of the session is gone; the agent `{root}` continues"))
             .await;
     }
-    scope.activate(control);
+    scope.activate_controlling_agent(control);
 }
 
 /// A session of which the run has the lease.
@@ -110,7 +110,7 @@ async fn lease_session(
     mut turn: SessionTurn,
     wait_end: Instant,
 ) -> Result<LeasedSession, EndReason> {
-    let attempts = Retries::new(access, &scope.run);
+    let attempts = StoreRetries::new(access, &scope.run);
     for lease in turn.take_abandoned_leases() {
         // Another run may have taken it over since; a lease that is not abandoned expires later.
         drop(attempts.attempt(access.store.abandon(&lease)).await);
@@ -126,7 +126,7 @@ async fn lease_session(
     let stale_batch = turn.take_stale_batch(grant.session.revision);
     let mut control = Control::default();
     if !scope.root.sub_agents().is_empty() {
-        let mut retries = Retries::new(access, &scope.run);
+        let mut retries = StoreRetries::new(access, &scope.run);
         control = loop {
             match retries.attempt(read_control(&access.store, codec)).await {
                 Ok(control) => break control,
@@ -150,9 +150,9 @@ async fn read_session(
         scope.emit_notice(format!("the run `{run}` of the session was interrupted before its end")).await;
     }
     let view = ConversationView::of_root(grant.session.origin.as_ref().map_or(0, |origin| origin.entry));
-    let mut retries = Retries::new(access, &scope.run);
+    let mut retries = StoreRetries::new(access, &scope.run);
     // What is in memory anyway is read whole, and compacted then.
-    let max_tokens = max_tokens(scope).filter(|_| !access.is_own);
+    let max_tokens = max_tokens_before_compaction(scope).filter(|_| !access.is_own);
     let mut stored = loop {
         let reading = read_conversation(&access.store, codec, max_tokens, &view);
         match retries.attempt(reading).await {
@@ -187,12 +187,12 @@ pub(super) async fn restore_open_batch(
     scope: &RunScope,
     stored: &mut StoredConversation,
 ) -> Result<Option<OpenBatch>, ListingError> {
-    restore_batch_in(scope, &scope.run, 0, stored).await
+    restore_open_batch_of_run(scope, &scope.run, 0, stored).await
 }
 
 /// Takes the open calls of a stored conversation of `run`, whose agent is `depth` levels below the root of the tree. They have the tools, and pass the
 /// rules, of the agent that made them in its run.
-pub(super) async fn restore_batch_in(
+pub(super) async fn restore_open_batch_of_run(
     scope: &RunScope,
     run: &RunContext,
     depth: usize,
@@ -200,7 +200,7 @@ pub(super) async fn restore_batch_in(
 ) -> Result<Option<OpenBatch>, ListingError> {
     let Some(open) = stored.open.take() else { return Ok(None) };
     let position = stored.position.as_ref();
-    let listed = position.and_then(|position| Some((position.agent(&scope.agent)?, &position.path)));
+    let listed = position.and_then(|position| Some((position.agent_below(&scope.agent)?, &position.path)));
     let (executor, _) = match listed {
         Some((agent, path)) => {
             let steps = path.iter().skip(depth);
@@ -222,7 +222,7 @@ async fn acquire_lease(
     wait_end: Instant,
 ) -> Result<LeaseGrant, EndReason> {
     let request = access.lease_request(scope.run.id());
-    let mut retries = Retries::new(access, &scope.run);
+    let mut retries = StoreRetries::new(access, &scope.run);
     loop {
         match retries.attempt(access.store.acquire(key, &request)).await {
             Ok(grant) => return Ok(grant),
@@ -236,7 +236,7 @@ async fn acquire_lease(
             Err(SessionError::Busy { .. }) => {
                 tokio::time::sleep(RETRY_PAUSE).await;
                 // A store that answers has not failed.
-                retries = Retries::new(access, &scope.run);
+                retries = StoreRetries::new(access, &scope.run);
             }
             Err(error @ SessionError::Unavailable(_)) => retries.pause_after(error).await?,
             Err(error) => return Err(store_failure(&error)),

@@ -86,7 +86,7 @@ impl ExpectedOutput {
     }
 
     /// Returns the end of the run after a response without calls; `None` if the model answers again.
-    pub(super) async fn end_of_answer(
+    pub(super) async fn end_after_answer(
         &mut self,
         scope: &RunScope,
         conversation: &mut RunConversation,
@@ -101,7 +101,7 @@ impl ExpectedOutput {
             }
             let reminder =
                 "Your answer was not submitted. Call the tool `submit_output` with it as the arguments.";
-            conversation.add_unstored(Message::user(reminder));
+            conversation.add_message_for_model_alone(Message::user(reminder));
             scope.emit_notice(format!("{problem}; it is reminded")).await;
             return ControlFlow::Continue(None);
         }
@@ -109,8 +109,8 @@ impl ExpectedOutput {
             Ok(submission) => ControlFlow::Continue(Some(End::with_output(submission))),
             Err(error) => {
                 let problems = error.feedback().to_string();
-                let notice = self.refuse(&problems)?;
-                conversation.add_unstored(Message::user(format!(
+                let notice = self.count_invalid_output(&problems)?;
+                conversation.add_message_for_model_alone(Message::user(format!(
                     "The answer does not have the required format. {problems}\nAnswer again, with the JSON only."
                 )));
                 scope.emit_notice(notice).await;
@@ -120,16 +120,17 @@ impl ExpectedOutput {
     }
 
     /// Returns the end of the run if one of the calls submitted the output, or if too many were invalid.
-    pub(super) async fn end_of_calls(&mut self, outcomes: &[CallOutcome]) -> Option<End> {
+    pub(super) async fn end_after_calls(&mut self, outcomes: &[CallOutcome]) -> Option<End> {
         if let Some(end) = self.submitted_end(outcomes).await {
             return Some(end);
         }
-        submissions(outcomes).find_map(|result| self.refuse(&result.text()).break_value())
+        output_tool_results(outcomes)
+            .find_map(|result| self.count_invalid_output(&result.text()).break_value())
     }
 
     /// Returns the end of the run if one of the calls submitted the output.
     pub(super) async fn submitted_end(&self, outcomes: &[CallOutcome]) -> Option<End> {
-        let valid = submissions(outcomes).filter(|result| !result.is_error()).last()?;
+        let valid = output_tool_results(outcomes).filter(|result| !result.is_error()).last()?;
         let submission = match self.validator.tool().drain_submission_of(valid) {
             Some(submission) => submission,
             // A call that was approved after its run was submitted to the tool of that run. Its result is its arguments.
@@ -139,7 +140,7 @@ impl ExpectedOutput {
     }
 
     /// Counts an invalid output; ends the run if it was the last that the model may correct.
-    fn refuse(&mut self, problems: &str) -> Flow<String> {
+    fn count_invalid_output(&mut self, problems: &str) -> Flow<String> {
         self.attempts.invalid += 1;
         let (invalid, repairs) = (self.attempts.invalid, self.output.max_repairs());
         if invalid > repairs {
@@ -150,7 +151,7 @@ impl ExpectedOutput {
 }
 
 /// Returns the final results of the output tool.
-fn submissions(outcomes: &[CallOutcome]) -> impl Iterator<Item = &ToolResult> {
+fn output_tool_results(outcomes: &[CallOutcome]) -> impl Iterator<Item = &ToolResult> {
     let results = outcomes.iter().filter(|outcome| outcome.is_finished()).filter_map(CallOutcome::result);
     results.filter(|result| *result.name == *OUTPUT_TOOL)
 }

@@ -14,7 +14,7 @@ use tool_runtime::{
 
 use super::{
     AgentEvent, ChildUsage, RunUsage,
-    child_history::{RunHistory, is_of_one_call},
+    child_history::{RunHistory, is_single_call_history},
     context_note::{note_of_conversation, note_of_run},
     handle::Inbox,
     open_below::CallsBelow,
@@ -114,12 +114,16 @@ pub(super) struct ChildEvents(Arc<ParentRun>);
 
 impl ParentRun {
     /// Makes `run`, whose handle has `inbox`, known to the runs below its calls, for as long as the result lives.
-    pub(super) fn offer(run: &RunContext, inbox: &Arc<Inbox>) -> Arc<Self> {
-        Self::offer_part(run, inbox, None)
+    pub(super) fn offer_to_child_runs(run: &RunContext, inbox: &Arc<Inbox>) -> Arc<Self> {
+        Self::offer_part_to_child_runs(run, inbox, None)
     }
 
     /// Makes `run` known to the runs below its calls, which count for `whole`, too.
-    pub(super) fn offer_part(run: &RunContext, inbox: &Arc<Inbox>, whole: Option<Arc<Self>>) -> Arc<Self> {
+    pub(super) fn offer_part_to_child_runs(
+        run: &RunContext,
+        inbox: &Arc<Inbox>,
+        whole: Option<Arc<Self>>,
+    ) -> Arc<Self> {
         let (approvals, approver) = match Self::of(run) {
             Some(above) => (Arc::clone(&above.approvals), above.approver.clone()),
             None => (Arc::clone(inbox), SharedApprover::new(HandleApprover(Arc::clone(inbox)))),
@@ -159,7 +163,7 @@ impl ParentRun {
     }
 
     /// Returns the id of the run.
-    pub(super) fn run(&self) -> &CallId {
+    pub(super) fn run_id(&self) -> &CallId {
         &self.run
     }
 
@@ -173,7 +177,7 @@ impl ParentRun {
     }
 
     /// Sets the messages that runs which share the history see.
-    pub(super) fn show(&self, messages: Vec<Message>) {
+    pub(super) fn set_shown_messages(&self, messages: Vec<Message>) {
         lock(&self.shown).messages = messages;
     }
 
@@ -184,7 +188,7 @@ impl ParentRun {
     }
 
     /// Adds the note about a run of `agent` below that has ended, and those about runs below that one.
-    pub(crate) fn add_shown(&self, agent: &str, shown: &ShownRun) {
+    pub(crate) fn add_notes_of_ended_child(&self, agent: &str, shown: &ShownRun) {
         let note = note_of_run(agent, &shown.messages);
         lock(&self.shown).notes.extend(std::iter::once(note).chain(shown.notes.iter().cloned()));
     }
@@ -209,7 +213,7 @@ impl ParentRun {
 
     /// Ends the history `view` of a run below a call that is answered: its store removes it, if it was for this call alone.
     pub(crate) fn end_history(&self, view: &Arc<str>) {
-        if self.history().is_some_and(RunHistory::is_stored) && is_of_one_call(view) {
+        if self.history().is_some_and(RunHistory::is_stored) && is_single_call_history(view) {
             self.answered.add([Arc::clone(view)]);
         }
     }
@@ -231,7 +235,7 @@ impl ParentRun {
     }
 
     /// Emits an event of a run below the call at `call`; waits while the reader is behind. Without a batch, no one reads it.
-    pub(crate) async fn emit_child(&self, call: CallAddress, event: Box<AgentEvent>) {
+    pub(crate) async fn emit_child_event(&self, call: CallAddress, event: Box<AgentEvent>) {
         let mut unsent = Some(ChildEvent { call, event });
         loop {
             // Before the look at the queue, so that no notification is missed.
@@ -253,13 +257,13 @@ impl ParentRun {
     }
 
     /// Counts a run below a call.
-    pub(crate) fn add_child(&self, usage: &RunUsage) {
+    pub(crate) fn count_child_usage(&self, usage: &RunUsage) {
         let mut counted = lock(&self.usage);
         counted.of_run.add(usage);
         counted.of_turn.add(usage);
         drop(counted);
         if let Some(whole) = &self.whole {
-            whole.add_child(usage);
+            whole.count_child_usage(usage);
         }
     }
 

@@ -6,19 +6,24 @@ use tool_runtime::{CallOutcome, Executor, ToolCall, executor::stop_error, open_c
 
 use super::{
     End, EndReason,
-    active_agent::restore_names,
+    active_agent::restore_call_names,
     active_run::ActiveRun,
     ask::prepare_step,
-    batch_end::{continue_after_results, continue_open_batch, end_batch, release_tool_choice},
+    batch_end::{
+        continue_after_results, continue_open_batch, end_or_continue_after_batch, release_tool_choice,
+    },
     calls::run_batch_with_steering,
     conversation::RunConversation,
     entry::OpenBatchBody,
     flow::{Flow, boxed, end_as_failed},
     group::Position,
     open_batch::{OpenBatch, definition_hash, interrupted_result, unexecuted_result},
-    open_below::{ChildInput, continue_below, settle_below},
+    open_below::{ChildInput, continue_child_runs, settle_child_runs},
     open_calls::{close_open_calls, ignore_early_answers},
-    round::{admit_calls, complete_calls, end_answer, instruction, refuse_calls, step_with},
+    round::{
+        admit_calls, build_instruction, calls_of_response, continue_or_end_after_answer, create_step,
+        refuse_calls,
+    },
     scope::RunScope,
     stored_progress::CallProgress,
     tools::executor_of_step,
@@ -31,7 +36,7 @@ const INTERRUPTED: &str = "the run was interrupted; the call may have taken effe
 /// Continues the run of the session that was interrupted.
 pub(super) async fn recover_run(run: &mut ActiveRun) -> Flow {
     let ActiveRun { scope, conversation, limits, tool_choice, .. } = run;
-    check_unfinished(scope, conversation)?;
+    check_has_unfinished_run(scope, conversation)?;
     let usage = conversation.progress.usage;
     match scope.member {
         None => limits.continue_usage(scope, usage, &conversation.session.messages),
@@ -49,10 +54,11 @@ pub(super) async fn recover_run(run: &mut ActiveRun) -> Flow {
         release_tool_choice(tool_choice);
     }
     match last.role() {
-        Role::Assistant => continue_response(run, last).await,
+        Role::Assistant => continue_after_response(run, last).await,
         Role::Tool => {
             let outcomes = last.tool_results().cloned().map(CallOutcome::Finished).collect();
-            let (number, calls) = (limits.usage.rounds, calls_before(&conversation.session.messages));
+            let (number, calls) =
+                (limits.usage.rounds, message_with_last_calls(&conversation.session.messages));
             continue_after_results(run, number, &Response::new(calls), outcomes, last).await
         }
         _ => ControlFlow::Continue(()),
@@ -86,9 +92,9 @@ async fn continue_interrupted_batch(run: &mut ActiveRun) -> Flow {
     let messages = conversation.messages_before_calls();
     if let Some(open) = &mut conversation.session.open {
         close_started_calls(open).await;
-        scope.parent.show(messages);
+        scope.parent.set_shown_messages(messages);
         let inputs = open.below.iter().map(|it| (it.call.clone(), ChildInput::Recovery)).collect();
-        if let Err(problem) = boxed(|| continue_below(scope, open, inputs)).await {
+        if let Err(problem) = boxed(|| continue_child_runs(scope, open, inputs)).await {
             return end_as_failed(problem);
         }
     }
@@ -96,7 +102,7 @@ async fn continue_interrupted_batch(run: &mut ActiveRun) -> Flow {
 }
 
 /// Ends the run if its session has nothing to continue.
-pub(super) fn check_unfinished(scope: &RunScope, conversation: &RunConversation) -> Flow {
+pub(super) fn check_has_unfinished_run(scope: &RunScope, conversation: &RunConversation) -> Flow {
     let progress = &conversation.progress;
     let is_unfinished = match &conversation.session.open {
         _ if scope.place.is_none() && !has_shared_store(conversation) => false,
@@ -109,7 +115,7 @@ pub(super) fn check_unfinished(scope: &RunScope, conversation: &RunConversation)
     };
     match is_unfinished {
         true => ControlFlow::Continue(()),
-        false => end_as_failed(nothing_to_continue(scope, conversation).to_owned()),
+        false => end_as_failed(nothing_to_continue_problem(scope, conversation).to_owned()),
     }
 }
 
@@ -119,7 +125,7 @@ fn has_shared_store(conversation: &RunConversation) -> bool {
 }
 
 /// Returns the problem of a session without an interrupted run.
-fn nothing_to_continue(scope: &RunScope, conversation: &RunConversation) -> &'static str {
+fn nothing_to_continue_problem(scope: &RunScope, conversation: &RunConversation) -> &'static str {
     if scope.run.session().is_none() {
         return "the run has no session, so it has nothing to continue; set the session of the run that was interrupted";
     }
@@ -138,7 +144,7 @@ fn nothing_to_continue(scope: &RunScope, conversation: &RunConversation) -> &'st
 }
 
 /// Returns the message with the calls whose results are the last message.
-fn calls_before(messages: &[Message]) -> Message {
+fn message_with_last_calls(messages: &[Message]) -> Message {
     let calls = messages.iter().rev().find(|message| message.role() == Role::Assistant);
     calls.cloned().unwrap_or_else(|| Message::assistant([]))
 }
@@ -150,16 +156,16 @@ async fn close_started_calls(open: &mut OpenBatch) {
         let Some(address) = outcome.address() else { continue };
         if let Err(error @ OpenCallError::NotOpen(_)) = open.executor.open_arguments(address).await {
             let result = interrupted_result(outcome, &error.to_string());
-            open.finish(index, result);
+            open.set_result(index, result);
         }
     }
 }
 
 /// Continues after the last response of the model, of which no results are stored.
-async fn continue_response(run: &mut ActiveRun, message: Message) -> Flow {
-    let executor = run.tools.list(&run.scope).await?;
-    let instruction = instruction(&run.scope).await?;
-    let mut step = step_with(run, instruction, &executor);
+async fn continue_after_response(run: &mut ActiveRun, message: Message) -> Flow {
+    let executor = run.tools.list_for_round(&run.scope).await?;
+    let instruction = build_instruction(&run.scope).await?;
+    let mut step = create_step(run, instruction, &executor);
     step.request.messages.pop();
     // The tools of the step are those that its hooks leave; a response of a hook would be a second one.
     let ActiveRun { scope, hooks, output, .. } = run;
@@ -173,16 +179,21 @@ async fn continue_response(run: &mut ActiveRun, message: Message) -> Flow {
     }
     run.text = response.message.text();
     match response.message.calls().next() {
-        None => end_answer(run, &step, &response).await,
-        Some(_) => continue_calls(run, executor, &step, &response).await,
+        None => continue_or_end_after_answer(run, &step, &response).await,
+        Some(_) => run_unstarted_calls(run, executor, &step, &response).await,
     }
 }
 
 /// Runs the calls that did not start, and continues with the end of their batch.
-async fn continue_calls(run: &mut ActiveRun, executor: Executor, step: &Step, response: &Response) -> Flow {
+async fn run_unstarted_calls(
+    run: &mut ActiveRun,
+    executor: Executor,
+    step: &Step,
+    response: &Response,
+) -> Flow {
     let ActiveRun { scope, conversation, limits, .. } = run;
-    let calls = complete_calls(response);
-    let progress = conversation.progress.take_calls(&scope.run, &calls);
+    let calls = calls_of_response(response);
+    let progress = conversation.progress.take_call_progress(&scope.run, &calls);
     let is_new = progress.iter().all(|it| matches!(it, CallProgress::NotStarted));
     // Calls of which one has started were admitted before.
     if let ControlFlow::Break(end) = admit_calls(scope, conversation, limits, &executor, &calls)
@@ -193,7 +204,7 @@ async fn continue_calls(run: &mut ActiveRun, executor: Executor, step: &Step, re
     }
     conversation.usage = limits.usage;
     ignore_early_answers(scope).await;
-    scope.parent.show(conversation.messages_before_calls());
+    scope.parent.set_shown_messages(conversation.messages_before_calls());
     let is_stopped = progress.iter().any(|it| match it {
         CallProgress::Ended(outcome, _) => stop_error([outcome]).is_some(),
         _ => false,
@@ -205,18 +216,18 @@ async fn continue_calls(run: &mut ActiveRun, executor: Executor, step: &Step, re
         false => {
             let (mut outcomes, after) =
                 run_batch_with_steering(scope, scope.batch(&executor, &waiting)).await;
-            restore_names(&waiting, &mut outcomes);
+            restore_call_names(&waiting, &mut outcomes);
             (outcomes, after)
         }
     };
     let unstarted = if is_stopped { "not executed: the run was stopped" } else { INTERRUPTED };
     let mut body = batch_body(&executor, &calls, progress, outcomes, unstarted, after);
-    body.below = conversation.progress.take_below();
+    body.below = conversation.progress.take_open_children();
     let mut open = OpenBatch::restored_failing_changed_tools(body, executor).await;
     close_started_calls(&mut open).await;
-    settle_below(scope, &mut open).await;
+    settle_child_runs(scope, &mut open).await;
     conversation.session.open = Some(open);
-    end_batch(run, step.number, response).await
+    end_or_continue_after_batch(run, step.number, response).await
 }
 
 /// Returns the batch of `calls`: stored outcomes, and the `outcomes` of those that did not start.
@@ -251,10 +262,11 @@ fn batch_body(
 pub(super) async fn close_interrupted_calls(scope: &RunScope, conversation: &mut RunConversation) {
     let Some(message) = conversation.unanswered_calls() else { return };
     let calls: Vec<_> = message.calls().cloned().collect();
-    let progress = conversation.progress.take_calls(&scope.run, &calls);
+    let progress = conversation.progress.take_call_progress(&scope.run, &calls);
     // Its outcomes need the executor only if calls wait.
     // The agent that made them, if it is one of several.
-    let agent = conversation.session.position.as_ref().and_then(|position| position.agent(&scope.agent));
+    let agent =
+        conversation.session.position.as_ref().and_then(|position| position.agent_below(&scope.agent));
     let listed = match agent {
         Some(agent) => scope.list_tools_of(agent).await,
         None => scope.list_tools().await,
@@ -262,14 +274,14 @@ pub(super) async fn close_interrupted_calls(scope: &RunScope, conversation: &mut
     match listed {
         Ok((executor, _)) => {
             let mut body = batch_body(&executor, &calls, progress, Vec::new(), INTERRUPTED, Vec::new());
-            body.below = conversation.progress.take_below();
+            body.below = conversation.progress.take_open_children();
             conversation.session.open = Some(OpenBatch::restored_failing_changed_tools(body, executor).await);
             close_open_calls(scope, conversation, "not answered: the user sent another message").await;
         }
         Err(error) => {
             scope.emit_notice(format!("calls that wait are not closed: {error}")).await;
             let results = calls.iter().map(|call| unexecuted_result(call, INTERRUPTED));
-            conversation.add(scope, Message::results(results)).await;
+            conversation.add_message(scope, Message::results(results)).await;
         }
     }
 }

@@ -30,7 +30,7 @@ pub(super) async fn remember_session(settings: &RunnerSettings, scope: &RunScope
         (Some(memory), None, Ok(key)) => {
             let access = settings.store_access();
             let codec = settings.codec(key, &access);
-            let adding = add_notes(memory, &access.store, &codec, policy, scope.run.id());
+            let adding = add_session_notes(memory, &access.store, &codec, policy, scope.run.id());
             match tokio::time::timeout(access.timeout, adding).await {
                 Ok(Ok(())) => return,
                 Ok(Err(error)) => error.to_string(),
@@ -43,7 +43,7 @@ pub(super) async fn remember_session(settings: &RunnerSettings, scope: &RunScope
 }
 
 /// Adds the notes of all runs of a session up to the end of `run`.
-async fn add_notes(
+async fn add_session_notes(
     memory: &SharedMemory,
     sessions: &SharedSessionStore,
     codec: &EntryCodec,
@@ -68,7 +68,7 @@ async fn add_notes(
         }
         let (body, is_sealed) = codec.read::<MessageBody>(content).ok()?;
         let message = body.into_message(content);
-        let text = if is_sealed { None } else { policy.note(&message) }?;
+        let text = if is_sealed { None } else { policy.note_text(&message) }?;
         let author = match message.role() {
             Role::User => Some("user"),
             Role::Assistant | Role::Tool => content.agent.as_deref(),

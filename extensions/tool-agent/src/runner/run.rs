@@ -14,7 +14,7 @@ use super::{
     active_agent::ControlPeriod,
     active_run::ActiveRun,
     answers::{Answers, Input},
-    batch_end::{resume_batch, resume_child},
+    batch_end::{resume_child_run, resume_open_batch},
     child_history::ChildPlace,
     conversation::RunConversation,
     flow::{Flow, boxed, end_as_failed},
@@ -25,7 +25,7 @@ use super::{
     open_calls::close_open_calls,
     open_session::open_session,
     parent_run::ParentRun,
-    recovery::{check_unfinished, close_interrupted_calls, recover_child, recover_run},
+    recovery::{check_has_unfinished_run, close_interrupted_calls, recover_child, recover_run},
     remember::remember_session,
     round::run_round,
     run_options::RunAdditions,
@@ -52,7 +52,7 @@ pub(super) async fn run_to_end(
     input: (Input, Option<ChildPlace>),
     span: RunSpan,
 ) {
-    let _inbox_end = inbox.ends_with_run();
+    let _inbox_end = inbox.guard_until_run_end();
     let opened = boxed(|| open_run(&runner, context, inbox, emitter, input, span)).await;
     let Some(opened) = opened else { return };
     match opened.scope.agent.model().cloned() {
@@ -71,7 +71,7 @@ async fn open_run(
     mut span: RunSpan,
 ) -> Option<Box<OpenedRun>> {
     let (parent, ends_with_call) =
-        (ParentRun::offer(&run, &inbox), place.as_ref().is_some_and(|place| !place.stays_open));
+        (ParentRun::offer_to_child_runs(&run, &inbox), place.as_ref().is_some_and(|place| !place.stays_open));
     let hooks = additions.inherit(&run, &runner.0.hooks);
     let mut scope = RunScope {
         root: runner.0.agent.clone(),
@@ -100,14 +100,18 @@ async fn open_run(
         }
     };
     if let (Input::Recovery, Some(writer)) = (&input, &conversation.session.writer) {
-        writer.set_recovered(conversation.progress.recovered.clone());
+        writer.set_recovered_runs(conversation.progress.recovered.clone());
     }
     Some(Box::new(OpenedRun { scope, conversation, input, span }))
 }
 
 impl OpenedRun {
     /// Returns the state of a run of one agent, which has `model`, with its input and its span.
-    fn activate(self: Box<Self>, runner: &Runner, model: SharedModel) -> (Box<ActiveRun>, Input, RunSpan) {
+    fn activate_controlling_agent(
+        self: Box<Self>,
+        runner: &Runner,
+        model: SharedModel,
+    ) -> (Box<ActiveRun>, Input, RunSpan) {
         let Self { scope, conversation, input, span } = *self;
         let mut run = ActiveRun::new(scope, model, conversation);
         run.output_type = runner.0.output.clone();
@@ -118,7 +122,7 @@ impl OpenedRun {
     fn into_group_run(self: Box<Self>) -> (Box<RunScope>, Box<RunConversation>, Input, RunSpan) {
         let Self { scope, mut conversation, input, span } = *self;
         let is_waiting =
-            conversation.session.open.is_some() && check_unfinished(&scope, &conversation).is_break();
+            conversation.session.open.is_some() && check_has_unfinished_run(&scope, &conversation).is_break();
         let input = match input {
             // Below a call, its questions are asked again.
             Input::Recovery if scope.place.is_some() && is_waiting => Input::Answers(Answers::new()),
@@ -131,9 +135,9 @@ impl OpenedRun {
 
 /// Runs one agent to its end.
 async fn run_agent_to_end(runner: &Runner, model: SharedModel, opened: Box<OpenedRun>) {
-    let (mut run, input, mut span) = opened.activate(runner, model);
+    let (mut run, input, mut span) = opened.activate_controlling_agent(runner, model);
     let writer = run.conversation.session.writer.clone();
-    let rounds = boxed(|| run_rounds(&mut run, input));
+    let rounds = boxed(|| run_rounds_and_store_end(&mut run, input));
     let end = match writer {
         None => rounds.await,
         Some(writer) => boxed(|| run_with_lease(rounds, writer)).await,
@@ -160,7 +164,7 @@ async fn run_group_to_end(runner: &Runner, opened: Box<OpenedRun>) {
 /// Runs until the end, and renews the lease of the session meanwhile.
 async fn run_with_lease<T>(rounds: impl Future<Output = T>, writer: Arc<SessionWriter>) -> T {
     let rounds = pin!(rounds);
-    let lease = pin!(writer.keep_lease());
+    let lease = pin!(writer.renew_lease_until_end());
     let end = match select(rounds, lease).await {
         Either::Left((end, _)) => end,
         // The lease is lost, and the run is cancelled.
@@ -171,8 +175,8 @@ async fn run_with_lease<T>(rounds: impl Future<Output = T>, writer: Arc<SessionW
 }
 
 /// Takes all rounds, and stores the end.
-async fn run_rounds(run: &mut ActiveRun, input: Input) -> End {
-    let mut end = boxed(|| take_rounds(run, input)).await;
+async fn run_rounds_and_store_end(run: &mut ActiveRun, input: Input) -> End {
+    let mut end = boxed(|| run_rounds_to_end(run, input)).await;
     boxed(|| store_end(&mut run.conversation, &mut end)).await;
     end
 }
@@ -185,8 +189,8 @@ pub(super) async fn store_end(conversation: &mut RunConversation, end: &mut End)
 }
 
 /// Takes all rounds of an agent.
-pub(super) async fn take_rounds(run: &mut ActiveRun, input: Input) -> End {
-    let mut flow = boxed(|| start(run, input)).await;
+pub(super) async fn run_rounds_to_end(run: &mut ActiveRun, input: Input) -> End {
+    let mut flow = boxed(|| start_with_input(run, input)).await;
     let mut end = loop {
         match flow {
             ControlFlow::Break(end) => break end,
@@ -195,67 +199,70 @@ pub(super) async fn take_rounds(run: &mut ActiveRun, input: Input) -> End {
     };
     let ActiveRun { scope, hooks, limits, text, conversation, .. } = run;
     boxed(|| limits.count_hook_requests(scope, &hooks.requests)).await;
-    limits.count_children(scope);
+    limits.count_child_runs(scope);
     (end.usage, conversation.usage) = (limits.usage, limits.usage);
     if end.text.is_empty() {
         end.text = std::mem::take(text);
     }
-    if let Some(place) = scope.own_place().filter(|place| place.shares) {
+    if let Some(place) = scope.place_of_single_agent().filter(|place| place.shares) {
         drop(place.shown.set(scope.parent.shown_run(conversation.session.messages.clone())));
     }
     end
 }
 
 /// Starts the run with a message, or with answers to the open calls of its session.
-async fn start(run: &mut ActiveRun, input: Input) -> Flow {
+async fn start_with_input(run: &mut ActiveRun, input: Input) -> Flow {
     add_note_above(run);
     match input {
         Input::Message(message) => {
             check_history_is_free(&run.scope)?;
             boxed(|| add_input(run, message)).await;
-            run.set_output()
+            run.set_expected_output()
         }
         Input::Answers(answers) => {
-            if run.scope.own_place().is_none() {
-                run.conversation.control.start_run();
+            if run.scope.place_of_single_agent().is_none() {
+                run.conversation.control.reset_usage_start();
             }
-            run.follow_control();
-            run.set_output()?;
-            boxed(|| continue_skills(run)).await?;
-            match run.scope.own_place().is_some() {
-                true => boxed(|| resume_child(run, answers)).await?,
-                false => boxed(|| resume_batch(run, answers)).await?,
+            run.switch_to_controlling_agent();
+            run.set_expected_output()?;
+            boxed(|| restore_loaded_skills(run)).await?;
+            match run.scope.place_of_single_agent().is_some() {
+                true => boxed(|| resume_child_run(run, answers)).await?,
+                false => boxed(|| resume_open_batch(run, answers)).await?,
             }
-            boxed(|| continue_skills(run)).await
+            boxed(|| restore_loaded_skills(run)).await
         }
         Input::Turn => {
             let ActiveRun { scope, conversation, .. } = run;
             let is_own = |message: &Message| message.agent().is_none_or(|agent| agent == scope.agent.name());
             let last = conversation.model_messages.last();
             if last.is_some_and(|last| last.role() == Role::Assistant && is_own(last)) {
-                conversation.add_unstored(Message::user(CONTINUE_MESSAGE));
+                conversation.add_message_for_model_alone(Message::user(CONTINUE_MESSAGE));
             }
-            run.set_output()
+            run.set_expected_output()
         }
         Input::Recovery => {
-            run.set_output()?;
-            boxed(|| continue_skills(run)).await?;
-            match run.scope.own_place().is_some() {
+            run.set_expected_output()?;
+            boxed(|| restore_loaded_skills(run)).await?;
+            match run.scope.place_of_single_agent().is_some() {
                 true => boxed(|| recover_child(run)).await?,
                 false => boxed(|| recover_run(run)).await?,
             }
-            boxed(|| continue_skills(run)).await
+            boxed(|| restore_loaded_skills(run)).await
         }
     }
 }
 
 /// Continues with the skills that were loaded before the run was interrupted, or ended with open calls: those of stored messages, and
 /// after the interrupted batch those of its results.
-async fn continue_skills(run: &mut ActiveRun) -> Flow {
+async fn restore_loaded_skills(run: &mut ActiveRun) -> Flow {
     let ActiveRun { scope, conversation, .. } = run;
     let Some(skills) = scope.skills() else { return ControlFlow::Continue(()) };
     let messages = &conversation.session.messages;
-    match scope.wait_for(restore_skills(skills, &scope.run, scope.agent.name(), messages)).await {
+    match scope
+        .wait_unless_interrupted(restore_skills(skills, &scope.run, scope.agent.name(), messages))
+        .await
+    {
         Ok(notices) => {
             for notice in notices {
                 scope.emit_notice(notice).await;
@@ -268,10 +275,10 @@ async fn continue_skills(run: &mut ActiveRun) -> Flow {
 
 /// Ends the run if its history belongs to another call of the same batch, which waits for an answer.
 fn check_history_is_free(scope: &RunScope) -> Flow {
-    let Some(ChildPlace { parent: Some(parent), view, .. }) = scope.own_place() else {
+    let Some(ChildPlace { parent: Some(parent), view, .. }) = scope.place_of_single_agent() else {
         return ControlFlow::Continue(());
     };
-    match parent.waits_in(view) {
+    match parent.has_run_waiting_in(view) {
         true => end_as_failed(format!(
             "another call waits for an answer in the history `{view}`; call the agent again after that answer"
         )),
@@ -281,7 +288,7 @@ fn check_history_is_free(scope: &RunScope) -> Flow {
 
 /// Adds the note about the conversation above to a run that shares it.
 fn add_note_above(run: &mut ActiveRun) {
-    let place = run.scope.own_place().filter(|place| place.shares);
+    let place = run.scope.place_of_single_agent().filter(|place| place.shares);
     if let Some(note) = place.and_then(|place| place.note_above.clone()) {
         run.conversation.add_note_above(note);
     }
@@ -298,12 +305,12 @@ async fn add_input(run: &mut ActiveRun, message: Message) {
         boxed(|| conversation.session.children.close_all()).await;
         conversation.answered.add(conversation.progress.take_fresh_histories());
     }
-    conversation.control.assign_message(&scope.root);
-    run.follow_control();
+    conversation.control.assign_user_message(&scope.root);
+    run.switch_to_controlling_agent();
     let ActiveRun { scope, conversation, check, .. } = run;
     let checking = checking_agent(&scope.root, &scope.agent);
     *check = checking.and_then(|agent| start_check(&agent, &scope.run, &message));
     // In one step with the message: the run may be dropped at each wait.
     conversation.session.is_unchecked = check.is_some();
-    boxed(|| conversation.add(scope, message.marked_as_input(true))).await;
+    boxed(|| conversation.add_message(scope, message.marked_as_input(true))).await;
 }

@@ -153,11 +153,12 @@ impl RunAdditions {
     pub(crate) fn replace_skills(&mut self, agent: &Agent, skills: Option<&AgentSkills>) {
         let replaced =
             |agent: &Agent| (Arc::clone(&agent.0.name), agent.0.tools.framework.with_skills(skills.cloned()));
-        self.replaced_framework = std::iter::once(agent).chain(agent.models()).map(replaced).collect();
+        self.replaced_framework =
+            std::iter::once(agent).chain(agent.agents_with_model()).map(replaced).collect();
     }
 
     /// Returns the tools of the framework of `agent`, which has replaced tools.
-    pub(super) fn framework_of<'a>(&'a self, agent: &'a Agent) -> &'a FrameworkTools {
+    pub(super) fn framework_tools_of<'a>(&'a self, agent: &'a Agent) -> &'a FrameworkTools {
         self.replaced_framework.get(agent.name()).unwrap_or(&agent.0.tools.framework)
     }
 

@@ -42,7 +42,7 @@ pub(super) struct RunScope {
 
 impl RunScope {
     /// Returns the place of a run below a call that is not one of several agents.
-    pub(super) fn own_place(&self) -> Option<&ChildPlace> {
+    pub(super) fn place_of_single_agent(&self) -> Option<&ChildPlace> {
         self.place.as_ref().filter(|_| self.member.is_none())
     }
 
@@ -57,7 +57,7 @@ impl RunScope {
     }
 
     /// Returns `true` if the agent works beside others, which share the inbox of the run.
-    pub(super) fn is_beside_others(&self) -> bool {
+    pub(super) fn works_beside_others(&self) -> bool {
         self.member.as_ref().is_some_and(|member| member.origin.view.is_some())
     }
 
@@ -89,10 +89,12 @@ impl RunScope {
         run: &RunContext,
     ) -> Result<(Executor, Vec<RunDiagnostic>), ListingError> {
         let (tools, additions) = (&agent.0.tools, &self.additions);
-        let replaced = additions.replaced_tools.as_ref().filter(|_| self.has_replaced_tools(agent));
+        let replaced = additions.replaced_tools.as_ref().filter(|_| self.may_replace_tools_of(agent));
         let (executor, mut diagnostics) = match (replaced, &additions.tools) {
-            (Some(replaced), _) => tools.executor_of(run, replaced.clone(), additions.framework_of(agent))?,
-            (None, Some(of_run)) => tools.executor_with(run, of_run).await?,
+            (Some(replaced), _) => {
+                tools.executor_of(run, replaced.clone(), additions.framework_tools_of(agent))?
+            }
+            (None, Some(of_run)) => tools.executor_with_run_tools(run, of_run).await?,
             (None, None) => tools.executor(run).await?,
         };
         if additions.settings.is_none() && additions.visibility.is_none() {
@@ -105,8 +107,8 @@ impl RunScope {
 
     /// Returns the skills of the active agent: those of the run, where they replace the agent's.
     pub(super) fn skills(&self) -> Option<&AgentSkills> {
-        let framework = match self.has_replaced_tools(&self.agent) {
-            true => self.additions.framework_of(&self.agent),
+        let framework = match self.may_replace_tools_of(&self.agent) {
+            true => self.additions.framework_tools_of(&self.agent),
             false => &self.agent.0.tools.framework,
         };
         framework.skills.as_ref()
@@ -114,12 +116,15 @@ impl RunScope {
 
     /// Returns `true` if the tools of the run, if it has some, replace those of `agent`: an agent that has control after a transfer keeps its
     /// tools, and the members of a group have no such agents.
-    fn has_replaced_tools(&self, agent: &Agent) -> bool {
+    fn may_replace_tools_of(&self, agent: &Agent) -> bool {
         agent.name() == self.root.name() || self.root.model().is_none()
     }
 
     /// Awaits `future`, until the run is cancelled or its time is over.
-    pub(super) async fn wait_for<T>(&self, future: impl Future<Output = T>) -> Result<T, Interruption> {
+    pub(super) async fn wait_unless_interrupted<T>(
+        &self,
+        future: impl Future<Output = T>,
+    ) -> Result<T, Interruption> {
         tokio::select! {
             biased;
             () = self.run.cancellation().cancelled() => Err(Interruption::Cancelled),

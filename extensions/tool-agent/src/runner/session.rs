@@ -68,7 +68,7 @@ pub(super) struct Session {
 
 impl Session {
     /// Removes a last message that no input check accepted: its run was dropped, or failed before.
-    pub(super) fn forget_unchecked(&mut self) {
+    pub(super) fn remove_unchecked_message(&mut self) {
         if std::mem::take(&mut self.is_unchecked) {
             self.messages.pop();
         }
@@ -142,12 +142,12 @@ impl SessionTurn {
 impl Drop for SessionTurn {
     fn drop(&mut self) {
         if let Some(history) = &self.history {
-            history.end(&mut self.session, self.writer.as_deref());
+            history.release_session(&mut self.session, self.writer.as_deref());
         }
         let Some(lease) = &self.lease else { return };
         *lease.current_run.lock().unwrap_or_else(PoisonError::into_inner) = None;
         let Some(writer) = &self.writer else { return };
-        let (abandoned, revision) = writer.current().unzip();
+        let (abandoned, revision) = writer.current_lease_and_revision().unzip();
         self.session.messages = Vec::new();
         (self.session.is_unchecked, self.session.last_revision) = (false, revision);
         self.session.unstored = Vec::new();
@@ -174,14 +174,14 @@ impl Sessions {
     }
 
     /// Returns the maximum number of sessions.
-    pub(super) fn max(&self) -> usize {
+    pub(super) fn max_sessions(&self) -> usize {
         self.lock().max_sessions
     }
 
     /// Waits for the end of a run of a session, unless `run` is that run, or is below a call of it.
     pub(super) async fn wait_for_turn(&self, key: &SessionKey, run: &RunContext) {
         if let Some(lease) = self.lease(key).filter(|lease| !lease.is_held_by(run)) {
-            drop(lease.turn().await);
+            drop(lease.acquire_turn().await);
         }
     }
 
@@ -197,7 +197,7 @@ impl Sessions {
 
     /// Waits for the turn of `run` in its session, at most for `max_wait`; then the error is the run that has it. A run without a
     /// session has a conversation of its own. A session that makes room for this one is deleted from `own_store`, if that is the store.
-    pub(super) async fn turn(
+    pub(super) async fn acquire_turn(
         &self,
         run: &RunContext,
         max_wait: Duration,
@@ -216,8 +216,8 @@ impl Sessions {
         }
         let mut displacement = Displacement { sessions: self, keys: displaced };
         while let Some(key) = displacement.keys.last() {
-            self.displace(key, own_store).await;
-            displacement.end_last();
+            self.remove_displaced_session(key, own_store).await;
+            displacement.end_last_displacement();
         }
         // A run that its own child waits for cannot end.
         let current_run = lease.current_run.lock().unwrap_or_else(PoisonError::into_inner).clone();
@@ -225,7 +225,7 @@ impl Sessions {
         {
             return Err(above);
         }
-        let turn = lease.turn_within(max_wait).await?;
+        let turn = lease.acquire_turn_within(max_wait).await?;
         if let Some(lease) = &turn.lease {
             *lease.current_run.lock().unwrap_or_else(PoisonError::into_inner) = Some(run.id().clone());
         }
@@ -233,14 +233,14 @@ impl Sessions {
     }
 
     /// Removes a session that was idle, unless a run has begun since.
-    async fn displace(&self, key: &SessionKey, own_store: Option<&SharedSessionStore>) {
+    async fn remove_displaced_session(&self, key: &SessionKey, own_store: Option<&SharedSessionStore>) {
         let Some(lease) = self.lease(key) else { return };
         let Ok(session) = Arc::clone(&lease.session).try_lock_owned() else { return };
         let mut turn = SessionTurn { session, writer: None, lease: Some(lease), history: None };
         if let Some(store) = own_store {
             turn.discard_open_calls().await;
             // A name that a store refuses has no session there.
-            if let Ok(key) = key.stored()
+            if let Ok(key) = key.stored_key()
                 && let Err(error) = store.delete(&key).await
             {
                 tracing::warn!(%error, "a session that made room for another one was not deleted");
@@ -253,13 +253,13 @@ impl Sessions {
 
     /// Removes a session, and deletes it from its store before the next run of it has its turn; returns the result of `delete`. Waits for a run of the
     /// session; runs that wait for their turn begin with an empty one.
-    pub(super) async fn remove_with<F: Future<Output = bool>>(
+    pub(super) async fn remove_and_delete<F: Future<Output = bool>>(
         &self,
         key: &SessionKey,
         delete: impl FnOnce() -> F,
     ) -> bool {
         let Some(lease) = self.lease(key) else { return delete().await };
-        let mut turn = lease.turn().await;
+        let mut turn = lease.acquire_turn().await;
         turn.discard_open_calls().await;
         *turn.session = Session::default();
         let is_removed = delete().await;
@@ -291,7 +291,7 @@ struct Displacement<'s> {
 }
 
 impl Displacement<'_> {
-    fn end_last(&mut self) {
+    fn end_last_displacement(&mut self) {
         if let Some(key) = self.keys.pop() {
             self.sessions.lock().end_displacement(&key);
         }
@@ -301,7 +301,7 @@ impl Displacement<'_> {
 impl Drop for Displacement<'_> {
     fn drop(&mut self) {
         while !self.keys.is_empty() {
-            self.end_last();
+            self.end_last_displacement();
         }
     }
 }
@@ -313,18 +313,18 @@ impl Lease {
     }
 
     /// Waits for the turn in the session.
-    async fn turn(self) -> SessionTurn {
+    async fn acquire_turn(self) -> SessionTurn {
         let session = Arc::clone(&self.session).lock_owned().await;
         SessionTurn { session, writer: None, lease: Some(self), history: None }
     }
 
     /// Waits for the turn in the session, at most for `max_wait`. The timer is needed only if there is another run.
-    async fn turn_within(self, max_wait: Duration) -> Result<SessionTurn, CallId> {
+    async fn acquire_turn_within(self, max_wait: Duration) -> Result<SessionTurn, CallId> {
         if let Ok(session) = Arc::clone(&self.session).try_lock_owned() {
             return Ok(SessionTurn { session, writer: None, lease: Some(self), history: None });
         }
         let current_run = Arc::clone(&self.current_run);
-        tokio::time::timeout(max_wait, self.turn()).await.map_err(|_| {
+        tokio::time::timeout(max_wait, self.acquire_turn()).await.map_err(|_| {
             let run = current_run.lock().unwrap_or_else(PoisonError::into_inner).clone();
             run.unwrap_or_else(|| CallId::from(""))
         })

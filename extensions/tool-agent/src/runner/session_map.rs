@@ -56,7 +56,7 @@ impl SessionKey {
     }
 
     /// Returns the key of the session in a store.
-    pub(super) fn stored(&self) -> Result<tool_session::SessionKey, SessionError> {
+    pub(super) fn stored_key(&self) -> Result<tool_session::SessionKey, SessionError> {
         let name = |name: &Option<String>| name.clone().unwrap_or_default();
         tool_session::SessionKey::new(name(&self.app), name(&self.user), self.session.clone())
     }

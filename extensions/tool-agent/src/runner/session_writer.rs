@@ -19,10 +19,10 @@ use tool_session::{
     EntryContent, Lease, LeaseGrant, LeaseRequest, SessionError, SessionWrite, SharedSessionStore,
 };
 
-pub(super) use self::retries::Retries;
+pub(super) use self::retries::StoreRetries;
 use super::{
     EndReason, RunUsage,
-    entry::{EntryCodec, end_entry, usage_text},
+    entry::{EntryCodec, end_entry, usage_json},
     member::EntryOrigin,
     state_changes::state_changes,
 };
@@ -117,11 +117,11 @@ impl SessionWriter {
     }
 
     /// Notes the runs that the run continues, which its end names.
-    pub(super) fn set_recovered(&self, runs: Vec<CallId>) {
+    pub(super) fn set_recovered_runs(&self, runs: Vec<CallId>) {
         drop(self.recovered.set(runs));
     }
 
-    fn recovered(&self) -> &[CallId] {
+    fn recovered_runs(&self) -> &[CallId] {
         self.recovered.get().map(Vec::as_slice).unwrap_or_default()
     }
 
@@ -131,7 +131,7 @@ impl SessionWriter {
     }
 
     /// Returns `true` if this is the writer of `run`.
-    pub(super) fn is_of(&self, run: &RunContext) -> bool {
+    pub(super) fn is_writer_of(&self, run: &RunContext) -> bool {
         std::ptr::eq(Arc::as_ptr(&self.run), run)
     }
 
@@ -141,7 +141,7 @@ impl SessionWriter {
     }
 
     /// Returns the lease and the revision, if no operation uses them; no lease after the end was written.
-    pub(super) fn current(&self) -> Option<(Option<Lease>, u64)> {
+    pub(super) fn current_lease_and_revision(&self) -> Option<(Option<Lease>, u64)> {
         let state = self.shared.state.try_lock().ok()?;
         let is_ended = self.is_ended.load(Ordering::Relaxed);
         Some(((!is_ended).then(|| state.lease.clone()), state.revision))
@@ -155,7 +155,7 @@ impl SessionWriter {
         has_secret: bool,
     ) -> Result<EntryContent, SessionError> {
         let entry = self.codec.entry(&self.run, kind, body, has_secret)?;
-        Ok(self.in_view(self.of_agent(entry)))
+        Ok(self.in_view(self.with_name_of_agent(entry)))
     }
 
     /// Sets the active agent, whose name the next entries have; `None` for the agent of the run.
@@ -163,7 +163,7 @@ impl SessionWriter {
         *self.agent.lock().unwrap_or_else(PoisonError::into_inner) = agent;
     }
 
-    fn of_agent(&self, entry: EntryContent) -> EntryContent {
+    fn with_name_of_agent(&self, entry: EntryContent) -> EntryContent {
         match self.agent.lock().unwrap_or_else(PoisonError::into_inner).clone() {
             Some(agent) => entry.with_agent(agent),
             None => entry,
@@ -204,8 +204,8 @@ impl SessionWriter {
         reason: &EndReason,
         usage: RunUsage,
     ) -> bool {
-        let end =
-            end_entry(&self.run, reason, usage, self.recovered()).map(|end| self.in_view(self.of_agent(end)));
+        let end = end_entry(&self.run, reason, usage, self.recovered_runs())
+            .map(|end| self.in_view(self.with_name_of_agent(end)));
         let entries = entries.and_then(|entries| Ok(entries.into_iter().chain([end?]).collect()));
         let is_stored = self.write_step(entries, removed_views, usage, true).await;
         self.is_ended.fetch_or(is_stored, Ordering::Relaxed);
@@ -230,7 +230,7 @@ impl SessionWriter {
                 false => state_changes(&state.stored_values, &values),
             };
             let write = SessionWrite::new(state.revision).entries(entries?).changes(changes);
-            let write = write.remove_views(removed_views).usage(usage_text(usage, self.recovered())?);
+            let write = write.remove_views(removed_views).usage(usage_json(usage, self.recovered_runs())?);
             Ok(if ends_run { write.end_of_run() } else { write })
         };
         let is_stored = self.write_next(&mut state, step).await;
@@ -272,7 +272,7 @@ impl SessionWriter {
         state: &mut WriterState,
         write: &SessionWrite,
     ) -> Result<(), EndReason> {
-        let mut retries = Retries::new(&self.access, &self.run);
+        let mut retries = StoreRetries::new(&self.access, &self.run);
         (state.unanswered_write, state.is_unfinished) = (Some(write.clone()), true);
         loop {
             let error = match retries.attempt(self.access.store.write(&state.lease, write)).await {
@@ -331,7 +331,7 @@ impl SessionWriter {
     }
 
     /// Renews the lease for as long as the returned future is polled.
-    pub(super) async fn keep_lease(&self) {
+    pub(super) async fn renew_lease_until_end(&self) {
         if self.access.is_own {
             return std::future::pending().await;
         }
@@ -342,7 +342,7 @@ impl SessionWriter {
                 return;
             }
             // A store that does not answer delays the next write only so long.
-            let attempts = Retries::new(&self.access, &self.run);
+            let attempts = StoreRetries::new(&self.access, &self.run);
             match attempts.attempt(self.renew_lease(&mut state)).await {
                 Err(SessionError::Superseded { run }) => return self.fail(EndReason::Superseded { run }),
                 // The next write decides.

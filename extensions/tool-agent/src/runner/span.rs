@@ -7,8 +7,8 @@ use super::{End, EndReason, RunUsage};
 use crate::{
     Agent, Message, Part,
     telemetry::{
-        OpenSpan, error_type, record_conversation, record_model, record_usage, request_messages,
-        response_message,
+        OpenSpan, error_type, record_conversation, record_model, record_usage, request_messages_json,
+        response_message_json,
     },
 };
 
@@ -42,7 +42,7 @@ impl RunSpan {
             agent.calls = Empty,
         );
         let open = OpenSpan::new(span, agent.0.trace_content);
-        if let Some(span) = open.collected() {
+        if let Some(span) = open.collected_span() {
             #[cfg(feature = "opentelemetry")]
             if run.depth() == 0 || Span::current().is_none() {
                 tool_runtime::follow_trace(span, run.meta());
@@ -57,7 +57,10 @@ impl RunSpan {
             }
             record_conversation(span, run);
             if let Some(message) = message.filter(|_| open.records_content()) {
-                span.record("gen_ai.input.messages", request_messages(std::slice::from_ref(message), None));
+                span.record(
+                    "gen_ai.input.messages",
+                    request_messages_json(std::slice::from_ref(message), None),
+                );
             }
         }
         Self(open)
@@ -82,7 +85,7 @@ impl RunSpan {
         span.record("gen_ai.output.type", format);
         if records_content && !end.text.is_empty() {
             let answer = Message::assistant([Part::Text(end.text.clone())]);
-            span.record("gen_ai.output.messages", response_message(&answer, None, None));
+            span.record("gen_ai.output.messages", response_message_json(&answer, None, None));
         }
         match error_type_of_end(&end.reason) {
             Some(error) => self.0.record_error(error, &end.reason),

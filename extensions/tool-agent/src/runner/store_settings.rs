@@ -110,15 +110,15 @@ impl Runner {
     #[must_use]
     pub fn with_store(self, store: impl Into<SharedSessionStore>) -> Self {
         let store = store.into();
-        self.with(|settings| {
+        self.with_changed_settings(|settings| {
             (settings.store.store, settings.store.is_own) = (store, false);
             // The sessions in memory belong to no store, or to another one.
-            settings.sessions = settings.sessions.emptied();
+            settings.sessions = settings.sessions.empty_copy();
         })
     }
 
     /// Continues the session of `run` after its last run was interrupted: by a crash, or since its stream was dropped. It may have any
-    /// id. [`SharedSessionStore::unfinished`] lists such runs.
+    /// id. [`SharedSessionStore::unfinished_calls`] lists such runs.
     ///
     /// Stored results are used. A call of a tool that is neither read-only nor idempotent, which had started and has no stored outcome, is
     /// answered as interrupted: it may have taken effect. A call that is read-only or idempotent, or had not started, runs now, under the
@@ -164,7 +164,7 @@ impl Runner {
     /// `tool-runtime`. Default: none.
     #[must_use]
     pub fn with_program_key(self, key: ProgramKey) -> Self {
-        self.with(|settings| settings.store.key = Some(key))
+        self.with_changed_settings(|settings| settings.store.key = Some(key))
     }
 
     /// Sets the time that a run waits while another run of its session takes place, in this process or another one; then it ends with
@@ -172,27 +172,29 @@ impl Runner {
     /// seconds.
     #[must_use]
     pub fn when_busy(self, max_wait: Duration) -> Self {
-        self.with(|settings| settings.max_wait = max_wait)
+        self.with_changed_settings(|settings| settings.max_wait = max_wait)
     }
 
     /// Sets the duration of a lease in the store: the time after which another process continues the session of a process that
     /// ended or stopped. A run renews its lease after each third of it. At least 10 milliseconds. Default: 30 seconds.
     #[must_use]
     pub fn with_lease_duration(self, duration: Duration) -> Self {
-        self.with(|settings| settings.store.lease_duration = duration.max(MIN_LEASE_DURATION))
+        self.with_changed_settings(|settings| {
+            settings.store.lease_duration = duration.max(MIN_LEASE_DURATION)
+        })
     }
 
     /// Sets the time for which an operation of the store that failed is tried again, within the deadline of the run; then the run
     /// ends with [`StoreFailed`](crate::EndReason::StoreFailed). Default: 10 seconds.
     #[must_use]
     pub fn with_store_timeout(self, timeout: Duration) -> Self {
-        self.with(|settings| settings.store.timeout = timeout)
+        self.with_changed_settings(|settings| settings.store.timeout = timeout)
     }
 
     /// Reads the conversation of a session from the store, after another run of this process.
     pub(super) async fn stored_history(&self, run: &RunContext, key: &SessionKey) -> Vec<Message> {
         self.0.sessions.wait_for_turn(key, run).await;
-        let Ok(key) = key.stored() else { return Vec::new() };
+        let Ok(key) = key.stored_key() else { return Vec::new() };
         let access = self.0.store_access();
         let codec = self.0.codec(key.clone(), &access);
         read_messages(&access.store, &codec, &key).await.unwrap_or_else(|error| {
@@ -227,12 +229,12 @@ impl Runner {
             tracing::warn!("a session cannot be removed by a call of its own run");
             return false;
         }
-        self.0.sessions.remove_with(&key, || self.delete_stored(&key)).await
+        self.0.sessions.remove_and_delete(&key, || self.delete_stored_session(&key)).await
     }
 
     /// Deletes a session from the store.
-    async fn delete_stored(&self, key: &SessionKey) -> bool {
-        let Ok(key) = key.stored() else { return false };
+    async fn delete_stored_session(&self, key: &SessionKey) -> bool {
+        let Ok(key) = key.stored_key() else { return false };
         self.0.store.store.delete(&key).await.unwrap_or_else(|error| {
             tracing::warn!(%error, "a session was not deleted");
             false
@@ -242,9 +244,9 @@ impl Runner {
 
 impl Sessions {
     /// Returns empty sessions with the same maximum number.
-    fn emptied(&self) -> Self {
+    fn empty_copy(&self) -> Self {
         let sessions = Self::default();
-        sessions.set_max(self.max());
+        sessions.set_max(self.max_sessions());
         sessions
     }
 }

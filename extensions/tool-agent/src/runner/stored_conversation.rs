@@ -74,7 +74,7 @@ impl<'v> ConversationView<'v> {
         Self { key: Some(key), sees_others, inherited_entries: 0 }
     }
 
-    fn query(&self) -> EntryQuery {
+    fn entry_query(&self) -> EntryQuery {
         let all = EntryQuery::backward().limit(PAGE_ENTRIES).limit_bytes(MAX_BYTES / 8);
         match self.key {
             Some(key) if !self.sees_others => all.of_view(key),
@@ -98,7 +98,7 @@ fn is_view_below(view: &str, above: &str) -> bool {
     view.strip_prefix(above).is_some_and(|rest| rest.starts_with(SEPARATOR))
 }
 
-/// Reads backwards until a compaction, or until `max_tokens` are reached.
+/// Reads backwards until a compaction, or until `max_tokens_before_compaction` are reached.
 pub(super) async fn read_conversation(
     store: &SharedSessionStore,
     codec: &EntryCodec,
@@ -107,37 +107,37 @@ pub(super) async fn read_conversation(
 ) -> Result<StoredConversation, SessionError> {
     let inherited_entries = view.inherited_entries;
     let mut reader = ConversationReader { max_tokens, inherited_entries, ..ConversationReader::default() };
-    let mut query = Some(view.query());
+    let mut query = Some(view.entry_query());
     while let Some(page_query) = query {
         let page = store.entries(&codec.session, &page_query).await?;
         for entry in &page.entries {
             match view.visibility(&entry.content) {
                 Visibility::Own => {}
                 Visibility::Shared => {
-                    reader.add_shared(codec, entry)?;
+                    reader.add_shared_message(codec, entry)?;
                     continue;
                 }
                 Visibility::Hidden => {
-                    reader.progress.see_hidden(&entry.content);
+                    reader.progress.note_hidden_entry(&entry.content);
                     continue;
                 }
             }
-            reader.progress.see_entry(entry, inherited_entries);
-            reader.position.see_entry(codec, entry, inherited_entries)?;
+            reader.progress.note_entry(entry, inherited_entries);
+            reader.position.note_entry(codec, entry, inherited_entries)?;
             if reader.is_full() {
                 reader.is_shortened = true;
-                return Ok(reader.finish(None));
+                return Ok(reader.into_conversation(None));
             }
             if &*entry.content.kind == EntryContent::COMPACTION {
                 let (compaction, is_sealed) = read_body(codec, entry)?;
                 reader.has_secrets |= is_sealed;
-                return Ok(reader.finish(Some(compaction)));
+                return Ok(reader.into_conversation(Some(compaction)));
             }
-            reader.add(codec, entry)?;
+            reader.add_entry(codec, entry)?;
         }
         query = page_query.next(&page);
     }
-    Ok(reader.finish(None))
+    Ok(reader.into_conversation(None))
 }
 
 /// Reads which agent of a session has control; the entry may be older than the part of the conversation that a run reads.
@@ -158,7 +158,7 @@ pub(super) async fn read_control(
 }
 
 /// Reads the entries about the state and the end of a member of a parallel group from its history, in order; the last one has its usage and its end.
-pub(super) async fn read_member(
+pub(super) async fn read_member_progress(
     store: &SharedSessionStore,
     codec: &EntryCodec,
     view: &str,
@@ -230,7 +230,7 @@ impl ConversationReader {
         entry.number > self.inherited_entries && self.messages.is_empty() && self.open.is_none()
     }
 
-    fn add(&mut self, codec: &EntryCodec, entry: &Entry) -> Result<(), SessionError> {
+    fn add_entry(&mut self, codec: &EntryCodec, entry: &Entry) -> Result<(), SessionError> {
         match &*entry.content.kind {
             EntryContent::MESSAGE => {}
             EntryContent::CONTROL if self.control.is_none() => {
@@ -254,17 +254,17 @@ impl ConversationReader {
             self.progress.cut_off = body.cut_off.take();
         }
         let message = body.into_message(&entry.content);
-        self.progress.see_message(&entry.content.run, message.role());
+        self.progress.note_message(&entry.content.run, message.role());
         self.has_secrets |= is_sealed;
         self.bytes += entry.content.body.as_str().len();
         self.tokens += estimated_tokens(std::slice::from_ref(&message));
-        self.add_notes();
+        self.add_child_notes();
         self.messages.push_front(ReadMessage { message, is_note: false });
         Ok(())
     }
 
     /// Adds a message of a run below. Before the results of its call there is no place for it.
-    fn add_shared(&mut self, codec: &EntryCodec, entry: &Entry) -> Result<(), SessionError> {
+    fn add_shared_message(&mut self, codec: &EntryCodec, entry: &Entry) -> Result<(), SessionError> {
         if &*entry.content.kind == EntryContent::MESSAGE && !self.messages.is_empty() {
             let (body, is_sealed) = read_body::<MessageBody>(codec, entry)?;
             self.has_secrets |= is_sealed;
@@ -275,7 +275,7 @@ impl ConversationReader {
     }
 
     /// Adds the notes about runs below after the results of their calls.
-    fn add_notes(&mut self) {
+    fn add_child_notes(&mut self) {
         let place = usize::from(self.messages.front().is_some_and(|it| it.message.role() == Role::Tool));
         for note in self.shared.take_notes() {
             self.tokens += estimated_tokens(std::slice::from_ref(&note));
@@ -283,9 +283,9 @@ impl ConversationReader {
         }
     }
 
-    fn finish(mut self, compaction: Option<CompactionBody>) -> StoredConversation {
+    fn into_conversation(mut self, compaction: Option<CompactionBody>) -> StoredConversation {
         self.progress.finish_reading();
-        self.add_notes();
+        self.add_child_notes();
         let later = self.messages;
         let (has_secrets, is_shortened) = (self.has_secrets, self.is_shortened);
         let (mut messages, mut model_messages) = (Vec::new(), Vec::new());

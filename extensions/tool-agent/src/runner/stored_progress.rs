@@ -12,10 +12,10 @@ use tool_session::{Entry, EntryContent, LeaseGrant, SessionError};
 
 use super::{
     RunUsage,
-    child_history::fresh_history,
+    child_history::single_call_history,
     entry::{CallIntentBody, CallOutcomeBody, CutOff, EntryCodec, RecoveredRuns},
     open_batch::OpenBatch,
-    open_below::OpenBelow,
+    open_below::OpenChildRun,
     stored_conversation::read_body,
 };
 use crate::Role;
@@ -26,7 +26,7 @@ pub(super) struct StoredProgress {
     /// The records of calls after the last message and the last open batch, in order.
     records: Vec<CallRecord>,
     /// The runs that wait below calls whose outcomes are records.
-    below: Vec<OpenBelow>,
+    below: Vec<OpenChildRun>,
     /// The kind of the last entry.
     last_kind: Option<Box<str>>,
     /// `true` if the last message belongs to the session itself, and not to the one that it was forked from.
@@ -62,7 +62,7 @@ enum CallRecord {
 }
 
 impl CallRecord {
-    fn below(&self) -> Option<&OpenBelow> {
+    fn open_child(&self) -> Option<&OpenChildRun> {
         match self {
             Self::Intent(_) => None,
             Self::Outcome(body) => body.below.as_ref(),
@@ -82,7 +82,7 @@ pub(super) enum CallProgress {
 
 impl StoredProgress {
     /// Notes an entry; the last one comes first.
-    pub(super) fn see_entry(&mut self, entry: &Entry, inherited_entries: u64) {
+    pub(super) fn note_entry(&mut self, entry: &Entry, inherited_entries: u64) {
         if self.last_kind.is_none() && &*entry.content.kind == EntryContent::END {
             self.end_usage = entry.content.body.read::<EndUsage>().unwrap_or_default().usage;
         }
@@ -93,9 +93,9 @@ impl StoredProgress {
     }
 
     /// Notes an entry of another history.
-    pub(super) fn see_hidden(&mut self, content: &EntryContent) {
+    pub(super) fn note_hidden_entry(&mut self, content: &EntryContent) {
         let is_removed = &*content.kind == EntryContent::REMOVED;
-        let fresh = content.view.as_deref().filter(|_| !is_removed).and_then(fresh_history);
+        let fresh = content.view.as_deref().filter(|_| !is_removed).and_then(single_call_history);
         if let Some(fresh) = fresh
             && !self.fresh_histories.contains(fresh)
         {
@@ -109,7 +109,7 @@ impl StoredProgress {
     }
 
     /// Notes a message, the last one first: those up to the question belong to the run that a recovery continues.
-    pub(super) fn see_message(&mut self, run: &CallId, role: Role) {
+    pub(super) fn note_message(&mut self, run: &CallId, role: Role) {
         if !self.is_question_seen && self.last_runs.last() != Some(run) {
             self.last_runs.push(run.clone());
         }
@@ -161,7 +161,7 @@ impl StoredProgress {
     }
 
     /// Takes the runs that wait below the calls whose outcomes were taken.
-    pub(super) fn take_below(&mut self) -> Vec<OpenBelow> {
+    pub(super) fn take_open_children(&mut self) -> Vec<OpenChildRun> {
         std::mem::take(&mut self.below)
     }
 
@@ -183,20 +183,20 @@ impl StoredProgress {
             let Some(index) = open.outcomes.iter().position(|it| it.address() == Some(&address)) else {
                 continue;
             };
-            apply_state(run, &outcome);
-            open.replace(index, outcome);
+            apply_state_of_outcome(run, &outcome);
+            open.set_outcome(index, outcome);
             open.below.retain(|it| it.call != address);
             open.below.extend(below);
         }
     }
 
     /// Takes the progress of the calls of the last message, and applies the changes of state of those that ended.
-    pub(super) fn take_calls(&mut self, run: &RunContext, calls: &[ToolCall]) -> Vec<CallProgress> {
+    pub(super) fn take_call_progress(&mut self, run: &RunContext, calls: &[ToolCall]) -> Vec<CallProgress> {
         let records = match self.has_own_message {
             true => std::mem::take(&mut self.records),
             false => Vec::new(),
         };
-        self.below = records.iter().filter_map(CallRecord::below).cloned().collect();
+        self.below = records.iter().filter_map(CallRecord::open_child).cloned().collect();
         let mut progress: Vec<_> = calls.iter().map(|call| call_progress(call, calls, &records)).collect();
         if !self.has_own_message {
             // The original session continues them.
@@ -204,7 +204,7 @@ impl StoredProgress {
         }
         for ended in &progress {
             if let CallProgress::Ended(outcome, _) = ended {
-                apply_state(run, outcome);
+                apply_state_of_outcome(run, outcome);
             }
         }
         progress
@@ -212,7 +212,7 @@ impl StoredProgress {
 }
 
 /// Applies the changes of state of a call, which are stored with its step.
-fn apply_state(run: &RunContext, outcome: &CallOutcome) {
+fn apply_state_of_outcome(run: &RunContext, outcome: &CallOutcome) {
     if outcome.is_finished() {
         run.change_state(&merged_actions(std::slice::from_ref(outcome)).state);
     }

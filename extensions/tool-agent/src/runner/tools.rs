@@ -24,16 +24,16 @@ pub(super) struct RunTools {
 
 impl RunTools {
     /// Returns the executor with the tools of this round, and reports the tools that it lost.
-    pub(super) async fn list(&mut self, scope: &RunScope) -> Flow<Executor> {
-        let (executor, diagnostics) = match scope.wait_for(scope.list_tools()).await {
+    pub(super) async fn list_for_round(&mut self, scope: &RunScope) -> Flow<Executor> {
+        let (executor, diagnostics) = match scope.wait_unless_interrupted(scope.list_tools()).await {
             Ok(Ok(listed)) => listed,
             Ok(Err(error)) => return end_as_failed(error.to_string()),
             Err(interruption) => return interruption.end(),
         };
         for diagnostic in diagnostics {
-            self.report(scope, &diagnostic).await;
+            self.report_once(scope, &diagnostic).await;
         }
-        for name in scope.replaced_tools() {
+        for name in scope.replaced_tool_names() {
             let text = format!(
                 "the tool `{name}` of the agent is hidden by a tool of this name that it receives; rename it"
             );
@@ -45,7 +45,7 @@ impl RunTools {
     }
 
     /// Reports a diagnostic about the tools, once in a run: as a notice, and in the log.
-    async fn report(&mut self, scope: &RunScope, diagnostic: &RunDiagnostic) {
+    async fn report_once(&mut self, scope: &RunScope, diagnostic: &RunDiagnostic) {
         let text = diagnostic.to_string();
         if self.reported.insert(text.clone()) {
             let agent = scope.agent.name();

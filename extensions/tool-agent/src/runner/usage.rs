@@ -37,7 +37,7 @@ pub struct RunUsage {
 
 impl RunUsage {
     /// Adds the usage of another agent of the run.
-    pub(super) fn include(&mut self, other: &Self) {
+    pub(super) fn add_usage_of(&mut self, other: &Self) {
         let has_unknown_cost = [&*self, other]
             .iter()
             .any(|usage| usage.has_unknown_cost || (usage.rounds > 0 && usage.cost.is_none()));
@@ -53,8 +53,8 @@ impl RunUsage {
             (one, other) => one.or(other),
         };
         self.has_unknown_cost = has_unknown_cost && self.cost.is_some();
-        self.add_additional(&other.additional);
-        self.children.include(&other.children);
+        self.add_hook_usage(&other.additional);
+        self.children.add_usage_of(&other.children);
     }
 
     /// Returns the usage since it was `earlier`.
@@ -92,7 +92,7 @@ impl RunUsage {
     }
 
     /// Adds the counts of one response to a hook.
-    pub(crate) fn add_additional(&mut self, usage: &Usage) {
+    pub(crate) fn add_hook_usage(&mut self, usage: &Usage) {
         let add = |total: &mut Option<u64>, count: Option<u64>| {
             if let Some(count) = count {
                 *total = Some(total.unwrap_or(0).saturating_add(count));
@@ -137,7 +137,7 @@ pub struct ChildUsage {
 
 impl ChildUsage {
     /// Adds the runs below another agent of the run.
-    fn include(&mut self, other: &Self) {
+    fn add_usage_of(&mut self, other: &Self) {
         let cost = |usage: &Self| if usage.rounds == 0 { Some(0.0) } else { usage.cost };
         let sum = cost(self).zip(cost(other)).map(|(one, other)| one + other);
         let add = |total: &mut u64, count: u64| *total = total.saturating_add(count);

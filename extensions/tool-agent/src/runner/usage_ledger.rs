@@ -35,11 +35,11 @@ impl UsageLedger {
 
     /// Adds the usage of an agent that ended.
     pub(super) fn add_ended(&self, usage: &RunUsage) {
-        self.lock().ended.include(usage);
+        self.lock().ended.add_usage_of(usage);
     }
 
     /// Adds an agent that begins, or goes on after it used `counted`, which is a part of the run already.
-    pub(super) fn begin(self: &Arc<Self>, counted: RunUsage) -> LedgerEntry {
+    pub(super) fn begin_entry(self: &Arc<Self>, counted: RunUsage) -> LedgerEntry {
         let mut state = self.lock();
         state.began += 1;
         let number = state.began;
@@ -51,7 +51,7 @@ impl UsageLedger {
     pub(super) fn total(&self) -> RunUsage {
         let state = self.lock();
         let mut total = state.ended;
-        state.running.values().for_each(|usage| total.include(usage));
+        state.running.values().for_each(|usage| total.add_usage_of(usage));
         total
     }
 
@@ -63,7 +63,7 @@ impl UsageLedger {
 
 impl LedgerEntry {
     /// Sets the usage of this agent, and returns the usage of the run.
-    pub(super) fn total_with(&self, usage: RunUsage) -> RunUsage {
+    pub(super) fn set_usage_and_total(&self, usage: RunUsage) -> RunUsage {
         self.ledger.lock().running.insert(self.number, usage.since(&self.counted));
         self.ledger.total()
     }
@@ -73,7 +73,7 @@ impl Drop for LedgerEntry {
     fn drop(&mut self) {
         let mut state = self.ledger.lock();
         if let Some(usage) = state.running.remove(&self.number) {
-            state.ended.include(&usage);
+            state.ended.add_usage_of(&usage);
         }
     }
 }

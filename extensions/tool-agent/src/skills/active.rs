@@ -58,11 +58,11 @@ impl SkillRule {
     }
 
     /// Returns the reason for which a call is refused.
-    fn refusal(&self, tool: &str, arguments: &Arguments<'_>) -> Result<Option<String>, ToolError> {
+    fn refusal_reason(&self, tool: &str, arguments: &Arguments<'_>) -> Result<Option<String>, ToolError> {
         if ALWAYS_ALLOWED.contains(&tool) {
             return Ok(None);
         }
-        let active = self.0.list();
+        let active = self.0.active_skills();
         let compares_arguments = active.iter().any(|skill| skill.allowed.compares_arguments());
         let arguments = if compares_arguments { arguments.to_value()? } else { Value::Null };
         let refusing = active.iter().find(|skill| !skill.allowed.allows(tool, &arguments));
@@ -79,7 +79,7 @@ impl SkillRule {
 /// Decides on the arguments that run.
 impl PermissionPolicy for SkillRule {
     async fn decide(&self, request: &PermissionRequest<'_>) -> Result<Permission, ToolError> {
-        let refusal = self.refusal(request.tool(), request.arguments)?;
+        let refusal = self.refusal_reason(request.tool(), request.arguments)?;
         Ok(refusal.map_or(Permission::Allow, Permission::deny))
     }
 }
@@ -87,14 +87,14 @@ impl PermissionPolicy for SkillRule {
 /// Blocks a call before a person is asked to approve it.
 impl Hook for SkillRule {
     async fn before(&self, call: &mut BeforeCall<'_>) -> Result<Before, ToolError> {
-        let refusal = self.refusal(call.tool(), call.arguments())?;
+        let refusal = self.refusal_reason(call.tool(), call.arguments())?;
         Ok(refusal.map_or(Before::Continue, Before::block))
     }
 }
 
 /// Returns the name of a value of one agent in one run: a child run has a copy of the values of its parent, and the agents of a sequence share
 /// them.
-pub(super) fn value_key(run: &RunContext, value: &str) -> String {
+pub(super) fn run_value_key(run: &RunContext, value: &str) -> String {
     let agent = run.branch().or(run.agent()).unwrap_or_default();
     format!("tool-agent:{value}:{}:{agent}", run.id())
 }
@@ -102,7 +102,7 @@ pub(super) fn value_key(run: &RunContext, value: &str) -> String {
 impl ActiveSkills {
     /// Returns the skills of `run`.
     pub(super) fn of_run(run: &RunContext) -> Arc<Self> {
-        run.value_or_insert_with(&value_key(run, "active-skills"), Self::default)
+        run.value_or_insert_with(&run_value_key(run, "active-skills"), Self::default)
     }
 
     /// Narrows the tools of the run from now on.
@@ -116,10 +116,10 @@ impl ActiveSkills {
 
     /// Returns `true` if a skill of this name narrows the tools.
     pub(super) fn contains(&self, name: &str) -> bool {
-        self.list().iter().any(|skill| *skill.name == *name)
+        self.active_skills().iter().any(|skill| *skill.name == *name)
     }
 
-    fn list(&self) -> Vec<ActiveSkill> {
+    fn active_skills(&self) -> Vec<ActiveSkill> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 }

@@ -98,7 +98,7 @@ impl AllowedTools {
     }
 
     /// Returns `true` if some calls of a tool can be made.
-    pub(super) fn names_tool(&self, tool: &str) -> bool {
+    pub(super) fn may_allow_tool(&self, tool: &str) -> bool {
         let names = self.entries.iter().filter_map(|entry| entry_parts(entry).ok()).map(|(name, _)| name);
         let rules = std::iter::once(Rule::deny("*")).chain(names.map(Rule::allow));
         matches!(Rules::new(rules).judge(tool, &Value::Null), Permission::Allow)
@@ -134,7 +134,7 @@ fn split_entries(text: &str) -> Result<Vec<String>, SkillError> {
     for character in text.chars() {
         match character {
             '(' => depth += 1,
-            ')' => depth = depth.checked_sub(1).ok_or_else(|| unbalanced(text))?,
+            ')' => depth = depth.checked_sub(1).ok_or_else(|| unbalanced_parenthesis_error(text))?,
             _ => {}
         }
         match depth == 0 && (character.is_whitespace() || character == ',') {
@@ -144,13 +144,13 @@ fn split_entries(text: &str) -> Result<Vec<String>, SkillError> {
         }
     }
     if depth > 0 {
-        return Err(unbalanced(text));
+        return Err(unbalanced_parenthesis_error(text));
     }
     entries.extend(Some(entry).filter(|entry| !entry.is_empty()));
     Ok(entries)
 }
 
-fn unbalanced(text: &str) -> SkillError {
+fn unbalanced_parenthesis_error(text: &str) -> SkillError {
     let text = short_line(text);
     SkillError::invalid(format!("a parenthesis of `allowed-tools` has no counterpart in `{text}`; close it"))
 }
@@ -162,7 +162,7 @@ fn entry_parts(entry: &str) -> Result<(&str, Option<&str>), SkillError> {
         None => (entry, None),
         Some((name, rest)) => match rest.strip_suffix(')') {
             Some(pattern) => (name, Some(pattern.trim())),
-            None => return Err(unbalanced(entry)),
+            None => return Err(unbalanced_parenthesis_error(entry)),
         },
     };
     if name.is_empty() || !name.chars().all(is_name_part) {

@@ -42,8 +42,8 @@ impl SharedCodeExecutor {
         Self(GuardedArc::new(Arc::new(executor)))
     }
 
-    /// Returns `true` if `has_tool` knows the tool.
-    pub(super) fn has_tool(&self, has_tool: impl Fn(&str) -> bool) -> bool {
+    /// Returns `true` if `is_available` knows the tool.
+    pub(super) fn is_available(&self, has_tool: impl Fn(&str) -> bool) -> bool {
         catch(|| self.0.tool().to_owned()).is_ok_and(|tool| has_tool(&tool))
     }
 

@@ -16,7 +16,7 @@ use cap_std::{
 
 use super::{
     Skill, SkillDiagnostic, SkillError, SkillFile, SkillList, Skills, error::short_line,
-    front_matter::MAX_SKILL_MD_BYTES, shared::too_long_file,
+    front_matter::MAX_SKILL_MD_BYTES, shared::too_long_file_error,
 };
 
 const SKILL_MD: &str = "SKILL.md";
@@ -83,7 +83,7 @@ impl SkillFolders {
     }
 
     /// Runs work on the files on a thread that may block.
-    async fn run<T: Send + 'static>(
+    async fn run_blocking<T: Send + 'static>(
         &self,
         work: impl FnOnce(&[SkillRoot]) -> Result<T, SkillError> + Send + 'static,
     ) -> Result<T, SkillError> {
@@ -96,15 +96,15 @@ impl SkillFolders {
 
 impl Skills for SkillFolders {
     async fn list(&self) -> Result<SkillList, SkillError> {
-        self.run(|roots| Ok(list_folders(roots))).await
+        self.run_blocking(|roots| Ok(list_skills(roots))).await
     }
 
     async fn load(&self, name: &str) -> Result<Skill, SkillError> {
         let name = name.to_owned();
-        self.run(move |roots| {
+        self.run_blocking(move |roots| {
             let SkillFolder { dir, mut skill } = find_skill(roots, &name)?;
             let mut walk = FileWalk::default();
-            walk.visit(&dir, "", 0);
+            walk.add_files_below(&dir, "", 0);
             walk.files.sort_by(|one, other| one.path.cmp(&other.path));
             (skill.files, skill.unlisted_files) = (walk.files, walk.unlisted);
             Ok(skill)
@@ -114,7 +114,7 @@ impl Skills for SkillFolders {
 
     async fn read_file(&self, skill: &str, path: &str) -> Result<Vec<u8>, SkillError> {
         let (skill, path) = (skill.to_owned(), path.to_owned());
-        self.run(move |roots| {
+        self.run_blocking(move |roots| {
             let folder = find_skill(roots, &skill)?;
             // Of a link, the name of its target counts, too.
             let target = folder.dir.canonicalize(&path).unwrap_or_default();
@@ -124,11 +124,11 @@ impl Skills for SkillFolders {
             let max = usize::try_from(Skill::MAX_FILE_BYTES).unwrap_or(usize::MAX);
             match read_regular_file(&folder.dir, &path, max) {
                 Ok(Some(content)) => Ok(content),
-                Ok(None) => Err(too_long_file(&path)),
+                Ok(None) => Err(too_long_file_error(&path)),
                 Err(error) if error.kind() == io::ErrorKind::NotFound => {
                     Err(SkillError::UnknownFile { skill, path })
                 }
-                Err(error) => Err(file_error(&path, &error)),
+                Err(error) => Err(unreadable_file_error(&path, &error)),
             }
         })
         .await
@@ -136,7 +136,7 @@ impl Skills for SkillFolders {
 }
 
 /// Lists the skills of all folders.
-fn list_folders(roots: &[SkillRoot]) -> SkillList {
+fn list_skills(roots: &[SkillRoot]) -> SkillList {
     let (mut list, mut names) = (SkillList::default(), HashSet::new());
     for root in roots {
         let folders = match FolderNames::of(&root.dir) {
@@ -155,10 +155,10 @@ fn list_folders(roots: &[SkillRoot]) -> SkillList {
         for (at, folder) in folders.names.iter().enumerate() {
             if list.headers.len() >= MAX_SKILLS {
                 let rest = folders.names.get(at..).unwrap_or_default();
-                list.diagnostics.extend(root.unread_folders(rest));
+                list.diagnostics.extend(root.unread_folders_diagnostic(rest));
                 break;
             }
-            let Some(problem) = root.list_skill(folder, &mut list, &mut names) else { continue };
+            let Some(problem) = root.add_skill_to_list(folder, &mut list, &mut names) else { continue };
             let place = if roots.len() > 1 { format!(" (in `{}`)", root.name) } else { String::new() };
             let folder = folder.display().to_string();
             list.diagnostics.push(SkillDiagnostic::new(&folder, format!("{problem}{place}")));
@@ -182,7 +182,7 @@ fn find_skill(roots: &[SkillRoot], name: &str) -> Result<SkillFolder, SkillError
 
 impl SkillRoot {
     /// Adds the skill in `folder`, if it is one; returns the problem of one that is not added.
-    fn list_skill(
+    fn add_skill_to_list(
         &self,
         folder: &OsStr,
         list: &mut SkillList,
@@ -205,7 +205,7 @@ impl SkillRoot {
     }
 
     /// Returns the diagnostic of folders that are not read since the list is full; `None` if there is no folder among `names`.
-    fn unread_folders(&self, names: &[OsString]) -> Option<SkillDiagnostic> {
+    fn unread_folders_diagnostic(&self, names: &[OsString]) -> Option<SkillDiagnostic> {
         let is_folder = |name: &&OsString| self.dir.metadata(name).is_ok_and(|it| it.is_dir());
         let unread = names.iter().filter(is_folder).count();
         let problem =
@@ -221,12 +221,12 @@ impl SkillRoot {
             Err(error) if matches!(error.kind(), io::ErrorKind::NotADirectory | io::ErrorKind::NotFound) => {
                 return Ok(None);
             }
-            Err(error) => return Err(file_error(name, &error)),
+            Err(error) => return Err(unreadable_file_error(name, &error)),
         };
         let content = match read_regular_file(&dir, SKILL_MD, MAX_SKILL_MD_BYTES) {
             Ok(content) => content,
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
-            Err(error) => return Err(file_error(SKILL_MD, &error)),
+            Err(error) => return Err(unreadable_file_error(SKILL_MD, &error)),
         };
         let too_long = || {
             SkillError::invalid(format!(
@@ -259,7 +259,7 @@ struct FileWalk {
 
 impl FileWalk {
     /// Adds the files below `dir`, whose path ends with `/` unless it is empty. What cannot be read is not listed.
-    fn visit(&mut self, dir: &Dir, prefix: &str, depth: usize) {
+    fn add_files_below(&mut self, dir: &Dir, prefix: &str, depth: usize) {
         for name in FolderNames::of(dir).unwrap_or_default().names {
             self.entries += 1;
             let Some(name) = name.to_str().filter(|_| self.entries <= MAX_ENTRIES) else {
@@ -272,7 +272,7 @@ impl FileWalk {
             match dir.metadata(name) {
                 Ok(it) if it.is_dir() && !is_link && depth < MAX_FOLDER_DEPTH => {
                     if let Ok(below) = dir.open_dir(name) {
-                        self.visit(&below, &format!("{path}/"), depth + 1);
+                        self.add_files_below(&below, &format!("{path}/"), depth + 1);
                     }
                 }
                 Ok(it) if it.is_file() && path == SKILL_MD => {}
@@ -344,7 +344,7 @@ fn read_regular_file(dir: &Dir, path: &str, max_bytes: usize) -> io::Result<Opti
 }
 
 /// Returns the error of a file, for a model.
-fn file_error(path: &str, error: &io::Error) -> SkillError {
+fn unreadable_file_error(path: &str, error: &io::Error) -> SkillError {
     let path = short_line(path);
     match error.kind() {
         // `cap_std` has no kind of its own for a path that leads out; errors of the system have a number.

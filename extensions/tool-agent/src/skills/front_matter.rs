@@ -32,7 +32,7 @@ impl Skill {
     /// # Ok::<(), tool_agent::skills::SkillError>(())
     /// ```
     pub fn parse(text: &str) -> Result<Self, SkillError> {
-        let (header, body) = divide(text)?;
+        let (header, body) = split_front_matter(text)?;
         let mut members = parse_yaml(&header)?;
         let (name, description) = (required_text(&members, "name")?, required_text(&members, "description")?);
         let mut skill = Self::new(name, description, body)?;
@@ -40,7 +40,7 @@ impl Skill {
             skill = skill.with_compatibility(text)?;
         }
         skill.header.license = optional_text(&members, "license")?;
-        skill.header.allowed_tools = members.get("allowed-tools").map(allowed_tools).transpose()?;
+        skill.header.allowed_tools = members.get("allowed-tools").map(parse_allowed_tools).transpose()?;
         match members.remove("metadata") {
             None | Some(Value::Null) => {}
             Some(Value::Object(metadata)) => skill.header.metadata = metadata,
@@ -55,7 +55,7 @@ impl Skill {
 }
 
 /// Divides a text into the front matter and the instructions, with `\n` between lines.
-fn divide(text: &str) -> Result<(String, String), SkillError> {
+fn split_front_matter(text: &str) -> Result<(String, String), SkillError> {
     let text = text.strip_prefix('\u{feff}').unwrap_or(text).replace("\r\n", "\n");
     let is_fence = |line: &str| line.trim_end() == FENCE;
     let (first, rest) = text.split_once('\n').unwrap_or((&text, ""));
@@ -131,7 +131,7 @@ fn optional_text(members: &Map<String, Value>, member: &str) -> Result<Option<St
 }
 
 /// Reads a text or a list. A member without a value is an error: whether it allows all tools or none is unknown.
-fn allowed_tools(value: &Value) -> Result<AllowedTools, SkillError> {
+fn parse_allowed_tools(value: &Value) -> Result<AllowedTools, SkillError> {
     let wrong =
         "`allowed-tools` is neither a text nor a list of texts; write the names of tools, or remove it";
     match value {

@@ -2,7 +2,9 @@
 
 use std::collections::BTreeMap;
 
-use super::{Skill, SkillError, SkillFile, SkillList, Skills, path::relative_path, shared::too_long_file};
+use super::{
+    Skill, SkillError, SkillFile, SkillList, Skills, path::relative_path, shared::too_long_file_error,
+};
 
 /// Skills in memory.
 ///
@@ -60,7 +62,7 @@ impl InMemorySkills {
         let (path, content) = (relative_path(path)?, content.into());
         let bytes = u64::try_from(content.len()).unwrap_or(u64::MAX);
         if bytes > Skill::MAX_FILE_BYTES {
-            return Err(too_long_file(&path));
+            return Err(too_long_file_error(&path));
         }
         stored.files.insert(path, content);
         let file = |(path, content): (&String, &Vec<u8>)| {

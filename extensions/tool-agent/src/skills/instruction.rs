@@ -9,7 +9,7 @@ use tool_runtime::{
     request::{ModelRequest, RequestHook},
 };
 
-use super::{SkillHeader, SkillList, active::value_key, skill_set::SkillSettings, tools::SKILL_LOAD};
+use super::{SkillHeader, SkillList, active::run_value_key, skill_set::SkillSettings, tools::SKILL_LOAD};
 
 /// The maximum number of bytes of names and descriptions in an instruction.
 const MAX_INSTRUCTION_BYTES: usize = 16 << 10;
@@ -43,7 +43,7 @@ impl RequestHook for SkillInstruction {
 impl SkillInstruction {
     /// Returns the skills as they were at the first request of the run. Skills that cannot be listed do not end the run.
     async fn list_of_run(&self, run: &RunContext) -> Arc<SkillList> {
-        let key = value_key(run, "skill-list");
+        let key = run_value_key(run, "skill-list");
         let cell = run.value_or_insert_with(&key, OnceCell::<Arc<SkillList>>::new);
         let list = cell.get_or_init(|| async {
             let list = self.0.list().await.unwrap_or_else(|error| {

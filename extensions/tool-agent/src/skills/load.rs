@@ -41,7 +41,7 @@ fn skill_text(settings: &SkillSettings, skill: &Skill) -> String {
             "Until you answer, you can call {allowed}, and the tools of skills. Other calls are refused.\n"
         ));
     }
-    for warning in settings.warnings(skill) {
+    for warning in settings.unusable_part_warnings(skill) {
         text.push_str(&format!("Warning: {warning}\n"));
     }
     if !files.is_empty() {
@@ -61,11 +61,11 @@ fn skill_text(settings: &SkillSettings, skill: &Skill) -> String {
 
 impl SkillSettings {
     /// Returns sentences about parts of a skill that the agent cannot use.
-    pub(super) fn warnings(&self, skill: &Skill) -> Vec<String> {
+    pub(super) fn unusable_part_warnings(&self, skill: &Skill) -> Vec<String> {
         let scripts = skill.files.iter().filter(|file| is_script(&file.path));
         let runs = |path: &str| {
             let tool = self.code_tool_for(path)?;
-            let is_allowed = skill.header.allowed_tools.as_ref().is_none_or(|it| it.names_tool(&tool));
+            let is_allowed = skill.header.allowed_tools.as_ref().is_none_or(|it| it.may_allow_tool(&tool));
             is_allowed.then_some(())
         };
         let idle: Vec<_> = scripts.filter(|file| runs(&file.path).is_none()).collect();

@@ -8,7 +8,7 @@ use super::{SkillError, error::short_line};
 const MAX_PART_BYTES: usize = 32 << 10;
 
 /// Returns the part of a text file that begins at the byte `offset`.
-pub(super) fn file_part(path: &str, content: Vec<u8>, offset: u64) -> Result<String, SkillError> {
+pub(super) fn text_file_part(path: &str, content: Vec<u8>, offset: u64) -> Result<String, SkillError> {
     let bytes = content.len();
     let text = String::from_utf8(content).ok().filter(|text| !text.contains('\0')).ok_or_else(|| {
         SkillError::invalid(format!(
@@ -23,8 +23,8 @@ pub(super) fn file_part(path: &str, content: Vec<u8>, offset: u64) -> Result<Str
             short_line(path)
         )));
     }
-    let start = floor_boundary(&text, start);
-    let end = floor_boundary(&text, start.saturating_add(MAX_PART_BYTES));
+    let start = floor_char_boundary(&text, start);
+    let end = floor_char_boundary(&text, start.saturating_add(MAX_PART_BYTES));
     let part = text.get(start..end).unwrap_or_default();
     let mut shown_part = match part.is_empty() {
         true => "The file is empty.".to_owned(),
@@ -37,7 +37,7 @@ pub(super) fn file_part(path: &str, content: Vec<u8>, offset: u64) -> Result<Str
 }
 
 /// Returns the last boundary between characters up to `index`.
-fn floor_boundary(text: &str, index: usize) -> usize {
+fn floor_char_boundary(text: &str, index: usize) -> usize {
     let index = index.min(text.len());
     (0..=index).rev().find(|at| text.is_char_boundary(*at)).unwrap_or_default()
 }

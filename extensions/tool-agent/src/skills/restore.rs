@@ -16,7 +16,7 @@ pub(crate) async fn restore_skills(
     messages: &[Message],
 ) -> Vec<String> {
     let (active, mut notices) = (ActiveSkills::of_run(run), Vec::new());
-    for name in loaded_names(agent, messages).into_iter().filter(|name| !active.contains(name)) {
+    for name in loaded_skill_names(agent, messages).into_iter().filter(|name| !active.contains(name)) {
         match skills.load(&name).await {
             Ok(skill) => {
                 if let Some(allowed) = skill.header.allowed_tools {
@@ -36,7 +36,7 @@ pub(crate) async fn restore_skills(
 }
 
 /// Returns the names of the skills that `agent` loaded since the last response without calls.
-fn loaded_names(agent: &str, messages: &[Message]) -> Vec<String> {
+fn loaded_skill_names(agent: &str, messages: &[Message]) -> Vec<String> {
     let is_own = |it: &&Message| it.agent().is_none_or(|author| author == agent);
     let is_answer = |it: &Message| it.role() == Role::Assistant && it.calls().next().is_none();
     let start = messages.iter().rposition(|it| is_own(&it) && is_answer(it)).map_or(0, |at| at + 1);
@@ -47,12 +47,12 @@ fn loaded_names(agent: &str, messages: &[Message]) -> Vec<String> {
         .filter(is_own)
         .flat_map(|it| it.tool_results())
         .filter(loads)
-        .map(|it| name_of(it, since))
+        .map(|it| loaded_skill_name(it, since))
         .collect()
 }
 
 /// Returns the name of the skill whose load has this result; one that no skill has if it cannot be read.
-fn name_of(result: &ToolResult, messages: &[Message]) -> String {
+fn loaded_skill_name(result: &ToolResult, messages: &[Message]) -> String {
     let details = result.outcome.as_ref().ok().and_then(|output| output.details());
     if let Some(name) = details.and_then(|it| it.get("skill")).and_then(|it| it.as_str()) {
         return name.to_owned();

@@ -10,7 +10,7 @@ use tool_runtime::{
 use super::{
     Skill, SkillDiagnostic, SkillError, SkillList, Skills,
     path::relative_path,
-    skill::{check_body, check_chars, check_name},
+    skill::{check_body, check_name, check_text_length},
 };
 
 /// A handle to [`Skills`] of any type; clones share the store. It validates names, paths and limits, and a panic of the store is an
@@ -46,11 +46,11 @@ impl SharedSkills {
     ///
     /// As [`Skills::list`].
     pub async fn list(&self) -> Result<SkillList, SkillError> {
-        let SkillList { headers, mut diagnostics } = self.run(|skills| skills.list()).await?;
+        let SkillList { headers, mut diagnostics } = self.run_guarded(|skills| skills.list()).await?;
         let (mut names, mut valid) = (HashSet::new(), Vec::with_capacity(headers.len()));
         for header in headers {
-            let check =
-                check_name(&header.name).and_then(|()| check_chars("description", &header.description, 1024));
+            let check = check_name(&header.name)
+                .and_then(|()| check_text_length("description", &header.description, 1024));
             match check {
                 Err(error) => diagnostics.push(SkillDiagnostic::new(&header.name, error.to_string())),
                 Ok(()) if !names.insert(Arc::clone(&header.name)) => {
@@ -71,7 +71,7 @@ impl SharedSkills {
     /// As [`Skills::load`]; and an error if the skill exceeds a limit.
     pub async fn load(&self, name: &str) -> Result<Skill, SkillError> {
         check_known_name(name)?;
-        let skill = self.run(|skills| skills.load(name)).await?;
+        let skill = self.run_guarded(|skills| skills.load(name)).await?;
         if *skill.header.name != *name {
             return Err(SkillError::failed(format!("the store returned another skill than `{name}`")));
         }
@@ -88,15 +88,15 @@ impl SharedSkills {
     pub async fn read_file(&self, skill: &str, path: &str) -> Result<Vec<u8>, SkillError> {
         check_known_name(skill)?;
         let path = relative_path(path)?;
-        let content = self.run(|skills| skills.read_file(skill, &path)).await?;
+        let content = self.run_guarded(|skills| skills.read_file(skill, &path)).await?;
         match u64::try_from(content.len()) {
             Ok(bytes) if bytes <= Skill::MAX_FILE_BYTES => Ok(content),
-            _ => Err(too_long_file(&path)),
+            _ => Err(too_long_file_error(&path)),
         }
     }
 
     /// Runs an operation of the store inside the panic barrier.
-    async fn run<'a, T, F>(
+    async fn run_guarded<'a, T, F>(
         &'a self,
         operation: impl FnOnce(&'a dyn ErasedSkills) -> F,
     ) -> Result<T, SkillError>
@@ -111,7 +111,7 @@ impl SharedSkills {
 }
 
 /// Returns the error of a file beyond the limit.
-pub(super) fn too_long_file(path: &str) -> SkillError {
+pub(super) fn too_long_file_error(path: &str) -> SkillError {
     let (path, max) = (super::error::short_line(path), Skill::MAX_FILE_BYTES);
     SkillError::invalid(format!("the file `{path}` is longer than {max} bytes; split it"))
 }

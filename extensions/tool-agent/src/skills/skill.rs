@@ -99,7 +99,7 @@ impl Skill {
     ) -> Result<Self, SkillError> {
         let (name, description, body) = (name.into(), description.into(), body.into());
         check_name(&name)?;
-        check_chars("description", &description, 1024)?;
+        check_text_length("description", &description, 1024)?;
         check_body(&body)?;
         let header = SkillHeader {
             name,
@@ -126,7 +126,7 @@ impl Skill {
     /// Returns an error if the text is blank, or longer than 500 characters.
     pub fn with_compatibility(mut self, text: impl Into<String>) -> Result<Self, SkillError> {
         let text = text.into();
-        check_chars("compatibility", &text, 500)?;
+        check_text_length("compatibility", &text, 500)?;
         self.header.compatibility = Some(text);
         Ok(self)
     }
@@ -185,7 +185,7 @@ pub(super) fn check_name(name: &str) -> Result<(), SkillError> {
 }
 
 /// Checks a text of the header.
-pub(super) fn check_chars(member: &str, text: &str, max_chars: usize) -> Result<(), SkillError> {
+pub(super) fn check_text_length(member: &str, text: &str, max_chars: usize) -> Result<(), SkillError> {
     if text.trim().is_empty() {
         return Err(SkillError::invalid(format!("`{member}` is empty; write it")));
     }

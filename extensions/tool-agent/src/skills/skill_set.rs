@@ -5,8 +5,8 @@ use std::{collections::BTreeSet, fmt, sync::Arc};
 use tool_runtime::{Registry, RunContext, ToolError, registry::BuildError, request::SharedRequestHook};
 
 use super::{
-    CodeExecutor, SharedSkills, Skill, SkillError, SkillList, active::value_key, code::SharedCodeExecutor,
-    error::short_line, instruction::SkillInstruction, tools::SkillTools,
+    CodeExecutor, SharedSkills, Skill, SkillError, SkillList, active::run_value_key,
+    code::SharedCodeExecutor, error::short_line, instruction::SkillInstruction, tools::SkillTools,
 };
 
 /// The maximum number of names in an error.
@@ -123,7 +123,9 @@ impl AgentSkills {
             }
             if chosen.insert(name.to_owned()) {
                 let skill = self.0.load(name).await.map_err(SkillError::into_tool_error)?;
-                warnings.extend(self.0.warnings(&skill).iter().map(|text| format!("`{name}`: {text}")));
+                warnings.extend(
+                    self.0.unusable_part_warnings(&skill).iter().map(|text| format!("`{name}`: {text}")),
+                );
             }
         }
         Ok(SkillSelection { skills: self.clone().only(chosen), warnings })
@@ -132,17 +134,17 @@ impl AgentSkills {
     /// Returns the skills of the agent of `run`; `None` if it has none, or has not begun.
     #[must_use]
     pub fn of_run(run: &RunContext) -> Option<Self> {
-        run.value::<Self>(&value_key(run, "skills")).map(|skills| Self::clone(&skills))
+        run.value::<Self>(&run_value_key(run, "skills")).map(|skills| Self::clone(&skills))
     }
 
     /// Makes these the skills of the agent of `run`.
-    pub(crate) fn offer_to(&self, run: &RunContext) {
-        run.set(value_key(run, "skills"), self.clone());
+    pub(crate) fn set_as_skills_of_run(&self, run: &RunContext) {
+        run.set(run_value_key(run, "skills"), self.clone());
     }
 
-    /// Returns the same skills for an agent with other tools: scripts run by those of which `has_tool` knows the name.
+    /// Returns the same skills for an agent with other tools: scripts run by those of which `is_available` knows the name.
     pub(crate) fn for_tools(mut self, has_tool: impl Fn(&str) -> bool) -> Self {
-        self.0.code.retain(|executor| executor.has_tool(&has_tool));
+        self.0.code.retain(|executor| executor.is_available(&has_tool));
         self
     }
 

@@ -3,8 +3,8 @@
 use tool_runtime::{ToolContext, ToolError, output::ToolOutput, toolset};
 
 use super::{
-    SkillError, SkillList, error::short_line, instruction::header_lines, load::load_skill, read::file_part,
-    skill_set::SkillSettings,
+    SkillError, SkillList, error::short_line, instruction::header_lines, load::load_skill,
+    read::text_file_part, skill_set::SkillSettings,
 };
 
 /// The names of the tools.
@@ -52,7 +52,7 @@ impl SkillTools {
         offset: u64,
     ) -> Result<String, ToolError> {
         let content = self.0.read_file(&name, &path).await.map_err(SkillError::into_tool_error)?;
-        file_part(&path, content, offset).map_err(SkillError::into_tool_error)
+        text_file_part(&path, content, offset).map_err(SkillError::into_tool_error)
     }
 }
 

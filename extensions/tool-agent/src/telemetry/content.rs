@@ -6,12 +6,12 @@ use tool_runtime::{Content, Registry, ToolCall};
 use crate::{Message, Part, Role};
 
 /// Returns an instruction.
-pub(super) fn instructions(text: &str) -> String {
+pub(super) fn instructions_json(text: &str) -> String {
     json!([{ "type": "text", "content": text }]).to_string()
 }
 
 /// Returns the tools.
-pub(super) fn tool_definitions(tools: &Registry) -> String {
+pub(super) fn tool_definitions_json(tools: &Registry) -> String {
     let definition = |it: &tool_runtime::ToolDefinition| {
         json!({
             "type": "function",
@@ -24,12 +24,12 @@ pub(super) fn tool_definitions(tools: &Registry) -> String {
 }
 
 /// Returns the messages of a request.
-pub(crate) fn request_messages(messages: &[Message], tools: Option<&Registry>) -> String {
+pub(crate) fn request_messages_json(messages: &[Message], tools: Option<&Registry>) -> String {
     Value::from_iter(messages.iter().map(|it| Value::Object(message_object(it, tools)))).to_string()
 }
 
 /// Returns the message of a response.
-pub(crate) fn response_message(
+pub(crate) fn response_message_json(
     response: &Message,
     tools: Option<&Registry>,
     finish_reason: Option<&str>,

@@ -18,8 +18,8 @@ use serde_json::Value;
 use tool_runtime::{RunContext, dialect::Usage, guard::catch};
 use tracing::{Span, field::Empty, info_span};
 
-use self::content::{instructions, tool_definitions};
-pub(crate) use self::content::{request_messages, response_message};
+use self::content::{instructions_json, tool_definitions_json};
+pub(crate) use self::content::{request_messages_json, response_message_json};
 use crate::model::{ModelErrorKind, Request, Response, SharedModel};
 
 /// A span that is marked as cancelled if it is dropped before its end was recorded.
@@ -72,7 +72,7 @@ impl ChatSpan {
             gen_ai.output.messages = Empty,
         );
         let open = OpenSpan::new(span, agent.records_content);
-        if let Some(span) = open.collected() {
+        if let Some(span) = open.collected_span() {
             let name = catch(|| model.name().to_owned()).unwrap_or_default();
             span.record("otel.name", format_args!("chat {name}"));
             span.record("gen_ai.agent.name", &*agent.name);
@@ -109,7 +109,7 @@ impl ChatSpan {
         span.record("otel.status_code", "OK");
         if records_content {
             let (tools, reason) = (Some(&request.tools), response.stop_reason.as_deref());
-            span.record("gen_ai.output.messages", response_message(&response.message, tools, reason));
+            span.record("gen_ai.output.messages", response_message_json(&response.message, tools, reason));
         }
     }
 
@@ -136,11 +136,11 @@ impl OpenSpan {
     /// Ends the span: what follows is recorded, and it is not cancelled. Returns it if a subscriber collects it.
     pub(crate) fn end(&mut self) -> Option<&Span> {
         self.is_ended = true;
-        self.collected()
+        self.collected_span()
     }
 
     /// Returns the span if a subscriber collects it.
-    pub(crate) fn collected(&self) -> Option<&Span> {
+    pub(crate) fn collected_span(&self) -> Option<&Span> {
         (!self.span.is_disabled()).then_some(&self.span)
     }
 
@@ -155,7 +155,7 @@ impl OpenSpan {
 
 impl Drop for OpenSpan {
     fn drop(&mut self) {
-        if !self.is_ended && self.collected().is_some() {
+        if !self.is_ended && self.collected_span().is_some() {
             self.record_error("cancelled", &"cancelled");
         }
     }
@@ -179,12 +179,12 @@ fn record_request(span: &Span, request: &Request, records_content: bool) {
         return;
     }
     if !request.instruction.is_empty() {
-        span.record("gen_ai.system_instructions", instructions(&request.instruction));
+        span.record("gen_ai.system_instructions", instructions_json(&request.instruction));
     }
     if !request.tools.is_empty() {
-        span.record("gen_ai.tool.definitions", tool_definitions(&request.tools));
+        span.record("gen_ai.tool.definitions", tool_definitions_json(&request.tools));
     }
-    span.record("gen_ai.input.messages", request_messages(&request.messages, Some(&request.tools)));
+    span.record("gen_ai.input.messages", request_messages_json(&request.messages, Some(&request.tools)));
 }
 
 pub(crate) fn record_model(span: &Span, model: &SharedModel) {

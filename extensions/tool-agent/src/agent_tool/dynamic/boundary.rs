@@ -20,7 +20,7 @@ const TRANSFER_TOOL: &str = "transfer_to_agent";
 
 /// The tools that an agent may have.
 #[derive(Clone, Default)]
-pub(super) enum Boundary {
+pub(super) enum ToolBoundary {
     /// Those of the run of the call.
     #[default]
     OfRun,
@@ -32,49 +32,49 @@ type BoundaryFn = dyn Fn(ToolContext) -> BoxFuture<'static, Result<Registry, Too
 
 /// The tools that a model chose.
 #[derive(Debug)]
-pub(super) struct Selection {
+pub(super) struct ToolSelection {
     pub(super) tools: Registry,
     /// A warning about names that are not known.
     pub(super) warning: Option<String>,
 }
 
-impl Boundary {
-    /// Returns the names that the schema of the tool `own` lists, sorted.
-    pub(super) fn names(&self, own: &str) -> Option<Vec<String>> {
+impl ToolBoundary {
+    /// Returns the names that the schema of the tool `starting_tool` lists, sorted.
+    pub(super) fn listed_tool_names(&self, starting_tool: &str) -> Option<Vec<String>> {
         let Self::Fixed(tools) = self else { return None };
-        let tools = offered_tools(available(tools)?, own);
+        let tools = offered_tools(available_tools_of(tools)?, starting_tool);
         let names: Vec<_> = tools.all_definitions().iter().map(|it| it.name().to_string()).collect();
         (1..=MAX_LISTED_NAMES).contains(&names.len()).then_some(names)
     }
 
     /// Returns the tools for a call.
-    pub(super) async fn tools(&self, cx: &ToolContext) -> Result<Registry, ToolError> {
-        let own = cx.tool_name().as_str();
+    pub(super) async fn tools_for_call(&self, cx: &ToolContext) -> Result<Registry, ToolError> {
+        let starting_tool = cx.tool_name().as_str();
         let tools = match self {
-            Self::OfRun => return Ok(offered(cx.get::<AvailableTools>(), own)),
+            Self::OfRun => return Ok(offered_tools_or_none(cx.get::<AvailableTools>(), starting_tool)),
             Self::Fixed(tools) => tools.clone(),
             Self::PerCall(make) => {
                 catch_async(|| make(cx.clone())).await.unwrap_or_else(|panic| Err(panic.into()))?
             }
         };
-        Ok(offered(available(&tools), own))
+        Ok(offered_tools_or_none(available_tools_of(&tools), starting_tool))
     }
 }
 
 /// Returns the tools of a registry as a call of it sees them.
-fn available(tools: &Registry) -> Option<&AvailableTools> {
+fn available_tools_of(tools: &Registry) -> Option<&AvailableTools> {
     tools.provided().get::<AvailableTools>()
 }
 
-fn offered(available: Option<&AvailableTools>, own: &str) -> Registry {
-    available.map(|available| offered_tools(available, own)).unwrap_or_default()
+fn offered_tools_or_none(available: Option<&AvailableTools>, starting_tool: &str) -> Registry {
+    available.map(|available| offered_tools(available, starting_tool)).unwrap_or_default()
 }
 
-/// Returns the tools that an agent may have, started by the tool `own`.
-fn offered_tools(available: &AvailableTools, own: &str) -> Registry {
+/// Returns the tools that an agent may have, started by the tool `starting_tool`.
+fn offered_tools(available: &AvailableTools, starting_tool: &str) -> Registry {
     available.user_tools(|tool| {
         let name = tool.name().as_str();
-        name != own && name != TRANSFER_TOOL
+        name != starting_tool && name != TRANSFER_TOOL
     })
 }
 
@@ -83,31 +83,31 @@ fn offered_tools(available: &AvailableTools, own: &str) -> Registry {
 /// # Errors
 ///
 /// Returns an error that lists the tools if there are names, and none of them is known.
-pub(super) fn select(offered: &Registry, names: Option<&[String]>) -> Result<Selection, ToolError> {
-    let Some(names) = names else { return Ok(Selection { tools: offered.clone(), warning: None }) };
+pub(super) fn select_tools(offered: &Registry, names: Option<&[String]>) -> Result<ToolSelection, ToolError> {
+    let Some(names) = names else { return Ok(ToolSelection { tools: offered.clone(), warning: None }) };
     let names: BTreeSet<&str> = names.iter().map(String::as_str).collect();
     let (known, unknown): (Vec<&str>, Vec<&str>) =
         names.into_iter().partition(|name| offered.get(name).is_some());
     if known.is_empty() && !unknown.is_empty() {
         let available =
-            shown_names(offered.all_definitions().iter().map(ToolDefinition::name).map(AsRef::as_ref));
+            quoted_short_names(offered.all_definitions().iter().map(ToolDefinition::name).map(AsRef::as_ref));
         let available = if offered.is_empty() { "none".to_owned() } else { available };
         let message =
-            format!("unknown tools: {}; available: {available}", shown_names(unknown.iter().copied()));
+            format!("unknown tools: {}; available: {available}", quoted_short_names(unknown.iter().copied()));
         return Err(ToolError::bad_parameter(message));
     }
     let warning = (!unknown.is_empty()).then(|| {
         format!(
             "Warning: the agent had no tools {}, which are unknown.",
-            shown_names(unknown.iter().copied())
+            quoted_short_names(unknown.iter().copied())
         )
     });
     // The model sees the tools that were named.
-    Ok(Selection { tools: offered.resolve(known).0.without_deferral(), warning })
+    Ok(ToolSelection { tools: offered.resolve(known).0.without_deferral(), warning })
 }
 
 /// Returns names for a message.
-fn shown_names<'n>(names: impl ExactSizeIterator<Item = &'n str>) -> String {
+fn quoted_short_names<'n>(names: impl ExactSizeIterator<Item = &'n str>) -> String {
     let more = names.len().saturating_sub(MAX_SHOWN_NAMES);
     let shown = names.take(MAX_SHOWN_NAMES).map(|name| {
         let text: String = name.chars().take(MAX_SHOWN_NAME_CHARS).collect();

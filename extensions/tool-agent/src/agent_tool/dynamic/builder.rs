@@ -6,8 +6,8 @@ use tool_runtime::{Registry, ToolContext, ToolDefinition, ToolError, ToolName, s
 
 use super::{
     DynamicAgentTool,
-    boundary::Boundary,
-    fields::{Fields, RequestField},
+    boundary::ToolBoundary,
+    fields::{RequestField, RequestFields},
     skill_boundary::SkillBoundary,
 };
 use crate::{Agent, AgentError, agent_tool::AgentToolSettings, skills::AgentSkills};
@@ -24,9 +24,9 @@ pub struct DynamicAgentBuilder {
     template: Agent,
     name: String,
     description: String,
-    boundary: Boundary,
+    boundary: ToolBoundary,
     skills: SkillBoundary,
-    fields: Fields,
+    fields: RequestFields,
 }
 
 impl DynamicAgentBuilder {
@@ -35,9 +35,9 @@ impl DynamicAgentBuilder {
             template,
             name: NAME.to_owned(),
             description: DESCRIPTION.to_owned(),
-            boundary: Boundary::default(),
+            boundary: ToolBoundary::default(),
             skills: SkillBoundary::default(),
-            fields: Fields::default(),
+            fields: RequestFields::default(),
         }
     }
 
@@ -56,7 +56,7 @@ impl DynamicAgentBuilder {
     /// Sets the tools that an agent may have, in place of those of the run of the call. The schema lists their names, if they
     /// are at most 256; then another name is an invalid argument.
     pub fn boundary(mut self, tools: Registry) -> Self {
-        self.boundary = Boundary::Fixed(tools);
+        self.boundary = ToolBoundary::Fixed(tools);
         self
     }
 
@@ -67,7 +67,7 @@ impl DynamicAgentBuilder {
         F: Fn(ToolContext) -> Fut + Send + Sync + 'static,
         Fut: Future<Output = Result<Registry, ToolError>> + Send + 'static,
     {
-        self.boundary = Boundary::PerCall(Arc::new(move |cx| Box::pin(tools(cx))));
+        self.boundary = ToolBoundary::PerCall(Arc::new(move |cx| Box::pin(tools(cx))));
         self
     }
 
@@ -105,9 +105,9 @@ impl DynamicAgentBuilder {
         let Self { template, name, description, boundary, skills, fields } = self;
         let invalid = |message| AgentError::InvalidTool { message };
         let name = ToolName::new(name).map_err(|error| invalid(error.to_string()))?;
-        let names = boundary.names(name.as_str());
-        let schema =
-            InputSchema::new(fields.schema(names.as_deref())).map_err(|error| invalid(error.to_string()))?;
+        let names = boundary.listed_tool_names(name.as_str());
+        let schema = InputSchema::new(fields.argument_schema(names.as_deref()))
+            .map_err(|error| invalid(error.to_string()))?;
         let definition = ToolDefinition::new(name, description, schema);
         Ok(DynamicAgentTool {
             definition,

@@ -24,7 +24,7 @@ pub enum RequestField {
 
 /// The fields that are offered, and their descriptions.
 #[derive(Debug, Clone)]
-pub(super) struct Fields {
+pub(super) struct RequestFields {
     offered: BTreeSet<RequestField>,
     descriptions: BTreeMap<RequestField, String>,
 }
@@ -69,14 +69,14 @@ impl RequestField {
     }
 }
 
-impl Default for Fields {
+impl Default for RequestFields {
     fn default() -> Self {
         let offered = [RequestField::Request, RequestField::Instruction, RequestField::Tools].into();
         Self { offered, descriptions: BTreeMap::new() }
     }
 }
 
-impl Fields {
+impl RequestFields {
     pub(super) fn hide(&mut self, field: RequestField) {
         if field != RequestField::Request {
             self.offered.remove(&field);
@@ -95,16 +95,18 @@ impl Fields {
         self.offered.contains(&field)
     }
 
-    /// Returns the schema of the arguments; `names` are those of the tools, if they are listed.
-    pub(super) fn schema(&self, names: Option<&[String]>) -> Value {
+    /// Returns the schema of the arguments; `listed_tool_names` are those of the tools, if they are listed.
+    pub(super) fn argument_schema(&self, tool_names: Option<&[String]>) -> Value {
         let property = |field: &RequestField| {
             let mut schema = match field {
                 // Not blank.
                 RequestField::Request => json!({ "type": "string", "pattern": "\\S" }),
                 RequestField::Instruction => json!({ "type": "string" }),
                 RequestField::Skills => json!({ "type": "array", "items": { "type": "string" } }),
-                RequestField::Tools => match names {
-                    Some(names) => json!({ "type": "array", "items": { "type": "string", "enum": names } }),
+                RequestField::Tools => match tool_names {
+                    Some(tool_names) => {
+                        json!({ "type": "array", "items": { "type": "string", "enum": tool_names } })
+                    }
                     None => json!({ "type": "array", "items": { "type": "string" } }),
                 },
             };
@@ -118,7 +120,7 @@ impl Fields {
     }
 
     /// Reads arguments that match the schema. Fields that are not offered are dropped.
-    pub(super) fn read(&self, canonical: &str) -> Result<DynamicRequest, ToolError> {
+    pub(super) fn read_arguments(&self, canonical: &str) -> Result<DynamicRequest, ToolError> {
         let invalid = |error: serde_json::Error| ToolError::bad_parameter(error.to_string());
         let mut arguments: Map<String, Value> = serde_json::from_str(canonical).map_err(invalid)?;
         arguments.retain(|name, _| self.offered.iter().any(|field| field.name() == name));

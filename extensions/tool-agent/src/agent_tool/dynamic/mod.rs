@@ -13,8 +13,8 @@ use tool_runtime::{
 };
 
 use self::{
-    boundary::Boundary,
-    fields::Fields,
+    boundary::ToolBoundary,
+    fields::RequestFields,
     skill_boundary::{ChosenSkills, SkillBoundary},
 };
 pub use self::{builder::DynamicAgentBuilder, fields::RequestField};
@@ -83,9 +83,9 @@ use crate::{
 pub struct DynamicAgentTool {
     definition: ToolDefinition,
     settings: AgentToolSettings,
-    boundary: Boundary,
+    boundary: ToolBoundary,
     skills: SkillBoundary,
-    fields: Fields,
+    fields: RequestFields,
 }
 
 impl DynamicAgentTool {
@@ -96,8 +96,8 @@ impl DynamicAgentTool {
     }
 
     async fn call(&self, arguments: Arguments<'_>, cx: &ToolContext) -> Result<ToolOutput, ToolError> {
-        let (child, warnings) = boxed(|| self.begin(arguments, cx)).await?;
-        let output = boxed(|| child.result()).await?;
+        let (child, warnings) = boxed(|| self.begin_child_run(arguments, cx)).await?;
+        let output = boxed(|| child.run_to_result()).await?;
         // A run that waits has no result yet.
         Ok(match warnings.is_empty() || output.operation_id().is_some() {
             true => output,
@@ -106,16 +106,16 @@ impl DynamicAgentTool {
     }
 
     /// Begins the run of a call; returns it with the warnings about the arguments.
-    async fn begin(
+    async fn begin_child_run(
         &self,
         arguments: Arguments<'_>,
         cx: &ToolContext,
     ) -> Result<(Box<RunningChild<'_>>, Vec<String>), ToolError> {
-        let request = self.fields.read(&self.definition.canonical(arguments)?.into_text())?;
-        let offered = self.boundary.tools(cx).await?;
-        let selection = boundary::select(&offered, request.tools.as_deref())?;
+        let request = self.fields.read_arguments(&self.definition.canonical(arguments)?.into_text())?;
+        let offered = self.boundary.tools_for_call(cx).await?;
+        let selection = boundary::select_tools(&offered, request.tools.as_deref())?;
         let run = cx.run().map(AsRef::as_ref);
-        let skills = self.skills.select(&self.fields, &request, run, &selection.tools).await?;
+        let skills = self.skills.select_skills(&self.fields, &request, run, &selection.tools).await?;
         let mut additions = RunAdditions::below_call(cx.get::<CallGuards>().cloned());
         additions.replace_tools(selection.tools);
         let mut warnings: Vec<_> = selection.warning.into_iter().collect();
@@ -126,7 +126,7 @@ impl DynamicAgentTool {
         if let Some(instruction) = request.instruction.filter(|it| !it.trim().is_empty()) {
             additions.add_instruction(instruction);
         }
-        Ok((ChildCall::begin_with(&self.settings, cx, additions, request.request)?, warnings))
+        Ok((ChildCall::begin_run_with_additions(&self.settings, cx, additions, request.request)?, warnings))
     }
 }
 

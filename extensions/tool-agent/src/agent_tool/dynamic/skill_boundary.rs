@@ -2,7 +2,7 @@
 
 use tool_runtime::{Registry, RunContext, ToolError};
 
-use super::fields::{DynamicRequest, Fields, RequestField};
+use super::fields::{DynamicRequest, RequestField, RequestFields};
 use crate::skills::{AgentSkills, InMemorySkills, SkillError, SkillSelection};
 
 /// The skills that an agent may have.
@@ -28,9 +28,9 @@ impl SkillBoundary {
     /// # Errors
     ///
     /// Returns an error that lists the skills if a name is not among them, or if a skill cannot be read.
-    pub(super) async fn select(
+    pub(super) async fn select_skills(
         &self,
-        fields: &Fields,
+        fields: &RequestFields,
         request: &DynamicRequest,
         run: Option<&RunContext>,
         tools: &Registry,

@@ -10,9 +10,9 @@ pub(super) const CUT: &str = "the stream of the response ended before the respon
 
 /// Texts that are never shown: the key.
 #[derive(Default)]
-pub(super) struct Redacted(Option<String>);
+pub(super) struct Redactor(Option<String>);
 
-impl Redacted {
+impl Redactor {
     pub(super) fn for_target(target: &ServiceTarget) -> Self {
         Self(target.auth.single_key_value().ok().filter(|key| !key.is_empty()))
     }
@@ -23,11 +23,11 @@ impl Redacted {
 }
 
 /// Returns the error of a request.
-pub(super) fn model_error_of_genai(error: Error, redacted: &Redacted) -> ModelError {
+pub(super) fn model_error_of_genai(error: Error, redacted: &Redactor) -> ModelError {
     let show = |text: &str| redacted.redacted_text(text);
     match error {
         Error::HttpError { status, body, headers, .. } => {
-            failure::error_of_answer(status, &headers, &body, show)
+            failure::redacted_error_of_status(status, &headers, &body, show)
         }
         Error::WebModelCall { webc_error, .. } | Error::WebAdapterCall { webc_error, .. } => {
             model_error_of_webc(webc_error, redacted)
@@ -44,7 +44,7 @@ pub(super) fn model_error_of_genai(error: Error, redacted: &Redacted) -> ModelEr
         },
         Error::ChatResponse { body, .. } => {
             let text = serde_json::json!({ "error": body }).to_string();
-            failure::error_in_json(&text, show)
+            failure::redacted_error_in_json(&text, show)
                 .unwrap_or_else(|| malformed_response_error(&show(&body.to_string())))
         }
         // Its own text contains the whole request.
@@ -53,10 +53,10 @@ pub(super) fn model_error_of_genai(error: Error, redacted: &Redacted) -> ModelEr
     }
 }
 
-fn model_error_of_webc(error: webc::Error, redacted: &Redacted) -> ModelError {
+fn model_error_of_webc(error: webc::Error, redacted: &Redactor) -> ModelError {
     match error {
         webc::Error::ResponseFailedStatus { status, body, headers } => {
-            failure::error_of_answer(status, &headers, &body, |text| redacted.redacted_text(text))
+            failure::redacted_error_of_status(status, &headers, &body, |text| redacted.redacted_text(text))
         }
         webc::Error::Reqwest(error) => failure::connection_error(error, None),
         other => malformed_response_error(&redacted.redacted_text(&other.to_string())),

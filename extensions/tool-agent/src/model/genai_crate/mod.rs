@@ -16,7 +16,7 @@ use genai::{
     chat::{ChatOptions, ChatStreamEvent},
 };
 
-use self::{error::Redacted, request::Prepared};
+use self::{error::Redactor, request::PreparedRequest};
 use super::{Model, ModelError, ModelErrorKind, ModelEvent, Request, Response, ResponseStream};
 use crate::event_stream::{Emitter, EventStream};
 
@@ -47,10 +47,10 @@ use crate::event_stream::{Emitter, EventStream};
 /// # Ok::<(), anyhow::Error>(())
 /// ```
 #[derive(Clone)]
-pub struct GenaiModel(Arc<Settings>);
+pub struct GenaiModel(Arc<GenaiModelSettings>);
 
 #[derive(Clone)]
-struct Settings {
+struct GenaiModelSettings {
     client: Client,
     name: String,
     provider: String,
@@ -68,10 +68,10 @@ impl GenaiModel {
         let provider = AdapterKind::from_model(&name).map(|kind| kind.as_lower_str()).unwrap_or("unknown");
         let (options, streams) = (ChatOptions::default(), true);
         let provider = provider.to_owned();
-        Self(Arc::new(Settings { client, name, provider, options, streams, context_window: None }))
+        Self(Arc::new(GenaiModelSettings { client, name, provider, options, streams, context_window: None }))
     }
 
-    fn with_changed_settings(self, change: impl FnOnce(&mut Settings)) -> Self {
+    fn with_changed_settings(self, change: impl FnOnce(&mut GenaiModelSettings)) -> Self {
         let mut settings = Arc::unwrap_or_clone(self.0);
         change(&mut settings);
         Self(Arc::new(settings))
@@ -112,18 +112,18 @@ impl Model for GenaiModel {
     fn respond(&self, request: Request) -> ResponseStream {
         let settings = Arc::clone(&self.0);
         ResponseStream::new(EventStream::new(move |emitter| async move {
-            let ended = settings.request_response(request, &emitter).await;
+            let ended = settings.fetch_response(request, &emitter).await;
             emitter.emit(ended.map(ModelEvent::Finished)).await;
         }))
     }
 }
 
-impl Settings {
-    async fn request_response(&self, request: Request, events: &Events) -> Result<Response, ModelError> {
+impl GenaiModelSettings {
+    async fn fetch_response(&self, request: Request, events: &Events) -> Result<Response, ModelError> {
         let resolved = self.client.resolve_service_target(&*self.name).await;
-        let target = resolved.map_err(|error| error::model_error_of_genai(error, &Redacted::default()))?;
-        let redacted = Redacted::for_target(&target);
-        let Prepared { request, options, names, unsupported } =
+        let target = resolved.map_err(|error| error::model_error_of_genai(error, &Redactor::default()))?;
+        let redacted = Redactor::for_target(&target);
+        let PreparedRequest { request, options, names, unsupported } =
             request::prepare_request(&request, target.model.adapter_kind, self.options.clone());
         for text in unsupported {
             events.emit(Ok(ModelEvent::Unsupported(text))).await;
@@ -133,7 +133,7 @@ impl Settings {
             true => self.stream_response(target, request, options, events).await,
             false => {
                 let response = self.client.exec_chat(target, request, Some(&options)).await;
-                let response = response.map(response::Whole::from);
+                let response = response.map(response::WholeResponse::from);
                 if let Ok(whole) = &response {
                     for event in whole.text_events() {
                         events.emit(Ok(event)).await;
@@ -152,7 +152,7 @@ impl Settings {
         request: genai::chat::ChatRequest,
         options: ChatOptions,
         events: &Events,
-    ) -> Result<response::Whole, genai::Error> {
+    ) -> Result<response::WholeResponse, genai::Error> {
         use futures_util::StreamExt as _;
         let model = target.model.clone();
         let mut stream = self.client.exec_chat_stream(target, request, Some(&options)).await?.stream;
@@ -182,7 +182,7 @@ async fn emit_nonempty_text(events: &Events, event: fn(String) -> ModelEvent, te
 
 impl fmt::Debug for GenaiModel {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Settings { name, provider, .. } = &*self.0;
+        let GenaiModelSettings { name, provider, .. } = &*self.0;
         f.debug_struct("GenaiModel").field("name", name).field("provider", provider).finish_non_exhaustive()
     }
 }

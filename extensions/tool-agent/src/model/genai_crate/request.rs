@@ -21,7 +21,7 @@ use crate::{
 };
 
 /// A request with its options.
-pub(super) struct Prepared {
+pub(super) struct PreparedRequest {
     pub(super) request: ChatRequest,
     pub(super) options: ChatOptions,
     /// The names of tools by their names on the wire.
@@ -35,14 +35,14 @@ pub(super) fn dialect_name(kind: AdapterKind) -> String {
     format!("genai-{}", kind.as_lower_str())
 }
 
-pub(super) fn prepare_request(request: &Request, kind: AdapterKind, options: ChatOptions) -> Prepared {
+pub(super) fn prepare_request(request: &Request, kind: AdapterKind, options: ChatOptions) -> PreparedRequest {
     // The names that every provider accepts.
     let bound = Dialect::openai_chat().bind_tools(&request.tools);
     let definitions = request.tools.definitions();
     let names = definitions.iter().map(|it| it.name().as_str());
     let names = names.map(|name| (bound.wire_name(name).into_owned(), name.to_owned())).collect();
     let mut conversation =
-        Conversation { dialect: dialect_name(kind), bound: &bound, unsupported: Vec::new() };
+        GenaiConversation { dialect: dialect_name(kind), bound: &bound, unsupported: Vec::new() };
     let cached = |point| request.cache.contains(&point);
     let last = request.messages.len().saturating_sub(1);
     let mut messages = Vec::new();
@@ -89,7 +89,7 @@ pub(super) fn prepare_request(request: &Request, kind: AdapterKind, options: Cha
         options.reasoning_effort = Some(reasoning_effort(thinking));
     }
     apply_parameters(&mut options, &request.parameters);
-    Prepared { request: sent, options, names, unsupported: conversation.unsupported }
+    PreparedRequest { request: sent, options, names, unsupported: conversation.unsupported }
 }
 
 /// Returns the setting for `thinking`; the crate converts it for its providers.
@@ -132,13 +132,13 @@ fn apply_parameters(options: &mut ChatOptions, parameters: &Map<String, Value>) 
 }
 
 /// A conversation that is converted, message by message.
-struct Conversation<'b> {
+struct GenaiConversation<'b> {
     dialect: String,
     bound: &'b BoundTools,
     unsupported: Vec<String>,
 }
 
-impl Conversation<'_> {
+impl GenaiConversation<'_> {
     /// Converts a message; `None` if it is empty.
     fn convert_message(&mut self, message: &Message) -> Option<ChatMessage> {
         let content = match message.role() {

@@ -13,7 +13,7 @@ use crate::{
 };
 
 /// The parts of a complete response.
-pub(super) struct Whole {
+pub(super) struct WholeResponse {
     content: MessageContent,
     stop_reason: Option<StopReason>,
     usage: Option<genai::chat::Usage>,
@@ -31,7 +31,7 @@ fn with_reasoning(mut content: MessageContent, reasoning: Option<String>) -> Mes
     content
 }
 
-impl From<ChatResponse> for Whole {
+impl From<ChatResponse> for WholeResponse {
     fn from(response: ChatResponse) -> Self {
         let ChatResponse { content, reasoning_content, stop_reason, usage, response_id: id, .. } = response;
         let model = Some(response.provider_model_iden.model_name.to_string());
@@ -45,7 +45,7 @@ impl From<ChatResponse> for Whole {
     }
 }
 
-impl From<StreamEnd> for Whole {
+impl From<StreamEnd> for WholeResponse {
     fn from(end: StreamEnd) -> Self {
         let content = end.captured_content.unwrap_or_default();
         Self {
@@ -58,7 +58,7 @@ impl From<StreamEnd> for Whole {
     }
 }
 
-impl Whole {
+impl WholeResponse {
     /// Returns the text and the reasoning as events.
     pub(super) fn text_events(&self) -> Vec<ModelEvent> {
         let text_event = |part: &ContentPart| match part {

@@ -7,9 +7,9 @@ use tool_runtime::{
 };
 
 use super::{
-    Settings,
+    HttpModelSettings,
     cache::CachePoints,
-    conversation::{Conversation, replacement_notice},
+    conversation::{RequestConversation, replacement_notice},
 };
 use crate::model::{ModelError, Request, ToolChoice, additions::lazy_request_messages};
 
@@ -24,15 +24,15 @@ pub(super) struct BuiltBody {
 
 /// Builds the body of `request`.
 pub(super) async fn build_body(
-    settings: &Settings,
+    settings: &HttpModelSettings,
     bound: &BoundTools,
     request: &Request,
 ) -> Result<BuiltBody, ModelError> {
     let mut thinking_notice = None;
-    let members = request_members(settings, bound, request, &mut thinking_notice);
+    let members = members_besides_messages(settings, bound, request, &mut thinking_notice);
     let mut body = bound.body(Value::Object(members)).map_err(invalid_request_error)?;
     let (points, remark) = CachePoints::of_request(settings, request);
-    let mut conversation = Conversation::of_request(settings, bound, request);
+    let mut conversation = RequestConversation::of_request(settings, bound, request);
     points.mark_messages(settings.provider, &conversation.ends, &mut conversation.messages);
     conversation.messages.into_iter().for_each(|json| body.push_json(json));
     let mut unsupported = conversation.unsupported;
@@ -50,13 +50,13 @@ pub(super) async fn build_body(
     unsupported.extend(additions.notices.iter().cloned());
     unsupported.extend(refused_addition_notices(settings, bound, &additions));
     let mut body = bound.apply_additions(body, additions.clone()).map_err(invalid_request_error)?;
-    points.mark_fields(settings.provider, body.fields_mut());
+    points.mark_instruction_and_tools(settings.provider, body.fields_mut());
     Ok(BuiltBody { body, additions, unsupported })
 }
 
 /// Returns sentences about added content that the provider does not accept.
 fn refused_addition_notices(
-    settings: &Settings,
+    settings: &HttpModelSettings,
     bound: &BoundTools,
     additions: &RequestAdditions,
 ) -> Vec<String> {
@@ -73,8 +73,8 @@ fn invalid_request_error(error: DialectError) -> ModelError {
 }
 
 /// Returns the members besides messages and tools, and sets the sentence about thinking that the provider lacks.
-fn request_members(
-    settings: &Settings,
+fn members_besides_messages(
+    settings: &HttpModelSettings,
     bound: &BoundTools,
     request: &Request,
     thinking_notice: &mut Option<String>,

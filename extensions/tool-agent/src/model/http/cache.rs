@@ -5,7 +5,7 @@ use std::sync::Arc;
 use serde_json::{Value, value::RawValue};
 use tool_runtime::dialect::Provider;
 
-use super::Settings;
+use super::HttpModelSettings;
 use crate::model::{CachePoint, Request};
 
 /// The points of a request.
@@ -19,7 +19,7 @@ pub(super) struct CachePoints {
 
 impl CachePoints {
     /// Returns the points of `request`, and a sentence about those that exceed the provider's maximum.
-    pub(super) fn of_request(settings: &Settings, request: &Request) -> (Self, Option<String>) {
+    pub(super) fn of_request(settings: &HttpModelSettings, request: &Request) -> (Self, Option<String>) {
         let most = settings.provider.max_cache_points();
         if most == 0 || request.cache.is_empty() && !settings.cache {
             return (Self::default(), None);
@@ -47,15 +47,15 @@ impl CachePoints {
         (Self { tools, instruction, messages }, remark)
     }
 
-    /// Marks messages; `ends` are the numbers of JSON messages up to the end of each message of the conversation.
+    /// Marks messages; `message_ends` are the numbers of JSON messages up to the end of each message of the conversation.
     pub(super) fn mark_messages(
         &self,
         provider: &dyn Provider,
-        ends: &[usize],
+        message_ends: &[usize],
         messages: &mut [Arc<RawValue>],
     ) {
         for index in &self.messages {
-            let end = ends.get(*index).or(ends.last()).copied().unwrap_or_default();
+            let end = message_ends.get(*index).or(message_ends.last()).copied().unwrap_or_default();
             let message = end.checked_sub(1).and_then(|at| messages.get_mut(at));
             if let Some(message) = message
                 && let Some(marked) = provider.with_cache_point(message)
@@ -66,7 +66,7 @@ impl CachePoints {
     }
 
     /// Marks the instruction and the tools of a body.
-    pub(super) fn mark_fields(&self, provider: &dyn Provider, fields: &mut Value) {
+    pub(super) fn mark_instruction_and_tools(&self, provider: &dyn Provider, fields: &mut Value) {
         if self.instruction {
             provider.add_cache_point_after_instruction(fields);
         }

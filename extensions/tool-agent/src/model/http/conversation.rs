@@ -8,10 +8,10 @@ use serde_json::{
 };
 use tool_runtime::{Content, ToolCall, ToolResult, dialect::BoundTools};
 
-use super::Settings;
+use super::HttpModelSettings;
 use crate::{
     Message, Part, Role,
-    message::{Form, split},
+    message::{MessageForm, split_messages},
     model::Request,
 };
 
@@ -21,8 +21,8 @@ use crate::{
 const MAX_ID_CHARS: usize = 40;
 
 /// A conversation that is converted, message by message.
-pub(super) struct Conversation<'s> {
-    settings: &'s Settings,
+pub(super) struct RequestConversation<'s> {
+    settings: &'s HttpModelSettings,
     bound: &'s BoundTools,
     dialect: Arc<str>,
     /// Set if the name of a tool differs on the wire.
@@ -39,8 +39,12 @@ pub(super) struct Conversation<'s> {
     pub(super) unsupported: Vec<String>,
 }
 
-impl<'s> Conversation<'s> {
-    pub(super) fn of_request(settings: &'s Settings, bound: &'s BoundTools, request: &Request) -> Self {
+impl<'s> RequestConversation<'s> {
+    pub(super) fn of_request(
+        settings: &'s HttpModelSettings,
+        bound: &'s BoundTools,
+        request: &Request,
+    ) -> Self {
         let Request { messages, tools, .. } = request;
         let is_foreign = |it: &Message| it.role() == Role::Assistant && !is_written_by_provider(settings, it);
         let has_rules = settings.provider.has_call_id_rules();
@@ -69,7 +73,7 @@ impl<'s> Conversation<'s> {
 
     fn push_message(&mut self, message: &Message, is_new: bool) {
         if is_new {
-            self.report_unsupported(message);
+            self.report_unsupported_content(message);
         }
         if message.role() == Role::Assistant {
             self.replace_call_ids(message);
@@ -81,7 +85,8 @@ impl<'s> Conversation<'s> {
         {
             self.messages.extend(self.converted_messages(message));
         } else {
-            let json = message.rendered(self.rendered_form(message), || self.converted_messages(message));
+            let json = message
+                .provider_json_or_render(self.form_of_message(message), || self.converted_messages(message));
             match json {
                 Cow::Borrowed(json) => self.messages.extend_from_slice(json),
                 Cow::Owned(json) => self.messages.extend(json),
@@ -91,7 +96,7 @@ impl<'s> Conversation<'s> {
     }
 
     /// Returns the form of a message, which depends on names unless the provider wrote it.
-    fn rendered_form(&self, message: &Message) -> Form {
+    fn form_of_message(&self, message: &Message) -> MessageForm {
         let is_own = is_written_by_provider(self.settings, message);
         let renamed =
             |name: &str| Some(self.bound.wire_name(name)).filter(|it| *it != name).map(Cow::into_owned);
@@ -105,7 +110,7 @@ impl<'s> Conversation<'s> {
             false => Vec::new(),
         };
         let variant = self.settings.provider.message_variant(&self.settings.name);
-        Form { dialect: Arc::clone(&self.dialect), variant, names }
+        MessageForm { dialect: Arc::clone(&self.dialect), variant, names }
     }
 
     /// Converts a message, into none if it is empty.
@@ -119,12 +124,14 @@ impl<'s> Conversation<'s> {
                     messages_as_json(&self.bound.user_message(&content))
                 }
             }
-            Role::Assistant => self.assistant_json(message).map(|json| split(&json)).unwrap_or_default(),
+            Role::Assistant => {
+                self.assistant_message_json(message).map(|json| split_messages(&json)).unwrap_or_default()
+            }
             Role::Tool => {
                 let mut replaced = self.replaced.clone();
                 let results: Vec<ToolResult> = message
                     .tool_results()
-                    .map(|result| match take_replacement(&mut replaced, &result.id.to_string()) {
+                    .map(|result| match take_replacement_id(&mut replaced, &result.id.to_string()) {
                         Some(id) => {
                             let mut renamed = result.clone();
                             renamed.id = id.into();
@@ -138,11 +145,11 @@ impl<'s> Conversation<'s> {
         }
     }
 
-    fn assistant_json(&self, message: &Message) -> Option<Box<RawValue>> {
+    fn assistant_message_json(&self, message: &Message) -> Option<Box<RawValue>> {
         let mut replaced = self.replaced.clone();
         let calls: Vec<ToolCall> = message
             .calls()
-            .map(|call| match take_replacement(&mut replaced, &call.id.to_string()) {
+            .map(|call| match take_replacement_id(&mut replaced, &call.id.to_string()) {
                 Some(id) => call.clone().with_id(id),
                 None => call.clone(),
             })
@@ -166,10 +173,10 @@ impl<'s> Conversation<'s> {
                 ids.insert(id);
                 continue;
             }
-            let mut chosen = accepted_id(&id);
+            let mut chosen = provider_safe_id(&id);
             let mut number = 2;
             while !ids.insert(chosen.clone()) {
-                chosen = accepted_id(&format!("{id}_{number}"));
+                chosen = provider_safe_id(&format!("{id}_{number}"));
                 number += 1;
             }
             self.replaced.push((id, chosen));
@@ -180,7 +187,7 @@ impl<'s> Conversation<'s> {
     }
 
     /// Reports content that the provider does not accept.
-    fn report_unsupported(&mut self, message: &Message) {
+    fn report_unsupported_content(&mut self, message: &Message) {
         let name = self.settings.provider.name();
         let mut refused = Vec::new();
         let mut check = |content: &Content| {
@@ -225,18 +232,18 @@ fn messages_as_json(messages: &Value) -> Vec<Arc<RawValue>> {
 }
 
 /// Returns `true` if the provider wrote the message itself.
-fn is_written_by_provider(settings: &Settings, message: &Message) -> bool {
+fn is_written_by_provider(settings: &HttpModelSettings, message: &Message) -> bool {
     message.original().is_some_and(|original| *original.dialect == *settings.provider.name())
 }
 
 /// Removes the first replacement of `id`.
-fn take_replacement(replaced: &mut Vec<(String, String)>, id: &str) -> Option<String> {
+fn take_replacement_id(replaced: &mut Vec<(String, String)>, id: &str) -> Option<String> {
     let at = replaced.iter().position(|(own, _)| own == id)?;
     Some(replaced.remove(at).1)
 }
 
 /// Returns an id that every provider accepts: `id`, or else a part of it and its hash.
-fn accepted_id(id: &str) -> String {
+fn provider_safe_id(id: &str) -> String {
     let is_plain = |it: char| it.is_ascii_alphanumeric() || it == '_' || it == '-';
     if (1..=MAX_ID_CHARS).contains(&id.len()) && id.chars().all(is_plain) {
         return id.to_owned();
@@ -249,10 +256,10 @@ fn accepted_id(id: &str) -> String {
     format!("{start}_{hash:016x}")
 }
 
-/// Returns a sentence about content that the provider `name` does not accept.
-pub(super) fn replacement_notice(name: &str, content: &Content) -> String {
+/// Returns a sentence about content that the provider `provider` does not accept.
+pub(super) fn replacement_notice(provider: &str, content: &Content) -> String {
     let kind = content_kind(content);
-    format!("{kind} is replaced by a text: `{name}` does not accept this type of file")
+    format!("{kind} is replaced by a text: `{provider}` does not accept this type of file")
 }
 
 fn content_kind(content: &Content) -> String {
@@ -272,15 +279,15 @@ mod tests {
     fn an_id_of_a_call_is_of_few_plain_characters() {
         let longest = "x".repeat(MAX_ID_CHARS);
         for id in ["call_1", "a-b_C9", "x", &longest] {
-            assert_eq!(accepted_id(id), id);
+            assert_eq!(provider_safe_id(id), id);
         }
         // By the definition of FNV-1a, of no byte and of `a`.
-        assert_eq!(accepted_id(""), "_cbf29ce484222325");
-        assert_eq!(accepted_id("\u{e4}").len(), 17);
-        let long = accepted_id(&format!("{longest}x"));
+        assert_eq!(provider_safe_id(""), "_cbf29ce484222325");
+        assert_eq!(provider_safe_id("\u{e4}").len(), 17);
+        let long = provider_safe_id(&format!("{longest}x"));
         assert!(long.starts_with(&format!("{}_", "x".repeat(MAX_ID_CHARS - 17))), "{long}");
         assert_eq!(long.len(), MAX_ID_CHARS);
-        let [one, other] = ["a.b", "a:b"].map(accepted_id);
+        let [one, other] = ["a.b", "a:b"].map(provider_safe_id);
         assert!(one.starts_with("ab_") && other.starts_with("ab_") && one != other);
     }
 
@@ -288,7 +295,7 @@ mod tests {
     fn each_id_is_replaced_once() {
         let mut replaced =
             [("a", "1"), ("b", "2"), ("a", "3")].map(|(id, new)| (id.to_owned(), new.to_owned())).to_vec();
-        let taken = ["a", "a", "a", "b"].map(|id| take_replacement(&mut replaced, id));
+        let taken = ["a", "a", "a", "b"].map(|id| take_replacement_id(&mut replaced, id));
         assert_eq!(taken.each_ref().map(Option::as_deref), [Some("1"), Some("3"), None, Some("2")]);
         assert!(replaced.is_empty());
         let texts = |messages: &Value| {

@@ -13,7 +13,7 @@ use tool_runtime::{
 };
 
 use super::{
-    Settings,
+    HttpModelSettings,
     body::{self, BuiltBody},
     failure,
     response_body::{BodyError, Chunks, PeekedBody, broken_stream, read_text},
@@ -28,17 +28,17 @@ use crate::{
 type Events = Emitter<Result<ModelEvent, ModelError>>;
 
 /// Sends `request` until a response is complete or an error is final.
-pub(super) async fn run_exchange(settings: Arc<Settings>, request: Request, events: Events) {
-    let ended = Exchange { settings: &settings, events: &events }.send_with_retries(request).await;
+pub(super) async fn run_exchange(settings: Arc<HttpModelSettings>, request: Request, events: Events) {
+    let ended = HttpExchange { settings: &settings, events: &events }.send_with_retries(request).await;
     events.emit(ended.map(ModelEvent::Finished)).await;
 }
 
-struct Exchange<'e> {
-    settings: &'e Settings,
+struct HttpExchange<'e> {
+    settings: &'e HttpModelSettings,
     events: &'e Events,
 }
 
-impl Exchange<'_> {
+impl HttpExchange<'_> {
     async fn send_with_retries(&self, request: Request) -> Result<Response, ModelError> {
         let bound = self.settings.dialect.bind_tools(&request.tools);
         self.emit_diagnostics(bound.diagnostics()).await;
@@ -86,7 +86,7 @@ impl Exchange<'_> {
 
     /// Sends the request once.
     async fn send_once(&self, bound: &BoundTools, body: Bytes) -> Result<Response, ModelError> {
-        let Settings { provider, key, headers, client, .. } = self.settings;
+        let HttpModelSettings { provider, key, headers, client, .. } = self.settings;
         if key.is_none() && self.settings.base_url == provider.base_url() {
             let variable = provider.environment_prefix();
             let message = format!("there is no key: set `{variable}_API_KEY`, or call `with_api_key`");
@@ -95,7 +95,7 @@ impl Exchange<'_> {
         let request = match self.settings.url() {
             Some(url) => client.post(url.clone()),
             // The client says what is wrong with it.
-            None => client.post(self.settings.url_text()),
+            None => client.post(self.settings.request_url_text()),
         };
         let mut request = request.header("content-type", "application/json");
         for (name, value) in provider.headers(key.as_ref().map(|key| &*key.0)) {
@@ -136,7 +136,7 @@ impl Exchange<'_> {
 
     async fn within_timeout<T>(&self, future: impl Future<Output = T>) -> Result<T, ModelError> {
         let late = |_| {
-            let Settings { base_url, timeout, .. } = self.settings;
+            let HttpModelSettings { base_url, timeout, .. } = self.settings;
             let url = failure::url_without_secrets(base_url);
             let message = format!("`{url}` did not answer within {timeout:?}; see `HttpModel::with_timeout`");
             ModelError::new(ModelErrorKind::TimedOut, message)
@@ -151,7 +151,7 @@ impl Exchange<'_> {
         chunks: impl Chunks,
     ) -> Result<AssembledResponse, ModelError> {
         let text = self.within_timeout(read_text(chunks)).await??;
-        let read = bound.read(&text).map_err(|error| self.unreadable_response(&text, &error))?;
+        let read = bound.read(&text).map_err(|error| self.unreadable_response_error(&text, &error))?;
         if let Some(refused) = failure::refusal_error(self.settings, &text) {
             return Err(refused);
         }
@@ -182,8 +182,11 @@ impl Exchange<'_> {
                 Err(late) => break Some(late),
             };
             let name = event.event.unwrap_or_default();
-            let Some(data) = event.data.filter(|data| !self.is_keep_alive(&name, data)) else { continue };
-            let deltas = assembler.push(&data).map_err(|error| self.unreadable_response(&data, &error))?;
+            let Some(data) = event.data.filter(|data| !self.is_keep_alive_event(&name, data)) else {
+                continue;
+            };
+            let deltas =
+                assembler.push(&data).map_err(|error| self.unreadable_response_error(&data, &error))?;
             if let Some(refused) = failure::refusal_error(self.settings, &data) {
                 return Err(refused);
             }
@@ -203,7 +206,7 @@ impl Exchange<'_> {
             _ if assembled.ended => Ok(assembled),
             Some(error) => Err(error),
             None => {
-                if let Some(error) = failure::error_of_response(self.settings, &last_data) {
+                if let Some(error) = failure::error_reported_in_response(self.settings, &last_data) {
                     return Err(error);
                 }
                 let message = "the stream of the response ended before the response did";
@@ -236,8 +239,8 @@ impl Exchange<'_> {
     }
 
     /// The error of a response that reports an error itself, or does not have the format of the provider.
-    fn unreadable_response(&self, text: &str, error: &DialectError) -> ModelError {
-        failure::error_of_response(self.settings, text).unwrap_or_else(|| {
+    fn unreadable_response_error(&self, text: &str, error: &DialectError) -> ModelError {
+        failure::error_reported_in_response(self.settings, text).unwrap_or_else(|| {
             let error = failure::redacted_text(self.settings, &error.to_string());
             ModelError::new(ModelErrorKind::Malformed, format!("the response cannot be read: {error}"))
         })
@@ -271,7 +274,7 @@ impl Exchange<'_> {
 
     /// Returns `true` for an event that only keeps the connection open: one that is named so, whatever its data is, and
     /// one with another name than those of the provider whose data is no JSON.
-    fn is_keep_alive(&self, name: &str, data: &str) -> bool {
+    fn is_keep_alive_event(&self, name: &str, data: &str) -> bool {
         const KEEP_ALIVES: [&str; 4] = ["ping", "keepalive", "keep-alive", "heartbeat"];
         let is_of_provider = name.is_empty() || self.settings.provider.is_response_event(name);
         KEEP_ALIVES.iter().any(|keep_alive| name.eq_ignore_ascii_case(keep_alive))

@@ -8,7 +8,7 @@ use std::{
 use reqwest::{StatusCode, header::HeaderMap};
 use serde_json::Value;
 
-use super::Settings;
+use super::HttpModelSettings;
 use crate::model::{ModelError, ModelErrorKind};
 
 /// The maximum number of characters of a provider's message in an error.
@@ -16,23 +16,23 @@ const MAX_MESSAGE_CHARS: usize = 1_000;
 
 /// Returns the error of a response whose status is not a success.
 pub(super) fn error_of_status(
-    settings: &Settings,
+    settings: &HttpModelSettings,
     status: StatusCode,
     headers: &HeaderMap,
     body: &str,
 ) -> ModelError {
-    error_of_answer(status, headers, body, |text| redacted_text(settings, text))
+    redacted_error_of_status(status, headers, body, |text| redacted_text(settings, text))
 }
 
 /// Returns the error of a response whose status is not a success; `redact` returns a text of it without secrets.
-pub(in crate::model) fn error_of_answer(
+pub(in crate::model) fn redacted_error_of_status(
     status: StatusCode,
     headers: &HeaderMap,
     body: &str,
     redact: impl Fn(&str) -> String,
 ) -> ModelError {
     let value: Value = serde_json::from_str(body).unwrap_or_default();
-    let report = Report::of(&value);
+    let report = ErrorReport::of(&value);
     let (texts, message) = report.as_ref().map_or(([""; 3], body), |report| (report.texts, &*report.message));
     let code = status.as_u16();
     ModelError::new(
@@ -44,14 +44,17 @@ pub(in crate::model) fn error_of_answer(
 }
 
 /// Returns the error that a response of status 200, or an event of a stream, reports.
-pub(super) fn error_of_response(settings: &Settings, text: &str) -> Option<ModelError> {
-    error_in_json(text, |text| redacted_text(settings, text))
+pub(super) fn error_reported_in_response(settings: &HttpModelSettings, text: &str) -> Option<ModelError> {
+    redacted_error_in_json(text, |text| redacted_text(settings, text))
 }
 
 /// Returns the error that JSON reports; `redact` returns a text of it without secrets.
-pub(in crate::model) fn error_in_json(text: &str, redact: impl Fn(&str) -> String) -> Option<ModelError> {
+pub(in crate::model) fn redacted_error_in_json(
+    text: &str,
+    redact: impl Fn(&str) -> String,
+) -> Option<ModelError> {
     let value: Value = serde_json::from_str(text).ok()?;
-    let report = Report::of(&value)?;
+    let report = ErrorReport::of(&value)?;
     let (texts, message) = (report.texts, &*report.message);
     let has = |names: &[&str]| texts.iter().any(|text| names.contains(text));
     // The status that the provider sends with the same error.
@@ -78,14 +81,14 @@ pub(in crate::model) fn error_in_json(text: &str, redact: impl Fn(&str) -> Strin
 }
 
 /// Returns the error of a request that the provider refused, if it did.
-pub(super) fn refusal_error(settings: &Settings, text: &str) -> Option<ModelError> {
+pub(super) fn refusal_error(settings: &HttpModelSettings, text: &str) -> Option<ModelError> {
     let reason = settings.provider.refusal(text)?;
     let message = format!("the provider refused the request: {}", redacted_text(settings, &reason));
     Some(ModelError::new(ModelErrorKind::Refused, message))
 }
 
 /// The error object of a provider.
-struct Report<'v> {
+struct ErrorReport<'v> {
     /// The members `code`, `type` and `status`.
     texts: [&'v str; 3],
     message: Cow<'v, str>,
@@ -94,7 +97,7 @@ struct Report<'v> {
     details: &'v Value,
 }
 
-impl<'v> Report<'v> {
+impl<'v> ErrorReport<'v> {
     fn of(value: &'v Value) -> Option<Self> {
         // Gemini sends a list while it streams; OpenAI's responses have their own objects.
         let places = ["/error", "/0/error", "/response/error", "/choices/0/error"];
@@ -232,7 +235,7 @@ fn innermost_cause(error: &dyn std::error::Error) -> String {
 }
 
 /// Returns a bounded text of the server without the key.
-pub(super) fn redacted_text(settings: &Settings, text: &str) -> String {
+pub(super) fn redacted_text(settings: &HttpModelSettings, text: &str) -> String {
     let secrets = settings.key.iter().chain(settings.headers.iter().map(|(_, value)| value));
     redacted_bounded_text(text, secrets.map(|secret| &*secret.0).chain(url_credentials(&settings.base_url)))
 }

@@ -25,7 +25,7 @@ use tool_runtime::{
     dialect::{Provider, providers},
 };
 
-use self::{exchange::run_exchange, strict::Formats};
+use self::{exchange::run_exchange, strict::StrictSchemaCache};
 use super::{Model, ModelError, ModelErrorKind, Request, ResponseStream};
 use crate::event_stream::EventStream;
 
@@ -53,10 +53,10 @@ use crate::event_stream::EventStream;
 /// # Ok::<(), anyhow::Error>(())
 /// ```
 #[derive(Clone)]
-pub struct HttpModel(Arc<Settings>);
+pub struct HttpModel(Arc<HttpModelSettings>);
 
 #[derive(Clone)]
-struct Settings {
+struct HttpModelSettings {
     provider: &'static dyn Provider,
     dialect: Dialect,
     name: String,
@@ -73,20 +73,20 @@ struct Settings {
     context_window: Option<u64>,
     /// Set if it is not the default for the server.
     strict_output: Option<bool>,
-    formats: Formats,
+    formats: StrictSchemaCache,
     client: reqwest::Client,
     /// Made of the other settings with the first request.
     url: OnceLock<Option<reqwest::Url>>,
 }
 
-impl Settings {
-    fn url_text(&self) -> String {
+impl HttpModelSettings {
+    fn request_url_text(&self) -> String {
         self.provider.url(&self.base_url, &self.name, self.streams)
     }
 
     /// Returns the URL of requests; `None` if it is not valid.
     fn url(&self) -> Option<&reqwest::Url> {
-        self.url.get_or_init(|| reqwest::Url::parse(&self.url_text()).ok()).as_ref()
+        self.url.get_or_init(|| reqwest::Url::parse(&self.request_url_text()).ok()).as_ref()
     }
 }
 
@@ -171,7 +171,7 @@ impl HttpModel {
             set.filter(|value| !value.trim().is_empty())
         };
         let base_url = variable("BASE_URL").unwrap_or_else(|| provider.base_url().to_owned());
-        Ok(Self(Arc::new(Settings {
+        Ok(Self(Arc::new(HttpModelSettings {
             provider,
             dialect,
             name,
@@ -187,13 +187,13 @@ impl HttpModel {
             cache: false,
             context_window: None,
             strict_output: None,
-            formats: Formats::default(),
+            formats: StrictSchemaCache::default(),
             client,
             url: OnceLock::new(),
         })))
     }
 
-    fn with_changed_settings(self, change: impl FnOnce(&mut Settings)) -> Self {
+    fn with_changed_settings(self, change: impl FnOnce(&mut HttpModelSettings)) -> Self {
         let mut settings = Arc::unwrap_or_clone(self.0);
         change(&mut settings);
         settings.url = OnceLock::new();
@@ -300,7 +300,7 @@ impl HttpModel {
     /// Returns the environment variable of the key if there is none and the server of the provider requires one.
     #[cfg(feature = "cli")]
     pub(crate) fn missing_key_variable(&self) -> Option<String> {
-        let Settings { provider, key, base_url, .. } = &*self.0;
+        let HttpModelSettings { provider, key, base_url, .. } = &*self.0;
         let is_missing = key.is_none() && base_url == provider.base_url();
         is_missing.then(|| format!("{}_API_KEY", provider.environment_prefix()))
     }
@@ -320,14 +320,14 @@ impl Model for HttpModel {
     }
 
     fn has_strict_output(&self) -> bool {
-        let Settings { provider, base_url, strict_output, .. } = &*self.0;
+        let HttpModelSettings { provider, base_url, strict_output, .. } = &*self.0;
         strict_output.unwrap_or(!provider.has_compatible_servers() || base_url == provider.base_url())
     }
 
     /// Returns `false` for a schema that the provider's strict mode does not support, for a server [without strict
     /// output](HttpModel::with_strict_output), and for a request with tools to Gemini, which [rejects both together](https://github.com/googleapis/python-genai/issues/867).
     fn has_strict_output_for(&self, request: &Request) -> bool {
-        let Settings { provider, formats, .. } = &*self.0;
+        let HttpModelSettings { provider, formats, .. } = &*self.0;
         let combines = provider.combines_output_with_tools() || request.tools.is_empty();
         let is_strict = |format| formats.strict_schema(*provider, format).is_some();
         self.has_strict_output() && combines && request.output.as_ref().is_some_and(is_strict)
@@ -375,7 +375,7 @@ impl fmt::Debug for Secret {
 /// Prints neither the key nor the values of headers.
 impl fmt::Debug for HttpModel {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Settings { provider, name, base_url, .. } = &*self.0;
+        let HttpModelSettings { provider, name, base_url, .. } = &*self.0;
         f.debug_struct("HttpModel")
             .field("provider", &provider.name())
             .field("name", name)

@@ -24,13 +24,13 @@ impl<C: Chunks> PeekedBody<C> {
     /// Reads the body up to the bytes that tell what it is.
     pub(super) async fn read_until_recognized(mut chunks: C) -> Result<Self, ModelError> {
         let mut peeked = Vec::new();
-        while content_bytes(&peeked).len() < MAX_FIELD_BYTES {
+        while bytes_after_blanks(&peeked).len() < MAX_FIELD_BYTES {
             match chunks.next().await {
                 Some(chunk) => peeked.extend_from_slice(&chunk.map_err(BodyError::into_model_error)?),
                 None => break,
             }
             // Blanks are read once, however many there are.
-            peeked = content_bytes(&peeked).to_vec();
+            peeked = bytes_after_blanks(&peeked).to_vec();
         }
         Ok(Self { peeked, rest: chunks })
     }
@@ -52,7 +52,7 @@ const MAX_FIELD_BYTES: usize = "event:".len();
 const BYTE_ORDER_MARK: &[u8] = "\u{feff}".as_bytes();
 
 fn is_event_stream(start: &[u8]) -> Option<bool> {
-    match content_bytes(start) {
+    match bytes_after_blanks(start) {
         [b'{' | b'[', ..] => Some(false),
         [b':', ..] => Some(true),
         content => ["data:", "event:", "id:", "retry:"]
@@ -63,7 +63,7 @@ fn is_event_stream(start: &[u8]) -> Option<bool> {
 }
 
 /// Returns the bytes after a byte order mark and blanks.
-fn content_bytes(start: &[u8]) -> &[u8] {
+fn bytes_after_blanks(start: &[u8]) -> &[u8] {
     start.strip_prefix(BYTE_ORDER_MARK).unwrap_or(start).trim_ascii_start()
 }
 

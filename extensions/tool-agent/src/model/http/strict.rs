@@ -14,14 +14,14 @@ use crate::{model::OutputFormat, schema::is_plain_object};
 
 /// The last format, with its strict schema. Clones share it.
 #[derive(Clone, Default)]
-pub(super) struct Formats(Arc<Mutex<Option<CachedSchema>>>);
+pub(super) struct StrictSchemaCache(Arc<Mutex<Option<CachedSchema>>>);
 
 struct CachedSchema {
     schema: Arc<Value>,
     strict: Option<Arc<Value>>,
 }
 
-impl Formats {
+impl StrictSchemaCache {
     /// Returns the schema of `format` for `provider`; `None` if its strict mode does not support it.
     pub(super) fn strict_schema(&self, provider: &dyn Provider, format: &OutputFormat) -> Option<Arc<Value>> {
         let mut last = self.0.lock().unwrap_or_else(PoisonError::into_inner);

@@ -38,11 +38,13 @@ impl Differences {
             for (at, pair) in align_lists(expected, received, is) {
                 let pointer = format!("/messages/{at}");
                 match pair {
-                    Pair::Both(expected, received) => {
+                    AlignedPair::Both(expected, received) => {
                         all.0.extend(Self::between_messages(&pointer, expected, received).0);
                     }
-                    Pair::Missing(expected) => all.add_difference(pointer, missing_element_text(expected)),
-                    Pair::Additional(received) => {
+                    AlignedPair::Missing(expected) => {
+                        all.add_difference(pointer, missing_element_text(expected))
+                    }
+                    AlignedPair::Additional(received) => {
                         all.add_difference(pointer, additional_element_text("message", received))
                     }
                 }
@@ -90,11 +92,11 @@ impl Differences {
         for (at, pair) in align_lists(expected, received, is) {
             let pointer = format!("{pointer}/parts/{at}");
             match pair {
-                Pair::Both(expected, received) => {
+                AlignedPair::Both(expected, received) => {
                     all.0.extend(Self::between_parts(&pointer, expected, received).0)
                 }
-                Pair::Missing(expected) => all.add_difference(pointer, missing_element_text(expected)),
-                Pair::Additional(received) => {
+                AlignedPair::Missing(expected) => all.add_difference(pointer, missing_element_text(expected)),
+                AlignedPair::Additional(received) => {
                     all.add_difference(pointer, additional_element_text("part", received))
                 }
             }
@@ -185,7 +187,7 @@ impl fmt::Display for Differences {
 }
 
 /// An element of one list and its counterpart in the other.
-enum Pair<'l, T> {
+enum AlignedPair<'l, T> {
     Both(&'l T, &'l T),
     Missing(&'l T),
     Additional(&'l T),
@@ -197,7 +199,7 @@ fn align_lists<'l, T>(
     expected: &'l [T],
     received: &'l [T],
     is: impl Fn(&T, &T) -> bool,
-) -> Vec<(usize, Pair<'l, T>)> {
+) -> Vec<(usize, AlignedPair<'l, T>)> {
     let (mut expected, mut received) = (expected, received);
     let mut start = 0;
     while let ([one, rest_of_one @ ..], [other, rest_of_other @ ..]) = (expected, received)
@@ -213,9 +215,9 @@ fn align_lists<'l, T>(
     }
     let pairs = (0..expected.len().max(received.len())).filter_map(|at| {
         let pair = match (expected.get(at), received.get(at)) {
-            (Some(one), Some(other)) => Pair::Both(one, other),
-            (Some(one), None) => Pair::Missing(one),
-            (None, other) => Pair::Additional(other?),
+            (Some(one), Some(other)) => AlignedPair::Both(one, other),
+            (Some(one), None) => AlignedPair::Missing(one),
+            (None, other) => AlignedPair::Additional(other?),
         };
         Some((start + at, pair))
     });
@@ -267,9 +269,9 @@ mod tests {
             let lists = [expected, received].map(|it| it.chars().collect::<Vec<_>>());
             let pairs = align_lists(&lists[0], &lists[1], |one, other| one == other);
             let shown = pairs.into_iter().map(|(at, pair)| match pair {
-                Pair::Both(one, other) => format!("{at}{one}{other}"),
-                Pair::Missing(one) => format!("{at}-{one}"),
-                Pair::Additional(other) => format!("{at}+{other}"),
+                AlignedPair::Both(one, other) => format!("{at}{one}{other}"),
+                AlignedPair::Missing(one) => format!("{at}-{one}"),
+                AlignedPair::Additional(other) => format!("{at}+{other}"),
             });
             shown.collect::<Vec<_>>().join(" ")
         };

@@ -22,7 +22,7 @@ const MAX_QUOTED_CHARS: usize = 120;
 
 /// One exchange: a line of a script.
 #[derive(Debug, Clone)]
-pub(super) struct Exchange {
+pub(super) struct ScriptedExchange {
     /// The number of the line, from 1; `None` for a reply of the program.
     pub(super) line: Option<usize>,
     pub(super) request: Option<WrittenRequest>,
@@ -87,7 +87,7 @@ struct WrittenError {
 }
 
 /// Reads the exchanges of a script.
-pub(super) fn read_script(name: &Arc<str>, text: &str) -> Result<Vec<Exchange>, ScriptError> {
+pub(super) fn read_script(name: &Arc<str>, text: &str) -> Result<Vec<ScriptedExchange>, ScriptError> {
     // A byte order mark is added by editors.
     let text = text.strip_prefix('\u{feff}').unwrap_or(text);
     let lines = (1..).zip(text.lines()).filter(|(_, line)| !line.trim().is_empty());
@@ -98,7 +98,7 @@ pub(super) fn read_script(name: &Arc<str>, text: &str) -> Result<Vec<Exchange>, 
         .collect()
 }
 
-fn read_exchange(number: usize, line: &str) -> Result<Exchange, String> {
+fn read_exchange(number: usize, line: &str) -> Result<ScriptedExchange, String> {
     let got = || {
         let more = line.chars().count().saturating_sub(MAX_QUOTED_CHARS);
         let more = if more > 0 { format!("… ({more} more characters)") } else { String::new() };
@@ -119,7 +119,7 @@ fn read_exchange(number: usize, line: &str) -> Result<Exchange, String> {
         (None, Some(error)) => error.into_reply(),
         _ => return Err(format!("{expected}; {}", got())),
     };
-    Ok(Exchange { line: Some(number), request: read.request, reply })
+    Ok(ScriptedExchange { line: Some(number), request: read.request, reply })
 }
 
 /// Returns the line of an exchange, with its line end.

@@ -20,7 +20,7 @@ use std::{
 
 use futures_util::{StreamExt as _, stream};
 
-use self::{difference::Differences, line::Exchange};
+use self::{difference::Differences, line::ScriptedExchange};
 pub use self::{error::ScriptError, reply::Reply};
 pub(super) use self::{
     line::exchange_line,
@@ -81,15 +81,15 @@ use super::{Model, ModelErrorKind, Request, ResponseStream};
 /// # Ok::<(), anyhow::Error>(())
 /// ```
 #[derive(Clone)]
-pub struct ScriptedModel(Arc<Inner>);
+pub struct ScriptedModel(Arc<SharedScript>);
 
-struct Inner {
-    settings: Settings,
-    state: Arc<Mutex<State>>,
+struct SharedScript {
+    settings: ScriptedModelSettings,
+    state: Arc<Mutex<ScriptState>>,
 }
 
 #[derive(Clone)]
-struct Settings {
+struct ScriptedModelSettings {
     name: String,
     /// The name of the script, for messages.
     script: Arc<str>,
@@ -97,15 +97,15 @@ struct Settings {
     strict_output: bool,
 }
 
-struct State {
-    exchanges: VecDeque<Exchange>,
+struct ScriptState {
+    exchanges: VecDeque<ScriptedExchange>,
     requests: Vec<Request>,
 }
 
 impl ScriptedModel {
     /// Creates a model with these responses.
     pub fn new(replies: impl IntoIterator<Item = Reply>) -> Self {
-        let exchange = |reply| Exchange { line: None, request: None, reply };
+        let exchange = |reply| ScriptedExchange { line: None, request: None, reply };
         Self::from_exchanges("script".into(), replies.into_iter().map(exchange).collect())
     }
 
@@ -145,17 +145,21 @@ impl ScriptedModel {
         Ok(Self::from_exchanges(name, exchanges.into()))
     }
 
-    fn from_exchanges(script: Arc<str>, exchanges: VecDeque<Exchange>) -> Self {
-        let settings =
-            Settings { name: "scripted".to_owned(), script, context_window: None, strict_output: false };
-        let state = Arc::new(Mutex::new(State { exchanges, requests: Vec::new() }));
-        Self(Arc::new(Inner { settings, state }))
+    fn from_exchanges(script: Arc<str>, exchanges: VecDeque<ScriptedExchange>) -> Self {
+        let settings = ScriptedModelSettings {
+            name: "scripted".to_owned(),
+            script,
+            context_window: None,
+            strict_output: false,
+        };
+        let state = Arc::new(Mutex::new(ScriptState { exchanges, requests: Vec::new() }));
+        Self(Arc::new(SharedScript { settings, state }))
     }
 
-    fn with_changed_settings(self, change: impl FnOnce(&mut Settings)) -> Self {
+    fn with_changed_settings(self, change: impl FnOnce(&mut ScriptedModelSettings)) -> Self {
         let mut settings = self.0.settings.clone();
         change(&mut settings);
-        Self(Arc::new(Inner { settings, state: Arc::clone(&self.0.state) }))
+        Self(Arc::new(SharedScript { settings, state: Arc::clone(&self.0.state) }))
     }
 
     /// Sets the name of the model. Default: `scripted`.
@@ -198,7 +202,7 @@ impl ScriptedModel {
     }
 
     /// No user code runs under the lock.
-    fn lock(&self) -> MutexGuard<'_, State> {
+    fn lock(&self) -> MutexGuard<'_, ScriptState> {
         self.0.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -218,7 +222,7 @@ impl ScriptedModel {
             _ => Differences::default(),
         };
         let line = next.line.map(|line| format!(", line {line}")).unwrap_or_default();
-        let same = |it: &Exchange| match (&it.request, &written) {
+        let same = |it: &ScriptedExchange| match (&it.request, &written) {
             (Some(expected), Some(received)) => {
                 expected.is_complete() && Differences::between(expected, received).is_empty()
             }

@@ -26,7 +26,7 @@ impl LastAnswer {
     }
 
     /// Notes the answer of an agent that ended; one without an answer ends with the one before.
-    pub(super) fn follow(&mut self, end: &mut End) {
+    pub(super) fn note_answer(&mut self, end: &mut End) {
         if !end.reason.is_success() {
             return;
         }
@@ -46,7 +46,7 @@ pub(super) fn failed_end(message: String) -> End {
 
 /// Returns the end of agents in parallel, each with its name.
 pub(super) async fn joined_end(ends: Vec<(&str, End)>, output: JoinedOutput) -> End {
-    let texts: Vec<_> = ends.iter().filter_map(|(name, end)| named_text(name, end)).collect();
+    let texts: Vec<_> = ends.iter().filter_map(|(name, end)| answer_below_name(name, end)).collect();
     let text = texts.join("\n\n");
     if let Some(failure) = first_failure(&ends) {
         return End { text, ..End::new(failure) };
@@ -66,8 +66,8 @@ pub(super) async fn joined_end(ends: Vec<(&str, End)>, output: JoinedOutput) -> 
 }
 
 /// Returns the end of agents in parallel of which some wait for answers: their open calls, with the texts of those that ended.
-pub(super) fn open_end(ends: Vec<(&str, End)>, interruption: Option<EndReason>) -> End {
-    let texts: Vec<_> = ends.iter().filter_map(|(name, end)| named_text(name, end)).collect();
+pub(super) fn end_with_open_calls(ends: Vec<(&str, End)>, interruption: Option<EndReason>) -> End {
+    let texts: Vec<_> = ends.iter().filter_map(|(name, end)| answer_below_name(name, end)).collect();
     let mut joined = End::new(interruption.unwrap_or(EndReason::OpenCalls));
     joined.text = texts.join("\n\n");
     let has_paths = ends.iter().any(|(_, end)| !end.paths.is_empty());
@@ -99,7 +99,7 @@ fn first_failure(ends: &[(&str, End)]) -> Option<EndReason> {
 }
 
 /// Returns the answer of an agent below its name; `None` if it has none.
-fn named_text(name: &str, end: &End) -> Option<String> {
+fn answer_below_name(name: &str, end: &End) -> Option<String> {
     let answer = end.output_json.as_deref().unwrap_or(&end.text);
     let has_answer = end.reason.is_success() && !answer.is_empty();
     has_answer.then(|| format!("{name}:\n{answer}"))

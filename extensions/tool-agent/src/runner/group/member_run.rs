@@ -7,8 +7,8 @@ use tool_runtime::BoxFuture;
 
 use super::{
     super::{End, answers::Answers, conversation::RunConversation, flow::boxed},
-    Place, TurnEnd, TurnStart,
-    members::{GroupMember, MemberWork, member_turn},
+    AgentPlace, TurnEnd, TurnStart,
+    members::{GroupMember, MemberWork, acquire_member_turn},
     parallel::WorkingGroup,
     position::MemberEnd,
     run_agent,
@@ -102,21 +102,21 @@ impl WorkingGroup<'_> {
         let GroupMember { place, conversation, .. } = *member;
         let conversation = match conversation {
             Some(conversation) => conversation,
-            None => Box::new(RunConversation::new(member_turn(&place).await)),
+            None => Box::new(RunConversation::new(acquire_member_turn(&place).await)),
         };
         let turn = run_agent(self.group_run, agent, place.clone(), conversation, start).await;
         (index, boxed(|| self.store_worked(place, turn)).await)
     }
 
     /// Stores the end of a member, or the calls with which it waits.
-    async fn store_worked(&self, place: Place, turn: TurnEnd) -> Box<WorkedMember> {
+    async fn store_worked(&self, place: AgentPlace, turn: TurnEnd) -> Box<WorkedMember> {
         let TurnEnd { mut conversation, end, is_escalated } = turn;
         let is_open = !end.reason.is_success() && !end.open.is_empty();
         let stored = (!is_open).then(|| MemberEnd::new(&end, is_escalated));
         if stored.is_some() {
             conversation.session.position = None;
         }
-        let progress = boxed(|| conversation.store_member(stored)).await;
+        let progress = boxed(|| conversation.store_member_progress(stored)).await;
         let mut member = GroupMember::new(place, conversation);
         member.progress = progress.with_end(None);
         if !is_open {

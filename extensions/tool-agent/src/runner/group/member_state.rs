@@ -22,7 +22,7 @@ use super::{
         state_changes::state_changes,
         stored_conversation::StoredConversation,
     },
-    Place,
+    AgentPlace,
     position::{MEMBER_KIND, MemberEnd, MemberProgress},
 };
 use crate::{Message, Role};
@@ -42,7 +42,7 @@ pub(in crate::runner) struct MemberState {
 
 impl MemberState {
     /// Returns the state of the member at `place`, whose group began with `initial`, and whose agent has used `usage`.
-    pub(super) fn new(place: &Place, initial: Arc<Map<String, Value>>, usage: RunUsage) -> Self {
+    pub(super) fn new(place: &AgentPlace, initial: Arc<Map<String, Value>>, usage: RunUsage) -> Self {
         let origin = EntryOrigin { run: Arc::clone(&place.run), view: place.view.clone() };
         Self { stored: origin.run.state(), origin, initial, usage, attempts: None }
     }
@@ -113,14 +113,14 @@ impl RunConversation {
     }
 
     /// Keeps the attempts of an agent that waits to give its output.
-    pub(super) fn keep_attempts(&mut self, attempts: Option<OutputAttempts>) {
+    pub(super) fn keep_output_attempts(&mut self, attempts: Option<OutputAttempts>) {
         if let Some(state) = &mut self.member_state {
             state.attempts = attempts;
         }
     }
 
     /// Takes the attempts of the agent before it waited.
-    pub(in crate::runner) fn take_attempts(&mut self) -> Option<OutputAttempts> {
+    pub(in crate::runner) fn take_output_attempts(&mut self) -> Option<OutputAttempts> {
         self.member_state.as_mut()?.attempts.take()
     }
 
@@ -133,7 +133,7 @@ impl RunConversation {
     }
 
     /// Returns messages with the name of the agent that runs, if it is one of several.
-    pub(in crate::runner) fn signed(&self, messages: Vec<Message>) -> Vec<Message> {
+    pub(in crate::runner) fn with_name_of_agent(&self, messages: Vec<Message>) -> Vec<Message> {
         let Some(run) = self.member.as_ref().map(|member| &member.origin.run) else { return messages };
         let Some(agent) = run.agent() else { return messages };
         let (agent, branch): (Arc<str>, _) = (agent.into(), run.branch());
@@ -147,13 +147,13 @@ impl RunConversation {
     /// Stores the position of the agent that runs, as before messages that are no messages of the session.
     pub(in crate::runner) async fn store_position(&mut self) {
         let Some(writer) = self.session.writer.clone() else { return };
-        if let Some(entry) = self.take_position(&writer).transpose() {
+        if let Some(entry) = self.take_position_entry(&writer).transpose() {
             self.write_step(&writer, entry.map(|entry| vec![entry])).await;
         }
     }
 
     /// Returns the entry of the changes of state and the usage of an agent that works beside others, if the store does not have them.
-    pub(in crate::runner) fn take_state(
+    pub(in crate::runner) fn take_member_entry(
         &mut self,
         writer: &SessionWriter,
     ) -> Result<Option<EntryContent>, SessionError> {
@@ -169,7 +169,7 @@ impl RunConversation {
 
     /// Stores the end of an agent that works beside others, or the calls with which it waits if there is none. Returns its progress with all changes of
     /// state, for the run itself.
-    pub(super) async fn store_member(&mut self, end: Option<MemberEnd>) -> MemberProgress {
+    pub(super) async fn store_member_progress(&mut self, end: Option<MemberEnd>) -> MemberProgress {
         let usage = self.usage;
         let Some(state) = &mut self.member_state else { return MemberProgress::new(Map::new(), usage, end) };
         state.usage = usage;

@@ -8,18 +8,20 @@ use super::{
     super::{
         End, EndReason,
         answers::{Answer, Answers, Input},
-        compact::max_tokens,
+        compact::max_tokens_before_compaction,
         conversation::RunConversation,
         flow::{Flow, boxed, end_as_failed, end_with},
-        open_batch::{OpenBatch, OpenTarget, ambiguous_call},
-        open_calls::{check_answer, repeated_answer},
-        open_session::restore_batch_in,
+        open_batch::{OpenBatch, OpenTarget, ambiguous_call_problem},
+        open_calls::{check_answer, repeated_answer_problem},
+        open_session::restore_open_batch_of_run,
         session::SessionTurn,
-        session_writer::{Retries, SessionWriter},
+        session_writer::{SessionWriter, StoreRetries},
         state_changes::state_changes,
-        stored_conversation::{ConversationView, StoredConversation, read_conversation, read_member},
+        stored_conversation::{
+            ConversationView, StoredConversation, read_conversation, read_member_progress,
+        },
     },
-    GroupRun, Place, TurnStart, changed_agents,
+    AgentPlace, GroupRun, TurnStart, changed_agents_problem,
     member_state::MemberState,
     parallel::place_of_member,
     position::{MemberEnd, MemberProgress, MemberRecord, Position},
@@ -28,7 +30,7 @@ use crate::Agent;
 
 /// A member of a parallel group, before it runs.
 pub(super) struct GroupMember {
-    pub(super) place: Place,
+    pub(super) place: AgentPlace,
     pub(super) progress: MemberProgress,
     /// The conversation of a member that has not ended.
     pub(super) conversation: Option<Box<RunConversation>>,
@@ -55,7 +57,7 @@ pub(super) enum MemberWork {
 
 impl GroupMember {
     /// Creates a member that begins in `conversation`.
-    pub(super) fn new(place: Place, conversation: Box<RunConversation>) -> Self {
+    pub(super) fn new(place: AgentPlace, conversation: Box<RunConversation>) -> Self {
         let (progress, conversation) = (MemberProgress::default(), Some(conversation));
         Self { place, progress, conversation, nested: Vec::new() }
     }
@@ -68,7 +70,7 @@ impl GroupMember {
 
     /// Returns `true` if a call of the member waits for an answer.
     pub(super) fn has_open_calls(&self) -> bool {
-        self.open_batches().iter().any(|open| open.unfinished().is_some())
+        self.open_batches().iter().any(|open| open.unfinished_calls().is_some())
     }
 
     /// Takes the work of the member, which receives `answers`.
@@ -81,7 +83,7 @@ impl GroupMember {
         let Some(session) = self.conversation.as_ref().map(|it| &it.session) else {
             return MemberWork::Runs(TurnStart::begin());
         };
-        let input = match (answers, session.open.as_ref().and_then(OpenBatch::unfinished)) {
+        let input = match (answers, session.open.as_ref().and_then(OpenBatch::unfinished_calls)) {
             (Some(answers), _) => Input::Answers(answers),
             (None, Some(open)) => return MemberWork::Waits(Box::new(open.into_end(EndReason::OpenCalls))),
             (None, None) if is_group => Input::Answers(Answers::new()),
@@ -91,7 +93,7 @@ impl GroupMember {
         match position.path.strip_prefix(&self.place.path[..]) {
             Some(below) => MemberWork::Runs(TurnStart { input, path: below.iter().rev().cloned().collect() }),
             None => {
-                let message = changed_agents(root);
+                let message = changed_agents_problem(root);
                 MemberWork::Ended(MemberEnd::new(&End::new(EndReason::Failed { message }), false))
             }
         }
@@ -106,7 +108,7 @@ impl GroupMember {
                 open.discard().await;
                 if let Some(history) = self.place.parent.history() {
                     for below in &open.below {
-                        history.close(&below.view).await;
+                        history.close_history(&below.view).await;
                     }
                 }
             }
@@ -136,7 +138,7 @@ pub(super) fn routed_answers(
         batches.extend(member.open_batches().into_iter().map(|open| (index, open)));
     }
     for (call, answer) in answers.0 {
-        match find_member(&batches, &call, &answer, &mut named) {
+        match find_answered_member(&batches, &call, &answer, &mut named) {
             Ok(Some(member)) => {
                 routed.by_member.entry(member).or_insert_with(Answers::new).0.push((call, answer));
             }
@@ -152,7 +154,7 @@ pub(super) fn routed_answers(
 
 /// Returns the index of the member that has the open call; `None` if that call has its result. `batches` are the open batches of all members, each with
 /// the index of its member; `named` has the calls with an answer.
-fn find_member(
+fn find_answered_member(
     batches: &[(usize, &OpenBatch)],
     call: &CallRef,
     answer: &Answer,
@@ -165,21 +167,21 @@ fn find_member(
         [(batch, member, open, target)] => {
             check_answer(open, target, call, answer)?;
             if named.contains(&(batch, target)) {
-                return Err(repeated_answer(call));
+                return Err(repeated_answer_problem(call));
             }
             named.push((batch, target));
             Ok(Some(member))
         }
         [] if batches.iter().any(|(_, open)| open.has_result_of(call)) => Ok(None),
-        [] => Err(problem_of_call(batches, call)),
-        _ => Err(ambiguous_call(call)),
+        [] => Err(problem_of_unopened_call(batches, call)),
+        _ => Err(ambiguous_call_problem(call)),
     }
 }
 
 /// Returns the problem of an answer whose call is not open. A batch in which it is above open calls explains it best.
-fn problem_of_call(batches: &[(usize, &OpenBatch)], call: &CallRef) -> String {
-    let above = batches.iter().find(|(_, open)| open.is_above(call));
-    let problem = above.or(batches.first()).and_then(|(_, open)| open.find_open(call).err());
+fn problem_of_unopened_call(batches: &[(usize, &OpenBatch)], call: &CallRef) -> String {
+    let above = batches.iter().find(|(_, open)| open.waits_for_calls_below(call));
+    let problem = above.or(batches.first()).and_then(|(_, open)| open.find_open_call(call).err());
     problem.unwrap_or_else(|| {
         format!("no call `{call}` waits for an answer; use an id or address of `End::open`")
     })
@@ -190,7 +192,7 @@ impl GroupRun<'_> {
     pub(super) fn load_members<'t>(
         &'t self,
         group: &'t Agent,
-        place: &'t Place,
+        place: &'t AgentPlace,
         conversation: &'t RunConversation,
         position: &'t Position,
         token: &'t CancellationToken,
@@ -198,14 +200,14 @@ impl GroupRun<'_> {
         Box::pin(async move {
             let names = group.members().iter().map(Agent::name);
             if !names.eq(position.members.iter().map(|member| member.agent.as_str())) {
-                return end_as_failed(changed_agents(&self.root.agent));
+                return end_as_failed(changed_agents_problem(&self.root.agent));
             }
             let mut members = Vec::new();
             for (index, (member, record)) in group.members().iter().zip(&position.members).enumerate() {
                 let view = Some(Arc::clone(&record.view));
                 let place = place_of_member(self.root, place, member, index, view, token);
                 let mut member = boxed(|| self.load_member(place, conversation, record)).await?;
-                self.load_nested(&mut member).await?;
+                self.load_nested_members(&mut member).await?;
                 members.push(member);
             }
             ControlFlow::Continue(members)
@@ -215,30 +217,30 @@ impl GroupRun<'_> {
     /// Reads the members of the group at `position`, whose open calls are closed. Each that cannot be read is reported, and costs no other one.
     pub(super) fn load_members_to_close<'t>(
         &'t self,
-        place: &'t Place,
+        place: &'t AgentPlace,
         conversation: &'t RunConversation,
         position: &'t Position,
         token: &'t CancellationToken,
     ) -> BoxFuture<'t, Vec<GroupMember>> {
         Box::pin(async move {
-            let group = position.agent(&self.root.agent);
+            let group = position.agent_below(&self.root.agent);
             let mut members = Vec::new();
             for record in position.members.iter().filter(|record| record.progress.end.is_none()) {
                 let agents = group.into_iter().flat_map(Agent::members).enumerate();
                 let Some((index, agent)) = agents.into_iter().find(|(_, it)| it.name() == record.agent)
                 else {
-                    self.report_unclosed(&record.agent, "the agent is gone").await;
+                    self.report_unclosed_calls(&record.agent, "the agent is gone").await;
                     continue;
                 };
                 let view = Some(Arc::clone(&record.view));
                 let place = place_of_member(self.root, place, agent, index, view, token);
                 match boxed(|| self.load_member(place, conversation, record)).await {
                     ControlFlow::Continue(mut member) => {
-                        self.load_nested_to_close(&mut member).await;
+                        self.load_nested_members_to_close(&mut member).await;
                         members.push(member);
                     }
                     ControlFlow::Break(end) => {
-                        self.report_unclosed(&record.agent, &end.reason.to_string()).await;
+                        self.report_unclosed_calls(&record.agent, &end.reason.to_string()).await;
                     }
                 }
             }
@@ -247,19 +249,19 @@ impl GroupRun<'_> {
     }
 
     /// Reads the members of the parallel group at the position of a member, whose open calls are closed.
-    pub(super) async fn load_nested_to_close(&self, member: &mut GroupMember) {
+    pub(super) async fn load_nested_members_to_close(&self, member: &mut GroupMember) {
         let Some(conversation) = &member.conversation else { return };
         let Some(position) = conversation.session.position.as_ref().filter(|it| !it.members.is_empty())
         else {
             return;
         };
-        let place = Place { path: position.path.clone(), ..member.place.clone() };
+        let place = AgentPlace { path: position.path.clone(), ..member.place.clone() };
         let token = place.run.cancellation().clone();
         member.nested = self.load_members_to_close(&place, conversation, position, &token).await;
     }
 
     /// Reports a member whose open calls are not closed.
-    async fn report_unclosed(&self, agent: &str, reason: &str) {
+    async fn report_unclosed_calls(&self, agent: &str, reason: &str) {
         let text = format!(
             "the open calls of the agent `{agent}` are not closed, and remain until they expire: {reason}"
         );
@@ -269,18 +271,20 @@ impl GroupRun<'_> {
     /// Reads a member, without those of a group at its position.
     async fn load_member(
         &self,
-        place: Place,
-        above: &RunConversation,
+        place: AgentPlace,
+        group_conversation: &RunConversation,
         record: &MemberRecord,
     ) -> Flow<GroupMember> {
         let initial = place.run.state();
-        let writer = above.session.writer.clone();
+        let writer = group_conversation.session.writer.clone();
         let entries = match &writer {
             None => vec![record.progress.clone()],
             Some(writer) => {
                 self.read_with_retries(writer, |writer| {
                     let view = Arc::clone(&record.view);
-                    Box::pin(async move { read_member(&writer.access().store, writer.codec(), &view).await })
+                    Box::pin(async move {
+                        read_member_progress(&writer.access().store, writer.codec(), &view).await
+                    })
                 })
                 .await?
             }
@@ -298,21 +302,22 @@ impl GroupRun<'_> {
                 nested: Vec::new(),
             });
         }
-        let mut turn = member_turn(&place).await;
+        let mut turn = acquire_member_turn(&place).await;
         let state = MemberState::new(&place, initial, progress.usage);
         let conversation = match &writer {
-            None if turn.messages.is_empty() => above.fork(turn, state),
+            None if turn.messages.is_empty() => group_conversation.fork(turn, state),
             None => {
                 let mut conversation = RunConversation::new(turn);
-                (conversation.has_secrets, conversation.member_state) = (above.has_secrets, Some(state));
+                (conversation.has_secrets, conversation.member_state) =
+                    (group_conversation.has_secrets, Some(state));
                 conversation
             }
             Some(writer) => {
                 let mut stored = self.read_history(writer, &record.view).await?;
                 if turn.open.is_none() {
                     let depth = place.path.len();
-                    let restoring = restore_batch_in(self.root, &place.run, depth, &mut stored);
-                    turn.open = match self.root.wait_for(restoring).await {
+                    let restoring = restore_open_batch_of_run(self.root, &place.run, depth, &mut stored);
+                    turn.open = match self.root.wait_unless_interrupted(restoring).await {
                         Ok(Ok(open)) => open,
                         Ok(Err(error)) => return end_as_failed(error.to_string()),
                         Err(interruption) => return interruption.end(),
@@ -322,7 +327,7 @@ impl GroupRun<'_> {
                 if let Some(open) = &mut turn.open {
                     stored.progress.apply_outcomes(&place.run, open);
                 }
-                above.stored_fork(turn, stored, state)
+                group_conversation.stored_fork(turn, stored, state)
             }
         };
         let mut member = GroupMember::new(place, Box::new(conversation));
@@ -331,16 +336,16 @@ impl GroupRun<'_> {
     }
 
     /// Reads the members of the parallel group at the position of a member.
-    pub(super) async fn load_nested(&self, member: &mut GroupMember) -> Flow {
+    pub(super) async fn load_nested_members(&self, member: &mut GroupMember) -> Flow {
         let Some(conversation) = &member.conversation else { return ControlFlow::Continue(()) };
         let Some(position) = conversation.session.position.as_ref().filter(|it| !it.members.is_empty())
         else {
             return ControlFlow::Continue(());
         };
-        let Some(group) = position.agent(&self.root.agent) else {
-            return end_as_failed(changed_agents(&self.root.agent));
+        let Some(group) = position.agent_below(&self.root.agent) else {
+            return end_as_failed(changed_agents_problem(&self.root.agent));
         };
-        let place = Place { path: position.path.clone(), ..member.place.clone() };
+        let place = AgentPlace { path: position.path.clone(), ..member.place.clone() };
         let token = place.run.cancellation().clone();
         member.nested = self.load_members(group, &place, conversation, position, &token).await?;
         ControlFlow::Continue(())
@@ -348,7 +353,7 @@ impl GroupRun<'_> {
 
     /// Reads the history of a member.
     async fn read_history(&self, writer: &Arc<SessionWriter>, view: &Arc<str>) -> Flow<StoredConversation> {
-        let max_tokens = max_tokens(self.root);
+        let max_tokens = max_tokens_before_compaction(self.root);
         self.read_with_retries(writer, |writer| {
             let view = Arc::clone(view);
             Box::pin(async move {
@@ -365,10 +370,10 @@ impl GroupRun<'_> {
         writer: &Arc<SessionWriter>,
         read: impl Fn(Arc<SessionWriter>) -> BoxFuture<'static, Result<T, tool_session::SessionError>>,
     ) -> Flow<T> {
-        let mut retries = Retries::new(writer.access(), &self.root.run);
+        let mut retries = StoreRetries::new(writer.access(), &self.root.run);
         loop {
             let attempt = retries.attempt(read(Arc::clone(writer)));
-            match self.root.wait_for(attempt).await {
+            match self.root.wait_unless_interrupted(attempt).await {
                 Ok(Ok(value)) => return ControlFlow::Continue(value),
                 Ok(Err(error)) => {
                     if let Err(reason) = retries.pause_after(error).await {
@@ -382,9 +387,9 @@ impl GroupRun<'_> {
 }
 
 /// Waits for the turn of a member in its history.
-pub(super) async fn member_turn(place: &Place) -> SessionTurn {
+pub(super) async fn acquire_member_turn(place: &AgentPlace) -> SessionTurn {
     match (place.parent.history(), &place.view) {
-        (Some(history), Some(view)) => history.member_turn(view).await,
+        (Some(history), Some(view)) => history.acquire_member_turn(view).await,
         _ => SessionTurn::without_session().await,
     }
 }

@@ -32,15 +32,15 @@ pub(super) use self::{
 use super::{
     End, RunUsage, RunnerSettings,
     answers::Input,
-    batch_end::no_open_calls,
+    batch_end::no_open_calls_problem,
     conversation::RunConversation,
     flow::{Flow, RoundFailure, boxed, end_as_failed},
     handle::Inbox,
-    input_check::{accept, start_check, withdraw_answer},
-    limits::count_spent,
+    input_check::{accept_or_refuse_message, start_check, withdraw_answer},
+    limits::charge_earlier_usage,
     open_calls::close_open_calls,
     parent_run::ParentRun,
-    recovery::{check_unfinished, close_interrupted_calls},
+    recovery::{check_has_unfinished_run, close_interrupted_calls},
     run::store_end,
     scope::RunScope,
     usage_ledger::UsageLedger,
@@ -58,7 +58,7 @@ struct GroupRun<'r> {
 
 /// The place of an agent in its tree.
 #[derive(Clone)]
-struct Place {
+struct AgentPlace {
     /// The run as the agent has it.
     run: Arc<RunContext>,
     parent: Arc<ParentRun>,
@@ -153,7 +153,7 @@ async fn add_follow_ups(group_run: &GroupRun<'_>, conversation: &mut RunConversa
     turn.position = Some(Position::new(Vec::new(), group_run.usage.total()));
     conversation.begin_turn(turn);
     let mode = scope.agent.0.follow_up_mode;
-    let has_some = conversation.add_queued(scope, mode, Inbox::next_follow_up).await;
+    let has_some = conversation.add_queued_messages(scope, mode, Inbox::next_follow_up).await;
     conversation.end_turn();
     conversation.usage = group_run.usage.total();
     has_some
@@ -163,7 +163,7 @@ async fn add_follow_ups(group_run: &GroupRun<'_>, conversation: &mut RunConversa
 fn run_agent<'t>(
     group_run: &'t GroupRun<'_>,
     agent: &'t Agent,
-    place: Place,
+    place: AgentPlace,
     conversation: Box<RunConversation>,
     start: TurnStart,
 ) -> BoxFuture<'t, TurnEnd> {
@@ -175,7 +175,7 @@ fn run_agent<'t>(
             Box::pin(sequence::run_sequence(group_run, members, 1, place, conversation, start))
         }
         AgentKind::Repeat { members, max } => {
-            let place = Place { is_in_loop: true, ..place };
+            let place = AgentPlace { is_in_loop: true, ..place };
             Box::pin(sequence::run_loop(group_run, members, *max, place, conversation, start))
         }
         AgentKind::Parallel { members, cancels_on_failure } => {
@@ -194,12 +194,14 @@ async fn start_group(
     let scope = group_run.root;
     match &input {
         Input::Message(message) => {
-            close_members(group_run, conversation).await;
-            add_checked(scope, conversation, message.clone()).await?;
+            close_members_of_position(group_run, conversation).await;
+            add_checked_message(scope, conversation, message.clone()).await?;
             return ControlFlow::Continue(TurnStart::begin());
         }
-        Input::Answers(_) if conversation.session.open.is_none() && !has_members(conversation) => {
-            return end_as_failed(no_open_calls(scope).to_owned());
+        Input::Answers(_)
+            if conversation.session.open.is_none() && !has_open_parallel_members(conversation) =>
+        {
+            return end_as_failed(no_open_calls_problem(scope).to_owned());
         }
         Input::Answers(_) => {
             // The usage of a run that is not below a call begins anew.
@@ -212,8 +214,8 @@ async fn start_group(
         Input::Turn => {}
         Input::Recovery => {
             // Below a call, the questions of agents in parallel are asked again.
-            if scope.place.is_none() || !has_members(conversation) {
-                check_unfinished(scope, conversation)?;
+            if scope.place.is_none() || !has_open_parallel_members(conversation) {
+                check_has_unfinished_run(scope, conversation)?;
             }
             let is_charged = scope.place.is_some() && conversation.progress.has_end();
             continue_usage(group_run, conversation, is_charged);
@@ -224,28 +226,28 @@ async fn start_group(
         return match has_begun {
             // Nothing was stored of the first agent.
             false => ControlFlow::Continue(TurnStart::begin()),
-            true => end_as_failed(changed_agents(&scope.agent)),
+            true => end_as_failed(changed_agents_problem(&scope.agent)),
         };
     };
-    if position.agent(&scope.agent).is_none() {
-        return end_as_failed(changed_agents(&scope.agent));
+    if position.agent_below(&scope.agent).is_none() {
+        return end_as_failed(changed_agents_problem(&scope.agent));
     }
     let path = position.path.iter().rev().cloned().collect();
     ControlFlow::Continue(TurnStart { input, path })
 }
 
 /// Returns `true` if the run stands at a parallel group of which a member may continue.
-fn has_members(conversation: &RunConversation) -> bool {
+fn has_open_parallel_members(conversation: &RunConversation) -> bool {
     conversation.session.position.as_ref().is_some_and(Position::has_open_members)
 }
 
 /// Closes the open calls of agents in parallel before a message that is in place of their answers. Those of agents that are gone, or that cannot be
 /// read, are reported, and remain until they expire.
-async fn close_members(group_run: &GroupRun<'_>, conversation: &RunConversation) {
+async fn close_members_of_position(group_run: &GroupRun<'_>, conversation: &RunConversation) {
     let Some(position) = conversation.session.position.as_ref().filter(|it| it.has_open_members()) else {
         return;
     };
-    let place = Place { path: position.path.clone(), ..group_run.root_place() };
+    let place = AgentPlace { path: position.path.clone(), ..group_run.root_place() };
     let token = place.run.cancellation().clone();
     for mut member in boxed(|| group_run.load_members_to_close(&place, conversation, position, &token)).await
     {
@@ -259,7 +261,7 @@ fn continue_usage(group_run: &GroupRun<'_>, conversation: &mut RunConversation, 
     let usage = conversation.progress.usage;
     let ended = conversation.session.position.as_ref().map_or(usage, |position| position.usage);
     if !is_charged {
-        count_spent(&group_run.root.run, &usage);
+        charge_earlier_usage(&group_run.root.run, &usage);
     }
     group_run.usage.continue_usage(ended);
     group_run.root.parent.continue_usage(ended.children);
@@ -267,7 +269,7 @@ fn continue_usage(group_run: &GroupRun<'_>, conversation: &mut RunConversation, 
 }
 
 /// Returns the problem of a session whose agents have changed.
-fn changed_agents(agent: &Agent) -> String {
+fn changed_agents_problem(agent: &Agent) -> String {
     format!(
         "the session cannot be continued, since the agents of `{}` are not those that it began with; use the same agents, \
          or send a message",
@@ -276,7 +278,7 @@ fn changed_agents(agent: &Agent) -> String {
 }
 
 /// Stores the message of the user after the checks of all agents have accepted it.
-async fn add_checked(scope: &RunScope, conversation: &mut RunConversation, message: Message) -> Flow {
+async fn add_checked_message(scope: &RunScope, conversation: &mut RunConversation, message: Message) -> Flow {
     close_open_calls(scope, conversation, "not answered: the user sent another message").await;
     close_interrupted_calls(scope, conversation).await;
     conversation.session.position = None;
@@ -285,15 +287,15 @@ async fn add_checked(scope: &RunScope, conversation: &mut RunConversation, messa
     }
     let checks: Vec<_> = scope
         .agent
-        .models()
+        .agents_with_model()
         .into_iter()
         .filter_map(|agent| start_check(agent, &scope.run, &message))
         .collect();
     conversation.session.is_unchecked = !checks.is_empty();
-    conversation.add(scope, message.marked_as_input(true)).await;
+    conversation.add_message(scope, message.marked_as_input(true)).await;
     for check in checks {
-        let accepted = match scope.wait_for(check).await {
-            Ok(decision) => accept(&mut conversation.session, decision),
+        let accepted = match scope.wait_unless_interrupted(check).await {
+            Ok(decision) => accept_or_refuse_message(&mut conversation.session, decision),
             Err(interruption) => Err(interruption.into()),
         };
         if let Err(failure) = accepted {
@@ -309,8 +311,8 @@ async fn add_checked(scope: &RunScope, conversation: &mut RunConversation, messa
 
 impl GroupRun<'_> {
     /// Returns the place of the agent of the run.
-    fn root_place(&self) -> Place {
-        Place {
+    fn root_place(&self) -> AgentPlace {
+        AgentPlace {
             run: Arc::clone(&self.root.run),
             parent: Arc::clone(&self.root.parent),
             path: Vec::new(),
@@ -321,7 +323,7 @@ impl GroupRun<'_> {
     }
 }
 
-impl Place {
+impl AgentPlace {
     /// Returns the place of a member that has its turn in the same conversation.
     fn of_member(&self, member: &Agent, step: u64, output: Option<OutputType>) -> Self {
         let step = PathStep { agent: member.name().to_owned(), step };

@@ -8,19 +8,19 @@ use super::{
     super::{
         AgentEventKind, End, EndReason, RunUsage,
         answers::{Answers, Input},
-        batch_end::no_open_calls,
+        batch_end::no_open_calls_problem,
         conversation::{MemberTurn, RunConversation},
         flow::{Flow, Interruption, boxed, end_as_failed},
         open_calls::ignore_early_answers,
         parent_run::ParentRun,
         scope::RunScope,
     },
-    GroupRun, PathStep, Place, Position, TurnEnd, TurnStart,
-    answer::{JoinedOutput, joined_end, open_end},
-    changed_agents,
+    AgentPlace, GroupRun, PathStep, Position, TurnEnd, TurnStart,
+    answer::{JoinedOutput, end_with_open_calls, joined_end},
+    changed_agents_problem,
     member_run::WorkedMember,
     member_state::{MemberState, lasting_changes},
-    members::{GroupMember, member_turn, routed_answers},
+    members::{GroupMember, acquire_member_turn, routed_answers},
     position::{MemberEnd, MemberRecord},
     with_time_limit,
 };
@@ -37,7 +37,7 @@ pub(super) struct ParallelGroup<'t> {
 pub(super) struct WorkingGroup<'t> {
     pub(super) group_run: &'t GroupRun<'t>,
     pub(super) group: ParallelGroup<'t>,
-    place: &'t Place,
+    place: &'t AgentPlace,
     scope: &'t RunScope,
     pub(super) token: CancellationToken,
 }
@@ -47,14 +47,14 @@ pub(super) struct WorkingGroup<'t> {
 pub(super) async fn run_parallel(
     group_run: &GroupRun<'_>,
     group: ParallelGroup<'_>,
-    place: Place,
+    place: AgentPlace,
     mut conversation: Box<RunConversation>,
     start: TurnStart,
 ) -> TurnEnd {
     let (scope, turn) = group_run.begin_group_turn(group.agent, &place);
     let token = place.run.cancellation().child_token();
     let working = WorkingGroup { group_run, group, place: &place, scope: &scope, token };
-    let started = boxed(|| working.start(&mut conversation, *turn, start.input)).await;
+    let started = boxed(|| working.begin_or_continue_turn(&mut conversation, *turn, start.input)).await;
     let (members, answers) = match started {
         ControlFlow::Continue(started) => started,
         ControlFlow::Break(end) => {
@@ -62,8 +62,8 @@ pub(super) async fn run_parallel(
             return TurnEnd::new(conversation, end);
         }
     };
-    let ends = boxed(|| working.work(&mut conversation, members, answers)).await;
-    let turn = boxed(|| working.finish(&mut conversation, ends)).await;
+    let ends = boxed(|| working.run_while_answered(&mut conversation, members, answers)).await;
+    let turn = boxed(|| working.finish_turn(&mut conversation, ends)).await;
     conversation.end_turn();
     let (end, is_escalated) = turn;
     TurnEnd { conversation, end, is_escalated }
@@ -71,7 +71,7 @@ pub(super) async fn run_parallel(
 
 impl WorkingGroup<'_> {
     /// Begins, or continues, the turn of the group; returns its members and their answers.
-    async fn start(
+    async fn begin_or_continue_turn(
         &self,
         conversation: &mut RunConversation,
         turn: MemberTurn,
@@ -89,7 +89,7 @@ impl WorkingGroup<'_> {
             return ControlFlow::Continue((members, Answers::new()));
         }
         let Some(position) = conversation.session.position.clone().filter(|it| !it.members.is_empty()) else {
-            return end_as_failed(changed_agents(&self.group_run.root.agent));
+            return end_as_failed(changed_agents_problem(&self.group_run.root.agent));
         };
         let (group_run, agent) = (self.group_run, self.group.agent);
         let members = group_run.load_members(agent, self.place, conversation, &position, &self.token).await?;
@@ -100,7 +100,7 @@ impl WorkingGroup<'_> {
         };
         let is_root = is_outermost && group_run.root.place.is_none();
         if is_root && has_answers && !members.iter().any(GroupMember::has_open_calls) {
-            return end_as_failed(no_open_calls(self.scope).to_owned());
+            return end_as_failed(no_open_calls_problem(self.scope).to_owned());
         }
         if is_outermost {
             self.continue_usage(conversation);
@@ -135,14 +135,14 @@ impl WorkingGroup<'_> {
         for (index, member) in self.group.members.iter().enumerate() {
             let place = place_of_member(self.scope, self.place, member, index, None, &self.token);
             let state = MemberState::new(&place, self.place.run.state(), RunUsage::default());
-            let fork = conversation.fork(member_turn(&place).await, state);
+            let fork = conversation.fork(acquire_member_turn(&place).await, state);
             members.push(GroupMember::new(place, Box::new(fork)));
         }
         members
     }
 
     /// Runs the members until all have ended, or none of the others has answers.
-    async fn work(
+    async fn run_while_answered(
         &self,
         conversation: &mut RunConversation,
         mut members: Vec<GroupMember>,
@@ -171,7 +171,7 @@ impl WorkingGroup<'_> {
             members = Vec::new();
             for worked in worked {
                 let mut member = worked.into_member();
-                boxed(|| self.group_run.load_nested(&mut member)).await?;
+                boxed(|| self.group_run.load_nested_members(&mut member)).await?;
                 members.push(member);
             }
         }
@@ -180,12 +180,12 @@ impl WorkingGroup<'_> {
     /// Closes the open calls of the members after another one has failed.
     async fn close_open_members(&self, worked: &mut [WorkedMember]) {
         for it in worked.iter_mut().filter(|it| it.is_open()) {
-            boxed(|| self.group_run.load_nested_to_close(&mut it.member)).await;
+            boxed(|| self.group_run.load_nested_members_to_close(&mut it.member)).await;
             it.member.close().await;
             it.end = End::new(EndReason::Cancelled);
             if let Some(conversation) = &mut it.member.conversation {
                 let end = Some(MemberEnd::new(&it.end, false));
-                boxed(|| conversation.store_member(end)).await;
+                boxed(|| conversation.store_member_progress(end)).await;
             }
             it.member.conversation = None;
         }
@@ -204,11 +204,12 @@ impl WorkingGroup<'_> {
     /// Returns the next answers of the handle: those that arrived, or those that the run waits for. `None` for a group within another one, or if
     /// no agent waits.
     async fn next_answers(&self) -> Option<Answers> {
-        if self.scope.is_beside_others() {
+        if self.scope.works_beside_others() {
             return None;
         }
         let is_root = self.group_run.root.place.is_none() && !self.scope.ends_with_call;
-        let waits = is_root && self.group.agent.models().iter().any(|agent| agent.0.waits_for_answers);
+        let waits =
+            is_root && self.group.agent.agents_with_model().iter().any(|agent| agent.0.waits_for_answers);
         loop {
             match self.scope.inbox.next_answers() {
                 None if !waits => return None,
@@ -225,7 +226,7 @@ impl WorkingGroup<'_> {
     }
 
     /// Returns the end of the group, and `true` if the nearest loop around it ends.
-    async fn finish(
+    async fn finish_turn(
         &self,
         conversation: &mut RunConversation,
         worked: Flow<Vec<WorkedMember>>,
@@ -244,7 +245,7 @@ impl WorkingGroup<'_> {
         let names = self.group.members.iter().map(Agent::name);
         let ends: Vec<_> = names.zip(worked).map(|(name, it)| (name, it.end)).collect();
         if is_open {
-            return (open_end(ends, self.interruption()), false);
+            return (end_with_open_calls(ends, self.interruption()), false);
         }
         report_failures(self.scope, &ends).await;
         let output = match (self.place.output.clone(), self.group.agent.output_type()) {
@@ -255,7 +256,7 @@ impl WorkingGroup<'_> {
         let mut end = joined_end(ends, output).await;
         let is_stored = conversation.session.position.as_ref().is_some_and(|it| it.is_answered);
         if !end.text.is_empty() && !is_stored {
-            conversation.add(self.scope, Message::assistant([Part::Text(end.text.clone())])).await;
+            conversation.add_message(self.scope, Message::assistant([Part::Text(end.text.clone())])).await;
         }
         if end.reason.is_success() && is_escalated {
             end.reason = EndReason::Escalated;
@@ -280,12 +281,12 @@ impl WorkingGroup<'_> {
 /// Returns the place of a member of a group whose scope is `scope`, in its history `view` if it has begun before.
 pub(super) fn place_of_member(
     scope: &RunScope,
-    place: &Place,
+    place: &AgentPlace,
     member: &Agent,
     index: usize,
     view: Option<Arc<str>>,
     token: &CancellationToken,
-) -> Place {
+) -> AgentPlace {
     let run = place.run.parallel_member(member.name()).with_cancellation(token.child_token());
     let history = place.parent.history();
     let own_key = || {
@@ -294,14 +295,14 @@ pub(super) fn place_of_member(
     };
     let key = view.map_or_else(own_key, |view| view.to_string());
     let run = Arc::new(with_time_limit(run.with_key(key), member));
-    let parent = ParentRun::offer_part(&run, &scope.inbox, Some(Arc::clone(&place.parent)));
+    let parent = ParentRun::offer_part_to_child_runs(&run, &scope.inbox, Some(Arc::clone(&place.parent)));
     if let Some(history) = history {
         parent.set_history(history.clone());
     }
     let step = PathStep { agent: member.name().to_owned(), step: index as u64 };
     let path = place.path.iter().cloned().chain([step]).collect();
     let view = run.key().map(Into::into);
-    Place { run, parent, path, is_in_loop: place.is_in_loop, view, output: None }
+    AgentPlace { run, parent, path, is_in_loop: place.is_in_loop, view, output: None }
 }
 
 /// Reports the members that ended without an answer.

@@ -129,7 +129,7 @@ impl Position {
     }
 
     /// Returns the agent at this position below `root`; `None` if the tree has changed.
-    pub(in crate::runner) fn agent<'a>(&self, root: &'a Agent) -> Option<&'a Agent> {
+    pub(in crate::runner) fn agent_below<'a>(&self, root: &'a Agent) -> Option<&'a Agent> {
         self.path.iter().try_fold(root, |agent, step| {
             let members = agent.members();
             let index = usize::try_from(step.step.checked_rem(members.len() as u64)?).ok()?;
@@ -150,7 +150,7 @@ pub(in crate::runner) struct PositionReader {
 }
 
 impl PositionReader {
-    pub(in crate::runner) fn see_entry(
+    pub(in crate::runner) fn note_entry(
         &mut self,
         codec: &EntryCodec,
         entry: &Entry,

@@ -2,9 +2,9 @@
 
 use super::{
     super::{conversation::RunConversation, flow::boxed},
-    GroupRun, Place, TurnEnd, TurnStart,
+    AgentPlace, GroupRun, TurnEnd, TurnStart,
     answer::{LastAnswer, failed_end},
-    changed_agents, run_agent,
+    changed_agents_problem, run_agent,
 };
 use crate::Agent;
 
@@ -13,7 +13,7 @@ pub(super) async fn run_sequence(
     group_run: &GroupRun<'_>,
     members: &[Agent],
     iterations: u64,
-    place: Place,
+    place: AgentPlace,
     mut conversation: Box<RunConversation>,
     start: TurnStart,
 ) -> TurnEnd {
@@ -30,12 +30,12 @@ pub(super) async fn run_sequence(
         let index = usize::try_from(step.checked_rem(count).unwrap_or_default()).unwrap_or_default();
         // The run that is continued may have had more iterations.
         let Some(member) = members.get(index).filter(|_| step < steps) else {
-            return TurnEnd::new(conversation, failed_end(changed_agents(&group_run.root.agent)));
+            return TurnEnd::new(conversation, failed_end(changed_agents_problem(&group_run.root.agent)));
         };
         let output = place.output.clone().filter(|_| index + 1 == members.len());
         let below = place.of_member(member, step, output);
         let mut turn = run_agent(group_run, member, below, conversation, start).await;
-        answer.follow(&mut turn.end);
+        answer.note_answer(&mut turn.end);
         step += 1;
         if !turn.end.reason.is_success() || turn.is_escalated || step == steps {
             return turn;
@@ -50,7 +50,7 @@ pub(super) async fn run_loop(
     group_run: &GroupRun<'_>,
     members: &[Agent],
     max: u64,
-    place: Place,
+    place: AgentPlace,
     conversation: Box<RunConversation>,
     start: TurnStart,
 ) -> TurnEnd {

@@ -13,11 +13,11 @@ use super::{
         conversation::{MemberTurn, RunConversation},
         flow::boxed,
         member::{EntryOrigin, Member},
-        run::take_rounds,
+        run::run_rounds_to_end,
         scope::RunScope,
         span::RunSpan,
     },
-    GroupRun, Place, Position, TurnEnd,
+    AgentPlace, GroupRun, Position, TurnEnd,
 };
 use crate::{Agent, model::SharedModel};
 
@@ -26,13 +26,13 @@ pub(super) async fn run_turn(
     group_run: &GroupRun<'_>,
     agent: &Agent,
     model: SharedModel,
-    place: Place,
+    place: AgentPlace,
     conversation: Box<RunConversation>,
     input: Input,
 ) -> TurnEnd {
     let (mut run, mut span) = begin_run(group_run, agent, model, place, conversation, &input);
     let entered = span.span().clone();
-    let rounds = boxed(|| take_rounds(&mut run, input));
+    let rounds = boxed(|| run_rounds_to_end(&mut run, input));
     let end = rounds.instrument(entered).await;
     span.record_end(&end);
     end_run(run, end)
@@ -43,7 +43,7 @@ fn begin_run(
     group_run: &GroupRun<'_>,
     agent: &Agent,
     model: SharedModel,
-    place: Place,
+    place: AgentPlace,
     mut conversation: Box<RunConversation>,
     input: &Input,
 ) -> (Box<ActiveRun>, RunSpan) {
@@ -73,7 +73,7 @@ fn end_run(run: Box<ActiveRun>, end: End) -> TurnEnd {
     scope.total_usage(end.usage);
     // The entry of open calls belongs to the turn, which goes on after their answers.
     match conversation.session.open.is_some() {
-        true => conversation.keep_attempts(output.map(|output| output.attempts())),
+        true => conversation.keep_output_attempts(output.map(|output| output.attempts())),
         false => conversation.end_turn(),
     }
     TurnEnd { conversation: Box::new(conversation), is_escalated: end.reason == EndReason::Escalated, end }
@@ -81,7 +81,11 @@ fn end_run(run: Box<ActiveRun>, end: End) -> TurnEnd {
 
 impl GroupRun<'_> {
     /// Returns the scope and the turn of a group, boxed, since runs nest.
-    pub(super) fn begin_group_turn(&self, group: &Agent, place: &Place) -> (Box<RunScope>, Box<MemberTurn>) {
+    pub(super) fn begin_group_turn(
+        &self,
+        group: &Agent,
+        place: &AgentPlace,
+    ) -> (Box<RunScope>, Box<MemberTurn>) {
         let (scope, turn) = self.begin_turn(group, place, RunUsage::default());
         (Box::new(scope), Box::new(turn))
     }
@@ -90,10 +94,10 @@ impl GroupRun<'_> {
     pub(super) fn begin_turn(
         &self,
         agent: &Agent,
-        place: &Place,
+        place: &AgentPlace,
         continued: RunUsage,
     ) -> (RunScope, MemberTurn) {
-        let usage = Arc::new(self.usage.begin(continued));
+        let usage = Arc::new(self.usage.begin_entry(continued));
         let origin = EntryOrigin { run: Arc::clone(&place.run), view: place.view.clone() };
         let turn = MemberTurn {
             origin: origin.clone(),

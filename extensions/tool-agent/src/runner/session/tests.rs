@@ -6,18 +6,18 @@ use super::*;
 
 impl Sessions {
     async fn ready_turn(&self, run: &RunContext) -> SessionTurn {
-        self.turn(run, Duration::MAX, None).await.unwrap()
+        self.acquire_turn(run, Duration::MAX, None).await.unwrap()
     }
 
     async fn messages(&self, key: &SessionKey) -> Vec<Message> {
         let Some(lease) = self.lease(key) else { return Vec::new() };
-        lease.turn().await.messages.clone()
+        lease.acquire_turn().await.messages.clone()
     }
 
     /// Removes a session, as it is in memory.
     async fn remove(&self, key: &SessionKey) -> bool {
         let is_present = self.lock().sessions.contains_key(key);
-        self.remove_with(key, || std::future::ready(is_present)).await
+        self.remove_and_delete(key, || std::future::ready(is_present)).await
     }
 }
 
@@ -70,14 +70,14 @@ async fn a_run_waits_until_its_session_is_deleted_elsewhere() {
     drop(sessions.ready_turn(&run("a")).await);
     let (deleted, is_deleted) = tokio::sync::oneshot::channel::<bool>();
     let (a, run) = (key("a"), run("a"));
-    let mut removing = pin!(sessions.remove_with(&a, || async { is_deleted.await.unwrap() }));
+    let mut removing = pin!(sessions.remove_and_delete(&a, || async { is_deleted.await.unwrap() }));
     assert!(futures_util::poll!(&mut removing).is_pending(), "the deletion takes time");
     let mut waiting = pin!(sessions.ready_turn(&run));
     assert!(futures_util::poll!(&mut waiting).is_pending(), "the deletion has the turn");
     deleted.send(true).unwrap();
     assert!(removing.await);
     assert!(waiting.await.messages.is_empty());
-    assert!(!sessions.remove_with(&key("b"), || std::future::ready(false)).await);
+    assert!(!sessions.remove_and_delete(&key("b"), || std::future::ready(false)).await);
 }
 
 #[tokio::test]
@@ -125,10 +125,10 @@ async fn a_session_that_is_being_removed_makes_room_for_one_other() {
 fn an_unchecked_message_is_forgotten_once() {
     let messages = vec![Message::user("a"), Message::user("b")];
     let mut session = Session { messages, ..Session::default() };
-    session.forget_unchecked();
+    session.remove_unchecked_message();
     assert_eq!(session.messages.len(), 2);
     session.is_unchecked = true;
-    session.forget_unchecked();
-    session.forget_unchecked();
+    session.remove_unchecked_message();
+    session.remove_unchecked_message();
     assert_eq!((session.messages.len(), session.is_unchecked), (1, false));
 }

@@ -9,7 +9,7 @@ use super::{EntryCodec, SessionWriter, StoreAccess, WriterState};
 
 impl SessionWriter {
     /// Creates the writer of a run below a call of this run, whose history has the key `view`.
-    pub(in crate::runner) fn below(&self, run: &Arc<RunContext>, view: Arc<str>) -> Self {
+    pub(in crate::runner) fn writer_below(&self, run: &Arc<RunContext>, view: Arc<str>) -> Self {
         Self {
             access: self.access.clone(),
             codec: self.codec.clone(),

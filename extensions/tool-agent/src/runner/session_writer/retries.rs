@@ -9,7 +9,7 @@ use tool_session::SessionError;
 use super::{EndReason, RETRY_PAUSE, StoreAccess, instant_after, store_failure};
 
 /// The attempts of one operation.
-pub(in crate::runner) struct Retries {
+pub(in crate::runner) struct StoreRetries {
     timeout: Duration,
     end: Instant,
     deadline: Option<Instant>,
@@ -17,7 +17,7 @@ pub(in crate::runner) struct Retries {
     may_wait: bool,
 }
 
-impl Retries {
+impl StoreRetries {
     pub(in crate::runner) fn new(access: &StoreAccess, run: &RunContext) -> Self {
         let deadline = run.deadline().map(Instant::from_std);
         Self {

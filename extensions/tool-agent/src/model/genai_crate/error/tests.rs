@@ -12,7 +12,7 @@ fn iden() -> ModelIden {
 
 /// The kind and the text of an error whose key is `hunter2`.
 fn read(error: Error) -> (ModelErrorKind, String) {
-    let error = model_error_of_genai(error, &Redacted(Some("hunter2".to_owned())));
+    let error = model_error_of_genai(error, &Redactor(Some("hunter2".to_owned())));
     (error.kind(), error.to_string())
 }
 

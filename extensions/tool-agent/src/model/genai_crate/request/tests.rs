@@ -16,7 +16,7 @@ fn request() -> Request {
     Request::new([Message::user("one"), Message::user("two")]).with_tools(tools)
 }
 
-fn sent(request: &Request, options: ChatOptions) -> Prepared {
+fn sent(request: &Request, options: ChatOptions) -> PreparedRequest {
     prepare_request(request, AdapterKind::Anthropic, options)
 }
 
@@ -104,7 +104,7 @@ fn cache_points_are_those_of_the_request_and_at_most_the_last_message() {
 fn empty_texts_of_a_message_are_left_out() {
     let parts = |parts: Vec<Part>| {
         let request = Request::new([Message::user("?"), Message::assistant(parts)]);
-        let Prepared { request, unsupported, .. } = sent(&request, ChatOptions::default());
+        let PreparedRequest { request, unsupported, .. } = sent(&request, ChatOptions::default());
         (request.messages.get(1).map(|it| it.content.parts().len()), unsupported)
     };
     let left_out = || vec!["the reasoning of another model is left out".to_owned()];
@@ -139,13 +139,14 @@ fn content_without_a_place_is_a_note_that_names_it() {
     ] {
         let tools = Registry::default();
         let bound = Dialect::openai_chat().bind_tools(&tools);
-        let mut conversation = Conversation { dialect: "d".into(), bound: &bound, unsupported: Vec::new() };
+        let mut conversation =
+            GenaiConversation { dialect: "d".into(), bound: &bound, unsupported: Vec::new() };
         assert_eq!(conversation.report_replaced_content(&content), expected);
         assert_eq!(conversation.unsupported.len(), 1, "{expected}");
     }
     // A user's files are sent; a link is not.
     let sent_parts = |content: Content| {
-        let Prepared { request, unsupported, .. } =
+        let PreparedRequest { request, unsupported, .. } =
             sent(&Request::new([Message::user_content([content])]), ChatOptions::default());
         let part = &request.messages[0].content.parts()[0];
         (matches!(part, ContentPart::Binary(_)), unsupported.len())

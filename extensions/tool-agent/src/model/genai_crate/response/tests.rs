@@ -22,9 +22,15 @@ fn call(id: &str, name: &str, arguments: Value) -> ContentPart {
     })
 }
 
-fn whole(parts: Vec<ContentPart>, stop_reason: Option<&str>) -> Whole {
+fn whole(parts: Vec<ContentPart>, stop_reason: Option<&str>) -> WholeResponse {
     let stop_reason = stop_reason.map(|reason| StopReason::from(reason.to_owned()));
-    Whole { content: MessageContent::from_parts(parts), stop_reason, usage: None, id: None, model: None }
+    WholeResponse {
+        content: MessageContent::from_parts(parts),
+        stop_reason,
+        usage: None,
+        id: None,
+        model: None,
+    }
 }
 
 /// The parts of a message, in short.
@@ -77,7 +83,7 @@ fn a_response_is_truncated_by_its_stop_reason() {
         let response = whole(vec![text("a")], reason).into_response("d", &HashMap::new()).unwrap();
         assert_eq!((response.truncated, response.stop_reason.as_deref()), (truncated, reason));
     }
-    let named = Whole { id: Some("r1".into()), model: Some("m1".into()), ..whole(Vec::new(), None) };
+    let named = WholeResponse { id: Some("r1".into()), model: Some("m1".into()), ..whole(Vec::new(), None) };
     let response = named.into_response("d", &HashMap::new()).unwrap();
     assert_eq!((response.id.as_deref(), response.model.as_deref()), (Some("r1"), Some("m1")));
     assert!(response.usage.is_none() && response.message.parts().is_empty());
@@ -86,7 +92,7 @@ fn a_response_is_truncated_by_its_stop_reason() {
 #[test]
 fn reasoning_is_the_first_part_once() {
     let content = |parts: Vec<ContentPart>, more: Option<&str>| {
-        let whole = Whole {
+        let whole = WholeResponse {
             content: with_reasoning(MessageContent::from_parts(parts), more.map(str::to_owned)),
             ..whole(Vec::new(), None)
         };

@@ -10,7 +10,7 @@ fn parts(error: &ModelError) -> (ModelErrorKind, String, Option<u16>, Option<Dur
 }
 
 fn kind_of_report(report: &Value) -> Option<ModelErrorKind> {
-    error_in_json(&report.to_string(), str::to_owned).map(|error| error.kind())
+    redacted_error_in_json(&report.to_string(), str::to_owned).map(|error| error.kind())
 }
 
 #[test]
@@ -69,10 +69,10 @@ fn an_error_in_a_response_has_the_kind_of_its_code() {
     ] {
         assert_eq!(kind_of_report(&report), expected, "{report}");
     }
-    assert!(error_in_json("no json", str::to_owned).is_none());
+    assert!(redacted_error_in_json("no json", str::to_owned).is_none());
     let report =
         json!({ "error": { "code": 503, "message": "busy", "details": [{}, { "retryDelay": "2s" }] } });
-    let error = error_in_json(&report.to_string(), |text| format!("<{text}>")).unwrap();
+    let error = redacted_error_in_json(&report.to_string(), |text| format!("<{text}>")).unwrap();
     let message = "the server reported an error: <busy>".to_owned();
     let expected = (ModelErrorKind::Unavailable, message, Some(503), Some(Duration::from_secs(2)));
     assert_eq!(parts(&error), expected);
@@ -82,7 +82,7 @@ fn an_error_in_a_response_has_the_kind_of_its_code() {
         (json!({ "error": { "message": null, "type": "a" } }), r#"{"message":null,"type":"a"}"#),
         (json!({ "error": { "type": "a" }, "message": "beside" }), "beside"),
     ] {
-        let error = error_in_json(&report.to_string(), str::to_owned).unwrap();
+        let error = redacted_error_in_json(&report.to_string(), str::to_owned).unwrap();
         assert_eq!(error.to_string(), format!("the server reported an error: {message}"));
     }
 }
@@ -111,13 +111,18 @@ fn a_pause_in_the_headers_precedes_one_in_the_body() {
     }
     let body = json!({ "error": { "message": "busy", "details": [{ "retryDelay": { "seconds": "2", "nanos": 5e8 } }] } });
     let error = |pairs| {
-        error_of_answer(StatusCode::TOO_MANY_REQUESTS, &headers(pairs), &body.to_string(), str::to_owned)
+        redacted_error_of_status(
+            StatusCode::TOO_MANY_REQUESTS,
+            &headers(pairs),
+            &body.to_string(),
+            str::to_owned,
+        )
     };
     let message = "the server answered 429: busy".to_owned();
     let expected = (ModelErrorKind::RateLimited, message, Some(429), Some(Duration::from_millis(2_500)));
     assert_eq!(parts(&error(&[])), expected);
     assert_eq!(error(&[("retry-after", "1")]).retry_after(), Some(Duration::from_secs(1)));
-    let plain = error_of_answer(StatusCode::BAD_GATEWAY, &HeaderMap::new(), "<html>", str::to_owned);
+    let plain = redacted_error_of_status(StatusCode::BAD_GATEWAY, &HeaderMap::new(), "<html>", str::to_owned);
     assert_eq!(plain.to_string(), "the server answered 502: <html>");
 }
 
