@@ -129,7 +129,7 @@ mod tests {
             Message::assistant([Part::Text("Mine.".to_owned())]).with_agent("clerk"),
         ];
         let mut view = MemberView::default();
-        let shown = view.messages("clerk", &messages);
+        let shown = view.with_quoted_messages("clerk", &messages);
         let texts: Vec<_> = shown.iter().map(|message| (message.role(), message.text())).collect();
         let text = |text: &str| text.to_owned();
         assert_eq!(
@@ -143,12 +143,12 @@ mod tests {
             ]
         );
         // A message keeps its identity, and so its form for a provider.
-        let again = view.messages("clerk", &messages);
+        let again = view.with_quoted_messages("clerk", &messages);
         assert!(shown.iter().zip(&again).all(|(first, second)| first.is_same(second)));
-        let shorter = view.messages("clerk", &messages[2..]);
+        let shorter = view.with_quoted_messages("clerk", &messages[2..]);
         assert_eq!(shorter[0].text(), "[scout] `look` returned:\nseen");
         assert!(!shorter[0].is_same(&shown[1]));
-        let own = MemberView::default().messages("scout", &messages[..3]);
+        let own = MemberView::default().with_quoted_messages("scout", &messages[..3]);
         assert!(own.iter().zip(&messages).all(|(first, second)| first.is_same(second)));
     }
 }

@@ -130,7 +130,7 @@ fn a_pause_in_the_headers_precedes_one_in_the_body() {
 fn a_delay_is_a_text_an_object_or_a_number() {
     let delay = |value: Value| {
         let error = json!({ "message": "m", "details": [{ "retryDelay": value }] });
-        Report::of(&json!({ "error": error })).unwrap().retry_delay().map(|it| it.as_millis())
+        ErrorReport::of(&json!({ "error": error })).unwrap().retry_delay().map(|it| it.as_millis())
     };
     assert_eq!(delay(json!("1.5s")), Some(1_500));
     assert_eq!(delay(json!("10 ms")), Some(10));
