@@ -19,7 +19,7 @@ pub(crate) fn description(attrs: &[Attribute]) -> Option<TokenStream> {
         }
         None => {
             let parts = lines.iter().map(|line| match string_literal(line) {
-                Some(text) => without_margin(&text.value()).into_token_stream(),
+                Some(text) => without_doc_margin(&text.value()).into_token_stream(),
                 None => line.into_token_stream(),
             });
             let mut joined = TokenStream::new();
@@ -51,14 +51,14 @@ fn string_literal(expr: &Expr) -> Option<LitStr> {
 }
 
 fn joined_lines(lines: &[LitStr]) -> String {
-    let lines: Vec<String> = lines.iter().map(|line| without_margin(&line.value())).collect();
+    let lines: Vec<String> = lines.iter().map(|line| without_doc_margin(&line.value())).collect();
     let joined = lines.join("\n");
     let first = joined.split_inclusive('\n').take_while(|line| line.trim().is_empty()).map(str::len).sum();
     joined[first..].trim_end().to_owned()
 }
 
 /// Removes the indentation of the text: one space, or the margin of a `/** .. */` block.
-fn without_margin(text: &str) -> String {
+fn without_doc_margin(text: &str) -> String {
     let line = |line: &str| line.strip_prefix(' ').unwrap_or(line).to_owned();
     if !text.contains('\n') {
         return line(text);

@@ -35,7 +35,7 @@ impl Errors {
     pub(crate) fn report_key_errors(&self, error: darling::Error, names: &[&str]) {
         for error in syn::Error::from(error) {
             // A reworded error has only the first span of the original; an unchanged one keeps all of it.
-            match reworded_message(&error.to_string(), names) {
+            match reworded_darling_message(&error.to_string(), names) {
                 Some(message) => self.report_at_span(error.span(), message),
                 None => self.add(error),
             }
@@ -48,8 +48,8 @@ impl Errors {
     }
 
     /// Adds the errors of a part.
-    pub(crate) fn absorb(&self, part: Self) {
-        self.found.borrow_mut().append(&mut part.found.into_inner());
+    pub(crate) fn add_all(&self, errors: Self) {
+        self.found.borrow_mut().append(&mut errors.found.into_inner());
     }
 
     pub(crate) fn is_empty(&self) -> bool {
@@ -63,7 +63,7 @@ impl Errors {
 }
 
 /// The text that replaces a message of `darling`, which lists the keys of small attributes only.
-fn reworded_message(message: &str, names: &[&str]) -> Option<String> {
+fn reworded_darling_message(message: &str, names: &[&str]) -> Option<String> {
     if let Some(rest) = message.strip_prefix("Unknown field: ") {
         return Some(match rest.split_once(". ") {
             Some((key, hint)) => match hint.strip_prefix("Available values: ") {
@@ -126,11 +126,11 @@ fn lower_case_start(text: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::reworded_message;
+    use super::reworded_darling_message;
 
     #[test]
     fn messages_of_darling_are_reworded() {
-        let say = |message: &str| reworded_message(message, &[]).unwrap_or_default();
+        let say = |message: &str| reworded_darling_message(message, &[]).unwrap_or_default();
         assert_eq!(
             say("Unknown field: `nam`. Did you mean `name`?"),
             "unknown key `nam`; did you mean `name`?"
@@ -150,6 +150,6 @@ mod tests {
             "unknown key `mix`; the keys are `max`, `min`"
         );
         assert_eq!(say("Duplicate field `name`"), "duplicate key `name`; give each key once");
-        assert_eq!(reworded_message("anything else", &[]), None);
+        assert_eq!(reworded_darling_message("anything else", &[]), None);
     }
 }

@@ -13,7 +13,7 @@ use syn::{Attribute, Data, DeriveInput, Field, ItemImpl};
 
 use crate::args::{Handle, Key};
 use crate::expand;
-use crate::item::{FunctionItem, clean_impl, is_tool};
+use crate::item::{FunctionItem, impl_without_helpers, is_tool};
 use crate::krate::Krate;
 use crate::signature::{cfg_attributes, receiver_or_self_tokens};
 use crate::validate::Derives;
@@ -24,7 +24,7 @@ pub(crate) fn fallback_function(
     handle: Option<&Key<Handle>>,
     krate: &Krate,
 ) -> TokenStream {
-    let clean = item.without_helpers();
+    let clean = item.without_helper_attributes();
     // An `impl` block cannot contain a struct.
     if receiver_or_self_tokens(&item.sig).is_some() {
         return clean;
@@ -36,7 +36,7 @@ pub(crate) fn fallback_function(
     };
     let attrs: Vec<_> = cfg_attributes(&item.attrs).into_iter().cloned().collect();
     let type_ = expand::handle_type(krate.kind(), (name, &item.sig.ident), &item.vis, &attrs);
-    let implementation = handle_impl(name, krate);
+    let implementation = unreachable_handle_impl(name, krate);
     quote!(#clean #type_ #(#attrs)* #implementation)
 }
 
@@ -48,7 +48,7 @@ pub(crate) fn fallback_struct(item: &DeriveInput, derives: &Derives, krate: &Kra
     if !item.generics.params.is_empty() {
         return arguments;
     }
-    let implementation = handle_impl(&item.ident, krate);
+    let implementation = unreachable_handle_impl(&item.ident, krate);
     quote!(#arguments #(#attrs)* #implementation)
 }
 
@@ -84,15 +84,15 @@ fn for_each_attribute_list(data: &mut Data, mut each: impl FnMut(&mut Vec<Attrib
 pub(crate) fn fallback_toolset(item: &ItemImpl, krate: &Krate) -> TokenStream {
     match item.trait_ {
         Some(_) => {
-            let clean = clean_impl(item);
+            let clean = impl_without_helpers(item);
             quote!(#clean)
         }
-        None => expand::static_toolset(item, &quote!(::core::unreachable!()), None, krate),
+        None => expand::impl_with_static_toolset(item, &quote!(::core::unreachable!()), None, krate),
     }
 }
 
 /// An implementation of the traits of handles that is never evaluated, since the program does not compile.
-fn handle_impl(handle: &Ident, krate: &Krate) -> TokenStream {
+fn unreachable_handle_impl(handle: &Ident, krate: &Krate) -> TokenStream {
     let private = krate.private_module();
     let registration = expand::registration_type(krate.kind());
     let traits = expand::handle_traits(krate.kind()).iter().map(|name| Ident::new(name, Span::call_site()));

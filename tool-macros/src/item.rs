@@ -93,12 +93,12 @@ impl Parse for FunctionItem {
 
 impl FunctionItem {
     /// The function without helper attributes on its parameters.
-    pub(crate) fn without_helpers(&self) -> TokenStream {
+    pub(crate) fn without_helper_attributes(&self) -> TokenStream {
         let Self { attrs, vis, sig, body } = self;
         // A second attribute of an item was reported already; its expansion would cause further errors.
         let attrs = attrs.iter().filter(|attr| ItemKind::of_attribute(attr).is_none());
         let allowed = allow_needless_pass_by_value(sig);
-        let sig = clean_signature(sig);
+        let sig = signature_without_helpers(sig);
         quote!(#(#attrs)* #allowed #vis #sig #body)
     }
 }
@@ -113,7 +113,7 @@ fn allow_needless_pass_by_value(sig: &Signature) -> Option<Attribute> {
 }
 
 /// A signature without helper attributes on its parameters.
-fn clean_signature(sig: &Signature) -> Signature {
+fn signature_without_helpers(sig: &Signature) -> Signature {
     let mut sig = sig.clone();
     for input in &mut sig.inputs {
         let attrs = match input {
@@ -126,14 +126,14 @@ fn clean_signature(sig: &Signature) -> Signature {
 }
 
 /// An `impl` block without `#[tool]` on its methods and helper attributes on their parameters.
-pub(crate) fn clean_impl(item: &ItemImpl) -> ItemImpl {
+pub(crate) fn impl_without_helpers(item: &ItemImpl) -> ItemImpl {
     let mut item = item.clone();
     for item in &mut item.items {
         match item {
             ImplItem::Fn(method) if method.attrs.iter().any(is_tool) => {
                 method.attrs.retain(|attr| !is_tool(attr));
                 method.attrs.extend(allow_needless_pass_by_value(&method.sig));
-                method.sig = clean_signature(&method.sig);
+                method.sig = signature_without_helpers(&method.sig);
             }
             ImplItem::Const(item) => item.attrs.retain(|attr| !is_tool(attr)),
             ImplItem::Type(item) => item.attrs.retain(|attr| !is_tool(attr)),

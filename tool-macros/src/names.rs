@@ -9,7 +9,7 @@ use crate::kind::ItemKind;
 const MAX_NAME_BYTES: usize = 64;
 
 /// Returns the reason why `name` is not a valid name of an item, or `None`; the rule is `[A-Za-z_][A-Za-z0-9_-]{0,63}`.
-pub(crate) fn why_no_item_name(kind: ItemKind, name: &str) -> Option<String> {
+pub(crate) fn invalid_item_name_reason(kind: ItemKind, name: &str) -> Option<String> {
     let noun = kind.noun();
     let is_allowed = |it: char| it.is_ascii_alphanumeric() || it == '_' || it == '-';
     if let Some(other) = name.chars().find(|it| !is_allowed(*it)) {
@@ -131,17 +131,17 @@ fn camel_case(name: &str, mut upper: bool) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::{ItemKind, RenameRule, snake_case, why_no_item_name};
+    use super::{ItemKind, RenameRule, invalid_item_name_reason, snake_case};
     use proc_macro2::Span;
     use syn::Ident;
 
     #[test]
     fn names_that_providers_refuse_are_refused() {
         for name in ["add", "_x", "a-b", "A9", &"x".repeat(64)] {
-            assert_eq!(why_no_item_name(ItemKind::Tool, name), None);
+            assert_eq!(invalid_item_name_reason(ItemKind::Tool, name), None);
         }
         for name in ["", "a b", "9a", "-a", "ä", "a.b", &"x".repeat(65)] {
-            assert!(why_no_item_name(ItemKind::Tool, name).is_some(), "{name}");
+            assert!(invalid_item_name_reason(ItemKind::Tool, name).is_some(), "{name}");
         }
     }
 

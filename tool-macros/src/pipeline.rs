@@ -6,7 +6,7 @@ use syn::{DeriveInput, ImplItem, ItemImpl, LitStr, Type};
 
 use crate::args::{self, PromptKeys, ResourceKeys, ToolArgsKeys, ToolKeys, ToolsetKeys, WrittenKeys};
 use crate::errors::Errors;
-use crate::item::{FunctionItem, Target, clean_impl, is_tool};
+use crate::item::{FunctionItem, Target, impl_without_helpers, is_tool};
 use crate::kind::ItemKind;
 use crate::signature::{Function, without_groups};
 use crate::validate::{self, Tool};
@@ -19,14 +19,14 @@ pub(crate) fn tool(attr: TokenStream, item: TokenStream) -> TokenStream {
         return errors_before_item(errors, &item);
     };
     match target {
-        Target::Function(function) => tool_function(attr, &function, errors),
-        Target::Type(item) => tool_structure(attr, &item, errors),
+        Target::Function(function) => expand_function_tool(attr, &function, errors),
+        Target::Type(item) => expand_struct_tool(attr, &item, errors),
         Target::Impl(block) => {
             errors.report_at(
                 &block.impl_token,
                 "`#[tool]` cannot be on an `impl` block; put `#[toolset]` here and `#[tool]` on its methods",
             );
-            errors_before_item(errors, &clean_impl(&block))
+            errors_before_item(errors, &impl_without_helpers(&block))
         }
         Target::Other(what, start) => {
             errors.report_at(
@@ -38,18 +38,18 @@ pub(crate) fn tool(attr: TokenStream, item: TokenStream) -> TokenStream {
     }
 }
 
-fn tool_function(attr: TokenStream, item: &FunctionItem, errors: Errors) -> TokenStream {
+fn expand_function_tool(attr: TokenStream, item: &FunctionItem, errors: Errors) -> TokenStream {
     let (keys, written) = args::read_keys::<ToolKeys>(attr, &errors);
     let krate = args::named_crate(keys.krate.as_ref(), ItemKind::Tool);
-    report_other_attributes(ItemKind::Tool, &item.attrs, &errors);
+    report_conflicting_attributes(ItemKind::Tool, &item.attrs, &errors);
     let handle = keys.handle.clone();
-    match validate::validate_function((keys, written), function_parts(ItemKind::Tool, item), &errors) {
+    match validate::validate_function((keys, written), function_of_item(ItemKind::Tool, item), &errors) {
         Some(tool) => expand::expand_function(item, &tool, &krate),
         None => errors_before_item(errors, &fallback::fallback_function(item, handle.as_ref(), &krate)),
     }
 }
 
-fn function_parts(kind: ItemKind, item: &FunctionItem) -> Function<'_> {
+fn function_of_item(kind: ItemKind, item: &FunctionItem) -> Function<'_> {
     Function { kind, uri: None, attrs: &item.attrs, sig: &item.sig }
 }
 
@@ -62,9 +62,9 @@ pub(crate) fn prompt(attr: TokenStream, item: TokenStream) -> TokenStream {
     };
     let (keys, written) = args::read_keys::<PromptKeys>(attr, &errors);
     let krate = args::named_crate(keys.krate.as_ref(), kind);
-    report_other_attributes(kind, &function.attrs, &errors);
+    report_conflicting_attributes(kind, &function.attrs, &errors);
     let handle = keys.handle.clone();
-    match validate::validate_prompt((keys, written), function_parts(kind, &function), &errors) {
+    match validate::validate_prompt((keys, written), function_of_item(kind, &function), &errors) {
         Some(prompt) => expand::expand_prompt(&function, &prompt, &krate),
         None => errors_before_item(errors, &fallback::fallback_function(&function, handle.as_ref(), &krate)),
     }
@@ -79,9 +79,9 @@ pub(crate) fn resource(attr: TokenStream, item: TokenStream) -> TokenStream {
     };
     let (keys, written) = args::read_keys::<ResourceKeys>(attr, &errors);
     let krate = args::named_crate(keys.krate.as_ref(), kind);
-    report_other_attributes(kind, &function.attrs, &errors);
+    report_conflicting_attributes(kind, &function.attrs, &errors);
     let handle = keys.handle.clone();
-    match validate::validate_resource((keys, written), function_parts(kind, &function), &errors) {
+    match validate::validate_resource((keys, written), function_of_item(kind, &function), &errors) {
         Some(resource) => expand::expand_resource(&function, &resource, &krate),
         None => errors_before_item(errors, &fallback::fallback_function(&function, handle.as_ref(), &krate)),
     }
@@ -107,10 +107,10 @@ fn read_function(
     Err(item)
 }
 
-fn tool_structure(attr: TokenStream, item: &DeriveInput, errors: Errors) -> TokenStream {
+fn expand_struct_tool(attr: TokenStream, item: &DeriveInput, errors: Errors) -> TokenStream {
     let (keys, written) = args::read_keys::<ToolKeys>(attr, &errors);
     let krate = args::named_crate(keys.krate.as_ref(), ItemKind::Tool);
-    report_other_attributes(ItemKind::Tool, &item.attrs, &errors);
+    report_conflicting_attributes(ItemKind::Tool, &item.attrs, &errors);
     let derives = validate::checked_derives(item, false, &errors);
     match validate::validate_struct((keys, written), item, &errors) {
         Some(tool) => expand::expand_struct(item, &derives, &tool, &krate),
@@ -119,11 +119,11 @@ fn tool_structure(attr: TokenStream, item: &DeriveInput, errors: Errors) -> Toke
 }
 
 /// "duplicate `#[tool]`", or another attribute that makes an item of a function
-fn report_other_attributes(kind: ItemKind, attrs: &[syn::Attribute], errors: &Errors) {
+fn report_conflicting_attributes(kind: ItemKind, attrs: &[syn::Attribute], errors: &Errors) {
     for attr in attrs {
         match ItemKind::of_attribute(attr) {
             None => {}
-            Some(same) if same == kind => errors.report_at(attr, duplicate_attribute(kind)),
+            Some(same) if same == kind => errors.report_at(attr, duplicate_attribute_message(kind)),
             Some(other) => {
                 let (noun, other) = (kind.noun(), other.noun());
                 let message = format!(
@@ -135,7 +135,7 @@ fn report_other_attributes(kind: ItemKind, attrs: &[syn::Attribute], errors: &Er
     }
 }
 
-fn duplicate_attribute(kind: ItemKind) -> String {
+fn duplicate_attribute_message(kind: ItemKind) -> String {
     format!("duplicate `#[{}]`; merge the keys into one attribute", kind.noun())
 }
 
@@ -161,7 +161,7 @@ pub(crate) fn toolset(attr: TokenStream, item: TokenStream) -> TokenStream {
             "`#[toolset]` cannot be on an `impl` of a trait; move the tools to an `impl Type` block",
         );
     }
-    let tools = tool_methods(&block, &toolset_name(&keys, &block), &errors);
+    let tools = read_tool_methods(&block, &toolset_name(&keys, &block), &errors);
     validate::check_distinct_tool_names(&tools, &errors);
     match errors.is_empty() {
         true => expand::expand_toolset(&block, &tools, &krate),
@@ -184,7 +184,7 @@ fn toolset_name(keys: &ToolsetKeys, block: &ItemImpl) -> LitStr {
     }
 }
 
-fn tool_methods(block: &ItemImpl, set: &LitStr, errors: &Errors) -> Vec<Tool> {
+fn read_tool_methods(block: &ItemImpl, toolset: &LitStr, errors: &Errors) -> Vec<Tool> {
     let mut tools = Vec::new();
     let mut found = false;
     for item in &block.items {
@@ -202,7 +202,7 @@ fn tool_methods(block: &ItemImpl, set: &LitStr, errors: &Errors) -> Vec<Tool> {
             errors.report_at(name, "only a method can be a tool here; remove `#[tool]`");
             continue;
         };
-        tools.extend(read_tool_method(attr, method, set, errors));
+        tools.extend(read_tool_method(attr, method, toolset, errors));
     }
     if !found && block.trait_.is_none() {
         errors.report_at(
@@ -216,7 +216,7 @@ fn tool_methods(block: &ItemImpl, set: &LitStr, errors: &Errors) -> Vec<Tool> {
 fn read_tool_method(
     attr: &syn::Attribute,
     method: &syn::ImplItemFn,
-    set: &LitStr,
+    toolset: &LitStr,
     errors: &Errors,
 ) -> Option<Tool> {
     // Each method is validated by itself, and the errors of all are reported together.
@@ -227,11 +227,11 @@ fn read_tool_method(
     };
     let keys: (ToolKeys, WrittenKeys) = args::read_keys(tokens, &own);
     if method.attrs.iter().filter(|attr| is_tool(attr)).count() > 1 {
-        own.report_at(attr, duplicate_attribute(ItemKind::Tool));
+        own.report_at(attr, duplicate_attribute_message(ItemKind::Tool));
     }
     let function = Function { uri: None, kind: ItemKind::Tool, attrs: &method.attrs, sig: &method.sig };
-    let tool = validate::validate_method(keys, function, set, &own);
-    errors.absorb(own);
+    let tool = validate::validate_method(keys, function, toolset, &own);
+    errors.add_all(own);
     tool
 }
 

@@ -15,7 +15,7 @@ use syn::{
     TypeFnPtr, TypeImplTrait, TypeParamBound, TypeReference, TypeSlice, TypeTuple, parse_quote,
 };
 
-use crate::args::Helpers;
+use crate::args::HelperAttributes;
 use crate::errors::Errors;
 use crate::kind::ItemKind;
 use crate::uri::ParsedUri;
@@ -113,7 +113,7 @@ pub(crate) fn associated_type<'a>(opaque: &'a TypeImplTrait, name: &str) -> Opti
 /// One parameter and its role.
 pub(crate) struct Parameter<'a> {
     pub(crate) node: &'a PatType,
-    pub(crate) helpers: Helpers,
+    pub(crate) helpers: HelperAttributes,
     pub(crate) role: Role,
 }
 
@@ -130,7 +130,7 @@ pub(crate) enum Role {
 
 impl<'a> Parameter<'a> {
     fn read(node: &'a PatType, errors: &Errors) -> Self {
-        let helpers = Helpers::read(&node.attrs, errors);
+        let helpers = HelperAttributes::read(&node.attrs, errors);
         let role = match (&*node.pat, without_groups(&node.ty)) {
             (Pat::Struct(_), _) => Role::Whole,
             _ if helpers.args.is_some() => Role::Whole,
@@ -171,18 +171,18 @@ pub(crate) fn without_groups(ty: &Type) -> &Type {
 /// A type for generated code: named lifetimes are replaced by `'_`, since generated code does not declare them.
 fn with_elided_lifetimes(ty: &Type) -> Type {
     let mut ty = ty.clone();
-    Elide::default().visit_type_mut(&mut ty);
+    LifetimeElider::default().visit_type_mut(&mut ty);
     ty
 }
 
 #[derive(Default)]
-struct Elide {
+struct LifetimeElider {
     /// Lifetimes that the type itself declares, as in `for<'a> Fn(&'a str)`.
     declared: HashSet<Ident>,
 }
 
-impl Elide {
-    fn visit_inside(&mut self, binder: Option<&BoundLifetimes>, go_on: impl FnOnce(&mut Self)) {
+impl LifetimeElider {
+    fn visit_inside_binder(&mut self, binder: Option<&BoundLifetimes>, go_on: impl FnOnce(&mut Self)) {
         let outer = self.declared.clone();
         let lifetimes = binder.into_iter().flat_map(|binder| &binder.lifetimes);
         self.declared.extend(lifetimes.filter_map(|param| match param {
@@ -194,7 +194,7 @@ impl Elide {
     }
 }
 
-impl VisitMut for Elide {
+impl VisitMut for LifetimeElider {
     fn visit_lifetime_mut(&mut self, lifetime: &mut Lifetime) {
         if lifetime.ident != "static" && !self.declared.contains(&lifetime.ident) {
             lifetime.ident = Ident::new("_", lifetime.ident.span());
@@ -210,24 +210,24 @@ impl VisitMut for Elide {
 
     fn visit_type_fn_ptr_mut(&mut self, ty: &mut TypeFnPtr) {
         let binder = ty.lifetimes.clone();
-        self.visit_inside(binder.as_ref(), |it| visit_mut::visit_type_fn_ptr_mut(it, ty));
+        self.visit_inside_binder(binder.as_ref(), |it| visit_mut::visit_type_fn_ptr_mut(it, ty));
     }
 
     fn visit_trait_bound_mut(&mut self, bound: &mut syn::TraitBound) {
         let binder = bound.lifetimes.clone();
-        self.visit_inside(binder.as_ref(), |it| visit_mut::visit_trait_bound_mut(it, bound));
+        self.visit_inside_binder(binder.as_ref(), |it| visit_mut::visit_trait_bound_mut(it, bound));
     }
 }
 
 /// A type for generated code, where `impl Trait` is not allowed: it is replaced by a type with the same output schema.
 fn nameable_type(mut ty: Type) -> Type {
-    StandIn.visit_type_mut(&mut ty);
+    ImplTraitReplacer.visit_type_mut(&mut ty);
     ty
 }
 
-struct StandIn;
+struct ImplTraitReplacer;
 
-impl VisitMut for StandIn {
+impl VisitMut for ImplTraitReplacer {
     fn visit_type_mut(&mut self, ty: &mut Type) {
         visit_mut::visit_type_mut(self, ty);
         if let Type::ImplTrait(opaque) = ty {
@@ -241,7 +241,7 @@ impl VisitMut for StandIn {
 
 /// Syntax that the type of a parameter must not contain, at any depth.
 #[derive(Default)]
-pub(crate) struct Forbidden<'a> {
+pub(crate) struct ForbiddenTypes<'a> {
     pub(crate) opaque: Option<&'a TypeImplTrait>,
     pub(crate) mutable: Option<&'a TypeReference>,
     pub(crate) forever: Option<&'a TypeReference>,
@@ -249,14 +249,14 @@ pub(crate) struct Forbidden<'a> {
     pub(crate) borrowed: Option<&'a TypeReference>,
 }
 
-impl<'a> Forbidden<'a> {
-    pub(crate) fn in_type(ty: &'a Type) -> Self {
+impl<'a> ForbiddenTypes<'a> {
+    pub(crate) fn find_in_type(ty: &'a Type) -> Self {
         let mut found = Self::default();
         found.visit_type(ty);
         found
     }
 
-    fn check_item(&mut self, ty: &'a Type) {
+    fn note_borrowed_item(&mut self, ty: &'a Type) {
         if let Type::Reference(reference) = without_groups(ty)
             && reference.mutability.is_none()
             && reference.lifetime.as_ref().is_none_or(|it| it.ident != "static")
@@ -266,7 +266,7 @@ impl<'a> Forbidden<'a> {
     }
 }
 
-impl<'a> Visit<'a> for Forbidden<'a> {
+impl<'a> Visit<'a> for ForbiddenTypes<'a> {
     fn visit_type_impl_trait(&mut self, ty: &'a TypeImplTrait) {
         self.opaque.get_or_insert(ty);
     }
@@ -281,17 +281,17 @@ impl<'a> Visit<'a> for Forbidden<'a> {
     }
 
     fn visit_type_slice(&mut self, ty: &'a TypeSlice) {
-        self.check_item(&ty.elem);
+        self.note_borrowed_item(&ty.elem);
         visit::visit_type_slice(self, ty);
     }
 
     fn visit_type_array(&mut self, ty: &'a TypeArray) {
-        self.check_item(&ty.elem);
+        self.note_borrowed_item(&ty.elem);
         visit::visit_type_array(self, ty);
     }
 
     fn visit_type_tuple(&mut self, ty: &'a TypeTuple) {
-        ty.elems.iter().for_each(|it| self.check_item(it));
+        ty.elems.iter().for_each(|it| self.note_borrowed_item(it));
         visit::visit_type_tuple(self, ty);
     }
 
@@ -306,22 +306,22 @@ impl<'a> Visit<'a> for Forbidden<'a> {
 /// Without them, nothing tells it from a free function, and the compiler reports that its handle cannot be declared
 /// there.
 pub(crate) fn receiver_or_self_tokens(sig: &Signature) -> Option<TokenStream> {
-    fn self_type(tokens: TokenStream) -> Option<TokenStream> {
+    fn find_self_token(tokens: TokenStream) -> Option<TokenStream> {
         tokens.into_iter().find_map(|token| match token {
             TokenTree::Ident(ident) => (ident == "Self").then(|| ident.into_token_stream()),
-            TokenTree::Group(group) => self_type(group.stream()),
+            TokenTree::Group(group) => find_self_token(group.stream()),
             _ => None,
         })
     }
     match sig.receiver() {
         Some(receiver) => Some(receiver.into_token_stream()),
-        None => self_type(sig.to_token_stream()),
+        None => find_self_token(sig.to_token_stream()),
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{Forbidden, with_elided_lifetimes};
+    use super::{ForbiddenTypes, with_elided_lifetimes};
     use quote::ToTokens as _;
     use syn::{Type, parse_quote};
 
@@ -353,15 +353,15 @@ mod tests {
     #[test]
     fn forbidden_syntax_is_found_at_any_depth() {
         let ty: Type = parse_quote!(Option<(&mut u8, &'static str, Vec<impl Copy>)>);
-        let found = Forbidden::in_type(&ty);
+        let found = ForbiddenTypes::find_in_type(&ty);
         assert!(found.mutable.is_some() && found.forever.is_some() && found.opaque.is_some());
         let ty: Type = parse_quote!(Option<fn(&mut u8)>);
-        assert!(Forbidden::in_type(&ty).mutable.is_none());
+        assert!(ForbiddenTypes::find_in_type(&ty).mutable.is_none());
         for ty in [parse_quote!(&[&str]), parse_quote!(Vec<(u8, &str)>), parse_quote!([&str; 2])] {
-            assert!(Forbidden::in_type(&ty).borrowed.is_some());
+            assert!(ForbiddenTypes::find_in_type(&ty).borrowed.is_some());
         }
         for ty in [parse_quote!(&[String]), parse_quote!(Option<&str>), parse_quote!(&dyn Fn(&str) -> u8)] {
-            assert!(Forbidden::in_type(&ty).borrowed.is_none());
+            assert!(ForbiddenTypes::find_in_type(&ty).borrowed.is_none());
         }
     }
 }

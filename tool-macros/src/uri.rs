@@ -20,13 +20,13 @@ pub(crate) fn parse_uri_template(template: &str) -> Result<Vec<String>, String> 
     let mut parts = template.split('{');
     let start = parts.next().unwrap_or_default();
     check_scheme(start)?;
-    check_literal(start)?;
+    check_literal_text(start)?;
     let (mut names, mut previous): (Vec<String>, Option<(&str, &str)>) = (Vec::new(), None);
     for part in parts {
         let Some((variable, after)) = part.split_once('}') else {
             return Err("the URI has a `{` without `}`; add it, as in `{day}`".to_owned());
         };
-        check_literal(after)?;
+        check_literal_text(after)?;
         let name = variable_name(variable)?;
         if names.iter().any(|earlier| earlier == name) {
             return Err(format!("the variable `{name}` is in the URI twice; rename one"));
@@ -53,7 +53,7 @@ fn check_scheme(start: &str) -> Result<(), String> {
 }
 
 /// "a URI cannot contain a space"
-fn check_literal(text: &str) -> Result<(), String> {
+fn check_literal_text(text: &str) -> Result<(), String> {
     if text.contains('}') {
         return Err("the URI has a `}` without `{`; remove it, or write `%7D`".to_owned());
     }

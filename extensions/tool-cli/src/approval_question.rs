@@ -24,13 +24,13 @@ const MAX_ARGUMENT_CHARS: usize = 240;
 const MAX_ARGUMENTS: usize = 12;
 
 /// A question with the arguments of the call.
-pub(crate) struct Question {
+pub(crate) struct ApprovalQuestion {
     brief: Page,
     /// The text in full, if it is longer.
     full: Option<Page>,
 }
 
-impl Question {
+impl ApprovalQuestion {
     /// Creates the question of `request`; `page` is empty.
     pub(crate) fn new(request: &ApprovalRequest, page: &Page) -> Self {
         let brief = question_page(request, page.clone(), false);

@@ -8,7 +8,7 @@ use tool_runtime::{Executor, executor::RunSettings};
 
 use crate::{
     Exit, Failure, Program,
-    approver::{self, ApproveMode, MissingTerminal},
+    approver::{self, ApproveMode, MissingTerminalFlag},
     sanitize::escaped_and_indented,
     stderr::write_stderr,
 };
@@ -41,7 +41,7 @@ use crate::{
 /// ```
 pub struct Approvals {
     executor: Executor,
-    missing_terminal: MissingTerminal,
+    missing_terminal: MissingTerminalFlag,
     events_shown: Arc<Notify>,
 }
 
@@ -61,7 +61,7 @@ impl Approvals {
     pub fn new(program: &Program, matches: &ArgMatches) -> Result<Self, Failure> {
         let how = matches.try_get_one::<String>("approve").ok().flatten();
         let approve = ApproveMode::from_name(how.map(String::as_str));
-        let screen = program.terminal().screen();
+        let screen = program.terminal().question_screen();
         let events_shown = Arc::<Notify>::default();
         let gate = Some(Arc::clone(&events_shown));
         let derived = approve.derive_executor(program.executor()?, RunSettings::new(), true, screen, gate);
@@ -83,7 +83,7 @@ impl Approvals {
 
     /// Writes a note with the fix if a question could not be asked because the standard input is not a terminal.
     pub fn remark(&self, program: &Program) {
-        self.missing_terminal.report(program.terminal());
+        self.missing_terminal.report_missing_terminal(program.terminal());
     }
 }
 

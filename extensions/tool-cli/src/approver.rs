@@ -17,7 +17,7 @@ use tool_runtime::{
 };
 
 use crate::{
-    approval_question::Question,
+    approval_question::ApprovalQuestion,
     terminal::{Screen, Terminal},
 };
 
@@ -74,7 +74,7 @@ impl ApproveMode {
         wary: bool,
         screen: Option<Screen>,
         events_shown: Option<Arc<Notify>>,
-    ) -> Result<(Executor, MissingTerminal), ExecutorError> {
+    ) -> Result<(Executor, MissingTerminalFlag), ExecutorError> {
         // A rule, since a policy is not consulted if the tool itself requires confirmation.
         let tools = base.tools();
         let writing = tools.all_definitions().iter().filter(|it| {
@@ -94,7 +94,7 @@ impl ApproveMode {
                 _ => Permission::Allow,
             }
         };
-        let missing_terminal = MissingTerminal::default();
+        let missing_terminal = MissingTerminalFlag::default();
         let of_program = base.approver().cloned();
         let approver = TerminalApprover {
             mode: self,
@@ -110,11 +110,11 @@ impl ApproveMode {
 
 /// A flag for a question that could not be asked.
 #[derive(Clone, Default)]
-pub(crate) struct MissingTerminal(Arc<AtomicBool>);
+pub(crate) struct MissingTerminalFlag(Arc<AtomicBool>);
 
-impl MissingTerminal {
+impl MissingTerminalFlag {
     /// Writes a note with the fix, which is for the person and not for the model.
-    pub(crate) fn report(&self, terminal: &Terminal) {
+    pub(crate) fn report_missing_terminal(&self, terminal: &Terminal) {
         if self.0.load(Ordering::Relaxed) {
             terminal.report_note("stdin is not a terminal, so that no question can be asked; `--approve always` approves the call");
         }
@@ -129,7 +129,7 @@ struct TerminalApprover {
     screen: Option<Screen>,
     /// Notified while all events are shown: a question waits for it.
     events_shown: Option<Arc<Notify>>,
-    missing_terminal: MissingTerminal,
+    missing_terminal: MissingTerminalFlag,
 }
 
 impl Approver for TerminalApprover {
@@ -160,7 +160,7 @@ impl Approver for TerminalApprover {
 }
 
 async fn ask_person(request: &ApprovalRequest, screen: &Screen) -> Result<Approval, ToolError> {
-    let question = Question::new(request, &screen.page);
+    let question = ApprovalQuestion::new(request, &screen.page);
     // Closed on cancellation, too.
     let _open = screen.stderr.open_question();
     let answer = question.ask(&screen.keyboard).await.map_err(ToolError::from)?;
@@ -178,10 +178,10 @@ mod tests {
         tool, tool_args,
     };
 
-    use super::{ApproveMode, Arc, MissingTerminal, Notify, Ordering, RunSettings};
+    use super::{ApproveMode, Arc, MissingTerminalFlag, Notify, Ordering, RunSettings};
 
     /// The executor of `tools` without guards of the program.
-    fn test_executor(how: ApproveMode, tools: Registry, wary: bool) -> (Executor, MissingTerminal) {
+    fn test_executor(how: ApproveMode, tools: Registry, wary: bool) -> (Executor, MissingTerminalFlag) {
         how.derive_executor(&Executor::new(tools), RunSettings::new(), wary, None, None).unwrap()
     }
 

@@ -19,7 +19,7 @@ pub(crate) fn invalid_arguments_page(
     properties: &[Property],
     error: &ToolError,
     arguments: &CallArguments,
-    hide: bool,
+    hide_values: bool,
 ) -> Page {
     let tool = escaped_line(error.tool().unwrap_or("the tool"));
     let mut page = terminal.error_page();
@@ -34,7 +34,7 @@ pub(crate) fn invalid_arguments_page(
         }
         shown.push(key);
         page.add("\n");
-        add_violation(&mut page, terminal.width(), properties, violation, arguments, hide);
+        add_violation(&mut page, terminal.width(), properties, violation, arguments, hide_values);
     }
     if error.violations().is_empty() {
         page.add("\n").add_item(TextStyle::Plain, "", &escaped_line(&error.reason()));
@@ -52,7 +52,7 @@ fn add_violation(
     properties: &[Property],
     violation: &Violation,
     arguments: &CallArguments,
-    hide: bool,
+    hide_values: bool,
 ) {
     let pointer = if violation.pointer.is_empty() { "the arguments" } else { violation.pointer.as_str() };
     let is_missing = serde_json::from_str(&arguments.text)
@@ -62,11 +62,11 @@ fn add_violation(
     let (expected, received) = (escaped_line(&violation.expected.to_string()), escaped_line(received));
     page.add_item(TextStyle::Name, &escaped_line(pointer), &format!(": expected {expected}, got {received}"));
     // Without arguments, there is nothing to mark.
-    if !hide && arguments.text != "{}" {
+    if !hide_values && arguments.text != "{}" {
         let range = value_range(&arguments.text, &violation.pointer).unwrap_or(0..arguments.text.len());
         add_marked_line(page, width, arguments, range);
     }
-    let steps = pointer_steps(&violation.pointer);
+    let steps = pointer_tokens(&violation.pointer);
     let around = properties.iter().filter(|it| steps.starts_with(&it.path));
     let Some(property) = around.max_by_key(|it| it.path.len()) else { return };
     // A missing object is made of the flags of its members.
@@ -77,13 +77,13 @@ fn add_violation(
         false => Vec::new(),
     };
     match members.is_empty() {
-        true => add_flag(page, property),
-        false => members.into_iter().for_each(|member| add_flag(page, member)),
+        true => add_flag_line(page, property),
+        false => members.into_iter().for_each(|member| add_flag_line(page, member)),
     }
 }
 
 /// Adds the flag of a property with its description.
-fn add_flag(page: &mut Page, property: &Property) {
+fn add_flag_line(page: &mut Page, property: &Property) {
     let placeholder = property.placeholder();
     let flag = if property.has_flag {
         format!("{} <{placeholder}>", flag_name(property))
@@ -95,14 +95,14 @@ fn add_flag(page: &mut Page, property: &Property) {
     page.add_indented("    ", TextStyle::Name, &escaped_line(&flag), &about);
 }
 
-fn pointer_steps(pointer: &str) -> Vec<String> {
+fn pointer_tokens(pointer: &str) -> Vec<String> {
     pointer.split('/').skip(1).map(|step| step.replace("~1", "/").replace("~0", "~")).collect()
 }
 
 /// The range of the value at `pointer` in `text`; if it is missing, the end of the object or list around it.
 pub(crate) fn value_range(text: &str, pointer: &str) -> Option<Range<usize>> {
     let mut here = serde_json::from_str::<&RawValue>(text).ok()?.get();
-    for step in pointer_steps(pointer) {
+    for step in pointer_tokens(pointer) {
         let inner = match here.as_bytes().first() {
             Some(b'{') => serde_json::from_str::<BTreeMap<String, &RawValue>>(here).ok()?.get(&step).copied(),
             Some(b'[') => {
@@ -147,26 +147,26 @@ fn add_marked_line(page: &mut Page, width: usize, arguments: &CallArguments, ran
     page.add_blanks(blanks).add_styled_text(TextStyle::Error, &marks).add("\n");
 }
 
-/// Shortens the line to `room` columns, and keeps at least a part of the value.
-fn shorten_line(before: &str, value: &str, after: &str, room: usize) -> (String, String, String) {
+/// Shortens the line to `max_columns` columns, and keeps at least a part of the value.
+fn shorten_line(before: &str, value: &str, after: &str, max_columns: usize) -> (String, String, String) {
     let before = before.trim_start();
-    if measure_text_width(before) + measure_text_width(value) + measure_text_width(after) <= room {
+    if measure_text_width(before) + measure_text_width(value) + measure_text_width(after) <= max_columns {
         return (before.to_owned(), value.to_owned(), after.to_owned());
     }
-    let value: String = shorten(value.chars(), room * 2 / 3).into_iter().collect();
-    let left = (room - measure_text_width(&value)) / 2;
-    let before: String = shorten(before.chars().rev(), left).into_iter().rev().collect();
-    let right = room - measure_text_width(&value) - measure_text_width(&before);
-    (before, value, shorten(after.chars(), right).into_iter().collect())
+    let value: String = shorten_to_columns(value.chars(), max_columns * 2 / 3).into_iter().collect();
+    let left = (max_columns - measure_text_width(&value)) / 2;
+    let before: String = shorten_to_columns(before.chars().rev(), left).into_iter().rev().collect();
+    let right = max_columns - measure_text_width(&value) - measure_text_width(&before);
+    (before, value, shorten_to_columns(after.chars(), right).into_iter().collect())
 }
 
-/// Shortens `text` to `most` columns, with an ellipsis.
-fn shorten(text: impl Iterator<Item = char> + Clone, most: usize) -> Vec<char> {
+/// Shortens `text` to `max_columns` columns, with an ellipsis.
+fn shorten_to_columns(text: impl Iterator<Item = char> + Clone, max_columns: usize) -> Vec<char> {
     let width = |c: char| measure_text_width(c.encode_utf8(&mut [0; 4]));
-    if text.clone().map(width).sum::<usize>() <= most {
+    if text.clone().map(width).sum::<usize>() <= max_columns {
         return text.collect();
     }
-    let mut room = most.saturating_sub(1);
+    let mut room = max_columns.saturating_sub(1);
     let fits = |c: &char| room.checked_sub(width(*c)).map(|less| room = less).is_some();
     text.take_while(fits).chain(['…']).collect()
 }
@@ -176,14 +176,14 @@ pub(crate) fn invalid_json_page(
     terminal: &Terminal,
     arguments: &CallArguments,
     error: &serde_json::Error,
-    hide: bool,
+    hide_values: bool,
 ) -> Page {
     let problem = error.to_string();
     let problem = problem.split(" at line ").next().unwrap_or_default();
     let mut page = terminal.error_page();
     let message = format!("the arguments are not valid JSON: {}", escaped_line(problem));
     page.add_message(TextStyle::Error, "error:", &message);
-    if hide {
+    if hide_values {
         return page;
     }
     let line_start: usize =
@@ -200,7 +200,7 @@ pub(crate) fn invalid_json_page(
 
 #[cfg(test)]
 mod tests {
-    use super::{shorten, shorten_line, value_range};
+    use super::{shorten_line, shorten_to_columns, value_range};
 
     #[test]
     fn a_long_line_is_shortened_to_the_width() {
@@ -218,7 +218,7 @@ mod tests {
 
     #[test]
     fn text_is_shortened_to_whole_characters() {
-        let short = |text: &str, most| shorten(text.chars(), most).into_iter().collect::<String>();
+        let short = |text: &str, most| shorten_to_columns(text.chars(), most).into_iter().collect::<String>();
         for (text, most, expected) in [
             ("abc", 3, "abc"),
             ("abc", 2, "a…"),

@@ -43,7 +43,7 @@ pub(crate) fn detect_dialect(tools: &Registry, text: &str) -> Result<(Dialect, V
     let readers = names(&candidates);
     let mut different: Vec<(Dialect, Vec<ToolCall>)> = Vec::new();
     for candidate in candidates.into_iter().filter(|(_, calls)| !calls.is_empty()) {
-        if !different.iter().any(|other| reads_and_writes_alike(tools, other, &candidate)) {
+        if !different.iter().any(|other| read_and_write_alike(tools, other, &candidate)) {
             different.push(candidate);
         }
     }
@@ -51,7 +51,7 @@ pub(crate) fn detect_dialect(tools: &Registry, text: &str) -> Result<(Dialect, V
         return Ok(only);
     }
     let problem = match (different.as_slice(), unreadable) {
-        ([], Some(failure)) if !input::is_json(text) => return Err(failure),
+        ([], Some(failure)) if !input::is_json_or_event_stream(text) => return Err(failure),
         ([], _) if readers.is_empty() => "no dialect reads this response".to_owned(),
         ([], _) => format!("the response contains no calls, as read by: {readers}"),
         (several, _) => format!("several dialects read this response: {}", names(several)),
@@ -60,7 +60,7 @@ pub(crate) fn detect_dialect(tools: &Registry, text: &str) -> Result<(Dialect, V
 }
 
 /// Returns `true` if both dialects read the same calls and write the same results for them.
-fn reads_and_writes_alike(
+fn read_and_write_alike(
     tools: &Registry,
     one: &(Dialect, Vec<ToolCall>),
     other: &(Dialect, Vec<ToolCall>),

@@ -32,14 +32,14 @@ pub(crate) fn program_grammar(
     (0..commands.len()).fold(all, |all, at| all.subcommand(without_taken_aliases(&commands, at)))
 }
 
-/// The command at `at` without the aliases that another command has as its name, or a later one as its alias: commands of
+/// The command at `index` without the aliases that another command has as its name, or a later one as its alias: commands of
 /// the program come after those that are built in, and take precedence.
-fn without_taken_aliases(commands: &[clap::Command], at: usize) -> clap::Command {
+fn without_taken_aliases(commands: &[clap::Command], index: usize) -> clap::Command {
     let is_taken = |alias: &str| {
-        let (name, later) = (|it: &clap::Command| it.get_name() == alias, commands.iter().skip(at + 1));
+        let (name, later) = (|it: &clap::Command| it.get_name() == alias, commands.iter().skip(index + 1));
         commands.iter().any(name) || later.flat_map(clap::Command::get_all_aliases).any(|it| it == alias)
     };
-    let command = &commands[at];
+    let command = &commands[index];
     if !command.get_all_aliases().any(is_taken) {
         return command.clone();
     }

@@ -74,7 +74,7 @@ pub(crate) fn read_calls(bound: &BoundTools, text: &str) -> Result<Vec<ToolCall>
                 Err(error) => return Err(invalid_response(&error)),
             }
         }
-        Err(error) => stream_events(text).ok_or_else(|| {
+        Err(error) => event_stream_data(text).ok_or_else(|| {
             Failure::usage(format!("the response is neither JSON nor a stream of events: {error}"))
         })?,
     };
@@ -86,8 +86,8 @@ pub(crate) fn read_calls(bound: &BoundTools, text: &str) -> Result<Vec<ToolCall>
 }
 
 /// Returns `true` if `text` is JSON, or a stream of events.
-pub(crate) fn is_json(text: &str) -> bool {
-    serde_json::from_str::<IgnoredAny>(text).is_ok() || stream_events(text).is_some()
+pub(crate) fn is_json_or_event_stream(text: &str) -> bool {
+    serde_json::from_str::<IgnoredAny>(text).is_ok() || event_stream_data(text).is_some()
 }
 
 fn invalid_response(error: &DialectError) -> Failure {
@@ -95,7 +95,7 @@ fn invalid_response(error: &DialectError) -> Failure {
 }
 
 /// The events of a stream; `None` if a line is not an event.
-fn stream_events(text: &str) -> Option<Vec<&str>> {
+fn event_stream_data(text: &str) -> Option<Vec<&str>> {
     let mut events = Vec::new();
     for line in text.lines().map(str::trim) {
         let is_other = ["event:", "id:", "retry:", ":"].iter().any(|field| line.starts_with(field));
@@ -173,9 +173,9 @@ mod tests {
             ("data: 1\ntext\n", None),
             ("text\ndata: 1\n", None),
         ] {
-            assert_eq!(stream_events(text).as_deref(), expected, "{text:?}");
-            assert_eq!(is_json(text), expected.is_some(), "{text:?}");
+            assert_eq!(event_stream_data(text).as_deref(), expected, "{text:?}");
+            assert_eq!(is_json_or_event_stream(text), expected.is_some(), "{text:?}");
         }
-        assert!(is_json("{\n\"a\":\n1}"));
+        assert!(is_json_or_event_stream("{\n\"a\":\n1}"));
     }
 }

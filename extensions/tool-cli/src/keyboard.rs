@@ -18,13 +18,13 @@ pub(crate) struct Keyboard(Mutex<KeyboardState>);
 #[derive(Default)]
 struct KeyboardState {
     is_reading: bool,
-    waiting: Option<oneshot::Sender<Line>>,
+    waiting: Option<oneshot::Sender<KeyboardLine>>,
     /// Lines that arrived while nothing waited for one.
-    read: VecDeque<Line>,
+    read: VecDeque<KeyboardLine>,
 }
 
 /// A line with its line break, which the last line may lack; `None` at the end of the input.
-type Line = io::Result<Option<String>>;
+type KeyboardLine = io::Result<Option<String>>;
 
 impl Keyboard {
     fn lock(&self) -> MutexGuard<'_, KeyboardState> {
@@ -36,7 +36,7 @@ impl Keyboard {
     /// # Errors
     ///
     /// If the standard input cannot be read.
-    pub(crate) async fn read_line(self: &Arc<Self>) -> Line {
+    pub(crate) async fn read_line(self: &Arc<Self>) -> KeyboardLine {
         let line = {
             let mut state = self.lock();
             if let Some(line) = state.read.pop_front() {

@@ -165,7 +165,9 @@ impl Page {
             let (look, end) = match words.find(": ").filter(|at| matches!(&words[..*at], "tip" | "Usage")) {
                 Some(at) => (TextStyle::Heading, at + 1),
                 None if indent.is_empty() && words.ends_with(':') => (TextStyle::Heading, words.len()),
-                None if (2..=MAX_FLAG_INDENT).contains(&indent.len()) && is_argument(words) => {
+                None if (2..=MAX_FLAG_INDENT).contains(&indent.len())
+                    && begins_with_flag_or_placeholder(words) =>
+                {
                     (TextStyle::Name, words.find("  ").unwrap_or(words.len()))
                 }
                 None => (TextStyle::Plain, 0),
@@ -216,7 +218,7 @@ impl Page {
 }
 
 /// Returns `true` if a line of help begins with a flag, or with a placeholder such as `<NAME>` or `[FILE]`.
-fn is_argument(words: &str) -> bool {
+fn begins_with_flag_or_placeholder(words: &str) -> bool {
     let is_placeholder = |rest: &str| rest.starts_with(|first: char| first.is_uppercase());
     words.starts_with('-') || words.strip_prefix(['<', '[']).is_some_and(is_placeholder)
 }

@@ -21,7 +21,7 @@ use crate::{
     page::TextStyle,
     secret,
     terminal::Terminal,
-    usage_error::{escaped_context, suggest_commands},
+    usage_error::{escaped_context, replace_suggested_aliases},
 };
 
 /// The program that a [`Command`] runs in: its tools, its runtime and its output.
@@ -88,7 +88,7 @@ impl Program {
         match self.described.get() {
             Some(tools) => Ok(tools),
             None => {
-                let tools = self.builder().build_without_values().map_err(unusable_tools_failure)?;
+                let tools = self.registry_builder().build_without_values().map_err(unusable_tools_failure)?;
                 // An extension may have all that the program offers.
                 if tools.is_empty() && self.extensions.is_empty() {
                     self.terminal.report_note(WITHOUT_TOOLS);
@@ -120,7 +120,7 @@ impl Program {
         if let Some(tools) = self.callable.get() {
             return Ok(tools);
         }
-        let mut builder = self.builder();
+        let mut builder = self.registry_builder();
         let provide = self.closures.borrow_mut().provide.take();
         if let Some(provide) = provide {
             let _entered = self.runtime()?.enter();
@@ -228,7 +228,7 @@ impl Program {
             let mut looks = [TextStyle::Name].into_iter().chain(std::iter::repeat(TextStyle::Plain));
             row.map(|text| (looks.next().unwrap_or(TextStyle::Plain), text))
         });
-        self.terminal.print(self.terminal.page().add_table(header, rows))
+        self.terminal.print_page(self.terminal.page().add_table(header, rows))
     }
 
     /// Reads an argument of the command line that may stand elsewhere: `-` reads the standard input, `@file` a file, and any
@@ -325,7 +325,7 @@ impl Program {
 
     /// Writes a message of `clap`: help, or an error that may repeat parts of the command line.
     pub(crate) fn print_clap_message(&self, mut error: clap::Error) -> Result<Exit, Failure> {
-        suggest_commands(&mut error, &self.grammar());
+        replace_suggested_aliases(&mut error, &self.grammar());
         let repeated: Vec<_> =
             error.context().map(|(kind, value)| (kind, escaped_context(kind, value))).collect();
         for (kind, value) in repeated {
@@ -334,14 +334,14 @@ impl Program {
         // Without styles: the page adds its own.
         let text = error.render().to_string();
         if matches!(error.kind(), ErrorKind::DisplayHelp | ErrorKind::DisplayVersion) {
-            self.terminal.print(self.terminal.page().add_clap_help(&text))?;
+            self.terminal.print_page(self.terminal.page().add_clap_help(&text))?;
             return Ok(Exit::Done);
         }
         self.terminal.write_error_page(self.terminal.error_page().add_usage_error(&text));
         Ok(Exit::Usage)
     }
 
-    fn builder(&self) -> RegistryBuilder {
+    fn registry_builder(&self) -> RegistryBuilder {
         self.closures.borrow().tools.iter().fold(Registry::builder().discover(), |builder, add| add(builder))
     }
 

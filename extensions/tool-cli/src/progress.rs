@@ -45,7 +45,7 @@ pub(crate) enum ProgressView<'t> {
 
 impl<'t> ProgressView<'t> {
     /// Events as text: bars on a terminal, lines in a pipe.
-    pub(crate) fn as_text(terminal: &'t Terminal) -> Self {
+    pub(crate) fn with_text_events(terminal: &'t Terminal) -> Self {
         match terminal.can_draw_bars() {
             true => Self::with_bars(terminal, true),
             false => Self::Lines(terminal),
@@ -53,13 +53,13 @@ impl<'t> ProgressView<'t> {
     }
 
     /// Events as JSON.
-    pub(crate) fn as_json(terminal: &'t Terminal) -> Self {
+    pub(crate) fn with_json_events(terminal: &'t Terminal) -> Self {
         Self::Json(terminal)
     }
 
     /// Events beside a result that is JSON: as JSON in a pipe; on a terminal, where they would stand in the midst of the
     /// result, bars only, if it draws them.
-    pub(crate) fn beside_json(terminal: &'t Terminal) -> Self {
+    pub(crate) fn for_json_result(terminal: &'t Terminal) -> Self {
         match (terminal.can_draw_bars(), terminal.has_terminal_for_errors()) {
             (true, _) => Self::with_bars(terminal, false),
             (false, true) => Self::Nothing,

@@ -17,8 +17,8 @@ use tool_runtime::{ToolDefinition, schema::Arguments};
 use crate::{
     Failure,
     flags::{
-        CallArguments, Kind, Property, SECRET_SOURCES, flag_name, object_members, parse_strict,
-        properties_of, valid_values,
+        CallArguments, Property, SECRET_SOURCES, ValueKind, argument_properties, flag_name, object_members,
+        parse_lossless_json, valid_values,
     },
     page::TextStyle,
     sanitize::escaped_line,
@@ -31,7 +31,7 @@ use crate::{
 ///
 /// If the source cannot be read, or the value does not have the type of the property.
 pub(crate) fn read_secret(terminal: &Terminal, property: &Property, source: &str) -> Result<Value, Failure> {
-    secret_value(property, &read_secret_text(terminal, &property.path.join("."), source)?)
+    parse_secret_value(property, &read_secret_text(terminal, &property.path.join("."), source)?)
 }
 
 /// Reads the text of the secret `name` from `source`.
@@ -58,7 +58,7 @@ pub(crate) fn read_secret_text(terminal: &Terminal, name: &str, source: &str) ->
     env::var(variable).map_err(unset)
 }
 
-fn secret_value(property: &Property, text: &str) -> Result<Value, Failure> {
+fn parse_secret_value(property: &Property, text: &str) -> Result<Value, Failure> {
     // The error of the property may contain the value.
     property.kind.parse(text).map_err(|_| {
         let name = escaped_line(&property.path.join("."));
@@ -81,7 +81,7 @@ pub(crate) fn refuse_secret_in_json(definition: &ToolDefinition, text: &str) -> 
         first_hidden_member("", arguments.as_str(), redacted.as_str())
     });
     let Some(name) = found else { return Ok(()) };
-    let properties = properties_of(definition);
+    let properties = argument_properties(definition);
     let secret = properties.iter().find(|it| it.secret && it.path.last() == Some(&name));
     let is_secret = definition.metadata().secrets.iter().any(|it| **it == name);
     let problem = match (is_secret, name.as_str()) {
@@ -114,7 +114,7 @@ pub(crate) fn refuse_secret_in_json_flags(
         for value in valid_values(property, matches) {
             let mut arguments = Map::new();
             let value = match property.kind {
-                Kind::List(_) => Value::Array(vec![value]),
+                ValueKind::List(_) => Value::Array(vec![value]),
                 _ => value,
             };
             property.insert_into(&mut arguments, value).map_err(Failure::usage)?;
@@ -155,10 +155,10 @@ pub(crate) fn ask_for_missing_secrets(
         it.secret && it.path.len() == 1 && it.required && present.as_ref().is_some_and(|all| !has(all))
     };
     let missing: Vec<_> = properties.iter().filter(is_missing).collect();
-    if missing.is_empty() || terminal.screen().is_none() {
+    if missing.is_empty() || terminal.question_screen().is_none() {
         return Ok(given);
     }
-    let object = |text: &str| match parse_strict(text) {
+    let object = |text: &str| match parse_lossless_json(text) {
         Ok(Value::Object(object)) => Some(object),
         _ => None,
     };

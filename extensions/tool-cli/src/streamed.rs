@@ -38,7 +38,7 @@ impl<'t> StreamedOutput<'t> {
             _ => return false,
         };
         if attempt != self.attempt {
-            self.end_parts();
+            self.write_and_clear_parts();
             self.attempt = attempt;
         }
         let is_read = self.terminal.is_read_by_a_person();
@@ -78,7 +78,7 @@ impl<'t> StreamedOutput<'t> {
     }
 
     /// Ends the parts without a result that repeats them.
-    fn end_parts(&mut self) {
+    fn write_and_clear_parts(&mut self) {
         let items: Vec<_> = self.items.iter().map(Value::to_string).collect();
         let parts = format!("{}{}", self.text, items.join("\n"));
         if self.terminal.is_read_by_a_person() {
@@ -97,7 +97,7 @@ impl<'t> StreamedOutput<'t> {
     }
 
     /// Writes `text`, the whole result with this value, without the part that was written already.
-    pub(crate) fn finish(mut self, text: &str, value: Option<&Value>) -> Result<(), Failure> {
+    pub(crate) fn finish_with_result(mut self, text: &str, value: Option<&Value>) -> Result<(), Failure> {
         let is_list = !self.items.is_empty() && value.and_then(Value::as_array) == Some(&self.items);
         if is_list && self.terminal.is_read_by_a_person() {
             self.write_items();
@@ -107,13 +107,13 @@ impl<'t> StreamedOutput<'t> {
             return self.terminal.print_text(text.get(self.written..).unwrap_or_default());
         }
         // The parts are not the beginning of the result: both are shown.
-        self.end_parts();
+        self.write_and_clear_parts();
         self.terminal.print_text(text)
     }
 
     /// Writes the parts of a call that has no text as its result.
-    pub(crate) fn abandon(mut self) {
-        self.end_parts();
+    pub(crate) fn finish_without_result(mut self) {
+        self.write_and_clear_parts();
     }
 }
 
@@ -172,7 +172,7 @@ mod tests {
                 && streamed.push_update(2, &part("!", json!("!")))
         );
         assert_eq!((streamed.text.as_str(), streamed.attempt), ("two!", 2));
-        streamed.end_parts();
+        streamed.write_and_clear_parts();
         assert!(
             streamed.push_update(2, &part("1", json!(1))) && streamed.push_update(3, &part("2", json!(2)))
         );

@@ -81,7 +81,7 @@ impl Terminal {
     }
 
     /// The terminal for questions; `None` unless the standard input and the standard error are terminals.
-    pub(crate) fn screen(&self) -> Option<Screen> {
+    pub(crate) fn question_screen(&self) -> Option<Screen> {
         let screen = || Screen {
             page: self.error_page(),
             stderr: Arc::clone(&self.stderr),
@@ -118,20 +118,20 @@ impl Terminal {
     }
 
     /// Writes to the standard output.
-    pub(crate) fn print(&self, page: &Page) -> Result<(), Failure> {
-        write_out(page.as_str())
+    pub(crate) fn print_page(&self, page: &Page) -> Result<(), Failure> {
+        write_to_stdout(page.as_str())
     }
 
     /// Writes a text to the standard output: escaped on a terminal, unchanged in a pipe.
     pub(crate) fn print_text(&self, text: &str) -> Result<(), Failure> {
-        if self.is_terminal { write_out(&Escape::LINES.text(text)) } else { write_out(text) }
+        if self.is_terminal { write_to_stdout(&Escape::LINES.text(text)) } else { write_to_stdout(text) }
     }
 
     /// Writes JSON to the standard output, with invisible characters as escapes. On a terminal, the number of characters
     /// takes the place of long base64.
     pub(crate) fn print_json(&self, json: &str) -> Result<(), Failure> {
         let json = Escape::json(json);
-        if self.is_terminal { write_out(&without_base64(&json)) } else { write_out(&json) }
+        if self.is_terminal { write_to_stdout(&without_base64(&json)) } else { write_to_stdout(&json) }
     }
 
     /// Writes to the standard error. A failure is ignored.
@@ -172,7 +172,7 @@ impl Terminal {
     }
 }
 
-fn write_out(text: &str) -> Result<(), Failure> {
+fn write_to_stdout(text: &str) -> Result<(), Failure> {
     let mut out = io::stdout().lock();
     out.write_all(text.as_bytes())?;
     Ok(out.flush()?)

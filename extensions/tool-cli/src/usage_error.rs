@@ -9,7 +9,7 @@ use tool_runtime::policy::Escape;
 use crate::sanitize::escaped_line;
 
 /// Replaces aliases by their commands among the suggestions for an unknown command: a letter explains nothing.
-pub(crate) fn suggest_commands(error: &mut clap::Error, grammar: &clap::Command) {
+pub(crate) fn replace_suggested_aliases(error: &mut clap::Error, grammar: &clap::Command) {
     let suggested = match error.get(ContextKind::SuggestedSubcommand) {
         Some(ContextValue::String(name)) => vec![name.clone()],
         Some(ContextValue::Strings(names)) => names.clone(),

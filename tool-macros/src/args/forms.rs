@@ -7,7 +7,9 @@ use syn::ext::IdentExt as _;
 use syn::parse::{Parse, ParseStream};
 use syn::{Expr, Ident, Lit, LitStr, Path, Token};
 
-use super::value::{Key, Value, list_items, malformed_value, spanned_error, value_expression, value_literal};
+use super::value::{
+    Key, Value, list_items, malformed_value_error, spanned_error, value_expression, value_literal,
+};
 use crate::names::RenameRule;
 
 /// A duration: `"250ms"`, `"30s"`, `"5m"`, `"1h"`.
@@ -34,7 +36,7 @@ impl Value for Grace {
 
 /// A duration in milliseconds, and its literal.
 fn parse_duration(meta: &syn::Meta) -> Result<(&LitStr, u64)> {
-    let takes = || malformed_value(meta, "a duration such as \"250ms\", \"30s\", \"5m\"", " = \"30s\"");
+    let takes = || malformed_value_error(meta, "a duration such as \"250ms\", \"30s\", \"5m\"", " = \"30s\"");
     let Some(Lit::Str(text)) = value_literal(meta) else {
         return Err(takes());
     };
@@ -86,7 +88,7 @@ impl Value for u32 {
                 Ok(attempts) => Ok(attempts),
                 Err(error) => Err(error.into()),
             },
-            _ => Err(malformed_value(meta, "a number", " = 3")),
+            _ => Err(malformed_value_error(meta, "a number", " = 3")),
         }
     }
 }
@@ -100,7 +102,7 @@ impl Value for f64 {
         };
         number
             .filter(|number| *number >= 1.0)
-            .ok_or_else(|| malformed_value(meta, "a number from 1.0", " = 2.0"))
+            .ok_or_else(|| malformed_value_error(meta, "a number from 1.0", " = 2.0"))
     }
 }
 
@@ -115,7 +117,7 @@ impl Value for Confirm {
         bool::read(meta)
             .map(Self::Constant)
             .or_else(|_| Path::read(meta).map(Self::When))
-            .map_err(|_| malformed_value(meta, "nothing or a function", " = path::of::function"))
+            .map_err(|_| malformed_value_error(meta, "nothing or a function", " = path::of::function"))
     }
 }
 
@@ -129,7 +131,7 @@ impl Value for OutputSchema {
     fn read(meta: &syn::Meta) -> Result<Self> {
         match value_literal(meta) {
             Some(Lit::Bool(off)) if !off.value => Ok(Self::Off),
-            Some(Lit::Bool(_)) => Err(malformed_value(meta, "a schema or `false`", " = false")),
+            Some(Lit::Bool(_)) => Err(malformed_value_error(meta, "a schema or `false`", " = false")),
             _ => Expr::read(meta).map(Self::Given),
         }
     }
@@ -147,7 +149,7 @@ impl Value for Unknown {
         match value_literal(meta) {
             Some(Lit::Str(text)) if text.value() == "ignore" => Ok(Self::Ignore),
             Some(Lit::Str(text)) if text.value() == "deny" => Ok(Self::Deny),
-            _ => Err(malformed_value(meta, "\"ignore\" or \"deny\"", " = \"ignore\"")),
+            _ => Err(malformed_value_error(meta, "\"ignore\" or \"deny\"", " = \"ignore\"")),
         }
     }
 }
@@ -155,7 +157,7 @@ impl Value for Unknown {
 impl Value for RenameRule {
     fn read(meta: &syn::Meta) -> Result<Self> {
         let Some(Lit::Str(text)) = value_literal(meta) else {
-            return Err(malformed_value(meta, "a case", " = \"camelCase\""));
+            return Err(malformed_value_error(meta, "a case", " = \"camelCase\""));
         };
         let known = |(name, _): &&(&str, Self)| *name == text.value();
         match Self::BY_NAME.iter().find(known) {
@@ -191,7 +193,7 @@ impl Value for Handle {
         match ident {
             Some(ident) if ident == "none" => Ok(Self::None),
             Some(ident) => Ok(Self::Named(ident.clone())),
-            None => Err(malformed_value(meta, "a name for the type, or `none`", " = Name")),
+            None => Err(malformed_value_error(meta, "a name for the type, or `none`", " = Name")),
         }
     }
 }
@@ -220,8 +222,8 @@ impl Parse for Meta {
 
 impl Value for Vec<Meta> {
     fn read(meta: &syn::Meta) -> Result<Self> {
-        let entries: Self =
-            list_items(meta).unwrap_or_else(|| Err(malformed_value(meta, "entries", "(key = value)")))?;
+        let entries: Self = list_items(meta)
+            .unwrap_or_else(|| Err(malformed_value_error(meta, "entries", "(key = value)")))?;
         for (at, entry) in entries.iter().enumerate() {
             let key = entry.key.value();
             if entries.iter().take(at).any(|earlier| earlier.key.value() == key) {
@@ -266,7 +268,7 @@ impl Parse for Instance {
 
 impl Value for Vec<Instance> {
     fn read(meta: &syn::Meta) -> Result<Self> {
-        let takes = || malformed_value(meta, "types with names", "(i64 as \"sum_int\")");
+        let takes = || malformed_value_error(meta, "types with names", "(i64 as \"sum_int\")");
         match list_items::<Instance>(meta) {
             Some(Ok(instances)) if instances.is_empty() => Err(takes()),
             Some(instances) => instances,

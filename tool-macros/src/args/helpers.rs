@@ -11,14 +11,14 @@ use syn::spanned::Spanned as _;
 use syn::{Attribute, Expr, ExprLit, Lit, LitStr, Path};
 
 use super::schema::{self, BELONG_TO_SERDE, Constraints, NEED_A_FIELD, SchemarsKeys};
-use super::value::{Key, Value, malformed_value, spanned_error, value_expression, value_literal};
-use super::{is_key_or_report, read_items};
+use super::value::{Key, Value, malformed_value_error, spanned_error, value_expression, value_literal};
+use super::{is_key_or_report, read_keys_of_items};
 use crate::docs;
 use crate::errors::Errors;
 
 /// The contents of the helper attributes of one parameter.
 #[derive(std::default::Default)]
-pub(crate) struct Helpers {
+pub(crate) struct HelperAttributes {
     /// `#[args]`, if present.
     pub(crate) args: Option<Path>,
     /// The first attribute that only a property can carry.
@@ -26,13 +26,13 @@ pub(crate) struct Helpers {
     pub(crate) description: Option<TokenStream>,
     pub(crate) rename: Option<LitStr>,
     pub(crate) aliases: Vec<LitStr>,
-    pub(crate) default: Option<Default>,
+    pub(crate) default: Option<ParameterDefault>,
     pub(crate) secret: bool,
     pub(crate) constraints: Constraints,
 }
 
 /// The default of an argument.
-pub(crate) enum Default {
+pub(crate) enum ParameterDefault {
     /// `Default::default()`.
     OfType,
     /// An expression; a string literal is converted, so that it fits a `String`.
@@ -45,7 +45,7 @@ pub(crate) enum Default {
 #[derive(FromMeta, std::default::Default)]
 #[darling(default)]
 struct ArgKeys {
-    default: Option<Key<Default>>,
+    default: Option<Key<ParameterDefault>>,
     #[darling(multiple)]
     example: Vec<Key<Expr>>,
     secret: Option<Key<bool>>,
@@ -82,7 +82,7 @@ pub(crate) fn is_helper(attr: &Attribute) -> bool {
     docs::is_doc(attr) || ours.iter().any(|name| attr.path().is_ident(name))
 }
 
-impl Helpers {
+impl HelperAttributes {
     pub(crate) fn read(attrs: &[Attribute], errors: &Errors) -> Self {
         let mut found = Self { description: docs::description(attrs), ..Self::default() };
         for attr in attrs {
@@ -103,9 +103,9 @@ impl Helpers {
         }
         let mut args = attribute_items(attrs, "arg", errors);
         args.retain(|item| !report_if_of_another_attribute(item, errors));
-        let arg: ArgKeys = read_items(args, &[], errors);
+        let arg: ArgKeys = read_keys_of_items(args, &[], errors);
         let serde = SerdeKeys::read(attribute_items(attrs, "serde", errors), errors);
-        let schemars = read_schemars(attribute_items(attrs, "schemars", errors), errors);
+        let schemars = read_schemars_keys(attribute_items(attrs, "schemars", errors), errors);
         schemars.check(errors);
         let deprecated = attrs.iter().any(|attr| attr.path().is_ident("deprecated"));
 
@@ -148,11 +148,11 @@ fn attribute_items(attrs: &[Attribute], name: &str, errors: &Errors) -> Vec<Nest
 impl SerdeKeys {
     fn read(mut items: Vec<NestedMeta>, errors: &Errors) -> Self {
         items.retain(|item| !report_if_needs_field(item, NEED_A_FIELD_OF_SERDE, errors));
-        read_items(items, &[], errors)
+        read_keys_of_items(items, &[], errors)
     }
 }
 
-fn read_schemars(mut items: Vec<NestedMeta>, errors: &Errors) -> SchemarsKeys {
+fn read_schemars_keys(mut items: Vec<NestedMeta>, errors: &Errors) -> SchemarsKeys {
     items.retain(|item| !report_if_needs_field(item, NEED_A_FIELD, errors));
     items.retain(|item| {
         let key = super::key_name(item);
@@ -165,19 +165,19 @@ fn read_schemars(mut items: Vec<NestedMeta>, errors: &Errors) -> SchemarsKeys {
         }
         !of_serde
     });
-    read_items(items, &[], errors)
+    read_keys_of_items(items, &[], errors)
 }
 
 /// Reports a key of `#[serde(..)]` or `#[schemars(..)]` that is written in `#[arg(..)]`.
 fn report_if_of_another_attribute(item: &NestedMeta, errors: &Errors) -> bool {
     let key = super::key_name(item);
-    let Some(attribute) = attribute_of_key(&key) else { return false };
+    let Some(attribute) = owner_attribute_of_key(&key) else { return false };
     errors.report_at(item, format!("`{key}` is not a key of `#[arg(..)]`; move it to `#[{attribute}(..)]`"));
     true
 }
 
 /// Returns the attribute whose key `key` describes a parameter or field.
-fn attribute_of_key(key: &str) -> Option<&'static str> {
+fn owner_attribute_of_key(key: &str) -> Option<&'static str> {
     match key {
         "rename" | "alias" => Some("serde"),
         key if schema::DESCRIBE_A_VALUE.contains(&key) => Some("schemars"),
@@ -186,8 +186,8 @@ fn attribute_of_key(key: &str) -> Option<&'static str> {
 }
 
 /// Returns the attribute that has the effect of `#[arg(key ..)]` on a field.
-pub(crate) fn attribute_of_field(key: &str) -> Option<&'static str> {
-    attribute_of_key(key).or_else(|| (key == "example").then_some("schemars"))
+pub(crate) fn field_attribute_of_key(key: &str) -> Option<&'static str> {
+    owner_attribute_of_key(key).or_else(|| (key == "example").then_some("schemars"))
 }
 
 fn report_if_needs_field(item: &NestedMeta, keys: &[&str], errors: &Errors) -> bool {
@@ -203,17 +203,17 @@ fn report_if_needs_field(item: &NestedMeta, keys: &[&str], errors: &Errors) -> b
     found
 }
 
-impl Value for Default {
+impl Value for ParameterDefault {
     fn read(meta: &syn::Meta) -> Result<Self> {
         match value_expression(meta) {
             Some(value) => Ok(Self::Value(value.clone())),
             None if matches!(meta, syn::Meta::Path(_)) => Ok(Self::OfType),
-            None => Err(malformed_value(meta, "a value", " = ..")),
+            None => Err(malformed_value_error(meta, "a value", " = ..")),
         }
     }
 }
 
-impl Default {
+impl ParameterDefault {
     /// A function that returns the value; a type without `Default` is reported at `type_span`.
     pub(crate) fn value_function(&self, type_span: Span) -> TokenStream {
         match self {
@@ -229,19 +229,19 @@ impl Default {
 }
 
 /// `default` or `default = "path"`.
-struct SerdeDefault(Default);
+struct SerdeDefault(ParameterDefault);
 
 impl Value for SerdeDefault {
     fn read(meta: &syn::Meta) -> Result<Self> {
         match (meta, value_literal(meta)) {
-            (syn::Meta::Path(_), _) => Ok(Self(Default::OfType)),
+            (syn::Meta::Path(_), _) => Ok(Self(ParameterDefault::OfType)),
             (_, Some(Lit::Str(path))) => match path.parse() {
-                Ok(path) => Ok(Self(Default::From(path))),
+                Ok(path) => Ok(Self(ParameterDefault::From(path))),
                 Err(_) => {
                     Err(spanned_error(path, "this is not a path; write a value as `#[arg(default = ..)]`"))
                 }
             },
-            _ => Err(malformed_value(meta, "a function in a string", " = \"path\"")),
+            _ => Err(malformed_value_error(meta, "a function in a string", " = \"path\"")),
         }
     }
 }
@@ -261,14 +261,14 @@ impl Value for Rename {
         match meta {
             syn::Meta::List(_) => match RenameKeys::from_meta(meta)?.deserialize {
                 Some(name) => Ok(Self(name.value)),
-                None => Err(malformed_value(meta, "a name", " = \"..\"")),
+                None => Err(malformed_value_error(meta, "a name", " = \"..\"")),
             },
             _ => LitStr::read(meta).map(Self),
         }
     }
 }
 
-impl Helpers {
+impl HelperAttributes {
     /// The place of `#[args]` or of the first attribute that only a property can carry.
     pub(crate) fn property_attribute_span(&self) -> Option<Span> {
         self.of_property.as_ref().map(|path| path.span())

@@ -4,7 +4,7 @@ use darling::{FromMeta, Result};
 use syn::{Expr, Lit, LitStr, Path};
 
 use super::forms::{Handle, Unknown};
-use super::value::{Key, Value, malformed_value, value_literal};
+use super::value::{Key, Value, malformed_value_error, value_literal};
 use super::{AttributeKeys, ToolKeys};
 use crate::names::RenameRule;
 
@@ -111,7 +111,7 @@ impl Value for Thinking {
             _ => None,
         };
         let levels = "\"off\", \"on\", \"low\", \"medium\" or \"high\"";
-        level.map(Self).ok_or_else(|| malformed_value(meta, levels, " = \"low\""))
+        level.map(Self).ok_or_else(|| malformed_value_error(meta, levels, " = \"low\""))
     }
 }
 
@@ -124,6 +124,6 @@ impl Value for TokenCount {
             Some(Lit::Int(count)) => count.base10_parse().ok(),
             _ => None,
         };
-        count.map(Self).ok_or_else(|| malformed_value(meta, "a number of tokens", " = 1024"))
+        count.map(Self).ok_or_else(|| malformed_value_error(meta, "a number of tokens", " = 1024"))
     }
 }

@@ -22,10 +22,10 @@ use crate::krate::Krate;
 use crate::names::RenameRule;
 
 pub(crate) use forms::{Confirm, Grace, Handle, Instance, Meta, Millis, OutputSchema, Retry, Unknown};
-pub(crate) use helpers::{Default as ParameterDefault, Helpers, attribute_of_field, is_helper};
+pub(crate) use helpers::{HelperAttributes, ParameterDefault, field_attribute_of_key, is_helper};
 pub(crate) use items::{PromptKeys, ResourceKeys};
-pub(crate) use schema::limits_of_field;
-pub(crate) use value::{Key, literal_int};
+pub(crate) use schema::checks_for_schemars_limits;
+pub(crate) use value::{Key, integer_literal_value};
 
 /// The keys of an attribute by name.
 pub(crate) trait AttributeKeys: FromMeta + Default {
@@ -163,11 +163,15 @@ pub(crate) fn read_keys<T: AttributeKeys>(tokens: TokenStream, errors: &Errors) 
     };
     let items: Vec<NestedMeta> = items.into_iter().filter(|item| is_key_or_report(item, errors)).collect();
     written.names = items.iter().map(key_name).collect();
-    (read_items(items, T::NAMES, errors), written)
+    (read_keys_of_items(items, T::NAMES, errors), written)
 }
 
 /// Reads the keys of parsed items; `names` are the valid ones, as far as `darling` does not list them in its errors.
-fn read_items<T: FromMeta + Default>(mut items: Vec<NestedMeta>, names: &[&str], errors: &Errors) -> T {
+fn read_keys_of_items<T: FromMeta + Default>(
+    mut items: Vec<NestedMeta>,
+    names: &[&str],
+    errors: &Errors,
+) -> T {
     let error = match T::from_list(&items) {
         Ok(keys) => return keys,
         Err(error) => error,

@@ -11,8 +11,8 @@ use syn::parse::{Parse, ParseStream};
 use syn::spanned::Spanned as _;
 use syn::{Expr, Lit, LitStr, Token};
 
-use super::literal_int;
-use super::value::{Key, Value, Word, list_items, malformed_value, spanned_error, value_literal};
+use super::integer_literal_value;
+use super::value::{Key, Value, Word, list_items, malformed_value_error, spanned_error, value_literal};
 use crate::errors::Errors;
 
 /// The keys that describe a value.
@@ -28,13 +28,13 @@ pub(super) struct SchemarsKeys {
     deprecated: Option<Key<Word>>,
     pub(super) required: Option<Key<Word>>,
     #[darling(flatten)]
-    limits: Limits,
+    limits: SchemaLimits,
 }
 
 /// The keys that limit a value; `inner(..)` has the same keys for the items of a list.
 #[derive(FromMeta, Default)]
 #[darling(default)]
-struct Limits {
+struct SchemaLimits {
     range: Option<Key<Bounds>>,
     length: Option<Key<Bounds>>,
     pattern: Option<Key<Pattern>>,
@@ -45,7 +45,7 @@ struct Limits {
     ip: Option<Key<Word>>,
     ipv4: Option<Key<Word>>,
     ipv6: Option<Key<Word>>,
-    inner: Option<Key<Box<Limits>>>,
+    inner: Option<Key<Box<SchemaLimits>>>,
 }
 
 /// The constraints of a parameter, ready for its table.
@@ -61,13 +61,13 @@ impl SchemarsKeys {
         let mut found = Constraints::default();
         self.limits.add_constraints_to(&mut found);
         if let Some(title) = &self.title {
-            found.entries.push(constraint_with_function("Title", &title.value));
+            found.entries.push(constraint_with_value("Title", &title.value));
         }
         if deprecated || self.deprecated.is_some() {
             found.entries.push(quote!(__tool::Constraint::Deprecated));
         }
         for example in self.example.iter().chain(examples) {
-            found.entries.push(constraint_with_function("Example", &example.value));
+            found.entries.push(constraint_with_value("Example", &example.value));
         }
         if self.required.is_some() {
             found.entries.push(quote!(__tool::Constraint::Required));
@@ -86,7 +86,7 @@ impl SchemarsKeys {
     }
 }
 
-impl Limits {
+impl SchemaLimits {
     fn add_constraints_to(&self, found: &mut Constraints) {
         let Constraints { entries, checks } = found;
         let bounds = [
@@ -99,19 +99,17 @@ impl Limits {
             };
             checks.push(check);
             let equal = bounds.equal.as_ref();
-            entries.extend(
-                bounds.min.as_ref().or(equal).map(|it| constraint_with_function(minimum, &it.value.0)),
-            );
-            entries.extend(
-                bounds.max.as_ref().or(equal).map(|it| constraint_with_function(maximum, &it.value.0)),
-            );
+            entries
+                .extend(bounds.min.as_ref().or(equal).map(|it| constraint_with_value(minimum, &it.value.0)));
+            entries
+                .extend(bounds.max.as_ref().or(equal).map(|it| constraint_with_value(maximum, &it.value.0)));
         }
         let pattern = self.regex.as_ref().map(|it| &it.value.0);
         let pattern = pattern.or(self.pattern.as_ref().map(|it| &it.value.0));
         let contains = self.contains.as_ref().map(|it| &it.value.0);
-        entries.extend(pattern.map(|it| text_constraint_with_function("Pattern", it)));
-        entries.extend(contains.map(|it| text_constraint_with_function("Contains", it)));
-        let formats: Vec<&str> = self.formats().map(|(_, format, _)| format).collect();
+        entries.extend(pattern.map(|it| text_constraint_with_value("Pattern", it)));
+        entries.extend(contains.map(|it| text_constraint_with_value("Contains", it)));
+        let formats: Vec<&str> = self.present_formats().map(|(_, format, _)| format).collect();
         entries.extend(formats.iter().map(|it| quote!(__tool::Constraint::Format(#it))));
         if pattern.is_some() || contains.is_some() || !formats.is_empty() {
             checks.push("textual");
@@ -125,7 +123,7 @@ impl Limits {
     }
 
     /// The format keys that are present: the key, the value of `format` in the schema, and the place.
-    fn formats(&self) -> impl Iterator<Item = (&'static str, &'static str, &Key<Word>)> {
+    fn present_formats(&self) -> impl Iterator<Item = (&'static str, &'static str, &Key<Word>)> {
         [
             ("email", "email", &self.email),
             ("url", "uri", &self.url),
@@ -151,7 +149,7 @@ impl Limits {
                 "a value can have one pattern; keep one of `regex`, `pattern`, `contains`",
             );
         }
-        let mut formats = self.formats();
+        let mut formats = self.present_formats();
         if let (Some((first, ..)), Some((second, _, key))) = (formats.next(), formats.next()) {
             errors.report_at(&key.path, format!("a value can have one format; keep `{first}` or `{second}`"));
         }
@@ -165,7 +163,7 @@ impl Limits {
 }
 
 /// `__private::Constraint::Kind` with a function that returns its value.
-fn constraint_with_function(kind: &str, expr: &Expr) -> TokenStream {
+fn constraint_with_value(kind: &str, expr: &Expr) -> TokenStream {
     let kind = Ident::new(kind, Span::call_site());
     // A value that cannot be serialized is reported at the expression.
     let value = quote_spanned!(expr.span()=> __tool::json(&(#expr)));
@@ -173,9 +171,9 @@ fn constraint_with_function(kind: &str, expr: &Expr) -> TokenStream {
 }
 
 /// The same for a pattern: like `schemars`, accepts any value with `Display`, such as a compiled regex.
-fn text_constraint_with_function(kind: &str, expr: &Expr) -> TokenStream {
+fn text_constraint_with_value(kind: &str, expr: &Expr) -> TokenStream {
     match expr {
-        Expr::Lit(_) => constraint_with_function(kind, expr),
+        Expr::Lit(_) => constraint_with_value(kind, expr),
         _ => {
             let kind = Ident::new(kind, Span::call_site());
             quote! {
@@ -198,7 +196,7 @@ impl Value for Bounds {
     fn read(meta: &syn::Meta) -> Result<Self> {
         match meta {
             syn::Meta::List(list) if !list.tokens.is_empty() => <Self as FromMeta>::from_meta(meta),
-            _ => Err(malformed_value(meta, "bounds", "(min = 1, max = 9)")),
+            _ => Err(malformed_value_error(meta, "bounds", "(min = 1, max = 9)")),
         }
     }
 }
@@ -208,7 +206,7 @@ impl Bounds {
         if let (Some(equal), true) = (&self.equal, self.min.is_some() || self.max.is_some()) {
             errors.report_at(&equal.path, "`equal` sets both bounds; keep it, or `min` and `max`");
         }
-        let literal = |bound: &Option<Key<Bound>>| literal_int(&bound.as_ref()?.value.0);
+        let literal = |bound: &Option<Key<Bound>>| integer_literal_value(&bound.as_ref()?.value.0);
         if let (Some(min), Some(max), Some(key)) = (literal(&self.min), literal(&self.max), &self.min)
             && min > max
         {
@@ -239,7 +237,7 @@ impl Value for Pattern {
     fn read(meta: &syn::Meta) -> Result<Self> {
         match list_items::<Expr>(meta).transpose()?.map(<[Expr; 1]>::try_from) {
             Some(Ok([pattern])) => Ok(Self(pattern)),
-            _ => Err(malformed_value(meta, "a pattern", "(\"^[a-z]+$\")")),
+            _ => Err(malformed_value_error(meta, "a pattern", "(\"^[a-z]+$\")")),
         }
     }
 }
@@ -260,7 +258,7 @@ impl Value for Regex {
         {
             return Ok(Self(pattern.value));
         }
-        Err(malformed_value(meta, "a pattern", "(pattern = \"^[a-z]+$\")"))
+        Err(malformed_value_error(meta, "a pattern", "(pattern = \"^[a-z]+$\")"))
     }
 }
 
@@ -283,11 +281,11 @@ impl Value for Contains {
     }
 }
 
-impl Value for Box<Limits> {
+impl Value for Box<SchemaLimits> {
     fn read(meta: &syn::Meta) -> Result<Self> {
         match meta {
-            syn::Meta::List(list) if !list.tokens.is_empty() => Limits::from_meta(meta).map(Box::new),
-            _ => Err(malformed_value(meta, "limits of the items", "(length(min = 1))")),
+            syn::Meta::List(list) if !list.tokens.is_empty() => SchemaLimits::from_meta(meta).map(Box::new),
+            _ => Err(malformed_value_error(meta, "limits of the items", "(length(min = 1))")),
         }
     }
 }
@@ -316,8 +314,8 @@ impl Parse for Extension {
 impl Value for Vec<Extension> {
     fn read(meta: &syn::Meta) -> Result<Self> {
         let example = "(\"x-unit\" = \"km\")";
-        let extensions: Self =
-            list_items(meta).unwrap_or_else(|| Err(malformed_value(meta, "keys with values", example)))?;
+        let extensions: Self = list_items(meta)
+            .unwrap_or_else(|| Err(malformed_value_error(meta, "keys with values", example)))?;
         for (at, extension) in extensions.iter().enumerate() {
             let key = extension.key.value();
             if extensions.iter().take(at).any(|earlier| earlier.key.value() == key) {
@@ -378,7 +376,7 @@ pub(super) fn needs_field_error(path: &syn::Path) -> Error {
 ///
 /// `schemars` reads these attributes itself and reports their mistakes, but it accepts a limit that does not apply to
 /// the type.
-pub(crate) fn limits_of_field(attrs: &[syn::Attribute]) -> Vec<&'static str> {
+pub(crate) fn checks_for_schemars_limits(attrs: &[syn::Attribute]) -> Vec<&'static str> {
     let keys: Vec<String> = attrs
         .iter()
         .filter(|attr| attr.path().is_ident("schemars") || attr.path().is_ident("serde"))

@@ -24,7 +24,7 @@ impl<T: Value> FromMeta for Key<T> {
 }
 
 /// The error for a key whose value has another form; `way_out` is the text after the key in the suggested fix.
-pub(super) fn malformed_value(meta: &syn::Meta, takes: &str, way_out: &str) -> Error {
+pub(super) fn malformed_value_error(meta: &syn::Meta, takes: &str, way_out: &str) -> Error {
     let key = darling::util::path_to_string(meta.path());
     let message = format!("`{key}` takes {takes}; write `{key}{way_out}`");
     match meta {
@@ -59,11 +59,13 @@ pub(super) fn value_literal(meta: &syn::Meta) -> Option<&Lit> {
 }
 
 /// The value of an integer literal, which may be negated.
-pub(crate) fn literal_int(expr: &Expr) -> Option<i128> {
+pub(crate) fn integer_literal_value(expr: &Expr) -> Option<i128> {
     match expr {
         Expr::Lit(ExprLit { lit: Lit::Int(int), .. }) => int.base10_parse().ok(),
-        Expr::Unary(syn::ExprUnary { op: syn::UnOp::Neg(_), expr, .. }) => literal_int(expr).map(|int| -int),
-        Expr::Group(group) => literal_int(&group.expr),
+        Expr::Unary(syn::ExprUnary { op: syn::UnOp::Neg(_), expr, .. }) => {
+            integer_literal_value(expr).map(|int| -int)
+        }
+        Expr::Group(group) => integer_literal_value(&group.expr),
         _ => None,
     }
 }
@@ -86,7 +88,7 @@ impl Value for LitStr {
                 Err(spanned_error(text, format!("`{key}` is empty; remove it or write a text")))
             }
             Some(Lit::Str(text)) => Ok(text.clone()),
-            _ => Err(malformed_value(meta, "a string", " = \"..\"")),
+            _ => Err(malformed_value_error(meta, "a string", " = \"..\"")),
         }
     }
 }
@@ -96,7 +98,7 @@ impl Value for bool {
         match (meta, value_literal(meta)) {
             (syn::Meta::Path(_), _) => Ok(true),
             (_, Some(Lit::Bool(value))) => Ok(value.value),
-            _ => Err(malformed_value(meta, "nothing, `true` or `false`", "")),
+            _ => Err(malformed_value_error(meta, "nothing, `true` or `false`", "")),
         }
     }
 }
@@ -108,7 +110,7 @@ impl Value for Word {
     fn read(meta: &syn::Meta) -> Result<Self> {
         match meta {
             syn::Meta::Path(_) => Ok(Self),
-            _ => Err(malformed_value(meta, "no value", "")),
+            _ => Err(malformed_value_error(meta, "no value", "")),
         }
     }
 }
@@ -123,7 +125,7 @@ impl Value for Expr {
                 "max_result_size" => ("a number of bytes", " = 65536"),
                 _ => ("a value", " = .."),
             };
-            malformed_value(meta, takes, way_out)
+            malformed_value_error(meta, takes, way_out)
         })
     }
 }
@@ -132,7 +134,7 @@ impl Value for Path {
     fn read(meta: &syn::Meta) -> Result<Self> {
         match value_expression(meta) {
             Some(Expr::Path(path)) if path.qself.is_none() => Ok(path.path.clone()),
-            _ => crate_path(meta).ok_or_else(|| malformed_value(meta, "a path", " = some::path")),
+            _ => crate_path(meta).ok_or_else(|| malformed_value_error(meta, "a path", " = some::path")),
         }
     }
 }
@@ -150,14 +152,14 @@ fn crate_path(meta: &syn::Meta) -> Option<Path> {
 
 impl Value for Vec<Expr> {
     fn read(meta: &syn::Meta) -> Result<Self> {
-        list_items(meta).unwrap_or_else(|| Err(malformed_value(meta, "a list", "(.., ..)")))
+        list_items(meta).unwrap_or_else(|| Err(malformed_value_error(meta, "a list", "(.., ..)")))
     }
 }
 
 impl Value for Vec<LitStr> {
     fn read(meta: &syn::Meta) -> Result<Self> {
         let texts: Vec<LitStr> = list_items::<Expr>(meta)
-            .unwrap_or_else(|| Err(malformed_value(meta, "strings", "(\"..\", \"..\")")))?
+            .unwrap_or_else(|| Err(malformed_value_error(meta, "strings", "(\"..\", \"..\")")))?
             .into_iter()
             .map(|expr| match expr {
                 Expr::Lit(ExprLit { lit: Lit::Str(text), .. }) => Ok(text),
@@ -179,6 +181,6 @@ impl Value for Vec<LitStr> {
 
 impl Value for Vec<Type> {
     fn read(meta: &syn::Meta) -> Result<Self> {
-        list_items(meta).unwrap_or_else(|| Err(malformed_value(meta, "types", "(Db, dyn Store)")))
+        list_items(meta).unwrap_or_else(|| Err(malformed_value_error(meta, "types", "(Db, dyn Store)")))
     }
 }

@@ -9,17 +9,19 @@ use syn::{Attribute, Data, DeriveInput, Field, LitStr, Token, parse_quote};
 use crate::validate::Derives;
 
 /// Returns `item` with annotations for the aliases and defaults of its fields.
-pub(super) fn with_annotations(item: &DeriveInput, derives: &Derives) -> DeriveInput {
+pub(super) fn with_annotated_aliases_and_defaults(item: &DeriveInput, derives: &Derives) -> DeriveInput {
     let mut item = item.clone();
     if derives.json_schema {
         let has_default = SerdeFieldKeys::read(&item.attrs).has_default;
         match &mut item.data {
-            Data::Struct(data) => data.fields.iter_mut().for_each(|field| annotate_field(field, has_default)),
+            Data::Struct(data) => {
+                data.fields.iter_mut().for_each(|field| annotate_alias_and_default(field, has_default))
+            }
             Data::Enum(data) => {
                 data.variants
                     .iter_mut()
                     .flat_map(|it| it.fields.iter_mut())
-                    .for_each(|it| annotate_field(it, false));
+                    .for_each(|it| annotate_alias_and_default(it, false));
             }
             Data::Union(_) => {}
         }
@@ -27,7 +29,7 @@ pub(super) fn with_annotations(item: &DeriveInput, derives: &Derives) -> DeriveI
     item
 }
 
-fn annotate_field(field: &mut Field, has_default: bool) {
+fn annotate_alias_and_default(field: &mut Field, has_default: bool) {
     let serde_keys = SerdeFieldKeys::read(&field.attrs);
     if !serde_keys.aliases.is_empty() {
         let aliases = serde_keys.aliases;

@@ -24,7 +24,7 @@ pub(super) fn invocation(tool: &Tool, instance: &Instance) -> TokenStream {
     let (mode, taken, call) = (local_variable("__mode"), slot_names(tool), local_variable("__call"));
     let body =
         quote_spanned!(callee_span(tool)=> #mode, (#(#slots,)*), #capture |(#(mut #taken,)*), #call| #run);
-    match guard_functions(tool) {
+    match confirm_and_permission_functions(tool) {
         None => quote_spanned!(callee_span(tool)=> __tool::invocation(#body)),
         Some(guards) => quote_spanned!(callee_span(tool)=> __tool::guarded(#body, #guards)),
     }
@@ -85,13 +85,13 @@ fn future_body(tool: &Tool, instance: &Instance) -> TokenStream {
     let outcome = with_retry_decision(tool, run, |value| match tool.kind {
         ItemKind::Tool if tool.is_merging() => quote_spanned!(tool.result=> __tool::merged!(#call, #value)),
         ItemKind::Tool => quote_spanned!(tool.result=> __tool::outcome!(#call, #value)),
-        ItemKind::Prompt | ItemKind::Resource => item_outcome(tool, &value),
+        ItemKind::Prompt | ItemKind::Resource => prompt_or_resource_outcome(tool, &value),
     });
     quote_spanned!(callee_span(tool)=> __tool::boxed(async move { #outcome }))
 }
 
 /// The outcome of a prompt or of a resource, which is never a stream.
-fn item_outcome(tool: &Tool, value: &TokenStream) -> TokenStream {
+fn prompt_or_resource_outcome(tool: &Tool, value: &TokenStream) -> TokenStream {
     match tool.kind {
         ItemKind::Resource => quote_spanned!(tool.result=> __tool::resource_outcome!(__ITEM, #value)),
         ItemKind::Tool | ItemKind::Prompt => quote_spanned!(tool.result=> __tool::prompt_outcome!(#value)),
@@ -104,7 +104,7 @@ fn blocking_body(tool: &Tool, instance: &Instance) -> TokenStream {
     let run = function_call(tool, instance, &slot_names(tool));
     let outcome = with_retry_decision(tool, run, |value| match tool.kind {
         ItemKind::Tool => quote_spanned!(tool.result=> __tool::outcome_sync!(#call, #value)),
-        ItemKind::Prompt | ItemKind::Resource => item_outcome(tool, &value),
+        ItemKind::Prompt | ItemKind::Resource => prompt_or_resource_outcome(tool, &value),
     });
     quote_spanned! {callee_span(tool)=>
         __tool::boxed(__tool::blocking(#call, move |#call| #outcome))
@@ -156,13 +156,14 @@ fn function_call(tool: &Tool, instance: &Instance, slots: &[Ident]) -> TokenStre
 }
 
 /// The functions of `confirm` and `permission`, which receive references to the decoded arguments.
-fn guard_functions(tool: &Tool) -> Option<TokenStream> {
+fn confirm_and_permission_functions(tool: &Tool) -> Option<TokenStream> {
     let confirm = match tool.keys.confirm.as_ref().map(|key| &key.value) {
-        Some(Confirm::When(path)) => Some(guard_function(path, &quote!(bool), tool)),
+        Some(Confirm::When(path)) => Some(confirm_or_permission_function(path, &quote!(bool), tool)),
         _ => None,
     };
     let permission = tool.keys.permission.as_ref();
-    let permission = permission.map(|key| guard_function(&key.value, &quote!(__tool::Permission), tool));
+    let permission =
+        permission.map(|key| confirm_or_permission_function(&key.value, &quote!(__tool::Permission), tool));
     if confirm.is_none() && permission.is_none() {
         return None;
     }
@@ -172,7 +173,7 @@ fn guard_functions(tool: &Tool) -> Option<TokenStream> {
 }
 
 /// A function of `confirm` or `permission`; a type error is reported at its path in the attribute.
-fn guard_function(path: &Path, answer_type: &TokenStream, tool: &Tool) -> TokenStream {
+fn confirm_or_permission_function(path: &Path, answer_type: &TokenStream, tool: &Tool) -> TokenStream {
     let (taken, call, answer) =
         (local_variable("__slots"), local_variable("__call"), local_variable("__answer"));
     let names = slot_names(tool);

@@ -5,8 +5,8 @@ use quote::{ToTokens, quote, quote_spanned};
 use syn::spanned::Spanned as _;
 
 use super::{
-    Entry,
-    spec::{Fields, key_value},
+    RegistrationEntry,
+    spec::{SpecFields, key_value},
 };
 use crate::args::PromptKeys;
 use crate::item::FunctionItem;
@@ -40,15 +40,17 @@ fn expand_item(
 ) -> TokenStream {
     let function = super::function_and_handle(item, tool);
     let value = quote!(__tool::ItemRegistration::new(&__ITEM, &__SPEC, __invocation));
-    let entry = Entry { data: Some(data), value, handle_trait };
-    let registrations =
-        tool.instances.iter().map(|instance| super::registration((tool, instance), &entry, krate));
+    let entry = RegistrationEntry { data: Some(data), value, handle_trait };
+    let registrations = tool
+        .instances
+        .iter()
+        .map(|instance| super::registration_of_instance((tool, instance), &entry, krate));
     quote!(#function #(#registrations)*)
 }
 
 /// The `PromptSpec` of a prompt: the keys that a tool does not have.
 fn prompt_spec_literal(keys: &PromptKeys) -> TokenStream {
-    let mut fields = Fields::default();
+    let mut fields = SpecFields::default();
     fields.set_some("title", key_value(&keys.title));
     fields.set_some("model", key_value(&keys.model));
     fields.set_some("provider", key_value(&keys.provider));

@@ -15,7 +15,7 @@ use syn::spanned::Spanned as _;
 use syn::{DeriveInput, Generics, ItemImpl, Visibility};
 
 pub(crate) use self::items::{expand_prompt, expand_resource};
-use crate::item::{FunctionItem, clean_impl};
+use crate::item::{FunctionItem, impl_without_helpers};
 use crate::kind::ItemKind;
 use crate::krate::Krate;
 use crate::names;
@@ -29,7 +29,7 @@ pub(crate) fn expand_function(item: &FunctionItem, tool: &Tool, krate: &Krate) -
 }
 
 fn function_and_handle(item: &FunctionItem, tool: &Tool) -> TokenStream {
-    let function = item.without_helpers();
+    let function = item.without_helper_attributes();
     let handle = tool
         .handle
         .as_ref()
@@ -119,7 +119,7 @@ pub(crate) fn expand_arguments(item: &DeriveInput, derives: &Derives, krate: &Kr
             };
         }
     });
-    let item = aliases::with_annotations(item, derives);
+    let item = aliases::with_annotated_aliases_and_defaults(item, derives);
     quote! {
         #[derive(#(#paths),*)]
         #[serde(crate = #serde)]
@@ -131,12 +131,12 @@ pub(crate) fn expand_arguments(item: &DeriveInput, derives: &Derives, krate: &Kr
 
 fn all_registrations(tool: &Tool, krate: &Krate) -> TokenStream {
     let value = quote!(__tool::Registration::new(&__SPEC, __invocation));
-    let entry = Entry { data: None, value, handle_trait: "Handle" };
-    tool.instances.iter().map(|instance| registration((tool, instance), &entry, krate)).collect()
+    let entry = RegistrationEntry { data: None, value, handle_trait: "Handle" };
+    tool.instances.iter().map(|instance| registration_of_instance((tool, instance), &entry, krate)).collect()
 }
 
 /// The `inventory` entry of an item.
-struct Entry {
+struct RegistrationEntry {
     /// The constant data of an item that is no tool.
     data: Option<TokenStream>,
     value: TokenStream,
@@ -144,9 +144,9 @@ struct Entry {
 }
 
 /// The registration of one item: its `Spec`, its call, its constant data, its handle, and its `inventory` entry.
-fn registration(
+fn registration_of_instance(
     (tool, instance): (&Tool, &Instance),
-    Entry { data, value, handle_trait }: &Entry,
+    RegistrationEntry { data, value, handle_trait }: &RegistrationEntry,
     krate: &Krate,
 ) -> TokenStream {
     let private = krate.private_module();
@@ -212,18 +212,18 @@ pub(crate) fn expand_toolset(item: &ItemImpl, tools: &[Tool], krate: &Krate) -> 
             __tool::DeclaredToolset::new(::core::stringify!(#self_ty), &[#(#names),*])
         }
     };
-    static_toolset(item, &body, Some(&declared), krate)
+    impl_with_static_toolset(item, &body, Some(&declared), krate)
 }
 
 /// An `impl` block, and `StaticToolSet` for its type.
-pub(crate) fn static_toolset(
+pub(crate) fn impl_with_static_toolset(
     item: &ItemImpl,
     body: &TokenStream,
     declared: Option<&TokenStream>,
     krate: &Krate,
 ) -> TokenStream {
     let private = krate.private_module();
-    let clean = clean_impl(item);
+    let clean = impl_without_helpers(item);
     let cfgs = crate::signature::cfg_attributes(&item.attrs);
     let self_ty = &item.self_ty;
     let generics = with_toolset_bounds(item);

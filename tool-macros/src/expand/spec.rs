@@ -5,11 +5,11 @@ use quote::{ToTokens, quote, quote_spanned};
 use syn::spanned::Spanned as _;
 
 use crate::args::{Confirm, Key, Millis, ParameterDefault, Retry, ToolKeys, Unknown};
-use crate::validate::{Decoded, Instance, Property, Tool, output_override};
+use crate::validate::{Decoded, Instance, Property, Tool, output_schema_override};
 
 /// The `Spec` of one tool.
 pub(super) fn spec_literal(tool: &Tool, instance: &Instance) -> TokenStream {
-    let mut fields = Fields::default();
+    let mut fields = SpecFields::default();
     set_texts(tool, &mut fields);
     set_hints(&tool.keys, &mut fields);
     set_execution(&tool.keys, &mut fields);
@@ -30,9 +30,9 @@ pub(super) fn spec_literal(tool: &Tool, instance: &Instance) -> TokenStream {
 
 /// The fields of a struct literal that differ from the default.
 #[derive(Default)]
-pub(super) struct Fields(TokenStream);
+pub(super) struct SpecFields(TokenStream);
 
-impl Fields {
+impl SpecFields {
     fn set(&mut self, name: &str, value: impl ToTokens) {
         let name = Ident::new(name, Span::call_site());
         self.0.extend(quote!(#name: #value,));
@@ -71,7 +71,7 @@ fn is_on(key: &Option<Key<bool>>) -> bool {
     key_value(key).is_some_and(|is_on| *is_on)
 }
 
-fn set_texts(tool: &Tool, fields: &mut Fields) {
+fn set_texts(tool: &Tool, fields: &mut SpecFields) {
     let keys = &tool.keys;
     fields.set_some("title", key_value(&keys.title).or(key_value(&keys.label)));
     fields.set_list("tags", key_value(&keys.tags).map_or(&[], Vec::as_slice));
@@ -96,8 +96,8 @@ fn set_texts(tool: &Tool, fields: &mut Fields) {
     fields.set_list("examples", &examples);
 }
 
-fn set_hints(keys: &ToolKeys, fields: &mut Fields) {
-    let mut hints = Fields::default();
+fn set_hints(keys: &ToolKeys, fields: &mut SpecFields) {
+    let mut hints = SpecFields::default();
     hints.set_some("read_only", key_value(&keys.read_only));
     hints.set_some("destructive", key_value(&keys.destructive));
     hints.set_some("idempotent", key_value(&keys.idempotent));
@@ -111,7 +111,7 @@ fn set_hints(keys: &ToolKeys, fields: &mut Fields) {
     }
 }
 
-fn set_execution(keys: &ToolKeys, fields: &mut Fields) {
+fn set_execution(keys: &ToolKeys, fields: &mut SpecFields) {
     let millis = |key: &Option<Key<Millis>>| key_value(key).map(|millis| millis.0);
     fields.set_flag("sequential", is_on(&keys.sequential));
     fields.set_flag("blocking", is_on(&keys.blocking));
@@ -144,7 +144,7 @@ fn request_addition_function(path: &syn::Path) -> TokenStream {
 }
 
 /// Sets `failures_are_never_temporary`, where `retry` is present without `when`.
-fn set_failures_are_never_temporary(tool: &Tool, fields: &mut Fields) {
+fn set_failures_are_never_temporary(tool: &Tool, fields: &mut SpecFields) {
     let is_blind = key_value(&tool.keys.retry).is_some_and(|retry| retry.when.is_none());
     if let (true, Some(ty)) = (is_blind, &tool.returned) {
         let of = quote_spanned!(tool.result=> __tool::TypeProbe::<#ty>::new());
@@ -156,7 +156,7 @@ fn set_failures_are_never_temporary(tool: &Tool, fields: &mut Fields) {
 }
 
 fn retry_literal(keys: &Retry) -> TokenStream {
-    let mut fields = Fields::default();
+    let mut fields = SpecFields::default();
     let mut set = |name, value: Option<TokenStream>| {
         if let Some(value) = value {
             fields.set(name, value);
@@ -175,7 +175,7 @@ fn retry_literal(keys: &Retry) -> TokenStream {
     }
 }
 
-fn set_arguments_and_result(tool: &Tool, fields: &mut Fields) {
+fn set_arguments_and_result(tool: &Tool, fields: &mut SpecFields) {
     let keys = &tool.keys;
     let parameters: Vec<TokenStream> = tool.parameters.iter().map(parameter_row).collect();
     fields.set_list("parameters", &parameters);
@@ -184,7 +184,7 @@ fn set_arguments_and_result(tool: &Tool, fields: &mut Fields) {
     fields.set_some("prepare", key_value(&keys.prepare));
     let schema = |expr| quote!(|| __tool::IntoSchema::into_schema(#expr));
     fields.set_some("input_override", key_value(&keys.input_schema).map(schema));
-    fields.set_some("output_override", output_override(keys).map(schema));
+    fields.set_some("output_override", output_schema_override(keys).map(schema));
     let output = tool.output.as_ref();
     let output = output.map(|ty| {
         // A result that is no stream is reported at the key.
@@ -208,7 +208,7 @@ fn set_arguments_and_result(tool: &Tool, fields: &mut Fields) {
 
 /// One row of the table of parameters.
 fn parameter_row(parameter: &Property) -> TokenStream {
-    let mut fields = Fields::default();
+    let mut fields = SpecFields::default();
     fields.set("name", &parameter.name);
     if let Some(description) = &parameter.description {
         fields.set("description", description);

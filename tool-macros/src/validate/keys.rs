@@ -3,7 +3,7 @@
 use syn::{Expr, ExprLit, Ident, Lit, LitStr, Path};
 
 use super::ToolKind;
-use crate::args::{Handle, Key, ToolKeys, key_span, literal_int};
+use crate::args::{Handle, Key, ToolKeys, integer_literal_value, key_span};
 use crate::errors::Errors;
 use crate::kind::ItemKind;
 use crate::names;
@@ -87,7 +87,7 @@ pub(super) fn check_contradicting_keys(keys: &ToolKeys, kind: ItemKind, errors: 
         errors.report_at(&register.path, message);
     }
     if let Some(size) = &keys.max_result_size {
-        match (&size.value, literal_int(&size.value)) {
+        match (&size.value, integer_literal_value(&size.value)) {
             (_, Some(bytes)) if bytes <= 0 => {
                 errors.report_at(
                     &size.value,
@@ -127,14 +127,14 @@ pub(super) fn check_keys_fit_function(keys: &ToolKeys, function: Function<'_>, e
 
 /// Rule for a name in the attribute.
 pub(super) fn check_item_name(kind: ItemKind, name: &LitStr, errors: &Errors) {
-    if let Some(why) = names::why_no_item_name(kind, &name.value()) {
+    if let Some(why) = names::invalid_item_name_reason(kind, &name.value()) {
         errors.report_at(name, why);
     }
 }
 
 /// Rule for a name that is derived from an identifier.
 pub(super) fn check_identifier_as_item_name(kind: ItemKind, name: &str, ident: &Ident, errors: &Errors) {
-    if let Some(why) = names::why_no_item_name(kind, name) {
+    if let Some(why) = names::invalid_item_name_reason(kind, name) {
         errors.report_at(ident, format!("{why}; add `name = \"..\"`"));
     }
 }

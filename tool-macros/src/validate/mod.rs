@@ -108,7 +108,7 @@ pub(crate) fn validate_function(
 pub(crate) fn validate_method(
     keys: (ToolKeys, WrittenKeys),
     function: Function<'_>,
-    set: &LitStr,
+    toolset: &LitStr,
     errors: &Errors,
 ) -> Option<Tool> {
     parameters::check_shared_receiver(function, errors);
@@ -117,7 +117,7 @@ pub(crate) fn validate_method(
         is_async: function.sig.asyncness.is_some(),
         takes_self: function.sig.receiver().is_some(),
     };
-    validated_tool(keys, function, (ToolKind::Method(set), callee), errors)
+    validated_tool(keys, function, (ToolKind::Method(toolset), callee), errors)
 }
 
 fn validated_tool(
@@ -331,7 +331,7 @@ fn described_or_streamed_type(
 }
 
 /// `output_schema = EXPR`.
-pub(crate) fn output_override(keys: &ToolKeys) -> Option<&Expr> {
+pub(crate) fn output_schema_override(keys: &ToolKeys) -> Option<&Expr> {
     match &keys.output_schema.as_ref()?.value {
         OutputSchema::Given(schema) => Some(schema),
         OutputSchema::Off => None,

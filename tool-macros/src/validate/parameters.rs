@@ -6,11 +6,11 @@ use syn::spanned::Spanned as _;
 use syn::{Pat, ReceiverKind, Type};
 
 use super::resources::{bind_variables, check_resource_parameter};
-use crate::args::{Helpers, Key, ParameterDefault};
+use crate::args::{HelperAttributes, Key, ParameterDefault};
 use crate::errors::Errors;
 use crate::kind::ItemKind;
 use crate::names::{self, RenameRule};
-use crate::signature::{Forbidden, Function, Parameter, Role, without_groups};
+use crate::signature::{ForbiddenTypes, Function, Parameter, Role, without_groups};
 
 /// The maximum number of parameters.
 const MAX_PARAMETERS: usize = 16;
@@ -49,8 +49,8 @@ pub(super) fn read_parameters(
     errors: &Errors,
 ) -> Vec<Property> {
     let parameters = function.parameters(errors);
-    check_count(function, &parameters, errors);
-    check_single_struct(function.kind, &parameters, errors);
+    check_parameter_count(function, &parameters, errors);
+    check_single_argument_struct(function.kind, &parameters, errors);
     if let Some(rule) = rule
         && parameters.iter().any(|it| it.role == Role::Whole)
     {
@@ -60,14 +60,14 @@ pub(super) fn read_parameters(
     for parameter in &parameters {
         check_pattern(parameter, errors);
         check_type_syntax(function.kind, parameter, errors);
-        check_attributes(function.kind, parameter, errors);
+        check_property_attributes(function.kind, parameter, errors);
         if function.kind == ItemKind::Resource {
             check_resource_parameter(parameter, errors);
         }
     }
     let rule = rule.map(|key| key.value);
-    let mut properties: Vec<(Property, Names)> =
-        parameters.into_iter().map(|parameter| to_property(parameter, rule)).collect();
+    let mut properties: Vec<(Property, SpannedNames)> =
+        parameters.into_iter().map(|parameter| property_of_parameter(parameter, rule)).collect();
     if let Some(uri) = function.uri {
         let mut all: Vec<_> = properties.iter_mut().map(|(property, _)| property).collect();
         bind_variables(uri, &mut all, errors);
@@ -98,13 +98,13 @@ pub(super) fn parameters_of_struct(ident: &Ident) -> Vec<Property> {
 }
 
 /// The names and aliases of a parameter with their spans; empty for a parameter that the program may provide.
-type Names = Vec<(String, Span)>;
+type SpannedNames = Vec<(String, Span)>;
 
-fn to_property(parameter: Parameter<'_>, rule: Option<RenameRule>) -> (Property, Names) {
+fn property_of_parameter(parameter: Parameter<'_>, rule: Option<RenameRule>) -> (Property, SpannedNames) {
     let (ty, span) = (parameter.ty(), parameter.span());
     let ident = parameter.ident();
     let Parameter { node, helpers, role } = parameter;
-    let Helpers { rename, aliases, description, default, secret, constraints, .. } = helpers;
+    let HelperAttributes { rename, aliases, description, default, secret, constraints, .. } = helpers;
     let own = ident.map(names::unraw_name);
     let (name, name_span) = match (&rename, own) {
         (Some(name), _) => (name.value(), name.span()),
@@ -114,7 +114,7 @@ fn to_property(parameter: Parameter<'_>, rule: Option<RenameRule>) -> (Property,
     // A pattern without a name was reported already.
     let is_named = ident.is_some() || rename.is_some();
     let chosen_by_model = role == Role::Property && is_named || rename.is_some() || !aliases.is_empty();
-    let mut written = Names::new();
+    let mut written = SpannedNames::new();
     if chosen_by_model {
         written.push((name.clone(), name_span));
         written.extend(aliases.iter().map(|alias| (alias.value(), alias.span())));
@@ -139,7 +139,7 @@ fn to_property(parameter: Parameter<'_>, rule: Option<RenameRule>) -> (Property,
 }
 
 /// "a tool takes at most 16 parameters"
-fn check_count(function: Function<'_>, parameters: &[Parameter<'_>], errors: &Errors) {
+fn check_parameter_count(function: Function<'_>, parameters: &[Parameter<'_>], errors: &Errors) {
     if let Some(parameter) = parameters.get(MAX_PARAMETERS) {
         let message = format!(
             "`{}` has {} parameters, but a {} has at most {MAX_PARAMETERS}; put them into an argument struct",
@@ -152,7 +152,7 @@ fn check_count(function: Function<'_>, parameters: &[Parameter<'_>], errors: &Er
 }
 
 /// "an argument struct contains all arguments"
-fn check_single_struct(kind: ItemKind, parameters: &[Parameter<'_>], errors: &Errors) {
+fn check_single_argument_struct(kind: ItemKind, parameters: &[Parameter<'_>], errors: &Errors) {
     let mut wholes = parameters.iter().filter(|it| it.role == Role::Whole);
     if wholes.next().is_none() {
         return;
@@ -184,7 +184,7 @@ fn check_pattern(parameter: &Parameter<'_>, errors: &Errors) {
 /// "this type cannot be a tool argument"
 fn check_type_syntax(kind: ItemKind, parameter: &Parameter<'_>, errors: &Errors) {
     let ty = &*parameter.node.ty;
-    let found = Forbidden::in_type(ty);
+    let found = ForbiddenTypes::find_in_type(ty);
     if let Some(opaque) = found.opaque {
         let noun = kind.noun();
         errors.report_at(opaque, format!("`impl Trait` cannot be a {noun} argument; write a concrete type"));
@@ -208,7 +208,7 @@ fn check_type_syntax(kind: ItemKind, parameter: &Parameter<'_>, errors: &Errors)
 }
 
 /// "this attribute does not apply to this parameter"
-fn check_attributes(kind: ItemKind, parameter: &Parameter<'_>, errors: &Errors) {
+fn check_property_attributes(kind: ItemKind, parameter: &Parameter<'_>, errors: &Errors) {
     let Some(span) = parameter.helpers.property_attribute_span() else {
         return;
     };
@@ -234,7 +234,7 @@ fn check_attributes(kind: ItemKind, parameter: &Parameter<'_>, errors: &Errors) 
 }
 
 /// "two properties have one name"
-fn check_distinct_property_names(properties: &[(Property, Names)], errors: &Errors) {
+fn check_distinct_property_names(properties: &[(Property, SpannedNames)], errors: &Errors) {
     let mut seen: Vec<&str> = Vec::new();
     for (name, span) in properties.iter().flat_map(|(_, names)| names) {
         if seen.contains(&name.as_str()) {
@@ -252,13 +252,13 @@ pub(super) fn check_shared_receiver(function: Function<'_>, errors: &Errors) {
     let message = match &receiver.kind {
         ReceiverKind::Reference(_, _, None) => return,
         ReceiverKind::Reference(..) => "concurrent calls share the toolset; take `&self` with a lock inside",
-        ReceiverKind::Typed(_, ty) if is_shared_self(ty) => return,
+        ReceiverKind::Typed(_, ty) if is_shared_self_reference(ty) => return,
         _ => "a toolset is shared by its calls; take `&self`",
     };
     errors.report_at(receiver, message);
 }
 
-fn is_shared_self(ty: &Type) -> bool {
+fn is_shared_self_reference(ty: &Type) -> bool {
     match without_groups(ty) {
         Type::Reference(reference) if reference.mutability.is_none() => {
             matches!(without_groups(&reference.elem), Type::Path(path) if path.path.is_ident("Self"))

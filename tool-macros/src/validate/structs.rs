@@ -7,7 +7,7 @@ use syn::parse::Parser as _;
 use syn::punctuated::Punctuated;
 use syn::{Attribute, Data, DataEnum, DeriveInput, Field, Fields, GenericParam, Path, Token, Variant};
 
-use crate::args::{self, limits_of_field};
+use crate::args::{self, checks_for_schemars_limits};
 use crate::errors::Errors;
 
 /// The derives of an item, and the checks of its fields.
@@ -45,7 +45,7 @@ pub(crate) fn checked_derives(item: &DeriveInput, serialize: bool, errors: &Erro
         serialize: serialize && derives("Serialize"),
         checks: all_fields(&item.data)
             .filter(|field| concrete && !mentions_self(field))
-            .flat_map(field_checks)
+            .flat_map(schemars_limit_checks)
             .collect(),
     }
 }
@@ -61,7 +61,7 @@ fn report_parameter_attribute(attr: &Attribute, errors: &Errors) {
     };
     for key in keys {
         let name = args::key_name(&key);
-        let way_out = match (args::attribute_of_field(&name), name.as_str()) {
+        let way_out = match (args::field_attribute_of_key(&name), name.as_str()) {
             (_, "default") => {
                 "write `#[serde(default)]` or `#[serde(default = \"path\")]` on a field".to_owned()
             }
@@ -152,9 +152,9 @@ fn derived_paths(attr: &Attribute) -> Option<Punctuated<Path, Token![,]>> {
     list.path.is_ident("derive").then(|| paths.parse2(list.tokens.clone()).ok())?
 }
 
-fn field_checks(field: &Field) -> Vec<TokenStream> {
+fn schemars_limit_checks(field: &Field) -> Vec<TokenStream> {
     let ty = &field.ty;
-    limits_of_field(&field.attrs)
+    checks_for_schemars_limits(&field.attrs)
         .into_iter()
         .map(|check| {
             let check = proc_macro2::Ident::new(check, syn::spanned::Spanned::span(ty));
@@ -165,12 +165,12 @@ fn field_checks(field: &Field) -> Vec<TokenStream> {
 
 /// Returns `true` if the type of the field mentions `Self`, which has no meaning outside of the item.
 fn mentions_self(field: &Field) -> bool {
-    fn has_self(tokens: TokenStream) -> bool {
+    fn has_self_token(tokens: TokenStream) -> bool {
         tokens.into_iter().any(|token| match token {
             proc_macro2::TokenTree::Ident(ident) => ident == "Self",
-            proc_macro2::TokenTree::Group(group) => has_self(group.stream()),
+            proc_macro2::TokenTree::Group(group) => has_self_token(group.stream()),
             _ => false,
         })
     }
-    has_self(field.ty.to_token_stream())
+    has_self_token(field.ty.to_token_stream())
 }

@@ -128,7 +128,7 @@ impl Assembler {
     #[must_use]
     pub fn finish(self) -> AssembledResponse {
         let Self { bound, reading } = self;
-        reading.finish(&bound)
+        reading.into_response(&bound)
     }
 }
 

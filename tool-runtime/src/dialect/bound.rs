@@ -233,7 +233,7 @@ impl BoundTools {
         let mut reading = ResponseReading::default();
         self.wire.read_response(&JsonLocation::root(&response.to_exact()?), &mut reading)?;
         reading.partial_calls.end_response();
-        Ok(reading.finish(self))
+        Ok(reading.into_response(self))
     }
 
     /// Creates an assembler for the events of a streamed response.
@@ -345,7 +345,12 @@ impl BoundTools {
     }
 
     /// Creates a call with the tool's own name and arguments.
-    pub(super) fn call(&self, id: Option<&str>, wire_name: &str, arguments: Arguments<'static>) -> ToolCall {
+    pub(super) fn tool_call(
+        &self,
+        id: Option<&str>,
+        wire_name: &str,
+        arguments: Arguments<'static>,
+    ) -> ToolCall {
         let name = self.tool_name(wire_name);
         let within = self.exports.export(name).and_then(|it| it.within.as_deref());
         let arguments = match within.and_then(|within| unwrapped_arguments(arguments.as_str(), within)) {

@@ -355,7 +355,7 @@ impl PartialCalls {
             let mark = partial_call.incomplete_mark(&stop, at + 1 == count);
             let (id, name, meta) =
                 (partial_call.id.take(), std::mem::take(&mut partial_call.name), partial_call.meta.take());
-            let mut call = bound.call(id.as_deref(), &name, partial_call.into_arguments());
+            let mut call = bound.tool_call(id.as_deref(), &name, partial_call.into_arguments());
             (call.incomplete, call.meta) = (mark, meta);
             call
         };

@@ -177,7 +177,7 @@ impl ResponseReading {
     }
 
     /// Returns the response.
-    pub(super) fn finish(mut self, bound: &BoundTools) -> AssembledResponse {
+    pub(super) fn into_response(mut self, bound: &BoundTools) -> AssembledResponse {
         self.choose_names_and_ids(bound);
         let Self {
             partial_calls,

@@ -193,7 +193,7 @@ impl Attempts<'_> {
         state.answers().check_question_limit()?;
         let (call, address) = (request.call, batch.address_of(&request));
         let (definition, arguments) = (self.entry.definition(), &self.source);
-        Ok(AskingCall { executor, call, address, definition, arguments }.request(error))
+        Ok(AskingCall { executor, call, address, definition, arguments }.approval_request(error))
     }
 
     /// Waits for the answer of the approver; returns it with the question.

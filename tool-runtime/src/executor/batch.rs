@@ -224,7 +224,7 @@ impl BatchState {
         self.report_started(request).await;
         let error = request.call.completed().err().unwrap_or_else(|| stop.error());
         let answer = EarlyAnswer { outcome: Err(error), answered_by: AnswerSource::Executor };
-        finisher.finish(CallEnd::Answered(answer)).await
+        finisher.finish_and_record(CallEnd::Answered(answer)).await
     }
 }
 

@@ -71,18 +71,18 @@ pub(super) struct EventSink {
 
 /// Capacity for one event in each channel that applies backpressure; none for a reader that is gone.
 #[derive(Default)]
-pub(super) struct Capacity<'a> {
+pub(super) struct EventCapacity<'a> {
     stream: Option<mpsc::Permit<'a, Box<ToolEvent>>>,
-    parent: Option<Box<Capacity<'a>>>,
+    parent: Option<Box<EventCapacity<'a>>>,
     /// `true` if readers above without capacity receive the event later, before the end of their call.
     is_late: bool,
 }
 
-impl Capacity<'_> {
+impl EventCapacity<'_> {
     /// Marks the room of an event that cannot wait for capacity.
-    fn for_queued_event(self) -> Self {
+    fn for_event_that_cannot_wait(self) -> Self {
         Self {
-            parent: self.parent.map(|capacity| Box::new(capacity.for_queued_event())),
+            parent: self.parent.map(|capacity| Box::new(capacity.for_event_that_cannot_wait())),
             is_late: true,
             ..self
         }
@@ -169,7 +169,7 @@ impl EventSink {
     }
 
     /// Waits until each reader has capacity for an event.
-    pub(super) async fn reserve_capacity(&self) -> Capacity<'_> {
+    pub(super) async fn reserve_capacity(&self) -> EventCapacity<'_> {
         let stream = match &self.stream {
             // An error means that the reader of the stream is gone, which is allowed.
             Some(stream) => stream.reserve().await.ok(),
@@ -179,16 +179,16 @@ impl EventSink {
             Some(parent) => Some(Box::new(parent.reserve_for_child().await)),
             None => None,
         };
-        Capacity { stream, parent, is_late: false }
+        EventCapacity { stream, parent, is_late: false }
     }
 
     /// Boxes the future of [`reserve_capacity`](Self::reserve_capacity).
-    pub(super) fn boxed_reserve_capacity(&self) -> BoxFuture<'_, Capacity<'_>> {
+    pub(super) fn boxed_reserve_capacity(&self) -> BoxFuture<'_, EventCapacity<'_>> {
         Box::pin(self.reserve_capacity())
     }
 
     /// Returns the capacity that is available now, and `true` if each reader has some.
-    pub(super) fn try_reserve_capacity(&self) -> (Capacity<'_>, bool) {
+    pub(super) fn try_reserve_capacity(&self) -> (EventCapacity<'_>, bool) {
         let (stream, has_room) = match self.stream.as_ref().map(mpsc::Sender::try_reserve) {
             Some(Ok(permit)) => (Some(permit), true),
             Some(Err(mpsc::error::TrySendError::Full(()))) => (None, false),
@@ -198,13 +198,13 @@ impl EventSink {
             Some((capacity, has_room)) => (Some(Box::new(capacity)), has_room),
             None => (None, true),
         };
-        (Capacity { stream, parent, is_late: false }, has_room && parent_has_room)
+        (EventCapacity { stream, parent, is_late: false }, has_room && parent_has_room)
     }
 
     /// Sends `event` to the listeners, and to the readers above: now, or before the end of their call.
     pub(super) fn emit_to_listeners(&self, event: ToolEvent) {
         let (capacity, _) = self.try_reserve_capacity();
-        self.send(Capacity { stream: None, ..capacity.for_queued_event() }, event);
+        self.send(EventCapacity { stream: None, ..capacity.for_event_that_cannot_wait() }, event);
     }
 
     /// Returns `true` if the stream has a reader.
@@ -221,7 +221,7 @@ impl EventSink {
 
     /// Sends `event`. Listeners of this executor that receive the events of the call above receive it there, and not
     /// twice.
-    pub(super) fn send(&self, capacity: Capacity<'_>, event: ToolEvent) {
+    pub(super) fn send(&self, capacity: EventCapacity<'_>, event: ToolEvent) {
         if let Some(stream) = capacity.stream {
             stream.send(Box::new(event.clone()));
         }

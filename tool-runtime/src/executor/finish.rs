@@ -398,7 +398,7 @@ impl CallFinisher<'_> {
             canonical.unwrap_or(Arguments::EMPTY)
         });
         let request =
-            AskingCall { executor, call, address, definition, arguments: &arguments }.request(error);
+            AskingCall { executor, call, address, definition, arguments: &arguments }.approval_request(error);
         self.batch.report_approval_request(&request, definition).await;
         Ok(request)
     }

@@ -74,7 +74,7 @@ impl BatchState {
             prepared = Some((GroupCall { executor, batch: self, request, state }, step));
         }
         if let Some(later) = group.into_unfinished_calls() {
-            outcomes.extend(boxed(|| later.finish(executor, self)).await);
+            outcomes.extend(boxed(|| later.run_and_finish(executor, self)).await);
         }
     }
 
@@ -155,7 +155,7 @@ impl<'a> LaterCalls<'a> {
     }
 
     /// Runs the bodies to their ends, and finishes the calls.
-    async fn finish(self, executor: &ExecutorParts, batch: &BatchState) -> Vec<CallOutcome> {
+    async fn run_and_finish(self, executor: &ExecutorParts, batch: &BatchState) -> Vec<CallOutcome> {
         let Self { calls, bodies, ends, is_polled } = self;
         let group = CallGroup { batch, calls: &calls, is_polled };
         match executor.settings.finish {
@@ -271,7 +271,7 @@ impl<'a> CallGroup<'a> {
 
     /// Finishes the call at `index`; every index belongs to a call.
     async fn finish_call(&self, index: usize, end: CallEnd) -> CallOutcome {
-        self.calls[index].finisher().finish(end).await
+        self.calls[index].finisher().finish_and_record(end).await
     }
 
     fn end_of(&self, index: usize, answer: CallAnswer) -> CallEnd {

@@ -251,7 +251,7 @@ impl CallFinisher<'_> {
     }
 
     /// Finishes the call, whose end is `end`, and stores its outcome in the journal.
-    pub(super) async fn finish(&self, end: CallEnd) -> CallOutcome {
+    pub(super) async fn finish_and_record(&self, end: CallEnd) -> CallOutcome {
         let outcome = self.finish_end(end).await;
         // An external call is recorded before its event.
         if !matches!(outcome, CallOutcome::External(..)) {

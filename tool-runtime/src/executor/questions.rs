@@ -171,7 +171,7 @@ pub(super) struct AskingCall<'a> {
 
 impl AskingCall<'_> {
     /// Returns the request for the question that the body asked by `error`.
-    pub(super) fn request(self, error: &ToolError) -> Box<ApprovalRequest> {
+    pub(super) fn approval_request(self, error: &ToolError) -> Box<ApprovalRequest> {
         let Self { executor, call, address, definition, arguments } = self;
         let (hint, payload) = (error.reason().into_owned(), error.details().cloned().unwrap_or_default());
         let question = Question { cause: ApprovalCause::Tool, hint, payload };
@@ -183,7 +183,7 @@ impl AskingCall<'_> {
             definition,
             arguments: arguments.as_str(),
         };
-        Box::new(binding.request(call, question))
+        Box::new(binding.approval_request(call, question))
     }
 }
 
@@ -198,7 +198,7 @@ pub(super) struct AnswerBinding<'a> {
 
 impl AnswerBinding<'_> {
     /// Creates the request for a person about the call, which is shown as `call`.
-    pub(super) fn request(&self, call: ToolCall, question: Question) -> ApprovalRequest {
+    pub(super) fn approval_request(&self, call: ToolCall, question: Question) -> ApprovalRequest {
         let expires_at = self.open.expires_at();
         let message = self.signed_message((question.cause, &question.hint, &question.payload), expires_at);
         let hash = self.open.key().sign(&message);
@@ -275,7 +275,7 @@ mod tests {
         let here = address(Some("r"), "c", 1);
         let first = bind(&pays, &here, r#"{"a":1,"b":2.0}"#);
         let question = || new_question(ApprovalCause::Tool, "Pay?", json!(7));
-        let request = first.request(ToolCall::new("pay", "{}"), question());
+        let request = first.approval_request(ToolCall::new("pay", "{}"), question());
         assert!(first.is_request_about_this_call(&request));
         // I16: an approval is bound to the meaning of the arguments.
         assert!(bind(&pays, &here, r#"{ "b" : 2, "a" : 1 }"#).is_request_about_this_call(&request));

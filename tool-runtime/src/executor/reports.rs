@@ -17,7 +17,7 @@ use tool_core::{
 
 use super::{
     ExecutorParts,
-    event_sink::{Capacity, EventSink, EventSubject, HOOK_COMPONENT, report_panic},
+    event_sink::{EventCapacity, EventSink, EventSubject, HOOK_COMPONENT, report_panic},
     prepare::CallRequest,
     state::{BatchState, unless_cancelled},
     update_queue::UpdateQueue,
@@ -169,7 +169,7 @@ impl CallReports {
     }
 
     /// Sends an event of the call, unless it is over.
-    fn send(&self, capacity: Capacity<'_>, kind: EventKind) -> bool {
+    fn send(&self, capacity: EventCapacity<'_>, kind: EventKind) -> bool {
         // Held until the event is sent, so that none follows the end of the call.
         let mut state = self.lock_state();
         if state.running {
@@ -189,7 +189,7 @@ impl CallReports {
 
     /// Waits until the receivers of this call have capacity for an event of a run below it; empty once the call is
     /// over.
-    pub(super) fn reserve_for_child(&self) -> BoxFuture<'_, Capacity<'_>> {
+    pub(super) fn reserve_for_child(&self) -> BoxFuture<'_, EventCapacity<'_>> {
         Box::pin(async {
             unless_cancelled(&self.closed, self.events.boxed_reserve_capacity()).await.unwrap_or_default()
         })
@@ -197,14 +197,14 @@ impl CallReports {
 
     /// Returns the capacity that is available now for an event of a run below this call, and `true` if each reader has
     /// some.
-    pub(super) fn try_reserve_for_child(&self) -> (Capacity<'_>, bool) {
+    pub(super) fn try_reserve_for_child(&self) -> (EventCapacity<'_>, bool) {
         self.events.try_reserve_capacity()
     }
 
     /// Passes on an event of a run below the call. Returns `true` if `listeners` received it by this.
     pub(super) fn forward_child_event(
         &self,
-        capacity: Capacity<'_>,
+        capacity: EventCapacity<'_>,
         event: &ToolEvent,
         listeners: &broadcast::Sender<ToolEvent>,
     ) -> bool {
@@ -236,7 +236,7 @@ impl CallReports {
 
     /// Waits for the decision of the hooks to show the update of `view`, and for capacity; `None` if a hook suppresses
     /// it.
-    async fn reserve_for_update(&self, view: &CallView<'_>, text: &str) -> Option<Capacity<'_>> {
+    async fn reserve_for_update(&self, view: &CallView<'_>, text: &str) -> Option<EventCapacity<'_>> {
         let turn = self.events.hook_turn().await;
         for hook in self.hooks() {
             // If a hook panics, the update is suppressed.

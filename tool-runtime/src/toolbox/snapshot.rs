@@ -95,7 +95,7 @@ pub(super) async fn snapshot(
             }
         }
     }
-    gathering.finish()
+    gathering.into_snapshot()
 }
 
 struct SnapshotGathering<'a> {
@@ -233,7 +233,7 @@ impl SnapshotGathering<'_> {
         }
     }
 
-    fn finish(mut self) -> Result<Snapshot, BuildError> {
+    fn into_snapshot(mut self) -> Result<Snapshot, BuildError> {
         self.report_names_of_hidden_tools();
         let clash =
             |(name, origins): (ToolName, _)| BuildDiagnostic::SameName { name: name.to_string(), origins };

@@ -58,13 +58,13 @@ impl WordQuery {
             order.push(place);
             query.concepts.len() < MAX_QUERY_WORDS
         });
-        query.add_known_words(index);
+        query.add_indexed_words(index);
         query.add_joined_words(index, &order);
         query.add_similar_words(index);
         query
     }
 
-    fn add_known_words(&mut self, index: &ToolIndex) {
+    fn add_indexed_words(&mut self, index: &ToolIndex) {
         let related = index.ranking().related;
         for Concept { word, variants, .. } in &mut self.concepts {
             if index.postings(word).is_some() {

@@ -3,7 +3,7 @@
 use serde_json::Value;
 use tool_runtime::{Content, ErrorKind, ToolOutput, ToolResult};
 
-use super::{exit_of, pretty_json};
+use super::{exit_of_result, pretty_json};
 use crate::{
     Exit, Failure, Program,
     sanitize::escaped_line,
@@ -29,7 +29,7 @@ pub(super) fn write_result(
     form: ResultForm<'_>,
 ) -> Result<Exit, Failure> {
     let terminal = program.terminal();
-    let exit = exit_of(result);
+    let exit = exit_of_result(result);
     let (streamed, save) = match form {
         ResultForm::Json => {
             terminal.print_json(&pretty_json(result)?)?;
@@ -54,7 +54,7 @@ pub(super) fn write_result(
             };
             let text = output_text(output, terminal.is_read_by_a_person(), save.is_some(), &mut attach)?;
             let end = if text.is_empty() || text.ends_with('\n') { "" } else { "\n" };
-            streamed.finish(&format!("{text}{end}"), output.structured().as_ref())?;
+            streamed.finish_with_result(&format!("{text}{end}"), output.structured().as_ref())?;
             if let Some(failure) = unsaved {
                 return Err(failure);
             }
@@ -63,7 +63,7 @@ pub(super) fn write_result(
             }
         }
         Err(error) => {
-            streamed.abandon();
+            streamed.finish_without_result();
             match error.kind() {
                 ErrorKind::Cancelled => terminal.report_error("the call was cancelled"),
                 _ => terminal.report_error_with_any_text(&format!("`{}`: {}", result.name, error.feedback())),

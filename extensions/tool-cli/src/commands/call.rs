@@ -13,11 +13,11 @@ use super::{
     answer::{ResultForm, write_result},
     call_words::CallWords,
     external_call_note, find_definition,
-    options::{self, CallOptions, call_options_beside, grammar_of},
+    options::{self, CallOptions, call_options_besides_flags_of, tool_grammar},
 };
 use crate::{
     Command, Exit, Failure, Program, argument_errors,
-    flags::{self, CallArguments, Property, collect_arguments, properties_of, read_value},
+    flags::{self, CallArguments, Property, argument_properties, collect_arguments, read_value},
     progress::{ProgressView, run_batch_with_view},
     secret,
     streamed::StreamedOutput,
@@ -49,7 +49,7 @@ impl Command for Call {
             .disable_help_subcommand(true)
             .after_help(EXAMPLES)
             .disable_help_flag(true)
-            .args(call_options_beside(None))
+            .args(call_options_besides_flags_of(None))
             .allow_external_subcommands(true)
     }
 
@@ -70,7 +70,7 @@ impl Command for Call {
             };
         };
         let definition = find_definition(program, program.tools()?, name)?;
-        let mut grammar = grammar_of(program, definition);
+        let mut grammar = tool_grammar(program, definition);
         if matches.get_flag("help") {
             return print_help(program, &mut grammar);
         }
@@ -80,7 +80,7 @@ impl Command for Call {
                 return print_help(program, &mut grammar);
             }
             if let Some(problem) =
-                words.problem_page(program, definition, &grammar, options::option_words(matches))
+                words.problem_page(program, definition, &grammar, options::option_words_before_tool(matches))
             {
                 program.terminal().write_error_page(&problem);
                 return Ok(Exit::Usage);
@@ -113,7 +113,7 @@ fn read_and_run_call(
     options: &CallOptions<'_>,
 ) -> Result<Exit, Failure> {
     let (terminal, name) = (program.terminal(), definition.name().as_str());
-    let properties = properties_of(definition);
+    let properties = argument_properties(definition);
     let form = match (options.wants_json(), options.destination()?) {
         (true, _) => ResultForm::Json,
         (false, save) => ResultForm::Text { streamed: StreamedOutput::new(terminal, name), save },
@@ -167,8 +167,8 @@ fn report_all_flag_violations(
     if !is_value || !definition.metadata().secrets.is_empty() {
         return Ok(None);
     }
-    let properties = properties_of(definition);
-    let grammar = flags::without_parsers(grammar_of(program, definition), &properties);
+    let properties = argument_properties(definition);
+    let grammar = flags::without_value_parsers(tool_grammar(program, definition), &properties);
     let Ok(after) = grammar.try_get_matches_from(words) else { return Ok(None) };
     let options = CallOptions { before, after: &after };
     // A number outside of its range is reported as a number, any other invalid text as a text.
@@ -208,7 +208,9 @@ fn redact_and_explain_values(error: &mut clap::Error, definition: &ToolDefinitio
     };
     let argument = text(ContextKind::InvalidArg).split([' ', '[']).next().unwrap_or_default();
     let has_value = !text(ContextKind::InvalidValue).is_empty();
-    if has_value && properties_of(definition).iter().any(|it| it.secret && flags::flag_name(it) == argument) {
+    if has_value
+        && argument_properties(definition).iter().any(|it| it.secret && flags::flag_name(it) == argument)
+    {
         error.insert(ContextKind::InvalidValue, ContextValue::String("***".to_owned()));
     }
     if error.get(ContextKind::Suggested).is_some() {
@@ -228,7 +230,7 @@ fn run_call(
     let terminal = program.terminal();
     let (executor, missing_terminal) = options
         .approve_mode()
-        .derive_executor(program.executor()?, RunSettings::new(), false, terminal.screen(), None)
+        .derive_executor(program.executor()?, RunSettings::new(), false, terminal.question_screen(), None)
         .map_err(|error| Failure::usage(error.to_string()))?;
     let batch = executor.batch(vec![ToolCall::new(name, arguments.text)]);
     let streamed = match &mut form {
@@ -236,15 +238,15 @@ fn run_call(
         _ => None,
     };
     let view = match options.wants_json() {
-        true => ProgressView::beside_json(terminal),
-        false => ProgressView::as_text(terminal),
+        true => ProgressView::for_json_result(terminal),
+        false => ProgressView::with_text_events(terminal),
     };
     let outcomes = program.block_on(run_batch_with_view(batch, view, streamed))?;
     let Some(outcome) = outcomes.first() else { return Ok(Exit::Failed) };
     match outcome.result() {
         Some(result) => {
             let exit = write_result(program, result, form)?;
-            missing_terminal.report(terminal);
+            missing_terminal.report_missing_terminal(terminal);
             Ok(exit)
         }
         None => {
@@ -269,7 +271,7 @@ fn print_call_help(program: &Program) -> Result<Exit, Failure> {
 
 fn print_help(program: &Program, grammar: &mut clap::Command) -> Result<Exit, Failure> {
     let terminal = program.terminal();
-    terminal.print(terminal.page().add_clap_help(&grammar.render_long_help().to_string()))?;
+    terminal.print_page(terminal.page().add_clap_help(&grammar.render_long_help().to_string()))?;
     Ok(Exit::Done)
 }
 
@@ -302,10 +304,10 @@ mod tests {
             Vec::new(),
             Vec::new,
         );
-        let properties = properties_of(&definition);
+        let properties = argument_properties(&definition);
         let refused = |flag: &str, json: &str| {
             let matches =
-                grammar_of(&program, &definition).try_get_matches_from(["tool", flag, json]).unwrap();
+                tool_grammar(&program, &definition).try_get_matches_from(["tool", flag, json]).unwrap();
             secret::refuse_secret_in_json_flags(&definition, &properties, &matches).is_err()
         };
         for (name, value, is_refused) in [
@@ -343,7 +345,7 @@ mod tests {
         );
         let told = |written: &str| {
             let written = written.split(' ');
-            let mut error = grammar_of(&program, &definition).try_get_matches_from(written).unwrap_err();
+            let mut error = tool_grammar(&program, &definition).try_get_matches_from(written).unwrap_err();
             redact_and_explain_values(&mut error, &definition);
             error.render().to_string()
         };

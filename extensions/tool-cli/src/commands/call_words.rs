@@ -12,7 +12,7 @@ use tool_runtime::ToolDefinition;
 use super::{CALL, options::usage_line, show};
 use crate::{
     Program,
-    flags::{Kind, Property, flag_name, properties_of},
+    flags::{Property, ValueKind, argument_properties, flag_name},
     page::{Page, TextStyle},
     sanitize::{escaped_line, is_shown_unchanged},
 };
@@ -81,7 +81,7 @@ impl CallWords {
         grammar: &Command,
         options: Option<Vec<String>>,
     ) -> Option<Page> {
-        let properties = properties_of(definition);
+        let properties = argument_properties(definition);
         if !self.unknown.is_empty() {
             return Some(self.unknown_flags_page(program, definition, grammar, &properties));
         }
@@ -89,7 +89,7 @@ impl CallWords {
         match self.loose.as_slice() {
             [] => None,
             [one] if is_json(&self.all[*one]) => None,
-            _ => Some(self.loose_words_page(program, definition, &properties, options)),
+            _ => Some(self.words_without_flags_page(program, definition, &properties, options)),
         }
     }
 
@@ -145,7 +145,7 @@ impl CallWords {
         page
     }
 
-    fn loose_words_page(
+    fn words_without_flags_page(
         &self,
         program: &Program,
         definition: &ToolDefinition,
@@ -203,7 +203,7 @@ impl CallWords {
             let before = at.checked_sub(1).map(|before| (before, self.all[before].as_str()));
             // A boolean flag takes its value after `=` only.
             match before.and_then(|(before, text)| Some((before, property(text)?))) {
-                Some((before, it)) if it.kind == Kind::Switch && it.kind.parse(word).is_ok() => {
+                Some((before, it)) if it.kind == ValueKind::Switch && it.kind.parse(word).is_ok() => {
                     words[before] = format!("{}={word}", shell_quoted(&flag_name(it)));
                     words[at].clear();
                 }
@@ -215,7 +215,7 @@ impl CallWords {
         }
         let given: Vec<_> = self.all.iter().filter_map(|word| property(word)).map(|it| &it.path).collect();
         for ((at, value), property) in
-            places.iter().zip(&values).zip(fitting_properties(properties, &given, &values)?)
+            places.iter().zip(&values).zip(properties_for_words_without_flags(properties, &given, &values)?)
         {
             let between = if value.starts_with('-') { "=" } else { " " };
             words[*at] = format!("{}{between}{}", shell_quoted(&flag_name(property)), shell_quoted(value));
@@ -230,7 +230,7 @@ impl CallWords {
 
 /// The parameters for `values` without flags: the required ones that are not `given`, or the first ones, in their order. The
 /// last one may be a list.
-fn fitting_properties<'p>(
+fn properties_for_words_without_flags<'p>(
     properties: &'p [Property],
     given: &[&Vec<String>],
     values: &[&str],
@@ -243,7 +243,7 @@ fn fitting_properties<'p>(
     );
     let needed = required.len();
     [required, first].into_iter().find_map(|mut chosen| {
-        if let Some(list) = chosen.last().copied().filter(|it| matches!(it.kind, Kind::List(_))) {
+        if let Some(list) = chosen.last().copied().filter(|it| matches!(it.kind, ValueKind::List(_))) {
             chosen.resize(chosen.len().max(values.len()), list);
         }
         let fits = chosen.iter().zip(values).all(|(it, value)| it.kind.parse(value).is_ok());

@@ -1,7 +1,7 @@
 use clap::{Arg, ArgMatches, builder::PossibleValuesParser};
 use clap_complete::{Shell, generate};
 
-use super::{CALL, grammar_of};
+use super::{CALL, tool_grammar};
 use crate::{Command, Exit, Failure, Program};
 
 /// The command `completions`, which writes a completion script.
@@ -31,7 +31,7 @@ fn completion_script(program: &Program, shell: Shell) -> Result<String, Failure>
     let definitions = program.tools()?.definitions();
     let mut grammar = program.grammar().mut_subcommand(CALL, |call| {
         call.allow_external_subcommands(false)
-            .subcommands(definitions.iter().map(|it| without_unsafe_words(&grammar_of(program, it))))
+            .subcommands(definitions.iter().map(|it| without_unsafe_words(&tool_grammar(program, it))))
     });
     let names: Vec<_> = definitions.iter().map(|it| it.name().to_string()).collect();
     // A command of the program that replaces `show` may have no such argument.

@@ -49,7 +49,7 @@ impl Command for Lint {
         if matches.get_flag("json") {
             program.terminal().print_json(&pretty_json(&shown)?)?;
         } else {
-            program.terminal().print(&diagnostics_page(program, &shown, &all))?;
+            program.terminal().print_page(&diagnostics_page(program, &shown, &all))?;
         }
         let denied = all.iter().any(|diagnostic| diagnostic.severity >= least("deny"));
         Ok(if denied { Exit::Failed } else { Exit::Done })
@@ -68,7 +68,7 @@ fn severity_from_name(name: &str) -> Severity {
     }
 }
 
-fn help_of(diagnostic: &Diagnostic) -> &str {
+fn diagnostic_help(diagnostic: &Diagnostic) -> &str {
     diagnostic.help.as_deref().unwrap_or_default()
 }
 
@@ -101,7 +101,7 @@ fn diagnostics_page(program: &Program, shown: &[&Diagnostic], all: &[Diagnostic]
         let pointer = &diagnostic.location.pointer;
         let place = if pointer.is_empty() { String::new() } else { format!(" {pointer}") };
         page.add_item(style, word, &format!("{place}: {}", diagnostic.message));
-        page.add_line_below_item(&format!("{} [{}]", help_of(diagnostic), dialects.join(", ")));
+        page.add_line_below_item(&format!("{} [{}]", diagnostic_help(diagnostic), dialects.join(", ")));
     }
     let count = |severity, word: &str| {
         let count = all.iter().filter(|diagnostic| diagnostic.severity == severity).count();

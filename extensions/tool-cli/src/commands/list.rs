@@ -38,13 +38,13 @@ fn list_tools(program: &Program, tools: &[ToolDefinition], is_json: bool) -> Res
         let style = if is_destructive { TextStyle::Warning } else { TextStyle::Dim };
         let name = tool.name().as_str();
         [
-            (TextStyle::Name, titled_name(name, Some(tool.title()))),
+            (TextStyle::Name, name_with_title(name, Some(tool.title()))),
             (TextStyle::Plain, first_paragraph(tool.description())),
             (style, hint_words(tool).join(", ")),
         ]
     });
     let terminal = program.terminal();
-    terminal.print(terminal.page().add_table(["Tool", "Description", "Hints"], rows))?;
+    terminal.print_page(terminal.page().add_table(["Tool", "Description", "Hints"], rows))?;
     Ok(Exit::Done)
 }
 
@@ -59,19 +59,19 @@ fn list_items(program: &Program, items: &[Item], is_json: bool) -> Result<Exit, 
     }
     let rows = items.iter().map(|item| {
         [
-            (TextStyle::Name, titled_name(&item.key, item.title.as_deref())),
+            (TextStyle::Name, name_with_title(&item.key, item.title.as_deref())),
             (TextStyle::Plain, item.kind.to_owned()),
             (TextStyle::Plain, first_paragraph(item.description.as_deref().unwrap_or_default())),
             (TextStyle::Dim, item.origin.clone()),
         ]
     });
     let terminal = program.terminal();
-    terminal.print(terminal.page().add_table(["Item", "Kind", "Description", "Origin"], rows))?;
+    terminal.print_page(terminal.page().add_table(["Item", "Kind", "Description", "Origin"], rows))?;
     Ok(Exit::Done)
 }
 
 /// Returns a name with its title. The name comes first: commands and models use it. A title may be any text.
-fn titled_name(name: &str, title: Option<&str>) -> String {
+fn name_with_title(name: &str, title: Option<&str>) -> String {
     match title.filter(|title| *title != name) {
         Some(title) => format!("{name} ({title})"),
         None => name.to_owned(),

@@ -39,7 +39,7 @@ pub fn grammars<'n>(names: impl IntoIterator<Item = &'n str>) -> Vec<clap::Comma
     names.into_iter().filter_map(|name| all.iter().find(|it| it.get_name() == name).cloned()).collect()
 }
 
-pub(crate) use self::{call::NAME as CALL, options::grammar_of};
+pub(crate) use self::{call::NAME as CALL, options::tool_grammar};
 
 /// The option `--json`.
 fn json_option() -> Arg {
@@ -83,7 +83,7 @@ fn find_definition<'p>(
 }
 
 /// The exit code for a result.
-fn exit_of(result: &ToolResult) -> Exit {
+fn exit_of_result(result: &ToolResult) -> Exit {
     match &result.outcome {
         Ok(_) if !result.is_error() => Exit::Done,
         Ok(_) => Exit::Failed,

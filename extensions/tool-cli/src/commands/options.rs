@@ -7,16 +7,17 @@ use super::{CALL, first_paragraph};
 use crate::{
     Failure, Program,
     approver::{self, ApproveMode},
-    flags::{self, CallArguments, Property, properties_of},
+    flags::{self, CallArguments, Property, argument_properties},
     input,
     sanitize::escaped_line,
     save::Destination,
 };
 
-/// The options of `call` itself, without those that have the name of a property of `tool`.
-pub(super) fn call_options_beside(tool: Option<&[Property]>) -> Vec<Arg> {
+/// The options of `call` itself, without those that have the name of a property of `properties`.
+pub(super) fn call_options_besides_flags_of(properties: Option<&[Property]>) -> Vec<Arg> {
     // An alias of a property has an underscore, and no option has one.
-    let is_free = |name: &str| !tool.unwrap_or_default().iter().any(|it| it.has_flag && it.flag == name);
+    let is_free =
+        |name: &str| !properties.unwrap_or_default().iter().any(|it| it.has_flag && it.flag == name);
     let json = Arg::new("own json")
         .long("json")
         .value_name("JSON")
@@ -42,9 +43,9 @@ pub(super) fn call_options_beside(tool: Option<&[Property]>) -> Vec<Arg> {
 }
 
 /// The grammar of one tool.
-pub(crate) fn grammar_of(program: &Program, definition: &ToolDefinition) -> clap::Command {
+pub(crate) fn tool_grammar(program: &Program, definition: &ToolDefinition) -> clap::Command {
     let name = definition.name().to_string();
-    let properties = properties_of(definition);
+    let properties = argument_properties(definition);
     let unwritable = properties.iter().filter(|it| !it.has_flag).map(|it| format!("{:?}", it.path.join(".")));
     let unwritable: Vec<_> = unwritable.collect();
     let grammar = clap::Command::new(name)
@@ -54,7 +55,7 @@ pub(crate) fn grammar_of(program: &Program, definition: &ToolDefinition) -> clap
         .term_width(program.terminal().width())
         .disable_help_flag(true)
         .args(flags::flag_arguments(&properties))
-        .args(call_options_beside(Some(&properties)))
+        .args(call_options_besides_flags_of(Some(&properties)))
         .arg(
             Arg::new("own arguments")
                 .value_name("ARGUMENTS")
@@ -94,7 +95,7 @@ pub(super) fn usage_line(program: &Program, definition: &ToolDefinition, propert
 }
 
 /// The options before the name of the tool as words; `None` if the arguments are among them.
-pub(super) fn option_words(before: &ArgMatches) -> Option<Vec<String>> {
+pub(super) fn option_words_before_tool(before: &ArgMatches) -> Option<Vec<String>> {
     let is_given = |id: &str| before.value_source(id) == Some(ValueSource::CommandLine);
     if is_given("own json") {
         return None;
@@ -118,7 +119,7 @@ pub(super) struct CallOptions<'m> {
 }
 
 impl CallOptions<'_> {
-    fn get(&self, id: &str) -> Option<&str> {
+    fn option_value(&self, id: &str) -> Option<&str> {
         let of = |matches: &'_ ArgMatches| {
             matches.try_get_one::<String>(id).ok().flatten().is_some()
                 && matches.value_source(id) == Some(ValueSource::CommandLine)
@@ -143,7 +144,7 @@ impl CallOptions<'_> {
     pub(super) fn destination(&self) -> Result<Option<Destination>, Failure> {
         let is_set = |it: &ArgMatches| it.try_get_one::<bool>("own force").ok().flatten() == Some(&true);
         let force = is_set(self.before) || is_set(self.after);
-        match self.get("own save") {
+        match self.option_value("own save") {
             Some(_) if self.wants_json() => Err(Failure::usage("`--save` requires `--output text`")),
             None if force => Err(Failure::usage("`--force` requires `--save`")),
             path => path.map(|path| Destination::new(path, force)).transpose(),
@@ -151,10 +152,10 @@ impl CallOptions<'_> {
     }
 
     pub(super) fn wants_json(&self) -> bool {
-        self.get("own output") == Some("json")
+        self.option_value("own output") == Some("json")
     }
 
     pub(super) fn approve_mode(&self) -> ApproveMode {
-        ApproveMode::from_name(self.get("approve"))
+        ApproveMode::from_name(self.option_value("approve"))
     }
 }

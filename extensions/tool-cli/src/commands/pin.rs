@@ -23,20 +23,23 @@ impl Command for Pin {
             program.terminal().print_json(&text)?;
             return Ok(Exit::Done);
         }
-        check_replaceable(path)?;
+        check_pins_file_is_replaceable(path)?;
         let unwritten =
             |error| Failure::new(Exit::Failed, format!("{} cannot be written: {error}", escaped_line(path)));
         fs::write(path, text).map_err(unwritten)?;
         let terminal = program.terminal();
-        let message =
-            format!("{} in {}\n", tool_count(tools.len(), "is pinned", "are pinned"), escaped_line(path));
-        terminal.print(terminal.page().add(&message))?;
+        let message = format!(
+            "{} in {}\n",
+            tool_count_text(tools.len(), "is pinned", "are pinned"),
+            escaped_line(path)
+        );
+        terminal.print_page(terminal.page().add(&message))?;
         Ok(Exit::Done)
     }
 }
 
 /// Refuses to replace a file that does not contain pins.
-fn check_replaceable(path: &str) -> Result<(), Failure> {
+fn check_pins_file_is_replaceable(path: &str) -> Result<(), Failure> {
     let why = match fs::read_to_string(path) {
         Ok(text) if text.trim().is_empty() => return Ok(()),
         Ok(text) => match Pins::parse(&text) {
@@ -82,7 +85,7 @@ impl Command for Check {
         if matches.get_flag("json") {
             terminal.print_json(&pretty_json(&changes)?)?;
         } else if changes.is_empty() {
-            page.add(&tool_count(tools.len(), "is unchanged", "are unchanged")).add("\n");
+            page.add(&tool_count_text(tools.len(), "is unchanged", "are unchanged")).add("\n");
         } else {
             for change in &changes {
                 let text = change.to_string();
@@ -96,7 +99,7 @@ impl Command for Check {
                 page.add_styled_text(style, first).add(between).add(rest).add("\n");
             }
         }
-        terminal.print(&page)?;
+        terminal.print_page(&page)?;
         Ok(if changes.is_empty() { Exit::Done } else { Exit::Failed })
     }
 }
@@ -109,17 +112,17 @@ fn file_path(matches: &ArgMatches) -> &str {
     matches.get_one::<String>("file").map_or("-", String::as_str)
 }
 
-fn tool_count(count: usize, one: &str, many: &str) -> String {
-    if count == 1 { format!("1 tool {one}") } else { format!("{count} tools {many}") }
+fn tool_count_text(count: usize, singular: &str, plural: &str) -> String {
+    if count == 1 { format!("1 tool {singular}") } else { format!("{count} tools {plural}") }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::tool_count;
+    use super::tool_count_text;
 
     #[test]
     fn one_tool_is_counted_in_the_singular() {
-        let counts = [0, 1, 2].map(|count| tool_count(count, "is pinned", "are pinned"));
+        let counts = [0, 1, 2].map(|count| tool_count_text(count, "is pinned", "are pinned"));
         assert_eq!(counts, ["0 tools are pinned", "1 tool is pinned", "2 tools are pinned"]);
     }
 }

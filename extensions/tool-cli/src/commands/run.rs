@@ -4,10 +4,10 @@ use tool_runtime::{
     executor::{ExecutionStrategy, RunSettings},
 };
 
-use super::{exit_of, external_call_note, pretty_json};
+use super::{exit_of_result, external_call_note, pretty_json};
 use crate::{
     Command, Exit, Failure, Program,
-    approver::{self, ApproveMode, MissingTerminal},
+    approver::{self, ApproveMode, MissingTerminalFlag},
     dialects, input,
     progress::{ProgressView, run_batch_with_view},
     sanitize::escaped_line,
@@ -66,7 +66,7 @@ impl Command for Run {
             None => dialects::detect_dialect(program.tools()?, &text)?,
         };
         let terminal = program.terminal();
-        let mut missing_terminal = MissingTerminal::default();
+        let mut missing_terminal = MissingTerminalFlag::default();
         let outcomes = match calls.is_empty() {
             // Values are provided only for calls.
             true => Vec::new(),
@@ -74,8 +74,11 @@ impl Command for Run {
                 let (executor, of_batch) = executor_with_options(program, matches)?;
                 missing_terminal = of_batch;
                 let json = matches.get_one::<String>("events").is_some_and(|form| form == "json");
-                let view =
-                    if json { ProgressView::as_json(terminal) } else { ProgressView::as_text(terminal) };
+                let view = if json {
+                    ProgressView::with_json_events(terminal)
+                } else {
+                    ProgressView::with_text_events(terminal)
+                };
                 program.block_on(run_batch_with_view(executor.batch(calls), view, None))?
             }
         };
@@ -86,7 +89,7 @@ impl Command for Run {
             let first = result.text().lines().next().unwrap_or_default().to_owned();
             terminal.report_error(&format!("{}: {}", escaped_line(&result.name), escaped_line(&first)));
         }
-        missing_terminal.report(terminal);
+        missing_terminal.report_missing_terminal(terminal);
         if outcomes.is_empty() {
             terminal.report_note(&format!("the response contains no calls (dialect: {})", dialect.name()));
         }
@@ -95,7 +98,7 @@ impl Command for Run {
                 terminal.report_note(&external_call_note(&call.name));
             }
         }
-        let ends = results.iter().map(exit_of);
+        let ends = results.iter().map(exit_of_result);
         Ok(ends.max_by_key(|exit| exit_rank(*exit)).unwrap_or(Exit::Done))
     }
 }
@@ -104,7 +107,7 @@ impl Command for Run {
 fn executor_with_options(
     program: &Program,
     matches: &ArgMatches,
-) -> Result<(Executor, MissingTerminal), Failure> {
+) -> Result<(Executor, MissingTerminalFlag), Failure> {
     let base = program.executor()?;
     let asked = matches.get_one::<ExecutionStrategy>("strategy").copied().unwrap_or_default();
     let strategies = [base.strategy(), asked];
@@ -113,7 +116,7 @@ fn executor_with_options(
         strategies.into_iter().min_by_key(|strategy| max_concurrent_calls(*strategy)).unwrap_or_default();
     let settings = RunSettings::new().strategy(strategy);
     let approve = ApproveMode::from_name(matches.get_one::<String>("approve").map(String::as_str));
-    let derived = approve.derive_executor(base, settings, true, program.terminal().screen(), None);
+    let derived = approve.derive_executor(base, settings, true, program.terminal().question_screen(), None);
     derived.map_err(|error| Failure::usage(error.to_string()))
 }
 

@@ -5,7 +5,7 @@ use tool_runtime::ToolDefinition;
 use super::{find_definition, hint_words, json_option, pretty_json};
 use crate::{
     Command, Exit, Failure, Program, dialects,
-    flags::{self, JsonProperty, Property, properties_of, schema_properties},
+    flags::{self, JsonProperty, Property, argument_properties, schema_properties},
     page::{Page, TextStyle},
     sanitize::escaped_line,
 };
@@ -39,7 +39,7 @@ impl Command for Show {
         if matches.get_flag("json") {
             program.terminal().print_json(&pretty_json(definition)?)?;
         } else {
-            program.terminal().print(&tool_page(program, definition))?;
+            program.terminal().print_page(&tool_page(program, definition))?;
         }
         Ok(Exit::Done)
     }
@@ -50,11 +50,7 @@ pub(super) const HEADER: [&str; 3] = ["Argument", "Takes", "Description"];
 
 /// The row of an argument.
 pub(super) fn property_row(property: &Property) -> [(TextStyle, String); 3] {
-    [
-        (TextStyle::Name, shown_flag(property)),
-        type_cell(property),
-        (TextStyle::Plain, property.summary_line()),
-    ]
+    [(TextStyle::Name, flag_text(property)), type_cell(property), (TextStyle::Plain, property.summary_line())]
 }
 
 fn tool_page(program: &Program, definition: &ToolDefinition) -> Page {
@@ -72,7 +68,7 @@ fn tool_page(program: &Program, definition: &ToolDefinition) -> Page {
             page.add_styled_text(TextStyle::Name, what).add(&format!(": {}\n", escaped_line(&value)));
         }
     }
-    let arguments = properties_of(definition);
+    let arguments = argument_properties(definition);
     page.add("\n");
     if arguments.is_empty() {
         page.add("No arguments.\n");
@@ -83,7 +79,7 @@ fn tool_page(program: &Program, definition: &ToolDefinition) -> Page {
         page.add_table(HEADER, rows);
     }
     page.add("\n");
-    add_output(&mut page, definition);
+    add_output_schema(&mut page, definition);
     for example in definition.examples() {
         page.add("\n")
             .add_styled_text(TextStyle::Name, "Example")
@@ -104,7 +100,7 @@ fn json_property_row(property: &JsonProperty) -> [(TextStyle, String); 3] {
     ]
 }
 
-fn shown_flag(property: &Property) -> String {
+fn flag_text(property: &Property) -> String {
     if property.has_flag {
         flags::flag_name(property)
     } else {
@@ -144,7 +140,7 @@ fn metadata_lines(definition: &ToolDefinition) -> Vec<(&'static str, String)> {
 }
 
 /// Adds the output: a table of properties for an object or a list of objects, otherwise its type.
-fn add_output(page: &mut Page, definition: &ToolDefinition) {
+fn add_output_schema(page: &mut Page, definition: &ToolDefinition) {
     page.add_styled_text(TextStyle::Name, "Output").add(": ");
     let Some(schema) = definition.output_schema().map(tool_runtime::schema::OutputSchema::as_value) else {
         page.add("not declared\n");
@@ -153,7 +149,7 @@ fn add_output(page: &mut Page, definition: &ToolDefinition) {
     let items = schema.get("items").filter(|_| schema.get("type") == Some(&Value::from("array")));
     let fields = schema_properties(items.unwrap_or(schema));
     if fields.is_empty() {
-        page.add(&escaped_line(&flags::kind_of(schema).description())).add("\n");
+        page.add(&escaped_line(&flags::schema_kind(schema).description())).add("\n");
         return;
     }
     let rows = fields.iter().flat_map(|it| {

@@ -3,7 +3,7 @@
 use tool_runtime::policy::Escape;
 
 use super::{
-    Kind, Property,
+    Property, ValueKind,
     source::{SECRET_SOURCES, is_secret_source},
     value_kind::value_text,
 };
@@ -15,7 +15,7 @@ const MAX_CHOICES: usize = 100;
 /// The argument of `clap` for one property.
 pub(super) fn flag_argument(property: &Property) -> clap::Arg {
     let kind = &property.kind;
-    let argument = clap::Arg::new(property.id())
+    let argument = clap::Arg::new(property.clap_id())
         .long(property.flag.clone())
         .value_name(property.placeholder())
         .help_heading("Arguments")
@@ -34,8 +34,8 @@ pub(super) fn flag_argument(property: &Property) -> clap::Arg {
         return argument.value_parser(source);
     }
     let argument = match kind {
-        Kind::List(_) => argument.action(clap::ArgAction::Append).allow_negative_numbers(true),
-        Kind::Switch => argument.num_args(0..=1).require_equals(true).default_missing_value("true"),
+        ValueKind::List(_) => argument.action(clap::ArgAction::Append).allow_negative_numbers(true),
+        ValueKind::Switch => argument.num_args(0..=1).require_equals(true).default_missing_value("true"),
         _ => argument.allow_negative_numbers(true),
     };
     let parser = kind.clone();
@@ -53,16 +53,16 @@ pub(super) fn flag_argument(property: &Property) -> clap::Arg {
 }
 
 /// All choices, if they can be listed.
-fn listed_choices(kind: &Kind) -> Option<Vec<String>> {
+fn listed_choices(kind: &ValueKind) -> Option<Vec<String>> {
     match kind {
-        Kind::Choice(values) if values.len() <= MAX_CHOICES => {
+        ValueKind::Choice(values) if values.len() <= MAX_CHOICES => {
             let values: Vec<_> = values.iter().map(value_text).collect();
             values
                 .iter()
                 .all(|value| value.len() <= MAX_CHOICES && is_shown_unchanged(value))
                 .then_some(values)
         }
-        Kind::List(of) => listed_choices(of),
+        ValueKind::List(of) => listed_choices(of),
         _ => None,
     }
 }
@@ -72,7 +72,7 @@ fn property_help(property: &Property, long: bool) -> String {
     let about =
         if long { property.about.as_str() } else { property.about.lines().next().unwrap_or_default() };
     let mut notes = property.limits.clone();
-    if matches!(property.kind, Kind::List(_)) {
+    if matches!(property.kind, ValueKind::List(_)) {
         notes.push("repeat for each item".to_owned());
     }
     if property.opens {

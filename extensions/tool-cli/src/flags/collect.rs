@@ -3,7 +3,7 @@
 use clap::{ArgMatches, parser::ValueSource};
 use serde_json::{Map, Value};
 
-use super::{Kind, Property, flag_name, lossless_json::parse_strict};
+use super::{Property, ValueKind, flag_name, lossless_json::parse_lossless_json};
 use crate::{Failure, sanitize::escaped_line};
 
 /// The arguments of a call, with their origin.
@@ -28,7 +28,7 @@ pub(crate) fn collect_arguments(
         if flags.is_empty() {
             return Ok(json);
         }
-        let why = match parse_strict(&json.text) {
+        let why = match parse_lossless_json(&json.text) {
             Ok(Value::Object(given)) => {
                 arguments = given;
                 None
@@ -38,16 +38,16 @@ pub(crate) fn collect_arguments(
         };
         if let Some(why) = why {
             // The value of a boolean flag without `=` is read as the arguments.
-            let switch = flags.iter().find(|it| it.kind == Kind::Switch);
+            let switch = flags.iter().find(|it| it.kind == ValueKind::Switch);
             let how = switch.map(|it| format!("; write a boolean as `{}=true`", flag_name(it)));
             return Err(Failure::usage(why + &how.unwrap_or_default()));
         }
     }
     for property in flags {
-        let texts = matches.get_many::<String>(&property.id()).into_iter().flatten();
+        let texts = matches.get_many::<String>(&property.clap_id()).into_iter().flatten();
         let values = texts.map(|text| read(property, text)).collect::<Result<Vec<_>, _>>()?;
         let value = match property.kind {
-            Kind::List(_) => Some(Value::Array(values)),
+            ValueKind::List(_) => Some(Value::Array(values)),
             _ => values.into_iter().next_back(),
         };
         if let Some(value) = value {
@@ -71,10 +71,10 @@ pub(crate) fn valid_values(property: &Property, matches: &ArgMatches) -> Vec<Val
     if !is_given_as_flag(property, matches) {
         return Vec::new();
     }
-    let texts = matches.get_many::<String>(&property.id()).into_iter().flatten();
+    let texts = matches.get_many::<String>(&property.clap_id()).into_iter().flatten();
     texts.filter_map(|text| property.kind.parse(text).ok()).collect()
 }
 
 fn is_given_as_flag(property: &Property, matches: &ArgMatches) -> bool {
-    matches.value_source(&property.id()) == Some(ValueSource::CommandLine)
+    matches.value_source(&property.clap_id()) == Some(ValueSource::CommandLine)
 }

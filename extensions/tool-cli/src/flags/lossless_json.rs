@@ -11,7 +11,7 @@ use serde_json::{Value, value::RawValue};
 ///
 /// If `text` is not valid JSON, or a value would lose a part of it: a duplicate property, or an integer of more than
 /// 64 bits.
-pub(crate) fn parse_strict(text: &str) -> Result<Value, String> {
+pub(crate) fn parse_lossless_json(text: &str) -> Result<Value, String> {
     let value = serde_json::from_str(text).map_err(|error| error.to_string())?;
     let raw: &RawValue = serde_json::from_str(text).map_err(|error| error.to_string())?;
     check_lossless(raw.get())?;
@@ -81,17 +81,17 @@ impl<'de: 't, 't> Deserialize<'de> for ObjectPairs<'t> {
 #[cfg(test)]
 #[allow(clippy::unwrap_used, reason = "a test may")]
 mod tests {
-    use super::parse_strict;
+    use super::parse_lossless_json;
 
     #[test]
     fn json_that_a_value_would_change_is_refused() {
-        assert!(parse_strict(r#"{"a": [1, -2.5e300, {"b": 18446744073709551615}]}"#).is_ok());
+        assert!(parse_lossless_json(r#"{"a": [1, -2.5e300, {"b": 18446744073709551615}]}"#).is_ok());
         assert_eq!(
-            parse_strict(r#"{"a": [{"b": 1, "\u0062": 2}]}"#).unwrap_err(),
+            parse_lossless_json(r#"{"a": [{"b": 1, "\u0062": 2}]}"#).unwrap_err(),
             "the property `b` is duplicated"
         );
-        let error = parse_strict(r#"{"a": 18446744073709551616}"#).unwrap_err();
+        let error = parse_lossless_json(r#"{"a": 18446744073709551616}"#).unwrap_err();
         assert!(error.starts_with("18446744073709551616 has more than 64 bits"), "{error}");
-        assert!(parse_strict(&"[".repeat(100_000)).is_err());
+        assert!(parse_lossless_json(&"[".repeat(100_000)).is_err());
     }
 }

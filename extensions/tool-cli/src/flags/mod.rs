@@ -18,11 +18,11 @@ mod value_kind;
 pub(crate) use self::{
     collect::{CallArguments, collect_arguments, read_value, valid_values},
     json_property::JsonProperty,
-    lossless_json::{object_members, parse_strict},
-    property::{Property, properties_of, schema_properties},
-    schema::kind_of,
+    lossless_json::{object_members, parse_lossless_json},
+    property::{Property, argument_properties, schema_properties},
+    schema::schema_kind,
     source::SECRET_SOURCES,
-    value_kind::{Kind, value_text},
+    value_kind::{ValueKind, value_text},
 };
 
 /// The flag with its dashes, such as `--days`.
@@ -31,8 +31,8 @@ pub(crate) fn flag_name(property: &Property) -> String {
 }
 
 /// The grammar of a tool without the parsers of its flags, which reads each value as text.
-pub(crate) fn without_parsers(grammar: clap::Command, properties: &[Property]) -> clap::Command {
-    let ids: Vec<_> = properties.iter().map(Property::id).collect();
+pub(crate) fn without_value_parsers(grammar: clap::Command, properties: &[Property]) -> clap::Command {
+    let ids: Vec<_> = properties.iter().map(Property::clap_id).collect();
     grammar.mut_args(|argument| match ids.iter().any(|id| argument.get_id() == id.as_str()) {
         true => argument.value_parser(clap::value_parser!(String)),
         false => argument,

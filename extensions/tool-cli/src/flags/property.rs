@@ -6,7 +6,7 @@ use serde_json::{Map, Value};
 use tool_runtime::ToolDefinition;
 
 use super::{
-    Kind,
+    ValueKind,
     json_property::{JsonProperty, json_properties},
     schema::{
         MAX_FLAG_DEPTH, is_default_worth_showing, limit_texts, resolve_reference, schema_members, value_kind,
@@ -28,7 +28,7 @@ pub(crate) struct Property {
     pub(crate) alias: Option<String>,
     /// `true` if the property can be given as a flag.
     pub(crate) has_flag: bool,
-    pub(crate) kind: Kind,
+    pub(crate) kind: ValueKind,
     /// `true` if the value is secret: the flag takes a source of the value.
     pub(crate) secret: bool,
     /// The properties inside a value that is written as JSON.
@@ -48,8 +48,8 @@ pub(crate) struct Property {
 
 /// The properties of `schema`, outer before inner, in the order in which they are declared.
 pub(crate) fn schema_properties(schema: &Value) -> Vec<Property> {
-    let mut walk = PropertyWalk { root: schema, found: Vec::new() };
-    walk.add_object(schema, &[], &mut Vec::new());
+    let mut walk = PropertyCollector { root: schema, found: Vec::new() };
+    walk.add_object_properties(schema, &[], &mut Vec::new());
     let mut found = walk.found;
     let exact: HashSet<_> = found.iter().map(|it| it.path.join(".")).collect();
     let mut taken = HashSet::new();
@@ -64,7 +64,7 @@ pub(crate) fn schema_properties(schema: &Value) -> Vec<Property> {
 }
 
 /// The properties of the arguments of a tool, with its secrets marked.
-pub(crate) fn properties_of(definition: &ToolDefinition) -> Vec<Property> {
+pub(crate) fn argument_properties(definition: &ToolDefinition) -> Vec<Property> {
     let secrets = &definition.metadata().secrets;
     let mut properties = schema_properties(definition.input_schema().as_value());
     for property in &mut properties {
@@ -86,9 +86,9 @@ fn set_flag(property: &mut Property, names: &HashSet<String>, taken: &mut HashSe
 }
 
 /// Sets whether every call requires `property`, and whether the object around it has properties with flags.
-fn set_requirement(property: &mut Property, before: &mut [Property]) {
+fn set_requirement(property: &mut Property, earlier_properties: &mut [Property]) {
     let path = property.path.split_last().map_or(&[][..], |(_, path)| path);
-    let outer = before.iter_mut().find(|it| it.path == path);
+    let outer = earlier_properties.iter_mut().find(|it| it.path == path);
     property.indispensable = property.required && outer.as_ref().is_none_or(|it| it.indispensable);
     if let Some(outer) = outer {
         outer.opens |= property.has_flag;
@@ -104,14 +104,14 @@ fn is_valid_flag_name(name: &str) -> bool {
         && is_shown_unchanged(name)
 }
 
-struct PropertyWalk<'s> {
+struct PropertyCollector<'s> {
     root: &'s Value,
     found: Vec<Property>,
 }
 
-impl<'s> PropertyWalk<'s> {
+impl<'s> PropertyCollector<'s> {
     /// Adds the properties of an object, also of its branches.
-    fn add_object(&mut self, schema: &'s Value, path: &[String], seen: &mut Vec<&'s str>) {
+    fn add_object_properties(&mut self, schema: &'s Value, path: &[String], seen: &mut Vec<&'s str>) {
         for (name, property, required) in schema_members(self.root, schema, 0) {
             let mut path = path.to_vec();
             path.push(name.to_owned());
@@ -119,15 +119,15 @@ impl<'s> PropertyWalk<'s> {
             let target = resolve_reference(self.root, property, seen);
             if let Some(known) = self.found.iter_mut().find(|it| it.path == path) {
                 // Branches may differ: the flag accepts every branch.
-                known.merge_branch(value_kind(self.root, target, 0), required);
+                known.merge_schema_branch(value_kind(self.root, target, 0), required);
             } else {
-                let described = property_of(self.root, property, target, &path, required);
-                let opens = described.kind == Kind::Object && path.len() < MAX_FLAG_DEPTH;
+                let described = create_property(self.root, property, target, &path, required);
+                let opens = described.kind == ValueKind::Object && path.len() < MAX_FLAG_DEPTH;
                 self.found.push(described);
                 let (outer, inner) = seen.split_at(depth);
                 let is_recursive = inner.iter().any(|it| outer.contains(it));
                 if opens && !is_recursive {
-                    self.add_object(target, &path, seen);
+                    self.add_object_properties(target, &path, seen);
                 } else if let Some(described) = self.found.last_mut() {
                     described.shape = json_properties(self.root, target);
                 }
@@ -138,19 +138,25 @@ impl<'s> PropertyWalk<'s> {
 }
 
 impl Property {
-    fn merge_branch(&mut self, kind: Kind, required: bool) {
+    fn merge_schema_branch(&mut self, kind: ValueKind, required: bool) {
         self.required &= required;
         match (&mut self.kind, kind) {
-            (Kind::Choice(all), Kind::Choice(more)) => {
+            (ValueKind::Choice(all), ValueKind::Choice(more)) => {
                 all.extend(more.into_iter().filter(|value| !all.contains(value)).collect::<Vec<_>>());
             }
             (mine, other) if *mine == other => {}
-            (mine, _) => *mine = Kind::Json { text: true },
+            (mine, _) => *mine = ValueKind::Json { text: true },
         }
     }
 }
 
-fn property_of(root: &Value, schema: &Value, target: &Value, path: &[String], required: bool) -> Property {
+fn create_property(
+    root: &Value,
+    schema: &Value,
+    target: &Value,
+    path: &[String],
+    required: bool,
+) -> Property {
     let word = |keyword: &str| schema.get(keyword).or_else(|| target.get(keyword));
     Property {
         path: path.to_vec(),
@@ -185,7 +191,7 @@ impl Property {
     }
 
     /// The id for `clap`, which no option of the program can have.
-    pub(super) fn id(&self) -> String {
+    pub(super) fn clap_id(&self) -> String {
         format!("\u{0}{}", self.path.join("\u{0}"))
     }
 

@@ -4,7 +4,7 @@
 use serde_json::Value;
 
 use super::{
-    Kind,
+    ValueKind,
     value_kind::{bounds_text, value_text},
 };
 
@@ -72,65 +72,68 @@ pub(super) fn is_default_worth_showing(default: &Value) -> bool {
 }
 
 /// The type of a complete schema.
-pub(crate) fn kind_of(schema: &Value) -> Kind {
+pub(crate) fn schema_kind(schema: &Value) -> ValueKind {
     value_kind(schema, schema, 0)
 }
 
 /// The type of `schema`.
-pub(super) fn value_kind(root: &Value, schema: &Value, depth: usize) -> Kind {
+pub(super) fn value_kind(root: &Value, schema: &Value, depth: usize) -> ValueKind {
     // Recursive values are written as JSON.
     if depth > MAX_FLAG_DEPTH {
-        return Kind::Json { text: true };
+        return ValueKind::Json { text: true };
     }
     let schema = resolve_reference(root, schema, &mut Vec::new());
     if let Some(values) = schema.get("enum").and_then(Value::as_array) {
         let values: Vec<_> = values.iter().filter(|value| !value.is_null()).cloned().collect();
-        return if values.is_empty() { Kind::Json { text: false } } else { Kind::Choice(values) };
+        return if values.is_empty() { ValueKind::Json { text: false } } else { ValueKind::Choice(values) };
     }
     if let Some(value) = schema.get("const") {
-        return Kind::Choice(vec![value.clone()]);
+        return ValueKind::Choice(vec![value.clone()]);
     }
     let bound = |keyword: &str| schema.get(keyword).cloned();
-    match type_names(schema).as_slice() {
-        ["string"] => Kind::Text,
-        ["integer"] => Kind::Integer { least: bound("minimum"), most: bound("maximum") },
-        ["number"] => Kind::Number { least: bound("minimum"), most: bound("maximum") },
-        ["boolean"] => Kind::Switch,
+    match type_names_without_null(schema).as_slice() {
+        ["string"] => ValueKind::Text,
+        ["integer"] => ValueKind::Integer { least: bound("minimum"), most: bound("maximum") },
+        ["number"] => ValueKind::Number { least: bound("minimum"), most: bound("maximum") },
+        ["boolean"] => ValueKind::Switch,
         ["array"] if schema.get("prefixItems").is_none() => match schema.get("items") {
             Some(items @ Value::Object(_)) => match value_kind(root, items, depth + 1) {
                 // Lists of lists are written as JSON, item by item.
-                Kind::List(_) => Kind::List(Box::new(Kind::Json { text: false })),
-                of => Kind::List(Box::new(of)),
+                ValueKind::List(_) => ValueKind::List(Box::new(ValueKind::Json { text: false })),
+                of => ValueKind::List(Box::new(of)),
             },
-            _ => Kind::List(Box::new(Kind::Json { text: true })),
+            _ => ValueKind::List(Box::new(ValueKind::Json { text: true })),
         },
-        ["object"] if !schema_members(root, schema, 0).is_empty() => Kind::Object,
+        ["object"] if !schema_members(root, schema, 0).is_empty() => ValueKind::Object,
         [] => choice_kind(root, schema, depth + 1),
-        several => Kind::Json { text: several.contains(&"string") },
+        several => ValueKind::Json { text: several.contains(&"string") },
     }
 }
 
 /// The type of a choice between schemas: the only one that is not `null`, or a choice of documented constants.
-fn choice_kind(root: &Value, schema: &Value, depth: usize) -> Kind {
+fn choice_kind(root: &Value, schema: &Value, depth: usize) -> ValueKind {
     let all = schema.get("oneOf").or_else(|| schema.get("anyOf")).and_then(Value::as_array);
     let all: Vec<_> = all.into_iter().flatten().filter(|it| it.get("type") != Some(&"null".into())).collect();
     let kinds: Vec<_> = all.iter().map(|branch| value_kind(root, branch, depth)).collect();
     let constants = kinds.iter().map(|kind| match kind {
-        Kind::Choice(values) => Some(values.clone()),
+        ValueKind::Choice(values) => Some(values.clone()),
         _ => None,
     });
     match (kinds.as_slice(), constants.collect::<Option<Vec<_>>>()) {
         ([only], _) => only.clone(),
-        (several, Some(constants)) if !several.is_empty() => Kind::Choice(constants.concat()),
-        (several, _) if !several.is_empty() && several.iter().all(|it| *it == Kind::Object) => Kind::Object,
-        (several, _) => Kind::Json {
-            text: several.is_empty() || several.iter().any(|it| matches!(it, Kind::Text | Kind::Choice(_))),
+        (several, Some(constants)) if !several.is_empty() => ValueKind::Choice(constants.concat()),
+        (several, _) if !several.is_empty() && several.iter().all(|it| *it == ValueKind::Object) => {
+            ValueKind::Object
+        }
+        (several, _) => ValueKind::Json {
+            text: several.is_empty()
+                || several.iter().any(|it| matches!(it, ValueKind::Text | ValueKind::Choice(_))),
         },
     }
 }
 
 /// The types of a schema without `null`, which a flag cannot express.
-fn type_names(schema: &Value) -> Vec<&str> {
+fn type_names_without_null(schema: &Value) -> Vec<&str> {
     match schema.get("type") {
         Some(Value::String(name)) => vec![name],
         Some(Value::Array(names)) => {

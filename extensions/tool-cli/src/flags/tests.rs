@@ -10,8 +10,8 @@ use tool_runtime::{
     serde::{Deserialize, Serialize},
 };
 
-use super::{Kind, Property, collect_arguments, schema_properties};
-use crate::{closures::ProgramClosures, commands::grammar_of, program::Program, terminal::Terminal};
+use super::{Property, ValueKind, collect_arguments, schema_properties};
+use crate::{closures::ProgramClosures, commands::tool_grammar, program::Program, terminal::Terminal};
 
 fn flags(schema: &Value) -> Vec<(String, String)> {
     let flag = |it: &Property| {
@@ -38,7 +38,7 @@ fn check(schema: Value, expected: &[(&str, &str)]) {
         Vec::new(),
         Vec::new,
     );
-    grammar_of(&program, &definition).debug_assert();
+    tool_grammar(&program, &definition).debug_assert();
 }
 
 fn object(properties: Value) -> Value {
@@ -164,26 +164,26 @@ fn branches_of_a_choice_share_their_flags() {
 
 #[test]
 fn values_are_parsed_by_the_type_of_the_schema() {
-    let integer = Kind::Integer { least: Some(json!(1)), most: Some(json!(14)) };
+    let integer = ValueKind::Integer { least: Some(json!(1)), most: Some(json!(14)) };
     assert_eq!(integer.parse("14"), Ok(json!(14)));
     for wrong in ["0", "15", "1.0", "", "x", "18446744073709551616"] {
         assert_eq!(integer.parse(wrong).unwrap_err(), "expected an integer from 1 to 14", "{wrong}");
     }
-    let any = Kind::Integer { least: None, most: Some(json!(u64::MAX)) };
+    let any = ValueKind::Integer { least: None, most: Some(json!(u64::MAX)) };
     let lossy = any.parse("-9223372036854775809").unwrap_err();
     assert_eq!(lossy, "more than 64 bits; give all arguments as JSON, without flags");
     let expected = "expected an integer of at most 18446744073709551615";
     assert_eq!(any.parse("99999999999999999999").unwrap_err(), expected);
-    let number = Kind::Number { least: None, most: None };
+    let number = ValueKind::Number { least: None, most: None };
     assert_eq!(number.parse("-2.5"), Ok(json!(-2.5)));
     assert!(["NaN", "inf", "1_000", "0x1", "1e999"].iter().all(|wrong| number.parse(wrong).is_err()));
-    assert_eq!(Kind::Text.parse("null"), Ok(json!("null")));
-    assert_eq!(Kind::Json { text: true }.parse("[draft] one"), Ok(json!("[draft] one")));
-    assert_eq!(Kind::Json { text: true }.parse("[1]"), Ok(json!([1])));
-    let lossy = Kind::Json { text: true }.parse("18446744073709551616").unwrap_err();
+    assert_eq!(ValueKind::Text.parse("null"), Ok(json!("null")));
+    assert_eq!(ValueKind::Json { text: true }.parse("[draft] one"), Ok(json!("[draft] one")));
+    assert_eq!(ValueKind::Json { text: true }.parse("[1]"), Ok(json!([1])));
+    let lossy = ValueKind::Json { text: true }.parse("18446744073709551616").unwrap_err();
     assert!(lossy.contains("more than 64 bits"), "{lossy}");
-    assert_eq!(Kind::Object.parse("[1]").unwrap_err(), "expected a JSON object");
-    assert_eq!(Kind::Choice(vec![json!(1), json!("a")]).parse("1"), Ok(json!(1)));
+    assert_eq!(ValueKind::Object.parse("[1]").unwrap_err(), "expected a JSON object");
+    assert_eq!(ValueKind::Choice(vec![json!(1), json!("a")]).parse("1"), Ok(json!(1)));
 }
 
 // A number that begins with a dash is a value of every type.
@@ -205,7 +205,7 @@ fn negative_numbers_are_values() {
         Vec::new,
     );
     let written = "tool --list -1 --list -2 --any -3 --text -4.5 --choice -1 --pair -6";
-    let matches = grammar_of(&program, &definition).try_get_matches_from(written.split(' ')).unwrap();
+    let matches = tool_grammar(&program, &definition).try_get_matches_from(written.split(' ')).unwrap();
     let given = collect_arguments(&schema_properties(&schema), &matches, None, &super::read_value).unwrap();
     assert_eq!(given.text, r#"{"list":[-1,-2],"any":-3,"text":"-4.5","choice":-1,"pair":-6}"#);
 }

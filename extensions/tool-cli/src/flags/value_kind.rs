@@ -3,11 +3,11 @@
 use serde::de::IgnoredAny;
 use serde_json::{Number, Value};
 
-use super::lossless_json::{INTEGER_TOO_LONG, parse_strict};
+use super::lossless_json::{INTEGER_TOO_LONG, parse_lossless_json};
 
 /// The type of a value on a command line.
 #[derive(Debug, Clone, PartialEq)]
-pub(crate) enum Kind {
+pub(crate) enum ValueKind {
     /// Text, unchanged.
     Text,
     /// An integer with the bounds of its schema.
@@ -26,7 +26,7 @@ pub(crate) enum Kind {
     Json { text: bool },
 }
 
-impl Kind {
+impl ValueKind {
     /// The placeholder of a value in help, such as `INTEGER`.
     pub(crate) fn placeholder(&self) -> &'static str {
         match self {
@@ -88,7 +88,7 @@ impl Kind {
                 false => error,
             }),
             Self::Object => {
-                match serde_json::from_str::<IgnoredAny>(text).is_ok().then(|| parse_strict(text)) {
+                match serde_json::from_str::<IgnoredAny>(text).is_ok().then(|| parse_lossless_json(text)) {
                     Some(Ok(object @ Value::Object(_))) => Ok(object),
                     Some(Err(error)) => Err(error),
                     _ => Err("expected a JSON object".to_owned()),
@@ -96,7 +96,7 @@ impl Kind {
             }
             // Text that only looks like JSON is a string: `[draft] report`.
             Self::Json { text: true } if serde_json::from_str::<IgnoredAny>(text).is_err() => Ok(text.into()),
-            Self::Json { .. } => parse_strict(text).map_err(|error| format!("expected JSON: {error}")),
+            Self::Json { .. } => parse_lossless_json(text).map_err(|error| format!("expected JSON: {error}")),
         }
     }
 }

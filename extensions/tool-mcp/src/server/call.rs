@@ -46,7 +46,7 @@ impl<'a> ToolCallRequest<'a> {
         self,
         request: CallToolRequestParams,
     ) -> Result<CallToolResponse, ErrorData> {
-        let arguments = match plain_call::take_arguments(&self.context) {
+        let arguments = match plain_call::take_plain_arguments(&self.context) {
             Some(text) => Arguments::from(text),
             None => request.arguments.map(Value::Object).map_or(Arguments::EMPTY, Arguments::from),
         };

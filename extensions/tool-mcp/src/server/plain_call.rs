@@ -180,7 +180,7 @@ fn decoded_member<T: for<'de> Deserialize<'de>>(member: Option<&RawValue>) -> Op
 }
 
 /// Takes the text of the arguments of a request, if it was in the plain form. A request over HTTP has it once.
-pub(super) fn take_arguments(context: &RequestContext<RoleServer>) -> Option<String> {
+pub(super) fn take_plain_arguments(context: &RequestContext<RoleServer>) -> Option<String> {
     #[cfg(feature = "http")]
     if let Some(facts) = super::request_run::http_facts(context) {
         return facts.arguments.lock().unwrap_or_else(std::sync::PoisonError::into_inner).take();

@@ -52,9 +52,9 @@ use crate::{
 /// # }
 /// ```
 #[derive(Clone)]
-pub struct PostgresStore(Arc<Inner>);
+pub struct PostgresStore(Arc<PostgresStoreState>);
 
-struct Inner {
+struct PostgresStoreState {
     pool: PgPool,
     begin_statements: BeginStatements,
     operation_timeout: Duration,
@@ -78,7 +78,7 @@ impl PostgresStore {
         let pool = PgPoolOptions::new().max_connections(max_connections).acquire_timeout(operation_timeout);
         let pool = pool.connect_lazy_with(connection);
         let begin_statements = BeginStatements::new(&schema, operation_timeout);
-        let store = Self(Arc::new(Inner { pool, begin_statements, operation_timeout, clock }));
+        let store = Self(Arc::new(PostgresStoreState { pool, begin_statements, operation_timeout, clock }));
         let begin_statements = &store.0.begin_statements;
         store
             .run_with_timeout(async |connection| {

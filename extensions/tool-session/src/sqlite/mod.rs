@@ -70,9 +70,9 @@ use crate::{
 /// # }
 /// ```
 #[derive(Clone)]
-pub struct SqliteStore(Arc<Inner>);
+pub struct SqliteStore(Arc<SqliteStoreState>);
 
-struct Inner {
+struct SqliteStoreState {
     readers: SqlitePool,
     /// `None` if the store was opened for reading only.
     writer: Option<SqliteWriter>,
@@ -102,12 +102,12 @@ impl SqliteStore {
             // A connection that only read needs no orderly end.
             drop(connection.close().await);
             checked?;
-            return Ok(Self(Arc::new(Inner { readers, writer: None, clock })));
+            return Ok(Self(Arc::new(SqliteStoreState { readers, writer: None, clock })));
         }
         options.create_missing_file()?;
         let connection = connect_writer_with_retries(&options).await?;
         let writer = SqliteWriter::start(connection, DatabaseFile::identify(&options.path)?, clock.clone());
-        Ok(Self(Arc::new(Inner { readers, writer: Some(writer), clock })))
+        Ok(Self(Arc::new(SqliteStoreState { readers, writer: Some(writer), clock })))
     }
 
     /// Closes the store after all writes that wait, for all clones, and waits for its end: later operations are

@@ -48,7 +48,7 @@ fn similar_names(definitions: &[ToolDefinition]) -> Vec<Pair<'_>> {
 }
 
 /// The description of a tool as numbers that identify words and pairs of words across tools.
-struct Text {
+struct DescriptionText {
     /// The words in order.
     words: Vec<usize>,
     /// The pairs of neighbouring words, each once, rarest first.
@@ -77,7 +77,7 @@ fn similar_descriptions_with_steps<'d>(
     let mut found = Vec::new();
     let mut seen = vec![usize::MAX; texts.len()];
     for (at, text) in texts.iter().enumerate() {
-        let rarest = text.rarest_pairs();
+        let rarest = text.rarest_word_pairs();
         let others = rarest.iter().filter_map(|pair| having.get(pair)).flatten();
         let mut others = others.filter(|other| std::mem::replace(&mut seen[**other], at) != at);
         if let Some(other) = others.find(|other| text.is_similar_to(&texts[**other], steps)) {
@@ -89,7 +89,7 @@ fn similar_descriptions_with_steps<'d>(
     found
 }
 
-fn numbered_texts(definitions: &[ToolDefinition]) -> Vec<Text> {
+fn numbered_texts(definitions: &[ToolDefinition]) -> Vec<DescriptionText> {
     let mut of_word = Numbers::default();
     let mut of_pair = Numbers::default();
     let mut text = |definition: &ToolDefinition| {
@@ -102,7 +102,7 @@ fn numbered_texts(definitions: &[ToolDefinition]) -> Vec<Text> {
         all.sort_unstable();
         all.dedup();
         let named = all.iter().copied().filter(|word| name.contains(word)).collect();
-        Text { words, pairs, first, all, named }
+        DescriptionText { words, pairs, first, all, named }
     };
     let mut texts: Vec<_> = definitions.iter().map(&mut text).collect();
     let mut times = vec![0_usize; of_pair.0.len()];
@@ -146,9 +146,9 @@ fn share_nearly_all(one: &[usize], other: &[usize], steps: &mut usize) -> bool {
     one.iter().filter(|pair| is_missing(pair)).nth(may_lack).is_none()
 }
 
-impl Text {
+impl DescriptionText {
     /// Returns the pairs of which two similar descriptions share at least one.
-    fn rarest_pairs(&self) -> &[usize] {
+    fn rarest_word_pairs(&self) -> &[usize] {
         let count = self.pairs.len();
         let shared = (count * NEARLY).div_ceil(10);
         &self.pairs[..(count - shared + 1).min(count)]

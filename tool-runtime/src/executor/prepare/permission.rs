@@ -144,7 +144,7 @@ impl<'a> CallPreparation<'a, '_> {
             return Err(by_permission(ToolError::new(ErrorKind::ApprovalRequired, question.hint)));
         }
         self.answers.check_question_limit().map_err(by_permission)?;
-        let request = self.answer_binding(address).request(self.redacted_call(), question);
+        let request = self.answer_binding(address).approval_request(self.redacted_call(), question);
         self.batch.report_approval_request(&request, self.entry.definition()).await;
         let Some(approver) = &settings.approver else {
             return Err(NextStep::NeedsApproval(Box::new(request)));

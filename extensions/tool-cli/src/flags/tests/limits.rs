@@ -4,8 +4,9 @@ use serde_json::{Value, json};
 
 use super::{object, schema_properties};
 use crate::flags::{
-    Kind, kind_of,
+    ValueKind,
     schema::{is_default_worth_showing, limit_texts, resolve_reference, schema_members},
+    schema_kind,
     source::is_secret_source,
 };
 
@@ -83,7 +84,7 @@ fn a_choice_has_the_kind_of_its_branches() {
         (wrapped(integer.clone(), 4), "integer"),
         (wrapped(integer.clone(), 5), "JSON"),
     ] {
-        assert_eq!(kind_of(&schema).description(), expected, "{schema}");
+        assert_eq!(schema_kind(&schema).description(), expected, "{schema}");
     }
     // Text that is not JSON is a string where a branch takes one.
     for (schema, is_text) in [
@@ -98,12 +99,12 @@ fn a_choice_has_the_kind_of_its_branches() {
         (json!({ "anyOf": [here, { "type": "boolean" }] }), false),
         (wrapped(integer.clone(), 5), true),
     ] {
-        assert_eq!(kind_of(&schema), Kind::Json { text: is_text }, "{schema}");
-        assert_eq!(kind_of(&schema).parse("some text").is_ok(), is_text, "{schema}");
+        assert_eq!(schema_kind(&schema), ValueKind::Json { text: is_text }, "{schema}");
+        assert_eq!(schema_kind(&schema).parse("some text").is_ok(), is_text, "{schema}");
     }
-    let list = |text| Kind::List(Box::new(Kind::Json { text }));
-    assert_eq!(kind_of(&json!({ "type": "array" })), list(true));
-    assert_eq!(kind_of(&json!({ "type": "array", "items": { "type": "array" } })), list(false));
+    let list = |text| ValueKind::List(Box::new(ValueKind::Json { text }));
+    assert_eq!(schema_kind(&json!({ "type": "array" })), list(true));
+    assert_eq!(schema_kind(&json!({ "type": "array", "items": { "type": "array" } })), list(false));
 }
 
 #[test]
@@ -153,17 +154,17 @@ fn references_are_followed_to_a_limit() {
 
 #[test]
 fn bounds_include_their_ends() {
-    let number = Kind::Number { least: Some(json!(-1.5)), most: Some(json!(2)) };
+    let number = ValueKind::Number { least: Some(json!(-1.5)), most: Some(json!(2)) };
     for (text, fits) in [("-1.5", true), ("-1.6", false), ("2", true), ("2.1", false), ("0", true)] {
         assert_eq!(number.parse(text).is_ok(), fits, "{text}");
     }
     assert_eq!(number.parse("9").unwrap_err(), "expected a number from -1.5 to 2");
-    let least = Kind::Integer { least: Some(json!(3)), most: None };
+    let least = ValueKind::Integer { least: Some(json!(3)), most: None };
     assert_eq!(
         (least.parse("3"), least.parse("2").unwrap_err()),
         (Ok(json!(3)), "expected an integer of at least 3".to_owned())
     );
-    let any = Kind::Integer { least: None, most: None };
+    let any = ValueKind::Integer { least: None, most: None };
     for text in ["9223372036854775807", "-9223372036854775808", "18446744073709551615"] {
         assert_eq!(any.parse(text).unwrap().to_string(), text);
     }
@@ -180,25 +181,31 @@ fn words_of_a_boolean_a_choice_and_json_are_parsed() {
     for (text, expected) in
         [("true", true), ("yes", true), ("on", true), ("false", false), ("no", false), ("off", false)]
     {
-        assert_eq!(Kind::Switch.parse(text), Ok(json!(expected)), "{text}");
+        assert_eq!(ValueKind::Switch.parse(text), Ok(json!(expected)), "{text}");
     }
-    assert!(Kind::Switch.parse("True").is_err());
-    let choice = Kind::Choice(vec![json!("a"), json!(1)]);
+    assert!(ValueKind::Switch.parse("True").is_err());
+    let choice = ValueKind::Choice(vec![json!("a"), json!(1)]);
     assert_eq!(choice.parse("b").unwrap_err(), "expected one of: a | 1");
     assert_eq!(
-        Kind::List(Box::new(choice.clone())).parse(" [1]").unwrap_err(),
+        ValueKind::List(Box::new(choice.clone())).parse(" [1]").unwrap_err(),
         "expected one of: a | 1; repeat the flag for each item"
     );
     assert_eq!(
-        Kind::List(Box::new(choice)).parse("[").unwrap_err(),
+        ValueKind::List(Box::new(choice)).parse("[").unwrap_err(),
         "expected one of: a | 1; repeat the flag for each item"
     );
-    let json = Kind::Json { text: false };
+    let json = ValueKind::Json { text: false };
     assert!(json.parse("{").unwrap_err().starts_with("expected JSON: EOF"), "{:?}", json.parse("{"));
-    assert_eq!(Kind::Object.parse(r#"{"a": 1, "a": 2}"#).unwrap_err(), "the property `a` is duplicated");
-    assert_eq!(Kind::Object.parse("{").unwrap_err(), "expected a JSON object");
-    assert_eq!(Kind::Object.parse(r#"{"a": 1}"#), Ok(json!({ "a": 1 })));
-    let placeholders = [Kind::Text, Kind::Switch, Kind::Object, Kind::List(Box::new(Kind::Text)), json];
+    assert_eq!(ValueKind::Object.parse(r#"{"a": 1, "a": 2}"#).unwrap_err(), "the property `a` is duplicated");
+    assert_eq!(ValueKind::Object.parse("{").unwrap_err(), "expected a JSON object");
+    assert_eq!(ValueKind::Object.parse(r#"{"a": 1}"#), Ok(json!({ "a": 1 })));
+    let placeholders = [
+        ValueKind::Text,
+        ValueKind::Switch,
+        ValueKind::Object,
+        ValueKind::List(Box::new(ValueKind::Text)),
+        json,
+    ];
     assert_eq!(placeholders.map(|kind| kind.placeholder()), ["TEXT", "true|false", "JSON", "TEXT", "JSON"]);
 }
 

@@ -25,10 +25,10 @@ pub(super) fn call_expression(function: &str, arguments: &[Argument]) -> Result<
         ("default", [other, value]) => format!("(({value})|default({other}))"),
         ("join", [_, _]) => join_filter_expression(arguments),
         ("eq", [value, others @ ..]) if !others.is_empty() => {
-            let others: Vec<_> = others.iter().map(|other| present(other)).collect();
-            format!("({} in [{}])", present(value), others.join(", "))
+            let others: Vec<_> = others.iter().map(|other| missing_as_nil(other)).collect();
+            format!("({} in [{}])", missing_as_nil(value), others.join(", "))
         }
-        ("ne", [left, right]) => format!("({} != {})", present(left), present(right)),
+        ("ne", [left, right]) => format!("({} != {})", missing_as_nil(left), missing_as_nil(right)),
         ("lt" | "le" | "gt" | "ge", [left, right]) => {
             format!("(({left}) {} ({right}))", comparison_operator(function))
         }
@@ -61,8 +61,8 @@ pub(super) fn call_expression(function: &str, arguments: &[Argument]) -> Result<
 }
 
 /// A member that is missing is compared as `nil`.
-fn present(value: &str) -> String {
-    format!("(({value})|{PRESENT})")
+fn missing_as_nil(expression: &str) -> String {
+    format!("(({expression})|{PRESENT})")
 }
 
 /// The list is the first argument, as in `strings.Join`, or the second one if the first one is the separator.

@@ -26,7 +26,7 @@ impl<'p> ValidationWalk<'p> {
         // Checked before the values: a branch that is not intended usually fails here.
         self.check_required(rules, map, at, sink)?;
         if let Some(names) = rules.names {
-            self.check_names(names, map, at, sink)?;
+            self.check_property_names(names, map, at, sink)?;
         }
         let mut near = 0;
         for (position, (name, value)) in map.iter().enumerate() {
@@ -92,7 +92,7 @@ impl<'p> ValidationWalk<'p> {
     }
 
     /// Validates names as strings, for `propertyNames`.
-    fn check_names<S: Sink>(
+    fn check_property_names<S: Sink>(
         &mut self,
         node: NodeId,
         map: &Map<String, Value>,
