@@ -7,8 +7,8 @@ use std::sync::{
 
 use tool_kit::{
     catalogue::{
-        Catalogue, CatalogueChange, ConnectorSource, ConnectorState, Delegate, ItemKind, ItemQuery,
-        PromptCall, json_input,
+        Catalogue, CatalogueChange, ConnectorSource, ConnectorState, Delegate, ItemQuery, PromptCall,
+        json_input,
     },
     mcp::{McpConnectorFactory, McpSource, offer_resource},
     prompt::{PromptDefinition, text_prompt},
