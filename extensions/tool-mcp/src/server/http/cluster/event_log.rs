@@ -89,6 +89,11 @@ pub(super) struct StreamPosition {
     pub(super) last: i64,
 }
 
+impl StreamPosition {
+    /// The position before the first event of any stream.
+    pub(super) const BEFORE_ALL: i64 = 0;
+}
+
 /// The events of all processes.
 pub(super) struct EventLog {
     pub(super) database: Database,
@@ -136,9 +141,8 @@ impl EventLog {
         &self,
         stream: &StreamKey,
         text: &str,
-        wakes: bool,
     ) -> Result<Option<i64>, ClusterError> {
-        let event = self.new_event(stream, text, wakes)?;
+        let event = self.new_event(stream, text, true)?;
         if self.kept.is_empty() {
             match self.store(&event).await {
                 Ok(id) => return Ok(Some(id)),

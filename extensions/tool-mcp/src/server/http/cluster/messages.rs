@@ -102,9 +102,9 @@ impl Cluster {
     /// Tells the readers of the session's own stream, and all processes; later, if the database does not answer now.
     pub(super) async fn tell_session_end(&self, session: &str) -> Result<(), ClusterError> {
         let (log, end) = (&self.0.log, StoredEvent::end_of_stream()?);
-        log.append_or_keep(&StreamKey::of_session(session), &end, true).await?;
+        log.append_or_keep(&StreamKey::of_session(session), &end).await?;
         let message = ProcessMessage::SessionEnd { session: session.to_owned() };
-        log.append_or_keep(&StreamKey::of_all(), &message.to_text()?, true).await.map(drop)
+        log.append_or_keep(&StreamKey::of_all(), &message.to_text()?).await.map(drop)
     }
 
     pub(super) async fn tell_setting(
@@ -190,7 +190,7 @@ async fn publish_changes(cluster: Cluster, mut signals: Signals) {
     loop {
         let signal = signals.next().await;
         let text = serde_json::to_string(&signal).unwrap_or_default();
-        if let Err(error) = cluster.0.log.append_or_keep(&StreamKey::of_changes(), &text, true).await {
+        if let Err(error) = cluster.0.log.append_or_keep(&StreamKey::of_changes(), &text).await {
             tracing::error!(%error, "clients of other processes are not told of a change");
         }
     }

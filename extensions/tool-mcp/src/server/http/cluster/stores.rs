@@ -48,15 +48,17 @@ impl Cluster {
         })
     }
 
-    /// Stores an event; `None` if that is done later.
+    /// Stores an event, and returns its id; `None` if that is done later. An event without a message is the first one of its stream, and needs no row.
     async fn store_event(
         &self,
         stream: &StreamKey,
         event: &ServerSseMessage,
     ) -> Result<Option<i64>, EventStoreError> {
+        if event.message.is_none() {
+            return Ok(Some(StreamPosition::BEFORE_ALL));
+        }
         let text = serde_json::to_string(&StoredEvent::of(event))?;
-        // An event without a message is not waited for.
-        Ok(self.0.log.append_or_keep(stream, &text, event.message.is_some()).await?)
+        Ok(self.0.log.append_or_keep(stream, &text).await?)
     }
 }
 

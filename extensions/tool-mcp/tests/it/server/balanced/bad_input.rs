@@ -96,8 +96,9 @@ async fn a_message_that_was_moved_to_another_session_or_process_is_left_out() {
     let Some(database) = Database::new() else { return };
     let members = start_two(&database).await;
     let (ada, eve) = (Client::open(members[0].url()).await, Client::open(members[0].url()).await);
-    let mut of_eve = eve.call(members[0].url(), 7, "wait").await;
-    let last = of_eve.next_id().await;
+    let mut of_eve = eve.call(members[0].url(), 7, "greet").await;
+    let first = of_eve.next_id().await;
+    let question = of_eve.next_message().await.unwrap();
     drop(of_eve);
     assert_eq!(database.execute("CREATE TABLE {schema}.eve AS SELECT stream FROM {schema}.events").await, 1);
     let add = json!({ "name": "add", "arguments": { "a": 1, "b": 2 } });
@@ -106,9 +107,12 @@ async fn a_message_that_was_moved_to_another_session_or_process_is_left_out() {
     let answered = "UPDATE {schema}.events SET stream = (SELECT stream FROM {schema}.eve) \
                     WHERE id = (SELECT max(id) FROM {schema}.events)";
     assert_eq!(database.execute(answered).await, 1);
-    let mut resumed = eve.listen(members[1].url(), Some(&last)).await;
-    members[0].gate.go.notify_one();
-    assert_eq!(text_of(&resumed.next_message().await.unwrap()), "done");
+    let mut resumed = eve.listen(members[1].url(), Some(&first)).await;
+    assert_eq!(resumed.next_message().await.unwrap()["id"], question["id"]);
+    let accepted = json!({ "action": "accept", "content": { "first": "Eve", "last": "Eve" } });
+    let answer = json!({ "jsonrpc": "2.0", "id": question["id"], "result": accepted });
+    assert_eq!(eve.post(members[1].url(), &answer).await.status(), 202);
+    assert_eq!(resumed.next_message().await.unwrap()["method"], "elicitation/create");
 }
 
 #[tokio::test]
