@@ -118,7 +118,7 @@ impl Runner {
     }
 
     /// Continues the session of `run` after its last run was interrupted: by a crash, or since its stream was dropped. It may have any
-    /// id. [`SharedSessionStore::unfinished_calls`] lists such runs.
+    /// id. [`SharedSessionStore::unfinished`] lists such runs.
     ///
     /// Stored results are used. A call of a tool that is neither read-only nor idempotent, which had started and has no stored outcome, is
     /// answered as interrupted: it may have taken effect. A call that is read-only or idempotent, or had not started, runs now, under the
