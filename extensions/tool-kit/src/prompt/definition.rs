@@ -1,5 +1,7 @@
 //! The description of a prompt.
 
+use std::borrow::Cow;
+
 use serde::{Serialize, Serializer, ser::SerializeMap as _};
 use tool_runtime::{ErrorKind, ToolError, serde_json::Value};
 
@@ -256,6 +258,24 @@ impl PromptDefinition {
             .collect();
         arguments.sort_by(|one, other| one.name.cmp(&other.name));
         arguments
+    }
+
+    /// Returns an input with the defaults of the properties that it lacks, once it is checked against the schema.
+    ///
+    /// # Errors
+    ///
+    /// As [`check_input`](Self::check_input).
+    pub(super) fn complete_input<'i>(&self, input: &'i Value) -> Result<Cow<'i, Value>, ToolError> {
+        let mut completed = Cow::Borrowed(input);
+        let properties = self.input.as_ref().and_then(|schema| schema.value()["properties"].as_object());
+        for (name, property) in properties.into_iter().flatten() {
+            let Some(default) = property.get("default") else { continue };
+            if completed.as_object().is_some_and(|members| !members.contains_key(name)) {
+                completed.to_mut()[name.as_str()] = default.clone();
+            }
+        }
+        self.check_input(&completed)?;
+        Ok(completed)
     }
 
     /// Checks an input against the schema.

@@ -139,7 +139,7 @@ impl PromptFile {
     }
 
     fn render_input(&self, input: &Value) -> Result<RenderedPrompt, ToolError> {
-        self.definition.check_input(input)?;
+        let input = &*self.definition.complete_input(input)?;
         let text = self.template.render(input).map_err(|problem| {
             template_error(problem, &self.text, self.body_offset).into_tool_error(self.definition.name())
         })?;

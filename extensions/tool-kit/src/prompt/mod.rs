@@ -201,8 +201,8 @@ where
         input: &'a Value,
     ) -> BoxFuture<'a, Result<RenderedPrompt, ToolError>> {
         Box::pin(async move {
-            self.definition.check_input(input)?;
-            Ok(RenderedPrompt::new([PromptMessage::user((self.make)(input)?)]))
+            let input = self.definition.complete_input(input)?;
+            Ok(RenderedPrompt::new([PromptMessage::user((self.make)(&input)?)]))
         })
     }
 }

@@ -179,6 +179,22 @@ async fn the_input_is_validated_before_the_template_is_rendered() {
     assert!(render(&text, json!({})).await.is_err()); // U35
 }
 
+// U33 U34
+#[tokio::test]
+async fn a_property_that_the_input_lacks_has_the_default_of_its_schema() {
+    let input = "{ type: object, properties: { style: { enum: [short, long], default: short }, size: { type: integer, default: none } } }";
+    let prompt = PromptFile::parse(&format!("---\nname: a\ninput: {input}\n---\n{{{{ .style }}}}")).unwrap();
+    let error = render(&prompt, json!({})).await.unwrap_err().to_string();
+    assert!(error.contains("/size: expected an integer, got \"none\""), "{error}");
+    for (input, expected) in
+        [(json!({ "size": 1 }), "short"), (json!({ "size": 1, "style": "long" }), "long")]
+    {
+        assert_eq!(render(&prompt, input).await.unwrap().text(), expected);
+    }
+    let error = render(&prompt, json!({ "size": 1, "style": null })).await.unwrap_err().to_string();
+    assert!(error.contains("/style"), "{error}");
+}
+
 #[tokio::test]
 async fn a_member_that_the_input_lacks_is_an_error_with_its_place() {
     let prompt = PromptFile::parse("---\nname: a\n---\nSay\n{{ .word }}").unwrap();
