@@ -2,6 +2,7 @@
 
 mod models;
 mod runs;
+mod stack;
 mod tools;
 
 use std::sync::Arc;
