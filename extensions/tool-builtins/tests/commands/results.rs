@@ -185,7 +185,7 @@ async fn denied_and_unconfirmed_commands_start_nothing() {
         "echo mkfs",
         "rm -rf /nonexistent/x",
         "rm /",
-        "rm --interactive=never /",
+        "rm --interactive=once /",
     ];
     for command in allowed {
         assert!(world.call("bash", json!({ "command": command })).await.is_ok(), "{command}");
