@@ -5,9 +5,9 @@ use std::time::Duration;
 use serde_json::{Value, json};
 use test_support::http::Recorder;
 use tool_agent::{
-    Agent, Message, Part, Runner,
+    Agent, Message, Part, Runner, Thinking,
     model::{
-        CachePoint, GenaiModel, Model, ModelErrorKind, ModelEvent, Request, Response, Thinking, ToolChoice,
+        CachePoint, GenaiModel, Model, ModelErrorKind, ModelEvent, Request, Response, ToolChoice,
         genai::{
             Client, ServiceTarget,
             chat::ChatOptions,
