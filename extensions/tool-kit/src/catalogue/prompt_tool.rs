@@ -12,7 +12,7 @@ use tool_runtime::{
     output::{Resource, ResourceBody},
     registry::Origin,
     schema::{Arguments, InputSchema},
-    serde_json::json,
+    serde_json::{Value, json},
 };
 
 use super::{
@@ -22,7 +22,7 @@ use super::{
     object_schema::{ObjectSchema, unwrapped_text},
     prompt_call::{PromptCall, prompt_tool_name},
 };
-use crate::prompt::Prompt;
+use crate::prompt::{Prompt, missing_defaults};
 
 /// The argument of a prompt whose input is no object.
 const INPUT: &str = "input";
@@ -202,6 +202,24 @@ impl PromptTool {
         }
     }
 
+    /// Returns the arguments with the defaults of the properties that they lack, so that rules and approvers judge what the prompt is rendered with.
+    fn with_defaults<'a>(&self, arguments: Arguments<'a>) -> Result<Arguments<'a>, ToolError> {
+        if !self.takes_object {
+            return Ok(arguments);
+        }
+        let defaults = missing_defaults(self.definition.input_schema().as_value(), &arguments.to_value()?);
+        let Some(members) = arguments.as_str().trim_end().strip_suffix('}').filter(|_| !defaults.is_empty())
+        else {
+            return Ok(arguments);
+        };
+        let mut completed = members.to_owned();
+        for (name, default) in defaults {
+            let separator = if completed.ends_with('{') { "" } else { "," };
+            completed.push_str(&format!("{separator}{}:{default}", Value::from(name)));
+        }
+        Ok(Arguments::from(completed + "}"))
+    }
+
     /// Returns the resources of a call: the input, then those of the context.
     fn resources(&self, arguments: &str, context: &ToolContext) -> Result<Vec<Resource>, ToolError> {
         let input = match self.takes_object {
@@ -225,7 +243,7 @@ impl Tool for PromptTool {
     }
 
     fn prepare<'a>(&'a self, arguments: Arguments<'a>) -> Result<Prepared<'a>, ToolError> {
-        Ok(Prepared::new(arguments, move |arguments, context: &ToolContext| {
+        Ok(Prepared::new(self.with_defaults(arguments)?, move |arguments, context: &ToolContext| {
             Box::pin(async move {
                 let run = context.run().cloned().unwrap_or_default();
                 // A future of its own, since runs nest.

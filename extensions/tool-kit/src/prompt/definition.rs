@@ -140,7 +140,7 @@ impl PromptDefinition {
         self
     }
 
-    /// Sets the JSON Schema of the input, which may be of any type.
+    /// Sets the JSON Schema of the input, which may be of any type. A property that an object lacks has its `default`.
     ///
     /// # Errors
     ///
@@ -266,13 +266,11 @@ impl PromptDefinition {
     ///
     /// As [`check_input`](Self::check_input).
     pub(super) fn complete_input<'i>(&self, input: &'i Value) -> Result<Cow<'i, Value>, ToolError> {
+        let schema = self.input.as_ref().map(PromptSchema::value);
+        let defaults = schema.map(|schema| missing_defaults(schema, input)).unwrap_or_default();
         let mut completed = Cow::Borrowed(input);
-        let properties = self.input.as_ref().and_then(|schema| schema.value()["properties"].as_object());
-        for (name, property) in properties.into_iter().flatten() {
-            let Some(default) = property.get("default") else { continue };
-            if completed.as_object().is_some_and(|members| !members.contains_key(name)) {
-                completed.to_mut()[name.as_str()] = default.clone();
-            }
+        for (name, default) in defaults {
+            completed.to_mut()[name] = default.clone();
         }
         self.check_input(&completed)?;
         Ok(completed)
@@ -292,6 +290,14 @@ impl PromptDefinition {
         let message = format!("the input of the prompt `{}` does not fit: {violations}", self.name);
         Err(ToolError::new(ErrorKind::BadParameter, message))
     }
+}
+
+/// Returns the defaults of the properties of an object that `input` lacks, by their names.
+pub(crate) fn missing_defaults<'s>(schema: &'s Value, input: &Value) -> Vec<(&'s str, &'s Value)> {
+    let properties = schema["properties"].as_object().filter(|_| schema["type"] == "object");
+    let (Some(properties), Some(members)) = (properties, input.as_object()) else { return Vec::new() };
+    let lacking = properties.iter().filter(|(name, _)| !members.contains_key(*name));
+    lacking.filter_map(|(name, property)| Some((name.as_str(), property.get("default")?))).collect()
 }
 
 impl Serialize for PromptDefinition {

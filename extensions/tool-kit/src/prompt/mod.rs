@@ -13,6 +13,7 @@ use std::{borrow::Cow, sync::Arc};
 use serde::{Deserialize, Serialize};
 use tool_runtime::{BoxFuture, Content, RunContext, ToolError, serde_json::Value};
 
+pub(crate) use self::definition::missing_defaults;
 pub use self::{
     definition::{PromptArgument, PromptDefinition, PromptThinking},
     error::PromptError,

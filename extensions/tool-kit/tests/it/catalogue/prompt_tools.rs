@@ -9,6 +9,7 @@ use tool_kit::{
 use tool_runtime::{
     BoxFuture, ErrorKind, Executor, RunContext, ToolCall,
     output::{Resource, ResourceBody},
+    policy::{Rule, Rules},
     prelude::*,
 };
 
@@ -113,6 +114,34 @@ async fn a_call_of_the_tool_runs_the_prompt_as_it_is_now() {
     drop(catalogue);
     let gone = tools.call("count", r#"{ "input": [] }"#).await.unwrap_err();
     assert!(gone.to_string().contains("the catalogue of the prompt `count` is gone"), "{gone}");
+}
+
+// U24
+#[tokio::test]
+async fn rules_judge_the_defaults_with_which_a_prompt_is_rendered() {
+    let input =
+        "{ type: object, properties: { style: { type: string, default: long }, size: { type: number } } }";
+    let text = format!("---\nname: sum\ninput: {input}\n---\n{{{{ .style }}}} {{{{ default 0 .size }}}}");
+    let catalogue = Catalogue::new().with_delegate(Rendering);
+    catalogue.add_prompt(PromptFile::parse(&text).unwrap()).unwrap();
+    let tool = catalogue.prompt_tool(snapshot(&catalogue).await.lookup("sum").unwrap()).unwrap();
+    let tools = Registry::builder().add(tool).build().unwrap();
+    let rules = Rules::new([Rule::deny("sum").at("/style", "long")]);
+    let guarded = Executor::builder(tools.clone()).rules(rules).build().unwrap();
+    for (arguments, is_denied) in [
+        ("{}", true),
+        (r#"{"size":1.50}"#, true),
+        (r#"{"style":"long"}"#, true),
+        (r#"{"style":"short"}"#, false),
+    ] {
+        let outcomes = guarded.batch(vec![ToolCall::new("sum", arguments)]).run().await;
+        let text = outcomes[0].result().unwrap().text();
+        assert_eq!(text.starts_with("Denied: "), is_denied, "{arguments}: {text}");
+    }
+    for (arguments, expected) in [("{}", "long 0 "), (r#"{"size":1.5}"#, "long 1.5 ")] {
+        let result = tools.call("sum", arguments).await.unwrap();
+        assert!(result.text().starts_with(expected), "{}", result.text());
+    }
 }
 
 #[tokio::test]
