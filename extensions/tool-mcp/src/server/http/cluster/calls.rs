@@ -202,6 +202,7 @@ impl ReservedCalls {
                    UPDATE {schema}.reserved_calls AS old SET calls = new.calls FROM new \
                    WHERE old.app = $1 AND old.process = $2 AND old.caller = new.caller AND new.calls > 0";
         let (app, process) = (Value::Text(&self.log.app), Value::Text(&self.log.process));
+        let names: Vec<_> = names.iter().map(String::as_str).collect();
         let values = [app, process, Value::Texts(&names), Value::Integers(&numbers)];
         self.log.database.fetch(sql, &values).await.map(drop)
     }
@@ -222,6 +223,7 @@ impl ReservedCalls {
                    ON CONFLICT (app, process, caller) DO UPDATE SET calls = excluded.calls \
                    WHERE reserved_calls.calls <> excluded.calls";
         let (app, process) = (Value::Text(&self.log.app), Value::Text(&self.log.process));
+        let names: Vec<_> = names.iter().map(String::as_str).collect();
         let values = [app, process, Value::Texts(&names), Value::Integers(&numbers)];
         self.log.database.fetch(sql, &values).await.map(drop)
     }

@@ -3,14 +3,18 @@
 //! Each operation is one statement, which can be repeated: if its connection breaks, it is sent again until its time is over. Names of tables have
 //! their schema, so that no statement needs a setting of its connection. Behind a pooler, each statement has a transaction, and none stays prepared.
 
-use std::time::Duration;
+use std::{
+    sync::{Mutex, MutexGuard, PoisonError},
+    time::Duration,
+};
 
 use sqlx::{
     AssertSqlSafe, Connection as _, PgPool, Postgres,
+    pool::PoolConnection,
     postgres::{PgArguments, PgPoolOptions, PgRow},
     query::Query,
 };
-use tokio::time::Instant;
+use tokio::{sync::Semaphore, time::Instant};
 
 use super::{
     ClusterError, ClusterOptions,
@@ -21,19 +25,32 @@ use super::{
 const FIRST_PAUSE: Duration = Duration::from_millis(20);
 const MAX_PAUSE: Duration = Duration::from_millis(250);
 
+/// The time after which an idle connection is tested before it is used.
+const MAX_IDLE_TIME: Duration = Duration::from_secs(30);
+
 /// The connections to the database.
 pub(super) struct Database {
     pub(super) pool: PgPool,
+    idle: Mutex<Vec<IdleConnection>>,
+    /// The statements at once; one connection of the pool may listen.
+    statements: Semaphore,
     pub(super) schema: String,
     timeout: Duration,
     is_pooled: bool,
+}
+
+/// A connection that waits for the next statement, outside of the pool: that tests a connection before and after each use, which takes two more
+/// exchanges with the server. If the connection was lost meanwhile, the statement is sent again.
+struct IdleConnection {
+    connection: PoolConnection<Postgres>,
+    since: Instant,
 }
 
 /// A value of a statement.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum Value<'a> {
     Text(&'a str),
-    Texts(&'a [String]),
+    Texts(&'a [&'a str]),
     Integer(i64),
     Integers(&'a [i64]),
     Seconds(Duration),
@@ -54,6 +71,8 @@ impl Database {
             .connect_lazy_with(options.connection.clone());
         Self {
             pool,
+            idle: Mutex::default(),
+            statements: Semaphore::new(usize::try_from(options.max_connections - 1).unwrap_or(usize::MAX)),
             schema: options.schema.clone(),
             timeout: options.operation_timeout,
             is_pooled: options.poll_interval.is_some(),
@@ -82,8 +101,16 @@ impl Database {
         values: &[Value<'_>],
         deadline: Instant,
     ) -> Result<Vec<PgRow>, sqlx::Error> {
-        let acquired = tokio::time::timeout_at(deadline, self.pool.acquire()).await;
-        let mut connection = acquired.unwrap_or(Err(sqlx::Error::PoolTimedOut))?;
+        let acquiring = async {
+            let permit = self.statements.acquire().await.map_err(|_| sqlx::Error::PoolClosed)?;
+            let connection = match self.take_idle() {
+                Some(connection) => connection,
+                None => self.pool.acquire().await?,
+            };
+            Ok((permit, connection))
+        };
+        let acquired = tokio::time::timeout_at(deadline, acquiring).await;
+        let (_permit, mut connection) = acquired.unwrap_or(Err(sqlx::Error::PoolTimedOut))?;
         let fetching = async {
             if !self.is_pooled {
                 return bound_query(sql, values, true).fetch_all(&mut *connection).await;
@@ -94,13 +121,53 @@ impl Database {
             Ok(rows)
         };
         match tokio::time::timeout_at(deadline, fetching).await {
-            Ok(result) => result,
+            Ok(Ok(rows)) => {
+                self.keep_idle(connection);
+                Ok(rows)
+            }
+            Ok(Err(error)) => {
+                // If the server has closed this connection, it has closed the others, too. The pool tests them.
+                if is_transient(&error) {
+                    self.lock_idle().clear();
+                }
+                Err(error)
+            }
             Err(_) => {
                 // It may answer later.
                 connection.close_on_drop();
                 Err(sqlx::Error::PoolTimedOut)
             }
         }
+    }
+
+    fn lock_idle(&self) -> MutexGuard<'_, Vec<IdleConnection>> {
+        self.idle.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Takes the connection that was used last, unless that is long ago.
+    fn take_idle(&self) -> Option<PoolConnection<Postgres>> {
+        let mut idle = self.lock_idle();
+        let last = idle.pop()?;
+        if last.since.elapsed() > MAX_IDLE_TIME {
+            // The others are idle for longer.
+            idle.clear();
+            return None;
+        }
+        Some(last.connection)
+    }
+
+    fn keep_idle(&self, connection: PoolConnection<Postgres>) {
+        let mut idle = self.lock_idle();
+        if !self.pool.is_closed() {
+            idle.push(IdleConnection { connection, since: Instant::now() });
+        }
+    }
+
+    /// Closes all connections. Statements that run end before.
+    pub(super) async fn close(&self) {
+        let closing = self.pool.close();
+        self.lock_idle().clear();
+        closing.await;
     }
 
     /// Returns the time of an operation.
@@ -111,6 +178,14 @@ impl Database {
     /// Begins the attempts of an operation.
     pub(super) fn attempts(&self) -> Attempts {
         Attempts { timeout: self.timeout, deadline: Instant::now() + self.timeout, pause: FIRST_PAUSE }
+    }
+}
+
+/// Idle connections are closed without the runtime, which may have ended.
+impl Drop for Database {
+    fn drop(&mut self) {
+        let idle = self.idle.get_mut().unwrap_or_else(PoisonError::into_inner);
+        idle.drain(..).for_each(|idle| drop(idle.connection.detach()));
     }
 }
 

@@ -10,12 +10,13 @@ use std::{
 
 use serde::{Deserialize, Serialize};
 use sqlx::{Row as _, postgres::PgRow};
+use tokio::sync::oneshot;
 use tool_runtime::{definition::ContentHash, open_calls::ProgramKey};
 
 use super::{
     ClusterError,
     database::{Database, Value},
-    kept_events::KeptEvents,
+    event_queue::EventQueue,
     wakes::Wakes,
 };
 
@@ -71,14 +72,12 @@ pub(super) struct NewEvent {
     stream: StreamKey,
     number: i64,
     pub(super) body: String,
-    /// Its readers are woken.
-    wakes: bool,
 }
 
 #[cfg(test)]
 impl NewEvent {
     pub(super) fn with_body(body: &str) -> Self {
-        Self { stream: StreamKey::of_all(), number: 0, body: body.to_owned(), wakes: false }
+        Self { stream: StreamKey::of_all(), number: 0, body: body.to_owned() }
     }
 }
 
@@ -102,7 +101,7 @@ pub(super) struct EventLog {
     /// This process.
     pub(super) process: String,
     pub(super) wakes: Wakes,
-    pub(super) kept: KeptEvents,
+    pub(super) queue: EventQueue,
     /// The time after which events are removed.
     pub(super) retention: Duration,
     is_polled: bool,
@@ -118,18 +117,18 @@ impl EventLog {
         retention: Duration,
         is_polled: bool,
     ) -> Self {
-        let (wakes, kept, numbers) = (Wakes::default(), KeptEvents::default(), AtomicI64::new(0));
-        Self { database, key, app, process, wakes, kept, retention, is_polled, numbers }
+        let (wakes, queue, numbers) = (Wakes::default(), EventQueue::default(), AtomicI64::new(0));
+        Self { database, key, app, process, wakes, queue, retention, is_polled, numbers }
     }
 
-    /// Appends an event, and returns its id. Readers are woken if it `wakes` them.
-    pub(super) async fn append(
-        &self,
-        stream: &StreamKey,
-        text: &str,
-        wakes: bool,
-    ) -> Result<i64, ClusterError> {
-        self.store(&self.new_event(stream, text, wakes)?).await
+    /// Appends an event at once.
+    ///
+    /// # Errors
+    ///
+    /// If the database does not answer in time.
+    pub(super) async fn append(&self, stream: &StreamKey, text: &str) -> Result<(), ClusterError> {
+        let event = self.new_event(stream, text)?;
+        self.store_all(std::iter::once(&event)).await.map(drop)
     }
 
     /// Appends an event, and returns its id. If the database does not answer in time, the event is stored later, and has no id.
@@ -142,42 +141,46 @@ impl EventLog {
         stream: &StreamKey,
         text: &str,
     ) -> Result<Option<i64>, ClusterError> {
-        let event = self.new_event(stream, text, true)?;
-        if self.kept.is_empty() {
-            match self.store(&event).await {
-                Ok(id) => return Ok(Some(id)),
-                Err(error @ ClusterError::Unavailable(_)) if !self.database.pool.is_closed() => {
-                    tracing::warn!(%error, "an event waits for the database");
-                }
-                Err(error) => return Err(error),
-            }
-        }
-        self.kept.push(event).map(|()| None)
+        let (sender, id) = oneshot::channel();
+        self.queue.push(self.new_event(stream, text)?, Some(sender))?;
+        id.await.map_err(|_| ClusterError::Unavailable("an event is lost".to_owned()))
     }
 
-    fn new_event(&self, stream: &StreamKey, text: &str, wakes: bool) -> Result<NewEvent, ClusterError> {
+    /// Appends an event soon, without a wait.
+    ///
+    /// # Errors
+    ///
+    /// If the event is lost.
+    pub(super) fn append_later(&self, stream: &StreamKey, text: &str) -> Result<(), ClusterError> {
+        self.queue.push(self.new_event(stream, text)?, None)
+    }
+
+    fn new_event(&self, stream: &StreamKey, text: &str) -> Result<NewEvent, ClusterError> {
         let number = self.numbers.fetch_add(1, Ordering::Relaxed);
         let body = self.seal(text, &["event", &stream.0, &self.process, &number.to_string()])?;
-        Ok(NewEvent { stream: stream.clone(), number, body, wakes })
+        Ok(NewEvent { stream: stream.clone(), number, body })
     }
 
-    /// Stores an event, if it is not stored yet, and returns its id.
-    pub(super) async fn store(&self, event: &NewEvent) -> Result<i64, ClusterError> {
-        let NewEvent { stream, number, body, wakes } = event;
-        let channel = if *wakes && !self.is_polled { &*self.database.schema } else { "" };
+    /// Stores events that are not stored yet, in one statement, and returns their ids.
+    pub(super) async fn store_all(
+        &self,
+        events: impl Iterator<Item = &NewEvent> + Clone,
+    ) -> Result<Vec<i64>, ClusterError> {
+        let streams: Vec<&str> = events.clone().map(|event| &*event.stream.0).collect();
+        let numbers: Vec<i64> = events.clone().map(|event| event.number).collect();
+        let bodies: Vec<&str> = events.map(|event| &*event.body).collect();
+        let channel = if self.is_polled { "" } else { &*self.database.schema };
         let values = [
             Value::Text(&self.app),
-            Value::Text(&stream.0),
             Value::Text(&self.process),
-            Value::Integer(*number),
-            Value::Text(body),
+            Value::Texts(&streams),
+            Value::Integers(&numbers),
+            Value::Texts(&bodies),
             Value::Text(channel),
         ];
-        let sql = "SELECT {schema}.append_event($1, $2, $3, $4, $5, $6)";
+        let sql = "SELECT {schema}.append_events($1, $2, $3, $4, $5, $6)";
         let rows = self.database.fetch(sql, &values).await?;
-        if *wakes {
-            self.wakes.wake(&stream.0);
-        }
+        streams.iter().for_each(|stream| self.wakes.wake(stream));
         first_value(&rows)
     }
 
@@ -190,7 +193,7 @@ impl EventLog {
         let sql = "SELECT e.id, e.stream, e.writer, e.number, e.body FROM {schema}.events AS e \
                    JOIN unnest($2::text[], $3::bigint[]) AS p (stream, last) ON e.stream = p.stream AND e.id > p.last \
                    WHERE e.app = $1 AND e.stored_at > now() - make_interval(secs => $4) ORDER BY e.id LIMIT $5";
-        let streams: Vec<_> = positions.iter().map(|position| position.stream.0.clone()).collect();
+        let streams: Vec<_> = positions.iter().map(|position| &*position.stream.0).collect();
         let last: Vec<_> = positions.iter().map(|position| position.last).collect();
         let values = [
             Value::Text(&self.app),

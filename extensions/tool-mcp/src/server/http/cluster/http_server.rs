@@ -2,7 +2,7 @@
 
 use http::StatusCode;
 
-use super::Cluster;
+use super::{Cluster, ClusterError};
 use crate::server::{
     McpServer,
     http::{
@@ -29,14 +29,12 @@ impl HttpServer {
         response: HttpAnswer,
         session: Option<&str>,
     ) -> HttpAnswer {
-        let (Some(cluster), Some(_)) = (&self.0.config.cluster, session) else { return response };
-        match self.admit_to_cluster(cluster, session).await {
-            Ok(()) => response,
-            Err(refused) => refused,
-        }
+        let (Some(cluster), Some(id)) = (&self.0.config.cluster, session) else { return response };
+        let is_open = cluster.touch_session(id, self.0.config.idle_time).await;
+        self.refusal_unless_open(is_open, session).await.unwrap_or(response)
     }
 
-    /// Asks the database of a cluster whether there is the session of a request, before anything is done for it.
+    /// Asks the cluster whether there is the session of a request, before anything is done for it.
     ///
     /// # Errors
     ///
@@ -46,23 +44,28 @@ impl HttpServer {
         cluster: &Cluster,
         session: Option<&str>,
     ) -> Result<(), HttpAnswer> {
-        let is_open = match session {
-            Some(session) => cluster.touch_session(session, self.0.config.idle_time).await,
-            None => cluster.check_database().await.map(|()| true),
-        };
+        let is_open = cluster.admit_session(session, self.0.config.idle_time).await;
+        self.refusal_unless_open(is_open, session).await.map_or(Ok(()), Err)
+    }
+
+    /// Returns the answer to a request that is refused, if it is.
+    async fn refusal_unless_open(
+        &self,
+        is_open: Result<bool, ClusterError>,
+        session: Option<&str>,
+    ) -> Option<HttpAnswer> {
         match (is_open, session) {
-            (Ok(true), _) => Ok(()),
+            (Ok(true), _) => None,
             (Ok(false), session) => {
                 if let Some(session) = session {
                     self.0.sessions.table.drop_session(session).await;
                 }
-                Err(text_response(StatusCode::NOT_FOUND, "there is no such session"))
+                Some(text_response(StatusCode::NOT_FOUND, "there is no such session"))
             }
             (Err(error), _) => {
                 tracing::error!(%error, "a request is refused");
-                Err(unavailable_response(
-                    "the database of the server does not answer; try again later".to_owned(),
-                ))
+                let problem = "the database of the server does not answer; try again later";
+                Some(unavailable_response(problem.to_owned()))
             }
         }
     }

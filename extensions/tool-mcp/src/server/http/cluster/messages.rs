@@ -96,7 +96,7 @@ impl Cluster {
         stream: &StreamKey,
         message: &ProcessMessage,
     ) -> Result<(), ClusterError> {
-        self.0.log.append(stream, &message.to_text()?, true).await.map(drop)
+        self.0.log.append(stream, &message.to_text()?).await
     }
 
     /// Tells the readers of the session's own stream, and all processes; later, if the database does not answer now.
@@ -234,12 +234,15 @@ async fn receive_messages(cluster: Cluster, shared: Arc<ServerState>, table: Arc
         for event in reader.next_events().await {
             if event.stream != changes {
                 receive_message(&cluster, &event, &shared, &table, &mut deliveries);
-            } else if event.writer != log.process
+                continue;
+            }
+            if event.writer != log.process
                 && let (Some(sender), Ok(signal)) = (&sender, serde_json::from_str(&event.text))
             {
                 // Without a receiver, no client listens.
                 sender.send(signal).ok();
             }
+            cluster.0.last_change.send_replace(event.id);
         }
     }
 }
@@ -270,11 +273,13 @@ fn receive_message(
             tracing::error!(event = event.id, "a message is left out: {MAX_DELIVERIES} of them wait");
         }
         Ok(ProcessMessage::SessionEnd { session }) => {
+            cluster.forget_session(&session);
             let table = Arc::clone(table);
             deliveries.spawn(async move { table.drop_session(&session).await });
         }
         Ok(ProcessMessage::Client { session, message }) => {
-            if is_for_session(&session, &message, table) {
+            // What this process sent is for a request that ran elsewhere.
+            if event.writer != cluster.0.log.process && is_for_session(&session, &message, table) {
                 deliveries.spawn(deliver_message(Arc::clone(table), session, message));
             }
         }

@@ -8,7 +8,8 @@ use sqlx::{AssertSqlSafe, Connection as _, PgConnection, Row as _};
 use super::{ClusterError, database::Database};
 
 /// The steps, by the version that they make.
-const MIGRATIONS: [(i64, &str); 1] = [(1, include_str!("migrations/1_cluster.sql"))];
+const MIGRATIONS: [(i64, &str); 2] =
+    [(1, include_str!("migrations/1_cluster.sql")), (2, include_str!("migrations/2_append_events.sql"))];
 
 /// The oldest server that is tested, as a number of the server.
 const MIN_SERVER_VERSION: u32 = 140_000;

@@ -11,15 +11,16 @@ mod calls;
 mod database;
 mod error;
 mod event_log;
+mod event_queue;
 mod http_server;
 mod http_sessions;
-mod kept_events;
 mod listener;
 mod messages;
 mod migration;
 mod options;
 mod processes;
 mod reader;
+mod session_checks;
 mod sessions;
 mod stores;
 mod streams;
@@ -28,7 +29,7 @@ mod wakes;
 
 use std::{fmt, sync::Arc};
 
-use tokio::runtime::Handle;
+use tokio::{runtime::Handle, sync::watch};
 use tokio_util::task::AbortOnDropHandle;
 use tool_runtime::{call::CallId, open_calls::ProgramKey};
 
@@ -37,6 +38,7 @@ use self::{
     database::{Database, Value},
     event_log::{EventLog, first_value},
     processes::Processes,
+    session_checks::SessionChecks,
     sessions::SessionLimits,
     streams::EventToken,
 };
@@ -68,8 +70,13 @@ pub(super) use self::{
 /// | a process ends | its calls are not run again: a client that resumes the stream of a call, or asks for a task, receives an error; what it ran counts for no limit |
 /// | a process is not seen for [`ClusterOptions::process_timeout`] | it counts as ended after a few more looks |
 /// | a client resumes a stream after [`ClusterOptions::event_retention`] | older events are gone |
-/// | a session is closed, or idle for [`HttpConfig::idle_time`] | all processes answer with status 404 |
+/// | a session is closed, or idle for [`HttpConfig::idle_time`] | all processes answer with status 404, at the latest when the request that closes it is answered |
 /// | a row was altered | a session has status 404, an event or a setting is left out; both are logged |
+///
+/// For up to 100 ms after a process has found a session in the database, it admits requests of the session without another look; a session that is
+/// closed has ended everywhere when the request that closes it is answered.
+///
+/// What a process adds to its tools, prompts and resources while it runs is listed there alone: all processes of a cluster are to offer the same.
 ///
 /// A subscription to a resource is passed to [`Resources::subscribe`] of the process that receives it, and ends there with that process; changes that
 /// any process signals reach all clients. If a client opens several streams of a session at once, each has all changes.
@@ -103,8 +110,11 @@ struct ClusterState {
     log: Arc<EventLog>,
     processes: Arc<Processes>,
     calls: Arc<ReservedCalls>,
+    session_checks: SessionChecks,
     /// The last event before the process joined.
     first_event: i64,
+    /// The last change of which this process has heard, after all messages before it.
+    last_change: watch::Sender<i64>,
     /// Seals the ids of sessions and events, and the states of calls.
     seal_key: [u8; 32],
     runtime: Handle,
@@ -137,7 +147,7 @@ impl Cluster {
         let runtime = Handle::current();
         let listening = listener::wake_readers(Arc::downgrade(&log), poll_interval);
         let beating = processes::beat_regularly(Arc::downgrade(&processes));
-        let storing = kept_events::store_kept_events(Arc::clone(&log));
+        let storing = event_queue::store_queued_events(Arc::clone(&log));
         let returning = calls::return_unused_calls(Arc::clone(&calls));
         #[expect(clippy::disallowed_methods, reason = "the cluster aborts them")]
         let tasks = [
@@ -147,34 +157,35 @@ impl Cluster {
             runtime.spawn(returning),
         ];
         let _tasks = tasks.map(AbortOnDropHandle::new);
-        Ok(Self(Arc::new(ClusterState { log, processes, calls, first_event, seal_key, runtime, _tasks })))
+        Ok(Self(Arc::new(ClusterState {
+            log,
+            processes,
+            calls,
+            session_checks: SessionChecks::default(),
+            first_event,
+            last_change: watch::Sender::new(first_event),
+            seal_key,
+            runtime,
+            _tasks,
+        })))
     }
 
     /// Leaves the cluster, for all clones: calls of this process that have no answer count as ended for the others. To be called when the server
-    /// has ended. Answers that wait for the database are stored before, if it answers in time.
+    /// has ended. Answers that are not stored yet are stored before, if it answers in time.
     pub async fn close(&self) {
         let database = &self.0.log.database;
-        if tokio::time::timeout(database.timeout(), self.0.log.kept.wait_until_stored()).await.is_err() {
+        if tokio::time::timeout(database.timeout(), self.0.log.queue.wait_until_stored()).await.is_err() {
             tracing::error!("events are lost: the database does not answer");
         }
         if let Err(error) = self.0.processes.leave().await {
             tracing::warn!(%error, "the process cannot be signed off; it counts as ended after a while");
         }
-        database.pool.close().await;
+        database.close().await;
     }
 
     /// Returns the key that seals the ids of sessions and events, and the states of calls.
     pub(super) fn seal_key(&self) -> [u8; 32] {
         self.0.seal_key
-    }
-
-    /// Waits until the database answers.
-    ///
-    /// # Errors
-    ///
-    /// If it does not answer in time.
-    pub(super) async fn check_database(&self) -> Result<(), ClusterError> {
-        self.0.log.database.fetch("SELECT 1", &[]).await.map(drop)
     }
 }
 

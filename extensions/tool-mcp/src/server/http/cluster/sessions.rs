@@ -3,12 +3,14 @@
 use std::time::Duration;
 
 use rmcp::transport::streamable_http_server::session::SessionState;
+use tokio::time::Instant;
 use tool_runtime::definition::ContentHash;
 
 use super::{
     Cluster, ClusterError,
     database::Value,
     event_log::{StreamKey, StreamPosition, column, first_value},
+    session_checks::MAX_LEASE,
 };
 use crate::server::{http::session_error::SessionLimit, session_state::SessionSetting};
 
@@ -83,6 +85,28 @@ impl Cluster {
         Ok(state)
     }
 
+    /// Returns `true` if the session `id` was found a moment ago, and else as [`touch_session`](Self::touch_session). For a request without a session, asks
+    /// only whether the database answers.
+    pub(in crate::server::http) async fn admit_session(
+        &self,
+        id: Option<&str>,
+        idle_time: Duration,
+    ) -> Result<bool, ClusterError> {
+        // No session has an empty hash.
+        let hash = id.map(|id| hash_of("session", id)).unwrap_or_default();
+        let (log, checks) = (&self.0.log, &self.0.session_checks);
+        if checks.has_lease(&hash) && !log.database.pool.is_closed() {
+            return Ok(true);
+        }
+        let Some(id) = id else {
+            let asked_at = Instant::now();
+            checks.idle_time(log, &hash).await?;
+            checks.give_lease(hash, asked_at + MAX_LEASE);
+            return Ok(true);
+        };
+        self.touch_session(id, idle_time).await
+    }
+
     /// Notes a use of the session `id`, and returns `false` if there is none, or it is idle for too long.
     pub(in crate::server::http) async fn touch_session(
         &self,
@@ -91,28 +115,29 @@ impl Cluster {
     ) -> Result<bool, ClusterError> {
         /// The uses that are noted in the idle time: a write costs more than a look.
         const USES_PER_IDLE_TIME: u32 = 10;
-        let log = &self.0.log;
-        let id = hash_of("session", id);
-        let values = [
-            Value::Text(&log.app),
-            Value::Text(&id),
-            Value::Seconds(idle_time),
-            Value::Seconds(idle_time / USES_PER_IDLE_TIME),
-        ];
-        let select = "SELECT used_at < now() - make_interval(secs => $4) FROM {schema}.sessions WHERE app = $1 AND \
-                      id = $2 AND used_at > now() - make_interval(secs => $3)";
-        let rows = log.database.fetch(select, &values).await?;
-        let Some(row) = rows.first() else { return Ok(false) };
-        if column(row, 0)? {
-            self.note_uses(std::slice::from_ref(&id)).await?;
+        let (id, checks, asked_at) = (hash_of("session", id), &self.0.session_checks, Instant::now());
+        let found = checks.idle_time(&self.0.log, &id).await?;
+        let Some(idle) = found.filter(|idle| *idle < idle_time) else {
+            checks.end_lease(&id);
+            return Ok(false);
+        };
+        if idle > idle_time / USES_PER_IDLE_TIME {
+            self.note_uses(&[&id]).await?;
         }
+        let lease = MAX_LEASE.min(idle_time / USES_PER_IDLE_TIME);
+        checks.give_lease(id, asked_at + lease);
         Ok(true)
+    }
+
+    /// Ends the lease of the session `id`, which another process has closed.
+    pub(super) fn forget_session(&self, id: &str) {
+        self.0.session_checks.end_lease(&hash_of("session", id));
     }
 
     /// Notes a use of the sessions `ids`, which have a stream or a request.
     pub(in crate::server::http) async fn touch_sessions(&self, ids: &[String]) -> Result<(), ClusterError> {
-        let ids: Vec<_> = ids.iter().map(|id| hash_of("session", id)).collect();
-        self.note_uses(&ids).await
+        let hashes: Vec<_> = ids.iter().map(|id| hash_of("session", id)).collect();
+        self.note_uses(&hashes.iter().map(String::as_str).collect::<Vec<_>>()).await
     }
 
     /// Deletes the sessions that are idle for too long.
@@ -123,19 +148,24 @@ impl Cluster {
         self.0.log.database.fetch(sql, &values).await.map(drop)
     }
 
-    async fn note_uses(&self, hashes: &[String]) -> Result<(), ClusterError> {
+    async fn note_uses(&self, hashes: &[&str]) -> Result<(), ClusterError> {
         let sql = "UPDATE {schema}.sessions SET used_at = now() WHERE app = $1 AND id = ANY($2)";
         let values = [Value::Text(&self.0.log.app), Value::Texts(hashes)];
         self.0.log.database.fetch(sql, &values).await.map(drop)
     }
 
-    /// Deletes the session `id`, and tells all processes.
+    /// Deletes the session `id`, and tells all processes. When it returns, no process admits a request of the session.
     pub(in crate::server::http) async fn end_session(&self, id: &str) -> Result<(), ClusterError> {
         let log = &self.0.log;
         let hash = hash_of("session", id);
         let sql = "DELETE FROM {schema}.sessions WHERE app = $1 AND id = $2";
         log.database.fetch(sql, &[Value::Text(&log.app), Value::Text(&hash)]).await?;
-        self.tell_session_end(id).await
+        self.0.session_checks.end_lease(&hash);
+        let deleted_at = Instant::now();
+        self.tell_session_end(id).await?;
+        // Leases of other processes, which may not have been told yet.
+        tokio::time::sleep_until(deleted_at + MAX_LEASE).await;
+        Ok(())
     }
 
     /// Returns the positions from which a stream of the session itself is read that names none: those of the last one, or of the session's

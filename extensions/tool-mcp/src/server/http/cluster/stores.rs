@@ -49,6 +49,7 @@ impl Cluster {
     }
 
     /// Stores an event, and returns its id; `None` if that is done later. An event without a message is the first one of its stream, and needs no row.
+    /// An answer is stored behind its sending: it ends its stream, so that no client goes on after its id.
     async fn store_event(
         &self,
         stream: &StreamKey,
@@ -58,6 +59,10 @@ impl Cluster {
             return Ok(Some(StreamPosition::BEFORE_ALL));
         }
         let text = serde_json::to_string(&StoredEvent::of(event))?;
+        if StoredEvent::is_answer(event.message.as_deref()) {
+            self.0.log.append_later(stream, &text)?;
+            return Ok(Some(StreamPosition::BEFORE_ALL));
+        }
         Ok(self.0.log.append_or_keep(stream, &text).await?)
     }
 }

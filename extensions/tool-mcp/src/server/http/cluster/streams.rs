@@ -42,8 +42,6 @@ const MAX_WAITING_MESSAGES: usize = 16;
 pub(super) struct StoredEvent {
     #[serde(skip_serializing_if = "Option::is_none")]
     message: Option<Arc<ServerJsonRpcMessage>>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    retry: Option<Duration>,
     /// The session has ended, and its stream with it.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     is_end: bool,
@@ -51,11 +49,11 @@ pub(super) struct StoredEvent {
 
 impl StoredEvent {
     pub(super) fn of(event: &ServerSseMessage) -> Self {
-        Self { message: event.message.clone(), retry: event.retry, is_end: false }
+        Self { message: event.message.clone(), is_end: false }
     }
 
     fn of_message(message: Option<ServerJsonRpcMessage>) -> Self {
-        Self { message: message.map(Arc::new), retry: None, is_end: false }
+        Self { message: message.map(Arc::new), is_end: false }
     }
 
     /// Returns `true` for the answer of a request, which is the last event of its stream.
@@ -73,7 +71,6 @@ impl StoredEvent {
         let mut message = ServerSseMessage::default();
         message.event_id = id;
         message.message = self.message;
-        message.retry = self.retry;
         message
     }
 }
@@ -142,6 +139,16 @@ impl Stream for FollowedStream {
 }
 
 impl Cluster {
+    /// Waits until this process has applied what clients had set at other processes before a change, by which it may concern them.
+    async fn wait_for_settings_before(&self, change: i64) {
+        const MAX_WAIT: Duration = Duration::from_secs(10);
+        let mut last_change = self.0.last_change.subscribe();
+        let applied = last_change.wait_for(|last| *last >= change);
+        if tokio::time::timeout(MAX_WAIT, applied).await.is_err() {
+            tracing::warn!(event = change, "a change may be left out: the messages of other processes wait");
+        }
+    }
+
     fn spawn_reader<F: Future<Output = ()> + Send + 'static>(
         &self,
         reading: impl FnOnce(mpsc::Sender<ServerSseMessage>) -> F,
@@ -255,9 +262,11 @@ async fn read_session(
         for event in reader.next_events().await {
             token.note_event(&event);
             let id = token.seal(cluster)?;
-            let messages = match event.stream == changes {
-                true => change_messages(&event, state),
-                false => vec![decoded_event(&event)?],
+            let messages = if event.stream == changes {
+                cluster.wait_for_settings_before(event.id).await;
+                change_messages(&event, state)
+            } else {
+                vec![decoded_event(&event)?]
             };
             if messages.iter().any(|message| message.is_end) {
                 return Ok(());

@@ -111,6 +111,7 @@ impl Cluster {
     /// Tells the database that tasks have ended, whose places other tasks may take.
     async fn note_ended_tasks(&self, ids: &[String]) -> Result<(), ClusterError> {
         let hashes: Vec<_> = ids.iter().map(|id| hash_of("task", id)).collect();
+        let hashes: Vec<_> = hashes.iter().map(String::as_str).collect();
         let sql = "UPDATE {schema}.tasks SET ended_at = now() WHERE app = $1 AND id = ANY ($2)";
         let values = [Value::Text(&self.0.log.app), Value::Texts(&hashes)];
         self.0.log.database.fetch(sql, &values).await.map(drop)
