@@ -21,7 +21,7 @@ const MAX_BYTES: usize = 64 * 1024 * 1024;
 /// The most events of one statement, and the sum of their bytes from which on no other one joins them.
 const MAX_BATCH_EVENTS: usize = 64;
 const FULL_BATCH_BYTES: usize = 1024 * 1024;
-/// The time for which events are collected whose ids nobody waits for.
+/// The time for which events are collected, unless one comes whose id is waited for.
 const COLLECT_TIME: Duration = Duration::from_millis(2);
 /// The pause after a failure.
 const RETRY_PAUSE: Duration = Duration::from_millis(250);

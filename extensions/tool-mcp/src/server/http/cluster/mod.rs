@@ -76,7 +76,7 @@ pub(super) use self::{
 /// For up to 100 ms after a process has found a session in the database, it admits requests of the session without another look; a session that is
 /// closed has ended everywhere when the request that closes it is answered.
 ///
-/// What a process adds to its tools, prompts and resources while it runs is listed there alone: all processes of a cluster are to offer the same.
+/// All processes of a cluster are to offer the same tools, prompts and resources: those that a process adds while it runs are listed there alone.
 ///
 /// A subscription to a resource is passed to [`Resources::subscribe`] of the process that receives it, and ends there with that process; changes that
 /// any process signals reach all clients. If a client opens several streams of a session at once, each has all changes.
