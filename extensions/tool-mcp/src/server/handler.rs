@@ -32,6 +32,7 @@ use super::{
     clients::ClientDescription,
     listed_tools::ListedTools,
     offer::Paging,
+    request_run::UnwatchedRequest,
     requests::params_problem,
     running_requests::CallerCount,
     server_state::ServerState,
@@ -179,7 +180,8 @@ impl ServerHandler for RequestHandler {
         request: CallToolRequestParams,
         context: RequestContext<RoleServer>,
     ) -> impl Future<Output = Result<CallToolResponse, ErrorData>> + Send {
-        Box::pin(ToolCallRequest::new(self, context).answer_request(request))
+        let unwatched = UnwatchedRequest::of(&context);
+        Box::pin(unwatched.answer(ToolCallRequest::new(self, context).answer_request(request)))
     }
 
     fn get_tool(&self, name: &str) -> Option<Tool> {

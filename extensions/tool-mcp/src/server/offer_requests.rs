@@ -22,6 +22,7 @@ use super::{
     handler::RequestHandler,
     offer::{Completing, Prompts, Resources},
     question_round::{RoundOutcome, RoundRequest, RoundSubject},
+    request_run::departure_of_client,
 };
 use crate::content;
 
@@ -143,6 +144,7 @@ impl RequestHandler {
             biased;
             result = catch_async(|| body) => result.unwrap_or_else(|panic| Err(panic.into())),
             () = context.ct.cancelled() => Err(ToolError::cancelled()),
+            () = departure_of_client(context) => Err(ToolError::cancelled()),
         };
         result.map_err(|error| protocol_error(&error, uri))
     }

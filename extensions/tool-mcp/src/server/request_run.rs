@@ -1,10 +1,11 @@
 //! The run of a request, and its caller.
 
+use std::pin::pin;
 #[cfg(feature = "http")]
 use std::sync::Arc;
 
 use rmcp::{RoleServer, model::LoggingLevel, service::RequestContext};
-use tool_runtime::{RunContext, call::CallId};
+use tool_runtime::{CancellationToken, RunContext, call::CallId};
 
 use super::{call::is_modern, clients::ClientDescription, handler::RequestHandler};
 
@@ -14,7 +15,7 @@ impl RequestHandler {
         let run = RunContext::new()
             .with_meta(context.meta.0.0.clone())
             .with_client(self.client_description(context).client)
-            .with_cancellation(context.ct.clone());
+            .with_cancellation(departure_token(context).unwrap_or(&context.ct).clone());
         #[cfg(feature = "http")]
         if let (Some(parts), Some(facts)) = (http_parts(context), http_facts(context)) {
             let mut run = run.provide_shared(facts.request_headers(parts));
@@ -84,13 +85,47 @@ fn http_parts(context: &RequestContext<RoleServer>) -> Option<&http::request::Pa
     context.extensions.get()
 }
 
-/// Waits until the client of a subscription is gone, of which the SDK does not tell if events are stored. One that comes back to the stream reads its
-/// end, and subscribes again.
+/// Waits until the client of a request without a session is gone, of which the SDK does not tell if events are stored. One that comes back to the
+/// stream reads its end.
 pub(super) async fn departure_of_client(context: &RequestContext<RoleServer>) {
-    #[cfg(feature = "http")]
-    if let Some(departure) = http_facts(context).and_then(|facts| facts.departure.as_ref()) {
-        return departure.cancelled().await;
+    match departure_token(context) {
+        Some(departure) => departure.cancelled().await,
+        None => std::future::pending().await,
     }
-    let _ = context;
-    std::future::pending().await
+}
+
+/// Returns the token that is cancelled when the client is gone, if the SDK does not tell.
+fn departure_token(context: &RequestContext<RoleServer>) -> Option<&CancellationToken> {
+    #[cfg(feature = "http")]
+    let departure = http_facts(context).and_then(|facts| facts.departure.as_ref());
+    #[cfg(not(feature = "http"))]
+    let departure = {
+        let _ = context;
+        None
+    };
+    departure
+}
+
+/// A request whose client may leave without a word of the SDK: the token of its departure, which its run has, and the one of the SDK. After that is
+/// cancelled, no answer is stored.
+pub(super) struct UnwatchedRequest(Option<[CancellationToken; 2]>);
+
+impl UnwatchedRequest {
+    pub(super) fn of(context: &RequestContext<RoleServer>) -> Self {
+        Self(departure_token(context).map(|departure| [departure.clone(), context.ct.clone()]))
+    }
+
+    /// Answers the request, whose run ends when its client is gone, or the SDK cancels it.
+    pub(super) async fn answer<T>(self, answering: impl Future<Output = T>) -> T {
+        let Some([departure, request]) = self.0 else { return answering.await };
+        let mut answering = pin!(answering);
+        tokio::select! {
+            biased;
+            answer = &mut answering => answer,
+            () = request.cancelled() => {
+                departure.cancel();
+                answering.await
+            }
+        }
+    }
 }

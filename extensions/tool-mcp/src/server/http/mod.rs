@@ -243,7 +243,8 @@ impl HttpServer {
         // Other streams end with the call that they answer.
         let (is_get, is_end) = (request.method() == Method::GET, request.method() == Method::DELETE);
         let listens = header("mcp-method") == Some("subscriptions/listen");
-        let departure = (listens && self.0.config.event_store.is_some()).then(CancellationToken::new);
+        let is_unwatched = session.is_none() && !is_get && self.0.config.event_store.is_some();
+        let departure = is_unwatched.then(CancellationToken::new);
         let _departing = departure.clone().map(CancellationToken::drop_guard);
         let expires = identity.as_ref().and_then(|identity| identity.expires).filter(|_| is_get || listens);
         // A stream of events has no end of its own; all others are answered before the server ends.

@@ -17,7 +17,7 @@ pub(in crate::server) struct HttpRequestFacts {
     pub(in crate::server) identity: Option<Arc<Identity>>,
     /// The text of a call's arguments; it is known once the body is received.
     pub(in crate::server) arguments: Mutex<Option<String>>,
-    /// Cancelled when the client of a subscription is gone, of which the SDK does not tell if events are stored.
+    /// Cancelled when the client of a request without a session is gone, of which the SDK does not tell if events are stored.
     pub(in crate::server) departure: Option<CancellationToken>,
 }
 

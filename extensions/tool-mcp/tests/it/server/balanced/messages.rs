@@ -164,6 +164,17 @@ async fn a_subscription_ends_with_its_client_who_reads_its_end_at_any_server() {
 }
 
 #[tokio::test]
+async fn a_call_without_a_session_is_cancelled_when_its_client_leaves() {
+    let Some(database) = Database::new() else { return };
+    let members = start_two(&database).await;
+    let call = modern("tools/call", json!({ "name": "wait", "arguments": {} }));
+    let sending = tokio::spawn(members[0].served.post(&call, &BOTH[1]).send());
+    members[0].gate.started.notified().await;
+    sending.abort();
+    members[0].gate.cancelled.notified().await;
+}
+
+#[tokio::test]
 async fn a_lost_stream_goes_on_at_another_server_while_the_call_runs() {
     let Some(database) = Database::new() else { return };
     let members = start_two(&database).await;
