@@ -177,6 +177,59 @@ impl<'t> DocumentReader<'_, 't> {
 #[allow(clippy::unwrap_used, reason = "a test may")]
 mod tests {
     use super::*;
+    use crate::arguments::{Arguments, canonical::canonical_text, exact_value::ExactValue, plan::Plan};
+
+    // F01
+    #[test]
+    fn no_reader_admits_commas_colons_and_brackets_that_json_does_not() {
+        let plan = Plan::anything();
+        let readers: [(&str, &dyn Fn(&str) -> bool); 6] = [
+            ("document", &|text| Document::read(text).is_ok()),
+            ("decoder", &|text| plan.decode::<Value>(&mut Arguments::from(text)).is_ok()),
+            ("validator", &|text| plan.fit(Arguments::from(text)).is_ok()),
+            ("canonical form", &|text| plan.canonical(Arguments::from(text)).is_ok()),
+            ("canonical text", &|text| canonical_text(text).is_some()),
+            ("exact value", &|text| ExactValue::read(text).is_some()),
+        ];
+        let texts = [
+            "{}",
+            r#"{"a":1}"#,
+            r#"{ "a" : [ 1 , 2 ] , "b" : { } }"#,
+            r#"{,"a":1}"#,
+            r#"{"a":1,}"#,
+            r#"{"a":1,,"b":2}"#,
+            r#"{"a":1 "b":2}"#,
+            r#"{"a" 1}"#,
+            r#"{"a":}"#,
+            r#"{"a"}"#,
+            "{:1}",
+            r#"{"a"::1}"#,
+            r#"{"a":1"#,
+            r#"{"a":1]"#,
+            r#"{"a":1}}"#,
+            r#"{"a":1},"#,
+            r#",{"a":1}"#,
+            "{1:1}",
+            "{a:1}",
+            r#"{"a":[,1]}"#,
+            r#"{"a":[1,]}"#,
+            r#"{"a":[1,,2]}"#,
+            r#"{"a":[1 2]}"#,
+            r#"{"a":[1}"#,
+            r#"{"a":[1]]}"#,
+            r#"{"a":[}]}"#,
+            r#"{"a":{,"b":1}}"#,
+            r#"{"a":[{"b":1,}]}"#,
+            "{,}",
+            r#"{"a":[,]}"#,
+        ];
+        for text in texts {
+            let is_json = serde_json::from_str::<Value>(text).is_ok();
+            for (reader, admits) in readers {
+                assert_eq!(admits(text), is_json, "{reader}: {text}");
+            }
+        }
+    }
 
     #[test]
     fn the_pointers_of_literals_take_at_most_32_bytes_for_each_byte_of_the_text() {

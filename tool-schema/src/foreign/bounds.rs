@@ -321,6 +321,46 @@ mod tests {
         assert_eq!(refused, "at the root: more than 10000 schemas apply to the same value");
     }
 
+    /// Returns a schema that applies `count` schemas to one value.
+    fn schema_of(count: usize) -> Value {
+        json!({ "allOf": vec![json!({}); count - 1] })
+    }
+
+    #[test]
+    fn exactly_as_many_schemas_as_the_limits_are_accepted() {
+        let chain = |length: usize| (1..length).fold(json!({}), |schema, _| json!({"not": schema}));
+        assert_eq!(reach(&chain(64)), (MAX_ACTIVE_SCHEMAS / 64, MAX_ACTIVE_SCHEMAS_EXPLAINED / 64));
+        assert!(DepthBounds::for_schema(&chain(65), 128).is_err());
+        assert_eq!(reach(&schema_of(10_000)).0, 128);
+        assert!(DepthBounds::for_schema(&schema_of(10_001), 128).is_err());
+        // One property, with a schema for the value itself.
+        let below = |count: usize| json!({"properties": {"a": schema_of(count - 1)}});
+        assert_eq!(reach(&below(10_000)), (128, 128));
+        let mut more = below(10_000);
+        more["anyOf"] = json!([{}]);
+        assert_eq!(reach(&more), (128, 0));
+    }
+
+    #[test]
+    fn exactly_as_many_schemas_as_unevaluated_keywords_permit_are_accepted() {
+        // The root and 99 branches apply the same definition to a property: 200 + 100 times its schemas in the first level,
+        // and more in the second, since the definition leads back to the root.
+        let property = json!({"properties": {"a": {"$ref": "#/definitions/a"}}});
+        let schema = |count: usize| {
+            let mut schema = property.clone();
+            schema["allOf"] = vec![property.clone(); 99].into();
+            schema["definitions"] = json!({"a": schema_of(count)});
+            schema["definitions"]["a"]["items"] = json!({"$ref": "#"});
+            schema["unevaluatedProperties"] = true.into();
+            schema
+        };
+        assert_eq!(reach(&schema(998)), (1, 0));
+        let mut closed = schema(998);
+        closed["definitions"]["a"]["items"] = true.into();
+        assert_eq!(reach(&closed), (128, 0));
+        assert_eq!(reach(&schema(999)), (0, 0));
+    }
+
     #[test]
     fn a_reference_cycle_is_rejected() {
         let text = "`$ref` leads back to itself before it reaches a part of the value";

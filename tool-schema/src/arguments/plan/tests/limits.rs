@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use crate::{Arguments, Violations};
+use crate::{Arguments, Violations, internal_keywords::ALIASES};
 
 use super::{check, correct, plan, said};
 use crate::arguments::plan::{
@@ -284,6 +284,27 @@ fn arguments_whose_normal_form_takes_too_long_to_find_are_refused_by_checks_and_
     let settled = many.replace("1.0", "1");
     assert_eq!(plan.fit(Arguments::from(&*settled)).unwrap().as_str(), settled);
     assert_eq!(plan.canonical(Arguments::from(&*settled)).unwrap().as_str(), settled);
+}
+
+#[test]
+fn arguments_are_refused_where_an_alias_may_be_in_a_part_that_took_too_long() {
+    let named = json!({"type": "object", "properties": {"name": {"type": "string", (ALIASES): ["n"]}}});
+    let choice = json!({"anyOf": [{"type": "integer"}, {"type": "number"}, named, {"items": {"$ref": "#/$defs/choice"}, "type": "array"}]});
+    let schema = json!({"additionalProperties": {"$ref": "#/$defs/choice"}, "$defs": {"choice": choice}});
+    let plan = plan(&schema);
+    let nested = |inner: &str| {
+        (0..100).fold(inner.to_owned(), |value, _| format!("[{value},[{}]]", vec!["1"; 200].join(",")))
+    };
+    let short = format!(r#"{{"list":{}{{"n":"x"}}{}}}"#, "[".repeat(40), "]".repeat(40));
+    let renamed = short.replace(r#""n""#, r#""name""#);
+    assert_eq!(plan.canonical(Arguments::from(&*short)).unwrap().as_str(), renamed);
+    let long = nested(r#"{"n":"x"}"#);
+    for text in [format!(r#"{{"list":{long}}}"#), format!(r#"{{"first":[1],"list":{long},"last":[1]}}"#)] {
+        let error = plan.canonical(Arguments::from(&*text)).unwrap_err();
+        assert_eq!(error.violations()[0].received, "too many choices within choices");
+    }
+    let without = format!(r#"{{"list":{}}}"#, nested(r#"{"name":"x"}"#));
+    assert_eq!(plan.canonical(Arguments::from(&*without)).unwrap().as_str(), without);
 }
 
 #[test]
