@@ -116,10 +116,8 @@ fn create_key(path: &Path) -> io::Result<()> {
         Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Ok(()),
         linked => linked,
     });
-    let removed = match fs::remove_file(&new) {
-        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
-        removed => removed,
-    };
+    // Where it was not written, the reason for that is the error.
+    let removed = fs::remove_file(&new);
     linked.and(removed).and_then(|()| sync_folder(path))
 }
 

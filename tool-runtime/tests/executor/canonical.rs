@@ -6,12 +6,13 @@ use std::sync::{
 };
 
 use tool_runtime::{
-    ToolResult,
-    definition::{Permission, Retry},
+    Tool, ToolDefinition, ToolName, ToolResult,
+    definition::{Permission, Prepared, Retry},
     executor::ExecutorBuilder,
     hook::{Before, BeforeCall, CallView, Hook},
     policy::{Approval, ApprovalRequest, PermissionRequest, RetryInfo, RetryPolicy, Rule, Rules},
     prelude::*,
+    schema::{Arguments, InputSchema},
     serde_json,
 };
 
@@ -112,6 +113,43 @@ fn tools() -> tool_runtime::registry::RegistryBuilder {
 fn ruled(rule: Rule, name: &str, arguments: &str) -> String {
     let executor = building(tools()).rules(Rules::new([rule])).build().unwrap();
     texts(&crate::run(executor.run(one(name, arguments)))).remove(0)
+}
+
+/// Decodes its arguments by a narrower schema than the one that it shows.
+struct Narrow(ToolDefinition, ToolDefinition);
+
+impl Narrow {
+    fn new() -> Self {
+        let definition = |count: Value| {
+            let schema =
+                InputSchema::new(json!({ "type": "object", "properties": { "count": count } })).unwrap();
+            ToolDefinition::new(ToolName::new("narrow").unwrap(), "Counts.", schema)
+        };
+        Self(definition(json!({})), definition(json!({ "type": "integer" })))
+    }
+}
+
+impl Tool for Narrow {
+    fn definition(&self) -> &ToolDefinition {
+        &self.0
+    }
+
+    fn prepare<'a>(&'a self, mut arguments: Arguments<'a>) -> Result<Prepared<'a>, ToolError> {
+        let read: Value = self.1.decode(&mut arguments)?;
+        Ok(Prepared::new(arguments, move |_, _| Box::pin(async move { Ok(read.to_string().into()) })))
+    }
+}
+
+// F20: also by a decoder of the tool's own.
+#[test]
+fn arguments_that_were_judged_are_not_corrected_afterwards() {
+    let tools = || Registry::builder().add(Narrow::new());
+    let refused = crate::run(executor(tools()).run(one("narrow", r#"{"count":"3"}"#)));
+    assert_eq!(texts(&refused), [r#"{"count":3}"#]);
+    let rule = Rule::deny("narrow").at("/count", "4").reason("no");
+    let judged = building(tools()).rules(Rules::new([rule])).build().unwrap();
+    let outcomes = crate::run(judged.run(one("narrow", r#"{"count":"3"}"#)));
+    assert!(texts(&outcomes)[0].starts_with("Invalid arguments"), "{:?}", texts(&outcomes));
 }
 
 // F20, I01: an alias does not bypass a rule.

@@ -216,6 +216,30 @@ fn a_call_without_its_declared_check_is_refused() {
     }
 }
 
+// I14, I23: a wrapper answers for itself alone.
+#[test]
+fn a_wrapper_does_not_answer_for_a_tool_that_claims_a_check_and_makes_none() {
+    for (is_confirmed, (metadata, claim)) in
+        [false, true].into_iter().flat_map(|it| claims().map(|claim| (it, claim)))
+    {
+        let tool = ByHand::new(metadata, Checks::ALL);
+        let (ran, answering) = (tool.ran.clone(), Arc::clone(&tool.answering));
+        let listed: Arc<dyn Tool> = Arc::new(tool);
+        let set = NamedTools::new("disk", [listed]);
+        let toolbox = Toolbox::new();
+        match is_confirmed {
+            true => toolbox.add_toolset(set.confirmed(|_, _| false).prefixed()).unwrap(),
+            false => toolbox.add_toolset(set.prefixed()).unwrap(),
+        };
+        let tools = crate::run(toolbox.snapshot(&RunContext::new())).unwrap().into_tools();
+        answering.store(false, Ordering::SeqCst);
+        let outcomes = crate::run(Executor::new(tools).run(one("disk__wipe", r#"{"harmless":true}"#)));
+        let claim = if claim == Check::Permission { "permission" } else { "confirmation" };
+        let refused = format!("Denied: the tool claims a {claim} check, but does not decide on this call");
+        assert_eq!((texts(&outcomes), ran.get()), (vec![refused], 0), "{is_confirmed}");
+    }
+}
+
 // I04, I14: hand-written tools have the same checks as functions.
 #[test]
 fn checks_of_a_hand_written_tool_see_arguments_and_context() {

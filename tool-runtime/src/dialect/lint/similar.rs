@@ -237,6 +237,19 @@ mod tests {
     }
 
     #[test]
+    fn each_comparison_and_each_look_up_of_a_pair_is_a_step() {
+        let steps = |one: &'static str, other: &'static str| {
+            let described = |at: usize| (format!("tool_{at}"), [one, other][at].to_owned());
+            steps_of_a_pair(2, described) * 2.0
+        };
+        assert_eq!(steps("Opens it.", "Closes that."), 0.0);
+        assert_eq!(steps("Opens it.", "Opens it."), 1.0);
+        // Eight of nine pairs in the only sentence, which is looked up as the text and as the first sentence.
+        let (one, other) = ("a b c d e f g h i j", "a b c d e f g h i k");
+        assert_eq!(steps(one, other), 1.0 + 2.0 * 9.0);
+    }
+
+    #[test]
     fn tools_that_differ_in_a_word_are_compared_in_few_steps() {
         let of_all: String = (0..60).map(|at| format!(" word{at}")).collect();
         let in_name = |at| (format!("create_x{at}"), format!("Creates x{at} in{of_all}."));

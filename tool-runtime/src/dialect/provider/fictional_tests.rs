@@ -1,6 +1,6 @@
 //! A provider that does not exist: what a new one has to implement.
 
-use serde_json::{Map, Value, json};
+use serde_json::{Map, Value, json, value::RawValue};
 use tool_core::internals::ExactValue;
 
 use super::{
@@ -205,4 +205,23 @@ fn a_new_provider_is_one_implementation_of_the_traits() {
     let provider = Dialect::new(&Fictional).provider().unwrap();
     assert_eq!(provider.url(provider.base_url(), "m1", true), "https://api.example.com/m1/talk");
     assert_eq!(provider.headers(Some("k")), [("x-key", "k".to_owned())]);
+}
+
+#[test]
+fn a_provider_that_says_nothing_of_refusals_cache_points_and_ids_has_the_defaults() {
+    let provider = Dialect::new(&Fictional).provider().unwrap();
+    let message = || RawValue::from_string(json!({ "role": "model" }).to_string()).unwrap();
+    assert_eq!(provider.refusal("{}"), None);
+    assert_eq!(["message_stop", "error", "ping"].map(|name| provider.is_last_event(name)), [false; 3]);
+    let names = ["message", "message_delta", "error", "ping", ""];
+    assert_eq!(names.map(|name| provider.is_response_event(name)), [true, true, true, false, false]);
+    assert!(provider.has_call_id_rules());
+    assert_eq!(provider.message_variant("m1"), "");
+    assert_eq!(provider.complete_foreign_message("m1", message()).get(), message().get());
+    assert_eq!(provider.max_cache_points(), 0);
+    assert!(provider.with_cache_point(&message()).is_none());
+    let mut request = json!({ "talk": [] });
+    provider.add_cache_point_after_instruction(&mut request);
+    provider.add_cache_point_after_tools(&mut request);
+    assert_eq!(request, json!({ "talk": [] }));
 }

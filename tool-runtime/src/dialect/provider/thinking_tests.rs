@@ -43,11 +43,13 @@ fn openai_has_levels_which_older_models_lack() {
             (Medium, effort("medium"), ""),
             (High, effort("high"), ""),
             (Tokens(0), effort("none"), ""),
+            (Tokens(1), effort("low"), "`openai` has levels of thinking and no number of tokens; 1 tokens"),
             (
                 Tokens(2_048),
                 effort("low"),
                 "`openai` has levels of thinking and no number of tokens; 2048 tokens",
             ),
+            (Tokens(2_049), effort("medium"), "`openai` has levels"),
             (Tokens(8_192), effort("medium"), "`openai` has levels"),
             (Tokens(8_193), effort("high"), "`openai` has levels"),
         ],

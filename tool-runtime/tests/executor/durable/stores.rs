@@ -1,6 +1,9 @@
 //! Executors and their stores of open calls.
 
-use std::time::Duration;
+use std::{
+    sync::{Arc, Mutex},
+    time::Duration,
+};
 
 use tool_runtime::{
     CallOutcome, ErrorKind, RunContext, ToolCall,
@@ -511,6 +514,48 @@ fn outcomes_and_open_calls_contain_no_secret_and_the_program_can_read_the_argume
             assert_eq!(executor.open_arguments(address).await.unwrap().as_str(), text);
         }
         assert!(executor.open_arguments("nothing").await.is_err());
+    });
+}
+
+/// A store in memory that shows the bodies of its records.
+struct Shown(MemoryOpenCalls, Arc<Mutex<Vec<String>>>);
+
+impl OpenCallStore for Shown {
+    fn outlives_process(&self) -> bool {
+        self.0.outlives_process()
+    }
+
+    async fn put(&self, record: OpenRecord) -> Result<(), OpenStoreError> {
+        self.1.lock().unwrap().push(record.body.clone());
+        self.0.put(record).await
+    }
+
+    async fn get(&self, address: &CallAddress) -> Result<Option<OpenRecord>, OpenStoreError> {
+        self.0.get(address).await
+    }
+
+    async fn list(&self, filter: &OpenFilter) -> Result<Vec<OpenRecord>, OpenStoreError> {
+        self.0.list(filter).await
+    }
+
+    async fn consume(&self, record: &OpenRecord) -> Result<bool, OpenStoreError> {
+        self.0.consume(record).await
+    }
+}
+
+// I17, X05: not even encrypted ones, which only a store outside of the process needs.
+#[test]
+fn records_in_memory_contain_no_secret_arguments() {
+    crate::run(async {
+        let bodies = Arc::default();
+        let store = Shown(MemoryOpenCalls::new(), Arc::clone(&bodies));
+        let executor = building(Registry::builder().tool::<sync>()).open_calls(store).build().unwrap();
+        let outcomes = executor.run(one("sync", r#"{"token":"hunter2"}"#)).await;
+        let bodies = std::mem::take(&mut *bodies.lock().unwrap());
+        let bodies: Vec<Value> = bodies.iter().map(|body| serde_json::from_str(body).unwrap()).collect();
+        assert_eq!(bodies.iter().map(|body| &body["secret"]).collect::<Vec<_>>(), ["local"]);
+        let arguments = executor.open_arguments(outcomes[0].address().unwrap()).await.unwrap();
+        assert_eq!(arguments.as_str(), r#"{"token":"hunter2"}"#);
     });
 }
 

@@ -341,6 +341,33 @@ fn arguments_are_wrapped_where_a_root_or_a_name_cannot_be_sent() {
 
 // A22
 #[test]
+fn a_root_without_a_type_is_an_object_and_one_that_refers_to_itself_is_narrowed_with_a_note() {
+    let root = |schema: Value| convert_schema(&schema, &UNRESTRICTED).unwrap();
+    for (sent, expected) in [
+        (json!({}), json!({ "type": "object" })),
+        (json!({ "type": "object" }), json!({ "type": "object" })),
+        (json!({ "type": ["object", "null"] }), json!({ "type": ["object", "null"] })),
+        (json!(true), json!({})),
+    ] {
+        assert_eq!(root(sent).schema, expected);
+    }
+    let codes = |schema: Value| {
+        let converted = root(schema);
+        (converted.narrowed, converted.notes.iter().map(|note| note.code).collect::<Vec<_>>())
+    };
+    let itself = json!({ "properties": { "a": { "$ref": "#" } } });
+    assert_eq!(codes(itself.clone()), (true, vec!["root_reference"]));
+    let mut typed = itself;
+    typed["type"] = "object".into();
+    assert_eq!(codes(typed), (false, vec![]));
+    assert_eq!(
+        codes(json!({ "properties": { "a": { "$ref": "#/properties/b" }, "b": {} } })),
+        (false, vec![])
+    );
+}
+
+// A22
+#[test]
 fn a_recursive_schema_is_refused_where_the_provider_supports_none() {
     let flat = Rules { recursion: false, ..ALL };
     let schema = |target: &str| {
