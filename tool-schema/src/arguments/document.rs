@@ -183,7 +183,8 @@ mod tests {
     #[test]
     fn no_reader_admits_commas_colons_and_brackets_that_json_does_not() {
         let plan = Plan::anything();
-        let readers: [(&str, &dyn Fn(&str) -> bool); 6] = [
+        type Reads<'r> = &'r dyn Fn(&str) -> bool;
+        let readers: [(&str, Reads<'_>); 6] = [
             ("document", &|text| Document::read(text).is_ok()),
             ("decoder", &|text| plan.decode::<Value>(&mut Arguments::from(text)).is_ok()),
             ("validator", &|text| plan.fit(Arguments::from(text)).is_ok()),
