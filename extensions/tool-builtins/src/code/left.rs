@@ -32,7 +32,8 @@ pub(super) struct ProgramFiles {
     omitted_images: usize,
     entries: usize,
     files: usize,
-    omitted_files: usize,
+    /// More files are there than a result has.
+    omits_files: bool,
 }
 
 impl ProgramFiles {
@@ -66,7 +67,7 @@ impl ProgramFiles {
 
     fn add_file(&mut self, folder: &Dir, name: &OsString, path: &Path) {
         if self.files == MAX_FILES {
-            self.omitted_files += 1;
+            self.omits_files = true;
             return;
         }
         self.files += 1;
@@ -125,7 +126,7 @@ impl ProgramFiles {
             }
             text.push_str(&file);
         }
-        if self.omitted_files > 0 || self.entries >= MAX_ENTRIES {
+        if self.omits_files || self.entries >= MAX_ENTRIES {
             text.push_str("\n[.. more files left out; a program can pack them into one ..]");
         }
         if self.omitted_images > 0 {

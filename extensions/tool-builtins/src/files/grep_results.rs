@@ -289,3 +289,38 @@ impl Drop for FileLines<'_> {
         self.results.finish_file(self.serial, mem::take(&mut self.lines), self.is_skipped);
     }
 }
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used, reason = "a test fails by panicking")]
+mod tests {
+    use std::{sync::mpsc, thread};
+
+    use super::*;
+    use crate::files::root::FileRoots;
+
+    #[test]
+    fn a_file_with_many_results_waits_until_all_files_before_it_are_finished() {
+        let folder = tempfile::tempdir().unwrap();
+        let location = FileRoots::open(folder.path()).unwrap().locate_path("a").unwrap();
+        let query = GrepQuery::for_matching_lines("x".to_owned(), 100, 0);
+        // A thread that did not wait would nearly always be first.
+        for _ in 0..20 {
+            let results = GrepResults::new(0, 100);
+            let lines = |serial| FileLines::new(&results, &query, serial, &location.root, &location.relative);
+            let line = |text: &str| ResultLine { text: text.to_owned(), kind: LineKind::Match };
+            let (begins, begun) = mpsc::channel();
+            thread::scope(|scope| {
+                let mut first = lines(0);
+                scope.spawn(move || {
+                    let mut second = lines(1);
+                    begins.send(()).unwrap();
+                    second.push_and_merge_on_turn(line(&"b".repeat(MAX_WAITING_BYTES)));
+                });
+                begun.recv().unwrap();
+                (0..1_000).for_each(|_| thread::yield_now());
+                first.push_and_merge_on_turn(line("a"));
+            });
+            assert!(results.into_report(&query, 0).starts_with("ab"));
+        }
+    }
+}

@@ -151,6 +151,30 @@ mod tests {
     use super::*;
 
     #[test]
+    fn files_folders_and_moves_beyond_the_limit_are_not_removed() {
+        let folder = tempfile::tempdir().unwrap();
+        fs::create_dir_all(folder.path().join("c/inner")).unwrap();
+        for name in ["a", "b"] {
+            fs::write(folder.path().join(name), "").unwrap();
+        }
+        let top = OwnedFd::from(File::open(folder.path()).unwrap());
+        let remove = |name: &str, left: u64| {
+            let mut removal = ContentsRemoval { top: &top, entries: MAX_ENTRIES - left };
+            removal.remove_top_entry(&CString::new(name).unwrap()).map_err(|error| error.to_string())
+        };
+        let refusal = Err("there are more than 20000000 files".to_owned());
+        assert_eq!(remove("a", 1), Ok(()));
+        assert_eq!(remove("b", 0), refusal);
+        // The folder, the one within it, and its move to the top.
+        for left in 0..3 {
+            assert_eq!(remove("c", left), refusal);
+        }
+        assert!(folder.path().join("b").exists() && folder.path().join("c/inner").exists());
+        assert_eq!(remove("c", 3), Ok(()));
+        assert!(!folder.path().join("c").exists());
+    }
+
+    #[test]
     fn all_of_a_hostile_tree_is_removed_and_nothing_beside_it() {
         // More than the open files that a program usually has.
         const DEPTH: usize = 1100;

@@ -110,6 +110,12 @@ fn missing_device_guard(version: ABI) -> Option<String> {
     })
 }
 
+/// The access to folders that commands may change: all but to make devices, and requests to them.
+fn own_folder_access() -> BitFlags<AccessFs> {
+    let devices = AccessFs::MakeChar | AccessFs::MakeBlock | AccessFs::IoctlDev;
+    AccessFs::from_all(NEWEST_ABI) & !devices
+}
+
 /// Adds to `missing` which paths of the setting commands do not reach.
 fn restrict_files(
     confinement: &Confinement,
@@ -128,8 +134,7 @@ fn restrict_files(
     let executable = AccessFs::from_read(NEWEST_ABI);
     let readable = AccessFs::ReadFile | AccessFs::ReadDir;
     let device = AccessFs::ReadFile | AccessFs::WriteFile | AccessFs::Truncate | AccessFs::IoctlDev;
-    let not_in_folders = AccessFs::MakeChar | AccessFs::MakeBlock | AccessFs::IoctlDev;
-    let own = AccessFs::from_all(NEWEST_ABI) & !not_in_folders;
+    let own = own_folder_access();
 
     let mut created = ruleset.create()?;
     for folder in SYSTEM_FOLDERS {
@@ -201,6 +206,15 @@ fn permit_handle(
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn commands_make_no_devices_in_the_folders_that_they_may_change() {
+        let refused = BitFlags::all() & !own_folder_access();
+        assert_eq!(
+            refused.iter().collect::<Vec<_>>(),
+            [AccessFs::MakeChar, AccessFs::MakeBlock, AccessFs::IoctlDev]
+        );
+    }
 
     #[test]
     fn a_kernel_whose_landlock_guards_less_is_named_with_what_it_lacks() {

@@ -182,6 +182,10 @@ mod tests {
     fn scripts_without_blanks_are_divided_into_pairs() {
         assert_eq!(words_of("天気予報"), ["天気", "気予", "予報"]);
         assert_eq!(words_of("天 get気予"), ["天", "get", "気予"]);
+        // The last character of a pair is no word.
+        assert_eq!(words_of("天気 予報"), ["天気", "予報"]);
+        assert_eq!(words_of("天気get予報2"), ["天気", "get", "予報", "2"]);
+        assert_eq!(words_of("天気予 "), ["天気", "気予"]);
     }
 
     #[test]

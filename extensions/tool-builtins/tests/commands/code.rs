@@ -81,6 +81,12 @@ async fn files_and_images_that_a_program_left_are_in_the_result_each_with_a_limi
         let content = output.content();
         assert_eq!(content.iter().filter(|block| matches!(block, Content::Image { .. })).count(), 1);
 
+        for (count, is_cut) in [(16, false), (17, true)] {
+            let output =
+                run(&tools, "bash", &format!("for i in {{1..{count}}}; do echo $i > $i; done")).await;
+            assert_eq!(output.text().matches(" bytes]").count(), 16);
+            assert_eq!(output.text().contains("[.. more files left out"), is_cut, "{count}");
+        }
         let many = run(&tools, "bash", "for i in {1..1500}; do echo $i > $i; done").await;
         assert_eq!(many.text().matches(" bytes]").count(), 16);
         assert!(many.text().ends_with("[.. more files left out; a program can pack them into one ..]"));

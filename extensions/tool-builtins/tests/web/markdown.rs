@@ -26,6 +26,12 @@ async fn elements_have_their_markdown() {
         ("a <code>b`</code> c", "a `` b` `` c"),
         ("<pre>```\n</pre>", "````\n```\n````"),
         ("<table><tr><th>a<th>b<tr><td>1|2<td><p>3<p>4</table>", "| a | b |\n| --- | --- |\n| 1\\|2 | 3 4 |"),
+        ("<table><tr></tr><tr><td>a</table>", "| a |\n| --- |"),
+        ("<table><tr><td>a<tr></tr><tr><td>b</table>", "| a |\n| --- |\n| b |"),
+        (
+            "<table><tr><td>a<table><tr><td>b<td>c<tr><td>d</table><td>e</table>",
+            "| a b c d | e |\n| --- | --- |",
+        ),
         (
             "<img src=i.png alt='An [image]'><img src=pixel.gif>",
             "![An image](http://page.example/folder/i.png)",

@@ -132,6 +132,20 @@ async fn a_hostile_page_of_results_is_bounded() {
 }
 
 #[tokio::test]
+async fn results_whose_address_is_longer_than_2000_bytes_as_written_or_as_read_are_left_out() {
+    let url = |path: String| format!("https://a.example/{path}");
+    let longest = url("x".repeat(2000 - 18));
+    let urls = [url("x".repeat(2001 - 18)), url("./".repeat(1000)), url("é".repeat(600)), longest.clone()];
+    let results: Vec<_> =
+        urls.iter().map(|url| json!({ "title": "T", "url": url, "content": "C" })).collect();
+    let server = Recorder::new(Answer::json(&json!({ "results": results }).to_string())).await;
+    let web = builder().search(SearXng::new(&*server.url)).build().unwrap();
+    let output = call(&web, "web_search", json!({ "query": "x" })).await.unwrap();
+    let shown = output.details().unwrap()["results"].as_array().unwrap().clone();
+    assert_eq!(shown.iter().map(|result| &result["url"]).collect::<Vec<_>>(), [&longest]);
+}
+
+#[tokio::test]
 async fn searxng_and_brave_answer_with_json() {
     let server = Recorder::new(Answer::json(
         r#"{ "results": [{ "title": "T", "url": "https://a.example/", "content": "C" }, { "url": 1 }, 2] }"#,

@@ -334,6 +334,7 @@ async fn a_sheet_holds_for_the_page_as_it_does_in_a_browser() {
         "<style>.C{display:none}</style><p>seen<p class=c>evil",
         "<style>#I{display:none}</style><p>seen<p id=i>evil",
         "<!doctype html><svg><style>.c{display:none}</style></svg><p>seen<p class=c>evil",
+        "<!doctype html><svg><template><style>.c{display:none}</style></template></svg><p>seen<p class=c>evil",
         "<!doctype html><p>seen<p class=c>evil<style>.c{display:none}</style>",
     ] {
         let output = page(&builder().build().unwrap(), html).await;

@@ -145,6 +145,28 @@ async fn a_cell_with_very_many_values_is_named_and_not_read() {
     }
 }
 
+// R16, R18
+#[tokio::test]
+async fn a_cell_whose_source_is_cut_is_not_replaced_and_one_whose_output_is_cut_is() {
+    let cut = "[the rest is left out; search it with `grep`]";
+    for (source_chars, output_chars, cuts, is_whole) in
+        [(262_144, 0, 0, true), (262_145, 0, 1, false), (1, 10_000, 0, true), (1, 10_001, 1, true)]
+    {
+        let world = World::new();
+        let (source, output) = ("é".repeat(source_chars), "x".repeat(output_chars));
+        let output = json!({ "output_type": "stream", "name": "stdout", "text": output });
+        let outputs = vec![output; usize::from(output_chars > 0)];
+        let cell =
+            json!({ "cell_type": "code", "id": "a", "metadata": {}, "source": source, "outputs": outputs });
+        world.write("a.ipynb", json!({ "cells": [cell], "nbformat": 4, "nbformat_minor": 5 }).to_string());
+        let text = world.read("a.ipynb").await.unwrap();
+        assert_eq!(text.matches(cut).count(), cuts, "{source_chars} {output_chars}");
+        assert_eq!(text.matches('é').count(), source_chars.min(262_144));
+        let written = world.write_file("a.ipynb", "{}").await;
+        assert_eq!(written.is_ok(), is_whole, "{source_chars} {output_chars}: {written:?}");
+    }
+}
+
 /// A notebook of cells with ids, whose sources are their places.
 fn notebook_with_ids(ids: &[&str]) -> String {
     let cell = |(index, id): (usize, &&str)| json!({ "cell_type": "code", "id": id, "metadata": {}, "outputs": [], "source": [index.to_string()] });
