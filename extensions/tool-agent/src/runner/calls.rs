@@ -65,10 +65,6 @@ impl BatchEvents<'_> {
             self.emit_or_hold_child_event(child).await;
         }
         let start = matches!(event.kind, EventKind::Started { .. }).then(|| event.address.clone());
-        if start.is_none() {
-            // A call may have started in another batch.
-            self.emit_held_of_call(&event.address).await;
-        }
         self.scope.emit(AgentEventKind::Tool { event: Box::new(event) }).await;
         if let Some(call) = start {
             self.emit_held_of_call(&call).await;

@@ -183,3 +183,41 @@ impl ChildUsage {
 pub(super) fn is_default<T: Default + PartialEq>(value: &T) -> bool {
     *value == T::default()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_run_below_a_call_counts_with_the_runs_below_it() {
+        let below = ChildUsage { runs: 1, rounds: 2, calls: 3, tokens: 4, cost: Some(0.25) };
+        let run = RunUsage {
+            rounds: 1,
+            calls: 5,
+            input: 6,
+            output: 7,
+            cost: Some(0.5),
+            children: below,
+            ..RunUsage::default()
+        };
+        let mut total = ChildUsage::default();
+        total.add(&run);
+        let once = ChildUsage { runs: 2, rounds: 3, calls: 8, tokens: 17, cost: Some(0.75) };
+        assert_eq!(total, once);
+        total.add(&run);
+        assert_eq!(total, ChildUsage { runs: 4, rounds: 6, calls: 16, tokens: 34, cost: Some(1.5) });
+        assert_eq!(total.since(&once), once);
+        // A run without requests costs nothing, and the cost of one is not known.
+        total.add(&RunUsage::default());
+        assert_eq!((total.runs, total.cost), (5, Some(1.5)));
+        for unknown in [
+            RunUsage { cost: None, ..run },
+            RunUsage { has_unknown_cost: true, ..run },
+            RunUsage { children: ChildUsage { cost: None, ..below }, ..run },
+        ] {
+            let mut total = once;
+            total.add(&unknown);
+            assert_eq!(total.cost, None, "{unknown:?}");
+        }
+    }
+}

@@ -32,3 +32,38 @@ pub(super) fn relative_path(path: &str) -> Result<String, SkillError> {
         false => Ok(parts.join("/")),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_path_stays_below_the_folder_of_its_skill() {
+        let longest = "x".repeat(1024);
+        for (path, expected) in [
+            ("a/b.md", "a/b.md"),
+            ("./a//b.md/", "a/b.md"),
+            ("a..b/..c", "a..b/..c"),
+            ("ab:c", "ab:c"),
+            (longest.as_str(), longest.as_str()),
+        ] {
+            assert!(relative_path(path).is_ok_and(|it| it == expected), "{path}");
+        }
+        let too_long = "x".repeat(1025);
+        for (path, problem) in [
+            (too_long.as_str(), "is longer than 1024 bytes"),
+            ("a\0b", "contains a NUL character"),
+            ("/a", "is absolute"),
+            ("\\a", "is absolute"),
+            ("c:a", "is absolute"),
+            ("..", "leads out of the folder of the skill"),
+            ("a/../b", "leads out of the folder of the skill"),
+            ("a\\..\\b", "leads out of the folder of the skill"),
+            ("", "names no file"),
+            ("./.", "names no file"),
+        ] {
+            let error = relative_path(path).map_err(|error| error.to_string());
+            assert!(error.as_ref().is_err_and(|text| text.contains(problem)), "{path}: {error:?}");
+        }
+    }
+}

@@ -9,7 +9,10 @@ use std::{
 };
 
 use tool_agent::{Answers, hook};
-use tool_runtime::Executor;
+use tool_runtime::{
+    Executor,
+    policy::{Rule, Rules},
+};
 use tool_session::{Clock, InMemoryStore, SharedSessionStore};
 
 use super::*;
@@ -96,6 +99,13 @@ async fn the_events_of_an_agent_in_the_batch_of_a_body_are_shown() {
     let shown: Vec<_> = events_of(&runner).await.iter().map(shown).collect();
     let below = shown.iter().filter(|it| it.starts_with("inner researcher > ")).count();
     assert_eq!(below, 7, "{shown:?}");
+    // They are not held until the batch above ends.
+    let end = shown.iter().rposition(|it| it == "tool delegate").unwrap();
+    assert_eq!(
+        shown[..end].iter().filter(|it| it.starts_with("inner researcher > ")).count(),
+        7,
+        "{shown:?}"
+    );
 }
 
 /// Looks up a fact that needs an approval.
@@ -132,4 +142,29 @@ async fn the_events_below_a_call_that_continues_are_between_its_start_and_its_en
     }
     kinds.dedup();
     assert_eq!(kinds, ["start", "below", "end"]);
+}
+
+#[tokio::test]
+async fn the_events_below_a_call_that_was_approved_in_another_run_are_before_its_end() {
+    let (child, _) = researcher([found(), Reply::text("717,710 people.")]);
+    let tools = Registry::builder().add(AgentTool::new(child.build().unwrap()).unwrap()).build().unwrap();
+    let executor =
+        Executor::builder(tools).rules(Rules::new([Rule::ask("researcher")])).pending_approvals(true);
+    let model = ScriptedModel::new([ask("c1"), Reply::text("Done.")]);
+    let runner =
+        Runner::new(Agent::builder("manager", model).tools(executor.build().unwrap()).build().unwrap());
+    let run = || RunContext::new().with_session("s");
+    let end = runner.run_with(run(), "How large is Oslo?").end().await;
+    let mut events = runner.resume(run(), Answers::new().approve(end.open[0].address().unwrap()));
+    let mut all = Vec::new();
+    while let Some(event) = events.next().await {
+        all.push(shown(&event));
+    }
+    let is_below = |it: &&String| it.starts_with("c1 researcher > ");
+    let tool_end = all.iter().rposition(|it| it == "tool researcher").unwrap();
+    assert_eq!(
+        (all[..tool_end].iter().filter(is_below).count(), all.iter().filter(is_below).count()),
+        (7, 7),
+        "{all:?}"
+    );
 }

@@ -125,6 +125,26 @@ async fn the_tools_of_members_are_found_in_the_agent() {
 }
 
 #[tokio::test]
+async fn a_tool_that_several_members_have_is_the_one_of_the_first() {
+    let member = |name: &str, tools: &[&'static str]| {
+        let tool = |tool: &&'static str| {
+            let builder = ToolBuilder::new(*tool).description(format!("The one of {name}."));
+            builder.expect_handler(|_: Nothing, _| async { Ok::<_, ToolError>("done") })
+        };
+        let tools = tools.iter().map(tool).fold(Registry::builder(), |tools, tool| tools.add(tool));
+        Agent::builder(name, ScriptedModel::new([])).tools(tools.build().unwrap()).build().unwrap()
+    };
+    let members =
+        [member("a", &["other"]), member("b", &["look_up"]), member("c", &["look_up"]), member("d", &[])];
+    let team = Agent::sequence("team", members).build().unwrap();
+    let tool = team.lookup(&tool_runtime::RunContext::new(), "look_up").await.unwrap();
+    assert_eq!(tool.definition().description(), "The one of b.");
+}
+
+#[tool_args]
+struct Nothing {}
+
+#[tokio::test]
 async fn exit_loop_has_no_arguments_and_an_empty_result() {
     let tools = Registry::builder().add(exit_loop()).build().unwrap();
     let definition = &tools.definitions()[0];

@@ -26,6 +26,7 @@ over_stores! {
     questions_on_the_third_level_and_of_siblings_are_answered_one_at_a_time_in_any_order,
     a_root_run_that_waits_passes_answers_to_the_run_below,
     calls_with_equal_ids_on_all_levels_have_different_addresses,
+    a_run_below_agents_with_long_names_is_stored_without_its_branch,
 }
 
 /// The effects of bodies, in order.
@@ -344,4 +345,23 @@ async fn a_root_run_that_waits_passes_answers_to_the_run_below<F: StoreFactory>(
         (end.text.as_str(), asked, office.effects()),
         ("Done.", 1, vec!["b.txt".to_owned(), "a.txt".to_owned()])
     );
+}
+
+async fn a_run_below_agents_with_long_names_is_stored_without_its_branch<F: StoreFactory>() {
+    let office = Office::new::<F>().await;
+    let name = |level: usize| format!("agent_{level:02}_{}", "x".repeat(54));
+    let (mut agent, _) = office.leaf(&name(13), [Reply::text("Done.")]);
+    for level in (0..13).rev() {
+        let replies = [Reply::calls([ask(&name(level + 1), "c")]), Reply::text("Done.")];
+        (agent, _) = office.above(&name(level), [agent], replies);
+    }
+    let context = run("s").with_max_depth(20);
+    assert_eq!(office.runner(agent).run_with(context, "Clean up.").answer().await.unwrap(), "Done.");
+    let entries = office.world.entries("s").await;
+    let branches: Vec<_> =
+        entries.iter().map(|entry| entry.content.branch.as_deref().unwrap_or_default()).collect();
+    // Twelve names and the points between them fit; the last one has the depth of the leaf.
+    let longest = branches.iter().map(|branch| branch.len()).max().unwrap();
+    assert!((700..=768).contains(&longest), "{longest}");
+    assert!(entries.iter().any(|entry| entry.content.outer_call.is_some() && entry.content.branch.is_none()));
 }

@@ -12,6 +12,8 @@ use tool_runtime::{
     prelude::*,
 };
 
+use tool_session::EntryContent;
+
 use super::{
     below::{Office, address, ask, over_stores, paths, removal, results},
     world::{StoreFactory, run},
@@ -21,6 +23,7 @@ over_stores! {
     an_agent_whose_call_was_approved_in_another_run_waits_for_answers,
     a_rule_that_denies_an_agent_later_does_not_hide_what_its_run_did,
     a_group_below_a_call_goes_on_with_its_usage,
+    a_group_that_waits_again_below_a_call_asks_again_after_a_crash,
     an_agent_that_has_control_below_a_call_keeps_its_own_limits_after_an_answer,
     a_history_that_waits_for_an_answer_takes_no_message_of_another_call,
     a_call_on_the_second_level_reads_the_conversation_of_the_session,
@@ -94,6 +97,68 @@ async fn a_group_below_a_call_goes_on_with_its_usage<F: StoreFactory>() {
     let end = runner.resume(run("s"), Answers::new().approve(address(&end, 0))).end().await;
     assert_eq!((end.text.as_str(), end.usage.children.rounds), ("Done.", 2), "{end}");
     assert_eq!(office.effects(), ["a.txt"]);
+}
+
+/// Never ends, and tells that it has begun.
+#[tool(register = false, confirm)]
+async fn hang(begun: &tokio::sync::Notify) {
+    begun.notify_one();
+    std::future::pending().await
+}
+
+async fn a_group_that_waits_again_below_a_call_asks_again_after_a_crash<F: StoreFactory>() {
+    let office = Office::new::<F>().await;
+    let begun = Arc::new(tokio::sync::Notify::new());
+    let manager = |cleaner: Vec<Reply>, checker: Vec<Reply>, stuck: Vec<Reply>, replies: Vec<Reply>| {
+        let (cleaner, checker) = (office.leaf("cleaner", cleaner).0, office.leaf("checker", checker).0);
+        let members = [cleaner.build().unwrap(), checker.build().unwrap()];
+        let team = AgentTool::new(Agent::sequence("team", members).build().unwrap()).unwrap();
+        let tools = Registry::builder().tool::<hang>().provide_shared(Arc::clone(&begun));
+        let (stuck, _) = office.agent("stuck", tools, stuck);
+        let tools = Registry::builder().add(team).add(AgentTool::new(stuck.build().unwrap()).unwrap());
+        office.runner(office.agent("manager", tools, replies).0)
+    };
+    let removals = Reply::calls([removal("a.txt", "r1"), removal("b.txt", "r2")]);
+    let hanging = Reply::calls([ToolCall::new("hang", "{}").with_id("h1")]);
+    let calls = Reply::calls([ask("team", "c1"), ask("stuck", "c2")]);
+    let runner = manager(vec![removals], vec![], vec![hanging], vec![calls]);
+    let end = runner.run_with(run("s"), "Clean up.").end().await;
+    assert_eq!(paths(&end), ["c1:team > r1", "c1:team > r2", "c2:stuck > h1"]);
+
+    // The process ends after the group waits for its other answer, while another call of the batch continues.
+    let outcomes = async || {
+        let entries = office.world.entries("s").await.into_iter().map(|entry| entry.content);
+        let is_outcome = |it: &EntryContent| &*it.kind == EntryContent::CALL_OUTCOME && it.view.is_none();
+        entries.filter(|it| is_outcome(it) && it.body.as_str().contains("\"c1\"")).count()
+    };
+    let (answers, before) =
+        (Answers::new().approve(address(&end, 0)).approve(address(&end, 2)), outcomes().await);
+    let runner = manager(vec![], vec![], vec![], vec![]);
+    let mut events = runner.resume(run("s"), answers);
+    let mut has_begun = false;
+    while !has_begun || outcomes().await == before {
+        tokio::select! {
+            () = begun.notified() => has_begun = true,
+            event = events.next() => assert!(event.is_some(), "the run ended"),
+            () = tokio::task::yield_now() => {}
+        }
+    }
+    drop(events);
+    office.world.pass(60);
+    let runner = manager(vec![], vec![], vec![Reply::text("It hangs.")], vec![]);
+    let end = runner.recover(run("s")).end().await;
+    assert_eq!((&end.reason, paths(&end)), (&EndReason::OpenCalls, vec!["c1:team > r2".to_owned()]), "{end}");
+    let runner = manager(
+        vec![Reply::text("It is clean.")],
+        vec![Reply::text("Yes.")],
+        vec![],
+        vec![Reply::text("Done.")],
+    );
+    let end = runner.resume(run("s"), Answers::new().approve(address(&end, 0))).end().await;
+    assert_eq!(
+        (end.text.as_str(), office.effects()),
+        ("Done.", vec!["a.txt".to_owned(), "b.txt".to_owned()])
+    );
 }
 
 async fn an_agent_that_has_control_below_a_call_keeps_its_own_limits_after_an_answer<F: StoreFactory>() {

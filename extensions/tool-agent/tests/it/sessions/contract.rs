@@ -4,7 +4,7 @@ use std::{sync::Arc, time::Duration};
 
 use tool_agent::{
     Agent, AgentEventKind, Answers, Compaction, EndReason, InputDecision, Message, Role, Runner,
-    ScriptedModel, model::Reply,
+    ScriptedModel, hook, model::Reply,
 };
 use tool_runtime::{RunContext, open_calls::ProgramKey, prelude::*};
 use tool_session::{EntryContent, EntryQuery, LeaseRequest, SharedSessionStore};
@@ -17,6 +17,7 @@ macro_rules! contract_of {
         crate::sessions::contract::contract_tests! { $factory:
             another_process_continues_the_conversation, state_lasts_by_its_scope_and_is_stored_with_the_step,
             a_failed_call_stores_no_state, changes_of_two_sessions_at_once_are_both_kept,
+            a_change_that_is_stored_is_not_written_again_over_one_of_another_session,
             no_body_runs_before_its_message_and_its_intent_are_stored, a_session_with_a_run_of_another_process_is_busy,
             a_dropped_run_frees_its_session, a_run_that_lost_its_lease_writes_nothing,
             a_lease_that_expired_is_taken_again_if_nothing_was_written, a_long_session_is_not_read_whole,
@@ -135,6 +136,36 @@ pub(super) async fn changes_of_two_sessions_at_once_are_both_kept<F: StoreFactor
     gate.open();
     events.answer().await.unwrap();
     assert_eq!(world.state("s").await, json!({ "user:seen": { "a": 1, "b": 2 } })); // V03
+}
+
+pub(super) async fn a_change_that_is_stored_is_not_written_again_over_one_of_another_session<
+    F: StoreFactory,
+>() {
+    let world = World::new::<F>().await;
+    let (gate, reached) = (Gate::closed(), Arc::new(tokio::sync::Notify::new()));
+    let notify = Arc::clone(&reached);
+    let noting = hook::before_model(move |step| {
+        if step.number == 2 {
+            notify.notify_one();
+        }
+        std::future::ready(Ok(step.into()))
+    });
+    let replies =
+        [remember(json!({ "user:seen": 1 })), remember(json!({ "plan": "pro" })), Reply::text("Done.")];
+    let (slow, _) = world.runner(replies);
+    let slow = slow.with_hook(noting).with_hook(gate.hook_from(2));
+    let mut events = slow.run_with(run("s"), "Go.");
+    loop {
+        tokio::select! {
+            () = reached.notified() => break,
+            event = events.next() => assert!(event.is_some(), "the run ended"),
+        }
+    }
+    let (other, _) = world.runner([remember(json!({ "user:seen": 2 })), Reply::text("Done.")]);
+    other.run_with(run("t"), "Go.").answer().await.unwrap();
+    gate.open();
+    events.answer().await.unwrap();
+    assert_eq!(world.state("s").await, json!({ "plan": "pro", "user:seen": 2 })); // V03
 }
 
 /// Returns the last two entries.

@@ -167,11 +167,18 @@ impl Gate {
     }
 
     pub(super) fn hook(&self) -> impl tool_agent::AgentHook + 'static {
+        self.hook_from(1)
+    }
+
+    /// Lets the requests before the one with this number pass.
+    pub(super) fn hook_from(&self, first: u64) -> impl tool_agent::AgentHook + 'static {
         let passes = self.0.subscribe();
         tool_agent::hook::before_model(move |step| {
             let mut passes = passes.clone();
             async move {
-                drop(passes.wait_for(|passes| *passes).await);
+                if step.number >= first {
+                    drop(passes.wait_for(|passes| *passes).await);
+                }
                 Ok(step.into())
             }
         })

@@ -114,3 +114,29 @@ pub(super) async fn the_end_of_a_recovered_run_names_the_runs_that_it_continued<
     let problem = failure(third.runner.recover(run("s")).end().await.reason);
     assert!(problem.contains("nothing to continue"), "{problem}");
 }
+
+pub(super) async fn the_end_of_a_recovered_run_names_no_run_before_the_last_question<F: StoreFactory>() {
+    let program = Program::new::<F>().await;
+    program.crash([call("charge", "stuck")]).await;
+    let second = program.process(true, [Reply::calls([call("charge", "stuck 2")])]);
+    let mut events = second.runner.run_with(run("s").with_id("run-2"), "And now?");
+    until_stuck(&mut events, &second.bodies).await;
+    drop(events);
+    program.world.pass(31);
+    let third = program.process(false, [Reply::text("Done.")]);
+    third.runner.recover(run("s").with_id("run-3")).answer().await.unwrap();
+    let entries = program.world.entries("s").await;
+    let end = entries.iter().rfind(|entry| &*entry.content.kind == EntryContent::END).unwrap();
+    assert_eq!(end.content.body.read::<Value>().unwrap()["recovered"], json!(["run-2"]));
+}
+
+pub(super) async fn two_calls_with_one_id_have_no_outcome_after_a_crash<F: StoreFactory>() {
+    let program = Program::new::<F>().await;
+    let bodies = program.crash([call("charge", "a"), call("charge", "a"), call("charge", "stuck")]).await;
+    assert_eq!(bodies, ["a", "a", "stuck"]);
+    let second = program.process(false, [Reply::text("Done.")]);
+    second.runner.recover(run("s")).answer().await.unwrap();
+    let results = results(&second.model);
+    assert!(results.iter().all(|it| it.contains("may have taken effect")), "{results:?}");
+    assert!(second.bodies.started().is_empty());
+}

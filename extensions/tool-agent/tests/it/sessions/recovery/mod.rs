@@ -17,7 +17,9 @@ use self::marks::{
     a_call_that_was_cut_off_does_not_run_after_a_crash,
     a_cost_that_is_known_in_part_is_no_known_cost_after_a_crash,
     a_text_that_was_cut_off_is_no_answer_after_a_crash,
+    the_end_of_a_recovered_run_names_no_run_before_the_last_question,
     the_end_of_a_recovered_run_names_the_runs_that_it_continued,
+    two_calls_with_one_id_have_no_outcome_after_a_crash,
 };
 use self::world::{Program, ProgramJournal, batch, call, failure, redirected, results, until, until_stuck};
 use super::{
@@ -312,4 +314,6 @@ tests! {
     a_call_that_was_cut_off_does_not_run_after_a_crash, a_text_that_was_cut_off_is_no_answer_after_a_crash,
     a_cost_that_is_known_in_part_is_no_known_cost_after_a_crash,
     the_end_of_a_recovered_run_names_the_runs_that_it_continued,
+    the_end_of_a_recovered_run_names_no_run_before_the_last_question,
+    two_calls_with_one_id_have_no_outcome_after_a_crash,
 }
