@@ -376,3 +376,19 @@ pub(super) fn automatic_lifecycle() -> ClientLifecycleMode {
         legacy_version: Some(ProtocolVersion::V_2025_11_25),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn pauses_before_another_attempt_double_up_to_the_longest() {
+        let mut pause = Duration::from_secs(1);
+        let pauses: Vec<_> =
+            (0..5).map(|_| next_pause(&mut pause, Duration::from_secs(6)).as_secs()).collect();
+        assert_eq!(pauses, [1, 2, 4, 6, 6]);
+        let mut pause = Duration::MAX;
+        assert_eq!(next_pause(&mut pause, Duration::MAX), Duration::MAX);
+        assert_eq!(pause, Duration::MAX);
+    }
+}

@@ -14,7 +14,6 @@ use std::{
 
 use axum::{
     body::Body,
-    extract::ConnectInfo,
     serve::{Listener, ListenerExt as _, TapIo},
 };
 use http::Request;
@@ -95,11 +94,7 @@ async fn serve_connection(
 ) {
     let reads = Arc::new(AtomicU64::new(0));
     let io = CountedReads { io: TokioIo::new(stream), reads: Arc::clone(&reads) };
-    let service = service_fn(move |request: Request<Incoming>| {
-        let mut request = request.map(Body::new);
-        request.extensions_mut().insert(ConnectInfo(address));
-        router.clone().call(request)
-    });
+    let service = service_fn(move |request: Request<Incoming>| router.clone().call(request.map(Body::new)));
     let connection = http1::Builder::new()
         .timer(HeadTimer { reads, times })
         .header_read_timeout(times.head)

@@ -49,6 +49,37 @@ async fn tools_are_listed_as_rows_or_as_received() {
     assert!(code == 0 && output.ends_with("There are no tools.\n"), "{output}");
 }
 
+#[cfg(unix)]
+#[tokio::test(flavor = "multi_thread")]
+async fn a_server_that_does_not_end_by_itself_is_ended_before_the_command_ends() {
+    let folder = std::env::temp_dir().join(format!("tool-mcp-cli-{}", std::process::id()));
+    std::fs::create_dir_all(&folder).unwrap();
+    let ends = async |name: &str, arguments: &[&str]| {
+        // The pipe ends with the process that goes on after the server.
+        let pipe = folder.join(name);
+        assert!(std::process::Command::new("mkfifo").arg(&pipe).status().unwrap().success());
+        let program = std::env::current_exe().unwrap();
+        let server = format!(
+            "'{}' client::child::serves --exact --ignored --nocapture\n(sleep 60; echo left) > '{}'\n",
+            program.display(),
+            pipe.display()
+        );
+        let script = folder.join(format!("{name}.sh"));
+        std::fs::write(&script, server).unwrap();
+        let target = format!("sh '{}'", script.display());
+        let arguments: Vec<_> = arguments
+            .iter()
+            .map(|argument| if *argument == "SERVER" { &target } else { *argument })
+            .collect();
+        let (left, (code, output, error)) = tokio::join!(tokio::fs::read_to_string(&pipe), run(&arguments));
+        assert_eq!((code, left.unwrap().as_str()), (0, ""), "{output}{error}");
+    };
+    let list = ends("list", &["mcp", "list", "SERVER"]);
+    let call = ends("call", &["mcp", "call", "SERVER", "add", r#"{"a":2,"b":3}"#]);
+    tokio::join!(list, call);
+    std::fs::remove_dir_all(&folder).unwrap();
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn a_call_prints_its_result_and_has_its_exit_code() {
     let served = server().await;

@@ -195,3 +195,14 @@ async fn processes_that_a_server_started_end_with_it() {
         assert!(read.is_empty());
     }
 }
+
+#[cfg(unix)]
+#[tokio::test]
+async fn a_server_that_does_not_end_by_itself_is_ended_when_it_is_closed() {
+    for rest in ["exec sleep 1000", "trap '' TERM; while :; do sleep 1000; done"] {
+        let set = McpToolSet::connect(speaking(rest)).await.unwrap();
+        tokio::time::pause();
+        set.close().await;
+        tokio::time::resume();
+    }
+}

@@ -88,6 +88,9 @@ async fn a_cancellation_reaches_the_server_of_the_call() {
     assert_eq!(client.post(members[1].url(), &cancelled(7)).await.status(), 202);
     members[0].gate.cancelled.notified().await;
     assert_eq!(call.next_message().await, None);
+    // Its id is free again.
+    let question = client.call(members[0].url(), 7, "greet").await.next_message().await.unwrap();
+    assert_eq!(question["method"], "elicitation/create", "{question}");
 }
 
 #[tokio::test]
