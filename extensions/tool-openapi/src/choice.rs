@@ -51,9 +51,6 @@ impl OperationChoice {
         operation: &OperationInfo<'_>,
         definition: ToolDefinition,
     ) -> Result<ToolDefinition, String> {
-        if self.describe.is_empty() {
-            return Ok(definition);
-        }
         let mut text = ToolText {
             name: definition.name().to_string(),
             title: definition.title().to_owned(),
@@ -72,7 +69,9 @@ impl OperationChoice {
         if let Some(schema) = definition.output_schema() {
             new = new.with_output_schema(schema.clone());
         }
-        Ok(new.with_title(title).with_metadata(metadata))
+        // Without a title, the name is the title, also a new one.
+        let new = if title == **definition.name() { new } else { new.with_title(title) };
+        Ok(new.with_metadata(metadata))
     }
 }
 

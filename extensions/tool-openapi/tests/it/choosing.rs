@@ -44,6 +44,23 @@ fn operations_are_chosen_by_id_tag_path_method_and_predicate() {
 }
 
 #[test]
+fn the_title_of_a_tool_without_one_is_its_name_also_if_that_is_changed() {
+    let titles = |set: &OpenApiToolSet| {
+        set.tools().iter().map(|it| it.definition().title().to_owned()).collect::<Vec<_>>()
+    };
+    assert_eq!(
+        titles(&built(OpenApiToolSet::builder(shop()))),
+        ["listPets", "addPet", "removePet", "getStore"]
+    );
+    let described = OpenApiToolSet::builder(shop()).describe(|operation, text| match operation.id {
+        Some("listPets") => text.name = "list_pets".to_owned(),
+        Some("addPet") => text.title = "Add a pet".to_owned(),
+        _ => {}
+    });
+    assert_eq!(titles(&built(described)), ["list_pets", "Add a pet", "removePet", "getStore"]); // P12
+}
+
+#[test]
 fn an_operation_without_an_id_is_named_by_method_and_path_or_skipped() {
     let paths = json!({ "/pets/{id}": { "get": { "summary": "Get a pet" } }, "/pets": { "post": {} } });
     let set = imported(paths.clone());

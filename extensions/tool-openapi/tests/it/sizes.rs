@@ -82,6 +82,20 @@ fn operations_that_share_a_schema_share_its_memory() {
 }
 
 #[test]
+fn a_schema_of_more_than_4_kib_is_shared_and_a_smaller_one_is_in_place() {
+    // With the name, quotes, a colon and a comma.
+    let of_bytes = |bytes: usize| {
+        let names = |length: usize| json!({ "type": "object", "properties": { "x".repeat(length): true } });
+        names(bytes - 5 - names(0).to_string().len())
+    };
+    for (bytes, is_shared) in [(4096, false), (4097, true)] {
+        let set = builder(many(1, schemas(json!({ "S": of_bytes(bytes) })), posting)).build().unwrap();
+        let schema = set.tools()[0].definition().input_schema().to_value().into_owned();
+        assert_eq!(schema.get("$defs").is_some(), is_shared, "{bytes}");
+    }
+}
+
+#[test]
 fn definitions_beyond_the_limit_are_skipped_with_the_reason() {
     let all = || {
         many(40, schemas(json!({ "S": large(200), "T": { "type": "string" } })), |at| match at {
