@@ -4,9 +4,10 @@ use std::sync::{Arc, Mutex};
 
 use test_support::collectors::EventLog;
 use tool_kit::catalogue::{
-    Catalogue, CatalogueChange, CatalogueEvent, ConnectorSource, ConnectorState, Delegate, PromptCall,
+    Catalogue, CatalogueChange, CatalogueEvent, Connector, ConnectorNotifier, ConnectorSource,
+    ConnectorState, Delegate, PromptCall,
 };
-use tool_runtime::{BoxFuture, ErrorKind, ToolError, ToolOutput};
+use tool_runtime::{BoxFuture, ErrorKind, ToolError, ToolOutput, ToolSet};
 
 use super::{Factory, FakeServer, Mode, catalogue_of, info, run_during, wait_for_state, wait_until_active};
 use crate::catalogue::{Fixed, keys, prompt, snapshot};
@@ -61,6 +62,33 @@ async fn an_addition_that_fails_leaves_nothing_behind() {
         assert_eq!(taken.unwrap_err().kind(), ErrorKind::Conflict); // U11
     }
     assert_eq!(catalogue.connectors().len(), 2);
+}
+
+/// A connector that fails when it is added.
+struct Failing(Fixed);
+
+impl Connector for Failing {
+    fn namespace(&self) -> &str {
+        self.0.namespace()
+    }
+
+    fn toolset(&self) -> Option<Arc<dyn ToolSet>> {
+        self.0.toolset()
+    }
+
+    fn attached(&self, _: ConnectorNotifier) {
+        panic!("a mistake")
+    }
+}
+
+#[tokio::test]
+async fn a_connector_that_panics_when_it_is_added_leaves_its_namespace_free() {
+    let catalogue = Catalogue::new();
+    let error = catalogue.connect(Failing(Fixed::named("docs"))).unwrap_err();
+    assert!(error.to_string().contains("a mistake"), "{error}");
+    assert!(catalogue.connectors().is_empty() && keys(&catalogue).await.is_empty());
+    catalogue.connect(Fixed::named("docs")).unwrap(); // U11
+    assert_eq!(catalogue.connectors().len(), 1);
 }
 
 #[tokio::test(start_paused = true)]
