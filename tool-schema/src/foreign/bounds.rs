@@ -342,6 +342,43 @@ mod tests {
     }
 
     #[test]
+    fn each_keyword_with_schemas_counts_for_the_value_or_for_a_part_of_it() {
+        let chain = (1..64).fold(json!({}), |schema, _| json!({"not": schema}));
+        for key in ["allOf", "anyOf", "oneOf", "not", "if", "then", "else"] {
+            for schema in [json!({key: chain}), json!({key: [{}, chain]})] {
+                assert!(DepthBounds::for_schema(&schema, 128).is_err(), "{key}");
+            }
+        }
+        for key in ["dependentSchemas", "dependencies"] {
+            assert!(DepthBounds::for_schema(&json!({key: {"a": {}, "b": chain}}), 128).is_err(), "{key}");
+        }
+        let large = schema_of(9_999);
+        // One more than the limit, of which an explanation reaches no part.
+        let counted = |key: &str, schemas: Value| reach(&json!({key: schemas, "anyOf": [{}]}));
+        for key in [
+            "items",
+            "prefixItems",
+            "additionalItems",
+            "unevaluatedItems",
+            "contains",
+            "additionalProperties",
+            "unevaluatedProperties",
+            "propertyNames",
+        ] {
+            assert_eq!(counted(key, large.clone()), (128, 0), "{key}");
+            assert_eq!(counted(key, json!([{}, large])), (128, 0), "{key}");
+        }
+        for key in ["properties", "patternProperties"] {
+            assert_eq!(counted(key, json!({"a": large})), (128, 0), "{key}");
+        }
+        // A property has one name, and may match several patterns.
+        let halves = json!({"a": schema_of(5_000), "b": schema_of(4_999)});
+        assert_eq!(counted("properties", halves.clone()), (128, 128));
+        assert_eq!(counted("patternProperties", halves), (128, 0));
+        assert_eq!(counted("title", large), (128, 128));
+    }
+
+    #[test]
     fn exactly_as_many_schemas_as_unevaluated_keywords_permit_are_accepted() {
         // The root and 99 branches apply the same definition to a property: 200 + 100 times its schemas in the first level,
         // and more in the second, since the definition leads back to the root.
