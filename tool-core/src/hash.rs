@@ -12,7 +12,7 @@ use tool_schema::__private::sorted;
 ///
 /// Canonical JSON has no whitespace, sorts the properties of each object by name, and spells each number by its exact
 /// decimal value: `100`, `100.0` and `1e2` are equal, 9007199254740992 and 9007199254740993 are not.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct ContentHash([u8; 32]);
 
 impl ContentHash {

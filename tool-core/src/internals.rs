@@ -9,6 +9,7 @@ pub use tool_schema::__private::{
 
 pub use crate::{
     context::{Attributes, current_grace, within_call, within_grace},
+    definition::PeerDefinition,
     name::rewritten,
     registration::DeclaredToolset,
 };

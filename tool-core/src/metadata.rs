@@ -5,7 +5,7 @@
 
 use std::{borrow::Cow, time::Duration};
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 /// Hints, limits and labels of a tool. All are optional; by default, nothing is claimed.
@@ -19,8 +19,8 @@ use serde_json::{Map, Value};
 /// assert!(metadata.is_read_only());
 /// assert_eq!(metadata.destructive, None);
 /// ```
-#[derive(Debug, Clone, Default, PartialEq, Serialize)]
-#[serde(rename_all = "camelCase")]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", default, deny_unknown_fields)]
 pub struct Metadata {
     /// The tool does not modify its environment.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -177,7 +177,7 @@ impl Metadata {
 }
 
 /// The condition under which a call requires confirmation by a person.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 #[non_exhaustive]
 pub enum Confirmation {
@@ -197,7 +197,7 @@ impl Confirmation {
 }
 
 /// A retry policy for failed attempts.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Retry {
     /// The maximum number of attempts, including the first.

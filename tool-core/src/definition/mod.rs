@@ -1,6 +1,7 @@
 //! The definition of a tool, as a model and a user interface see it.
 
 mod decode;
+mod peer;
 mod redact;
 
 use std::{
@@ -14,6 +15,7 @@ use serde_json::Value;
 
 use tool_schema::__private::Example;
 
+pub use self::peer::PeerDefinition;
 use crate::{ContentHash, InputSchema, Metadata, OutputSchema, ToolName};
 
 /// The note in the description of a long-running tool.

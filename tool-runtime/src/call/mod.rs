@@ -74,6 +74,9 @@ pub struct ToolCall {
     /// tool of this call.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub redirected_from: Option<Arc<str>>,
+    /// See [`with_address`](Self::with_address).
+    #[serde(skip)]
+    pub(crate) address: Option<Box<CallAddress>>,
 }
 
 impl ToolCall {
@@ -87,7 +90,16 @@ impl ToolCall {
             resources: Vec::new(),
             incomplete: None,
             redirected_from: None,
+            address: None,
         }
+    }
+
+    /// Sets the address that another process gave the call, so that its [idempotency
+    /// key](tool_core::ToolContext::idempotency_key) is the same wherever it runs. Not stored. Default: the executor assigns one.
+    #[must_use]
+    pub fn with_address(mut self, address: CallAddress) -> Self {
+        self.address = Some(Box::new(address));
+        self
     }
 
     /// Sets the id that the model gave the call. Default: a generated id, which an empty `id` leaves unchanged.

@@ -108,7 +108,7 @@ impl<'de> Deserialize<'de> for ToolCall {
             CallWire::deserialize(deserializer)?;
         let id = non_empty_or_new_id(id);
         let arguments = arguments.0.unwrap_or(Arguments::EMPTY);
-        Ok(Self { id, name, arguments, meta, resources, incomplete, redirected_from })
+        Ok(Self { id, name, arguments, meta, resources, incomplete, redirected_from, address: None })
     }
 }
 

@@ -159,6 +159,9 @@ impl BatchState {
 
     /// Returns the address of a call.
     pub(super) fn address_of(&self, request: &CallRequest<'_>) -> CallAddress {
+        if let Some(address) = &request.call.address {
+            return (**address).clone();
+        }
         let arrived_now = || CallAddress {
             run: self.run.as_ref().map(|run| run.id().clone()),
             call_id: request.call.id.clone(),
@@ -188,7 +191,9 @@ impl BatchState {
             (call.id.clone(), request.serial),
             Arc::clone(&self.token),
         ));
-        if let Some(confirmed) = request.confirmed {
+        if let Some(address) = &call.address {
+            cx.arrived_at((**address).clone());
+        } else if let Some(confirmed) = request.confirmed {
             cx.arrived_at(confirmed.address().clone());
         }
         if let Some(run) = &self.run {

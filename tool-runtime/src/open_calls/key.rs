@@ -77,7 +77,7 @@ impl ProgramKey {
         self.all_keys().map(move |key| derive_key(key, purpose))
     }
 
-    fn all_keys(&self) -> impl Iterator<Item = &[u8; 32]> {
+    pub(super) fn all_keys(&self) -> impl Iterator<Item = &[u8; 32]> {
         std::iter::once(&self.current).chain(&self.previous)
     }
 }

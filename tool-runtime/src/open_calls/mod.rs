@@ -23,6 +23,8 @@ mod key;
 #[cfg(feature = "sealed-calls")]
 mod key_file;
 mod memory;
+#[cfg(feature = "sealed-calls")]
+mod pool_key;
 mod record;
 mod seal;
 mod shared;
@@ -31,8 +33,6 @@ use std::{fmt, future::Future};
 
 use tool_core::{CallAddress, CallId};
 
-#[cfg(feature = "sealed-calls")]
-pub use self::key_file::KeyFileError;
 pub use self::{
     call_ref::{CallRef, OpenCall},
     error::OpenCallError,
@@ -45,6 +45,11 @@ pub(crate) use self::{
     key::AuthenticatedText,
     record::{Body, CallOwner, Secret, with_address_fields},
     shared::serials,
+};
+#[cfg(feature = "sealed-calls")]
+pub use self::{
+    key_file::KeyFileError,
+    pool_key::{PoolKey, ProvenText, definition_for_peer},
 };
 
 /// A store of open calls. Methods can be written as `async fn`.

@@ -60,6 +60,12 @@ pub(super) fn seal(key: &ProgramKey, secret: &str, about: Vec<u8>) -> Result<Vec
 
 #[cfg(feature = "sealed-calls")]
 fn seal_for(purpose: &str, key: &ProgramKey, secret: &str, about: &[u8]) -> Result<Vec<u8>, String> {
+    encrypt_under(key.current_key_for(purpose), secret, about)
+}
+
+/// Encrypts `secret` under `key`; the output begins with the nonce.
+#[cfg(feature = "sealed-calls")]
+pub(super) fn encrypt_under(key: [u8; 32], secret: &str, about: &[u8]) -> Result<Vec<u8>, String> {
     use chacha20poly1305::{
         KeyInit, XChaCha20Poly1305, XNonce,
         aead::{Aead, Payload},
@@ -67,10 +73,31 @@ fn seal_for(purpose: &str, key: &ProgramKey, secret: &str, about: &[u8]) -> Resu
 
     let mut nonce = [0; 24];
     getrandom::fill(&mut nonce).map_err(|error| format!("no random numbers are available: {error}"))?;
-    let cipher = XChaCha20Poly1305::new(&key.current_key_for(purpose).into());
+    let cipher = XChaCha20Poly1305::new(&key.into());
     let payload = Payload { msg: secret.as_bytes(), aad: about };
     let text = cipher.encrypt(&XNonce::from(nonce), payload).map_err(|_| "they are too long".to_owned())?;
     Ok([nonce.as_slice(), &text].concat())
+}
+
+/// Decrypts the output of [`encrypt_under`] by the first key that fits; `None` for any other input.
+#[cfg(feature = "sealed-calls")]
+pub(super) fn decrypt_under(
+    mut keys: impl Iterator<Item = [u8; 32]>,
+    sealed: &[u8],
+    about: &[u8],
+) -> Option<String> {
+    use chacha20poly1305::{
+        KeyInit, XChaCha20Poly1305, XNonce,
+        aead::{Aead, Payload},
+    };
+
+    let (nonce, text) = sealed.split_first_chunk::<24>()?;
+    keys.find_map(|key| {
+        let cipher = XChaCha20Poly1305::new(&key.into());
+        let payload = Payload { msg: text, aad: about };
+        let secret = cipher.decrypt(&XNonce::from(*nonce), payload).ok()?;
+        String::from_utf8(secret).ok()
+    })
 }
 
 /// Decrypts the output of [`seal`] with the same `about`; `None` for any other input.
@@ -81,18 +108,7 @@ pub(super) fn unseal(key: &ProgramKey, sealed: &[u8], about: Vec<u8>) -> Option<
 
 #[cfg(feature = "sealed-calls")]
 fn unseal_for(purpose: &str, key: &ProgramKey, sealed: &[u8], about: &[u8]) -> Option<String> {
-    use chacha20poly1305::{
-        KeyInit, XChaCha20Poly1305, XNonce,
-        aead::{Aead, Payload},
-    };
-
-    let (nonce, text) = sealed.split_first_chunk::<24>()?;
-    key.all_keys_for(purpose).find_map(|key| {
-        let cipher = XChaCha20Poly1305::new(&key.into());
-        let payload = Payload { msg: text, aad: about };
-        let secret = cipher.decrypt(&XNonce::from(*nonce), payload).ok()?;
-        String::from_utf8(secret).ok()
-    })
+    decrypt_under(key.all_keys_for(purpose), sealed, about)
 }
 
 #[cfg(not(feature = "sealed-calls"))]

@@ -225,6 +225,14 @@ impl InputSchema {
         }
     }
 
+    /// Returns the schema with its internal keywords, from which [`own`](Self::own) makes an equal one in another process; `None` if
+    /// it has none that a decoder reads.
+    #[doc(hidden)]
+    #[must_use]
+    pub fn with_internal_keywords(&self) -> Option<&Value> {
+        self.shared.with_aliases.as_ref()
+    }
+
     /// Returns the schema for decoding, and its origin.
     fn decoding_schema_and_origin(&self) -> (&Value, Origin) {
         match &self.shared.with_aliases {

@@ -1,0 +1,117 @@
+//! Lists the tools of a pool: the registries of its workers, and definitions by their hashes, in pages.
+
+use std::{collections::HashMap, sync::Arc};
+
+use tokio::time::{Instant, timeout_at};
+use tool_runtime::{ErrorKind, ToolDefinition, ToolError, definition::ContentHash};
+
+use super::connection::{Connection, Reply};
+use crate::{channel::Received, message::Message};
+
+/// The limit of tools in a registry, for a worker that does not say the truth.
+const MAX_TOOLS: usize = 100_000;
+
+/// The time in which the workers that answer beside the first one are counted.
+const OTHERS: std::time::Duration = std::time::Duration::from_millis(50);
+
+fn unavailable(problem: impl Into<String>) -> ToolError {
+    ToolError::new(ErrorKind::Unavailable, problem.into()).retryable(true)
+}
+
+impl Connection {
+    /// Waits for workers, if none is known.
+    pub(super) async fn find_workers(&self) -> Result<(), ToolError> {
+        let deadline = Instant::now() + self.settings.listing;
+        while self.workers.registries().is_empty() {
+            let found = self.workers.found.notified();
+            tokio::pin!(found);
+            found.as_mut().enable();
+            let reply = self.channel.subject("announcements");
+            let subject = self.channel.subject("discover");
+            let sent = self.channel.send(&subject, Some(&reply), Message::Discover);
+            sent.await.map_err(|error| unavailable(error.to_string()))?;
+            if timeout_at(deadline, found).await.is_err() {
+                let pool = self.channel.pool();
+                return Err(unavailable(format!(
+                    "no worker of the pool `{pool}` answers; start one, or check that both sides have the key of the pool"
+                )));
+            }
+            tokio::time::sleep(OTHERS).await;
+        }
+        Ok(())
+    }
+
+    /// Asks one of the workers of a registry.
+    async fn ask(self: &Arc<Self>, registry: ContentHash, request: Message) -> Result<Received, ToolError> {
+        let mut replies = self.replies();
+        let deadline = Instant::now() + self.settings.listing;
+        let subject = self.channel.definitions_subject(registry);
+        let sent = self.channel.send(&subject, Some(&replies.subject()), request).await;
+        sent.map_err(|error| unavailable(error.to_string()))?;
+        match timeout_at(deadline, replies.next()).await {
+            Ok(Some(Reply::Received(received))) => Ok(received),
+            Ok(Some(Reply::NoReceiver)) => {
+                self.workers.remove_registry(registry);
+                Err(unavailable("the workers have left"))
+            }
+            Ok(None) => Err(unavailable("the connection to the workers is closed")),
+            Err(_) => Err(unavailable(
+                "the workers do not answer in time, or a definition is too large for the broker",
+            )),
+        }
+    }
+
+    /// Reads the hashes of the definitions of a registry.
+    pub(super) async fn read_index(
+        self: &Arc<Self>,
+        registry: ContentHash,
+    ) -> Result<Vec<ContentHash>, ToolError> {
+        let mut all = Vec::new();
+        loop {
+            let page = self.ask(registry, Message::ReadIndex { offset: all.len() }).await?;
+            let Message::Index { total, hashes } = page.message else {
+                return Err(unavailable("a worker answered with another message than a list of tools"));
+            };
+            let is_last = hashes.is_empty();
+            all.extend(hashes);
+            if all.len() > MAX_TOOLS {
+                return Err(unavailable(format!("a worker lists more than {MAX_TOOLS} tools")));
+            }
+            if all.len() >= total || is_last {
+                break;
+            }
+        }
+        // What was announced is what was listed, also across pages.
+        if ContentHash::combine(all.iter().copied()) != registry {
+            return Err(unavailable("the list of tools is not the one that the worker announced"));
+        }
+        Ok(all)
+    }
+
+    /// Reads the definitions of `missing`.
+    pub(super) async fn read_definitions(
+        self: &Arc<Self>,
+        registry: ContentHash,
+        missing: Vec<ContentHash>,
+    ) -> Result<HashMap<ContentHash, ToolDefinition>, ToolError> {
+        // As many as surely fit into a request.
+        let per_request = (self.channel.max_bytes() / 256).max(1);
+        let mut read = HashMap::new();
+        let mut left = missing;
+        while !left.is_empty() {
+            let hashes = left.iter().take(per_request).copied().collect();
+            let page = self.ask(registry, Message::ReadDefinitions { hashes }).await?;
+            let definitions = page.text.definitions_at("/message/body/definitions")?;
+            let before = left.len();
+            // The hash is that of what was read: a definition under the name of another one stays unread.
+            for (hash, definition) in definitions {
+                read.insert(hash, definition);
+            }
+            left.retain(|hash| !read.contains_key(hash));
+            if left.len() == before {
+                return Err(unavailable("a worker does not return the definitions that it lists"));
+            }
+        }
+        Ok(read)
+    }
+}

@@ -1,0 +1,86 @@
+//! A tool of a pool.
+
+use std::sync::{Arc, Mutex, PoisonError};
+
+use tool_runtime::{
+    Tool, ToolContext, ToolDefinition, ToolError, ToolOutput,
+    definition::{Checks, Confirmation, ContentHash, Permission, Prepared},
+    schema::Arguments,
+};
+
+use super::connection::Connection;
+
+pub(super) struct RemoteTool {
+    definition: ToolDefinition,
+    hash: ContentHash,
+    connection: Arc<Connection>,
+    /// The registries that have the definition, as of the last listing.
+    registries: Mutex<Vec<ContentHash>>,
+}
+
+impl RemoteTool {
+    pub(super) fn new(definition: ToolDefinition, hash: ContentHash, connection: Arc<Connection>) -> Self {
+        let name = definition.name().prefixed(&format!("{}__", connection.channel.pool()));
+        let definition = definition.with_name(name);
+        Self { definition, hash, connection, registries: Mutex::default() }
+    }
+
+    pub(super) fn hash(&self) -> ContentHash {
+        self.hash
+    }
+
+    pub(super) fn set_registries(&self, registries: Vec<ContentHash>) {
+        *self.registries.lock().unwrap_or_else(PoisonError::into_inner) = registries;
+    }
+
+    /// Returns the registries that have this definition and a worker.
+    pub(super) fn live_registries(&self) -> Vec<ContentHash> {
+        let live = self.connection.workers.registries();
+        let known = self.registries.lock().unwrap_or_else(PoisonError::into_inner);
+        known.iter().filter(|registry| live.contains_key(&<[u8; 32]>::from(**registry))).copied().collect()
+    }
+
+    pub(super) fn connection(&self) -> &Arc<Connection> {
+        &self.connection
+    }
+
+    /// Returns `true` if a repeated call does no more than one.
+    pub(super) fn is_harmless(&self) -> bool {
+        let metadata = self.definition.metadata();
+        metadata.is_read_only() || metadata.is_idempotent()
+    }
+
+    async fn run(&self, arguments: Arguments<'_>, cx: &ToolContext) -> Result<ToolOutput, ToolError> {
+        let canonical = self.definition.canonical(arguments)?;
+        self.call(canonical.as_str(), cx).await
+    }
+}
+
+impl Tool for RemoteTool {
+    fn definition(&self) -> &ToolDefinition {
+        &self.definition
+    }
+
+    fn prepare<'a>(&'a self, arguments: Arguments<'a>) -> Result<Prepared<'a>, ToolError> {
+        let prepared = Prepared::new(arguments, move |arguments, cx| Box::pin(self.run(arguments, cx)));
+        let metadata = self.definition.metadata();
+        // The function that decides is at the worker: without it, each call asks.
+        let prepared = match metadata.confirmation {
+            Confirmation::Sometimes => prepared.asking(),
+            _ => prepared,
+        };
+        // The worker checks, and refuses.
+        Ok(match metadata.permission {
+            true => prepared.with_permission(|_| Ok(Permission::Allow)),
+            false => prepared,
+        })
+    }
+
+    fn checks(&self) -> Checks {
+        let metadata = self.definition.metadata();
+        Checks {
+            confirmation: metadata.confirmation == Confirmation::Sometimes,
+            permission: metadata.permission,
+        }
+    }
+}

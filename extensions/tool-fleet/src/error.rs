@@ -1,0 +1,40 @@
+use std::fmt;
+
+/// An error of the connection between workers and callers.
+#[derive(Debug)]
+#[non_exhaustive]
+pub enum FleetError {
+    /// The name of a pool is no part of a subject.
+    InvalidPool(String),
+    /// A message is larger than the broker takes.
+    TooLarge {
+        /// The size of the sealed message, in bytes.
+        bytes: usize,
+        /// The limit of the broker, in bytes.
+        limit: usize,
+    },
+    /// The broker cannot be reached, or refused.
+    Transport(String),
+    /// A message cannot be written or sealed.
+    Unwritable(String),
+}
+
+impl fmt::Display for FleetError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::InvalidPool(name) => {
+                write!(f, "the name of a pool has 1 to 64 letters, digits, `-` and `_`, not {name:?}")
+            }
+            Self::TooLarge { bytes, limit } => {
+                write!(
+                    f,
+                    "the message has {bytes} bytes, and the broker takes at most {limit}; nothing was sent"
+                )
+            }
+            Self::Transport(problem) => write!(f, "the broker did not take a message: {problem}"),
+            Self::Unwritable(problem) => write!(f, "a message cannot be written: {problem}"),
+        }
+    }
+}
+
+impl std::error::Error for FleetError {}

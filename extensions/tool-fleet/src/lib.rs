@@ -1,0 +1,79 @@
+//! The same tools in many processes: a [`Worker`] runs the calls of a pool, and a [`FleetToolSet`] is the pool's tools in any program with a
+//! [`Toolbox`](tool_runtime::Toolbox).
+//!
+//! No line of a tool changes. Rules, hooks, approvals, pins and agents of the caller work on remote tools as on local ones, since the caller
+//! judges the arguments that the worker runs: definitions travel with what the decoder of a generated schema knows, under the key of the pool.
+//!
+//! | module | decision |
+//! | --- | --- |
+//! | `transport` | a [`Transport`] sends bytes to subjects and knows nothing of calls: in memory ([`MemoryTransport`]), by NATS (`NatsTransport`, feature `nats`) |
+//! | `channel` | every body is sealed under the [`PoolKey`](tool_runtime::open_calls::PoolKey), bound to its subject, and expires |
+//! | `message` | what is said: discovery, one call, its reports, its control |
+//! | `worker` | takes calls, asks for the start of a tool with effects, reports, and beats while a body runs |
+//! | `caller` | lists tools, owns each call: its epochs, its start, its one outcome |
+//!
+//! # What happens when something dies
+//!
+//! | tool | worker dies before the start | during the body | caller dies |
+//! | --- | --- | --- | --- |
+//! | read-only or idempotent | another worker runs it | another worker runs it, with the same idempotency key | cancelled |
+//! | other | another worker runs it | interrupted, "may have taken effect"; never run again | runs to its end |
+//!
+//! Before the body of a tool with effects starts, its worker obtains the *start* from the caller, which gives it once. A message that is lost can
+//! delay or interrupt a call, and never double it. Each time a call is sent, its *epoch* grows; a worker of an earlier epoch gets no start, and its
+//! result is not read.
+//!
+//! # Limits
+//!
+//! A tool with `confirm = function` asks for each call, since its function runs at the worker; a call that its worker's own
+//! `permission` would ask about is refused there, unless the caller's executor was given an approval for it. Arguments and results are
+//! limited by the broker (1 MiB by default). Calls wait in no queue: without a worker, a call is unavailable at once.
+//!
+//! # Examples
+//!
+//! ```
+//! use tool_fleet::{FleetToolSet, MemoryTransport, Worker};
+//! use tool_runtime::{
+//!     CancellationToken, Executor, RunContext, ToolCall, Toolbox, open_calls::ProgramKey, prelude::*,
+//! };
+//!
+//! /// Adds two numbers.
+//! #[tool(read_only)]
+//! fn add(a: i64, b: i64) -> i64 {
+//!     a + b
+//! }
+//!
+//! # tokio::runtime::Builder::new_current_thread().enable_all().build()?.block_on(async {
+//! let key = ProgramKey::new([7; 32]).pool_key("math");
+//! let (transport, stop) = (MemoryTransport::new(), CancellationToken::new());
+//! let worker = Worker::new(Executor::new(Registry::builder().tool::<add>().build()?), key.clone());
+//! let serving = tokio::spawn(worker.serve(transport.clone(), stop.clone()));
+//!
+//! let toolbox = Toolbox::new();
+//! toolbox.add_toolset(FleetToolSet::connect(transport, key).await?)?;
+//! let tools = toolbox.snapshot(&RunContext::new()).await?.into_tools();
+//! let outcomes = Executor::new(tools).run(vec![ToolCall::new("math__add", r#"{ "a": 2, "b": 3 }"#)]).await;
+//! assert_eq!(outcomes[0].result().unwrap().text(), "5");
+//!
+//! stop.cancel();
+//! serving.await??;
+//! # Ok::<(), anyhow::Error>(())
+//! # })?;
+//! # Ok::<(), anyhow::Error>(())
+//! ```
+
+mod caller;
+mod channel;
+mod error;
+mod message;
+mod transport;
+mod worker;
+
+#[cfg(feature = "nats")]
+pub use self::transport::{NatsTransport, nats};
+pub use self::{
+    caller::{FleetSettings, FleetToolSet},
+    error::FleetError,
+    transport::{Deliveries, Delivery, MemoryTransport, Payload, Transport},
+    worker::Worker,
+};

@@ -1,0 +1,128 @@
+//! What workers and callers say. All of it is sealed (`channel`); numbers that a tool sees are texts.
+
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+use tool_runtime::{
+    ToolError, ToolOutput,
+    call::CallAddress,
+    context::{ConfirmationAnswer, LogLine, Progress},
+    definition::ContentHash,
+};
+
+/// A message. Its kind is part of what is sealed.
+#[derive(Serialize, Deserialize)]
+#[serde(tag = "kind", content = "body", rename_all = "camelCase")]
+pub(crate) enum Message {
+    /// A caller asks which workers there are.
+    Discover,
+    /// A worker is there.
+    Announce(Announcement),
+    /// A worker takes no more calls.
+    Leave { worker: String },
+    /// A caller asks for the tools of a registry, from a position on.
+    ReadIndex { offset: usize },
+    /// The tools of a registry from a position on: hashes of definitions.
+    Index { total: usize, hashes: Vec<ContentHash> },
+    /// A caller asks for definitions.
+    ReadDefinitions { hashes: Vec<ContentHash> },
+    /// The first of the requested definitions: as many as fit. Read by `ProvenText::definitions_at` alone.
+    Definitions { definitions: Vec<Value> },
+    /// A call, once for each epoch.
+    Call(Box<CallRequest>),
+    /// What a worker reports about a call.
+    Report(CallReport),
+    /// What a caller says about a call.
+    Control(CallControl),
+}
+
+/// A worker, as it announces itself.
+#[derive(Serialize, Deserialize)]
+pub(crate) struct Announcement {
+    pub(crate) worker: String,
+    /// The hash over the definitions of its registry, and their number.
+    pub(crate) registry: ContentHash,
+    pub(crate) tools: usize,
+}
+
+/// One call in one epoch.
+#[derive(Serialize, Deserialize)]
+pub(crate) struct CallRequest {
+    pub(crate) call: CallEpoch,
+    pub(crate) definition: ContentHash,
+    /// The canonical text, as the caller judged it.
+    pub(crate) arguments: String,
+    pub(crate) address: CallAddress,
+    /// Milliseconds until its deadline.
+    pub(crate) time_left: Option<u64>,
+    /// The answer that the caller's executor was given for exactly this call.
+    pub(crate) approval: Option<ConfirmationAnswer>,
+    pub(crate) meta: Option<Map<String, Value>>,
+    pub(crate) run: Option<RunParts>,
+}
+
+/// The parts of a run that travel; provided values stay.
+#[derive(Serialize, Deserialize)]
+pub(crate) struct RunParts {
+    pub(crate) id: String,
+    pub(crate) app: Option<String>,
+    pub(crate) agent: Option<String>,
+    pub(crate) user: Option<String>,
+    pub(crate) session: Option<String>,
+    pub(crate) meta: Map<String, Value>,
+    pub(crate) state: Map<String, Value>,
+}
+
+/// A call and the number of times that it was sent.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub(crate) struct CallEpoch {
+    /// A name that no other call has.
+    pub(crate) call: String,
+    pub(crate) epoch: u32,
+}
+
+/// A report about a call.
+#[derive(Serialize, Deserialize)]
+pub(crate) struct CallReport {
+    pub(crate) call: CallEpoch,
+    /// The subject of the worker for controls.
+    pub(crate) control: String,
+    /// Grows with each report: a repeated one is not shown twice.
+    pub(crate) sequence: u64,
+    pub(crate) report: Report,
+}
+
+#[derive(Serialize, Deserialize)]
+#[serde(tag = "type", content = "value", rename_all = "camelCase")]
+pub(crate) enum Report {
+    /// The worker has no free slot; the call did not run.
+    Busy,
+    /// The worker has no such definition, or refuses the call; it did not run.
+    Refused(String),
+    /// The worker works on it.
+    Beat,
+    /// The worker asks for the start of a body with effects.
+    Claim,
+    Update(ToolOutput),
+    Progress(Progress),
+    Log(LogLine),
+    /// The end, after which there are no reports.
+    Output(Box<ToolOutput>),
+    /// The end with an error.
+    Error(Box<ToolError>),
+}
+
+/// A control of a call.
+#[derive(Serialize, Deserialize)]
+pub(crate) struct CallControl {
+    pub(crate) call: CallEpoch,
+    pub(crate) control: Control,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(crate) enum Control {
+    /// The start, which is given once.
+    Start,
+    /// No start, or no interest in the rest.
+    Cancel,
+}

@@ -1,0 +1,70 @@
+//! Bytes between processes.
+
+mod memory;
+#[cfg(feature = "nats")]
+pub mod nats;
+
+use bytes::Bytes;
+use futures_util::stream::BoxStream;
+use tool_runtime::BoxFuture;
+
+pub use self::memory::MemoryTransport;
+#[cfg(feature = "nats")]
+pub use self::nats::NatsTransport;
+use crate::FleetError;
+
+/// Sends bytes to subjects: names with parts between dots. A pattern ends with `.>` for all subjects that begin as it does.
+///
+/// A transport may lose, repeat, delay and reorder messages: workers and callers expect all of it. It never changes one, which
+/// sealing detects.
+pub trait Transport: Send + Sync + 'static {
+    /// Sends `body` to the receivers of `subject`: to each one without a group, and to one of each group. If there is none and `reply` is
+    /// given, [`Payload::NoReceiver`] is delivered to the subject `reply`.
+    ///
+    /// # Errors
+    ///
+    /// Returns an error if the message was not given to the broker.
+    fn send<'a>(
+        &'a self,
+        subject: &'a str,
+        reply: Option<&'a str>,
+        body: Bytes,
+    ) -> BoxFuture<'a, Result<(), FleetError>>;
+
+    /// Receives what is sent to the subjects of `pattern` from now on, until the stream is dropped.
+    ///
+    /// # Errors
+    ///
+    /// Returns an error if the broker cannot be reached, or refused.
+    fn listen<'a>(
+        &'a self,
+        pattern: &'a str,
+        group: Option<&'a str>,
+    ) -> BoxFuture<'a, Result<Deliveries, FleetError>>;
+
+    /// Returns the maximum size of a message, in bytes.
+    fn max_bytes(&self) -> usize;
+}
+
+/// The messages of one subscription.
+pub type Deliveries = BoxStream<'static, Delivery>;
+
+/// A message of the broker.
+#[derive(Debug, Clone)]
+pub struct Delivery {
+    /// The subject to which it was sent.
+    pub subject: String,
+    /// The subject for its answer.
+    pub reply: Option<String>,
+    /// What was sent.
+    pub payload: Payload,
+}
+
+/// What a [`Delivery`] contains.
+#[derive(Debug, Clone)]
+pub enum Payload {
+    /// The bytes of the sender.
+    Body(Bytes),
+    /// A message that named this subject for its answer had no receiver.
+    NoReceiver,
+}

@@ -1,0 +1,184 @@
+//! One call of a worker.
+
+use std::{
+    sync::{
+        Arc,
+        atomic::{AtomicU64, Ordering},
+    },
+    time::{Duration, Instant},
+};
+
+use tokio::time::MissedTickBehavior;
+use tool_runtime::{
+    CallOutcome, ErrorKind, RunContext, ToolCall, ToolError,
+    call::Operation,
+    event::EventKind,
+    executor::{CallStream, RunSettings, SharedCallJournal, StreamItem},
+    policy::{Approval, ApprovalCause, ApprovalRequest},
+};
+
+use super::{Server, claim::ClaimJournal, state::RunningCall};
+use crate::{
+    channel::Channel,
+    message::{CallEpoch, CallReport, CallRequest, Message, Report},
+};
+
+/// Sends the reports of one call.
+pub(super) struct Reporter {
+    channel: Channel,
+    call: CallEpoch,
+    /// The subject of the caller.
+    to: String,
+    /// The subject of this worker for controls of the call.
+    control: String,
+    sequence: AtomicU64,
+}
+
+impl Reporter {
+    /// Sends a report, whose message returns to this worker if the caller is gone.
+    pub(super) async fn send(&self, report: Report) -> Result<(), ToolError> {
+        let sequence = self.sequence.fetch_add(1, Ordering::Relaxed) + 1;
+        let (call, control) = (self.call.clone(), self.control.clone());
+        let message = Message::Report(CallReport { call, control, sequence, report });
+        self.channel.send(&self.to, Some(&self.control), message).await.map_err(|error| {
+            ToolError::new(ErrorKind::Unavailable, format!("the report of a worker was not sent: {error}"))
+        })
+    }
+}
+
+/// Removes a call when its task ends, also by a panic.
+struct Registration<'a>(&'a Server, CallEpoch);
+
+impl Drop for Registration<'_> {
+    fn drop(&mut self) {
+        self.0.calls.remove(&self.1);
+    }
+}
+
+impl Server {
+    /// Runs a call, and reports until its end.
+    pub(super) async fn run_call(self: Arc<Self>, request: CallRequest, to: String, running: RunningCall) {
+        let registration = Registration(&self, request.call.clone());
+        let control = self.channel.own_subject(&request.call.call);
+        let (channel, call) = (self.channel.clone(), request.call.clone());
+        let reporter = Arc::new(Reporter { channel, call, to, control, sequence: AtomicU64::new(0) });
+        let result = match self.stream_of(request, &reporter, &running) {
+            Ok(stream) => self.report_until_end(stream, &reporter).await,
+            Err(error) => Err(error),
+        };
+        let report = match result {
+            Ok(report) => report,
+            Err(error) => Report::Error(Box::new(error)),
+        };
+        if let Err(error) = reporter.send(report).await {
+            // The caller learns that there is a result, and why it is not here.
+            if let Err(error) = reporter.send(Report::Error(Box::new(error))).await {
+                tracing::warn!(%error, "the outcome of a call was not sent");
+            }
+        }
+        drop(registration);
+    }
+
+    /// Begins the call in an executor of its own run.
+    fn stream_of(
+        &self,
+        request: CallRequest,
+        reporter: &Arc<Reporter>,
+        running: &RunningCall,
+    ) -> Result<CallStream, ToolError> {
+        let Some(definition) = self.index.definition(request.definition) else {
+            return Err(ToolError::new(
+                ErrorKind::Unavailable,
+                "this worker has another definition of the tool",
+            ));
+        };
+        let mut call = ToolCall::new(definition.name().to_string(), request.arguments)
+            .with_id(request.address.call_id.to_string())
+            .with_address(request.address);
+        if let Some(meta) = request.meta {
+            call = call.with_meta(meta);
+        }
+        let mut run = RunContext::new().with_cancellation(running.token.clone());
+        if let Some(parts) = request.run {
+            run = run.with_id(parts.id).with_meta(parts.meta).with_state(parts.state);
+            run = parts.app.into_iter().fold(run, RunContext::with_app);
+            run = parts.agent.into_iter().fold(run, RunContext::with_agent);
+            run = parts.user.into_iter().fold(run, RunContext::with_user);
+            run = parts.session.into_iter().fold(run, RunContext::with_session);
+        }
+        let end = request.time_left.and_then(|left| Instant::now().checked_add(Duration::from_millis(left)));
+        if let Some(end) = end {
+            run = run.with_deadline(end);
+        }
+        let approval = request.approval;
+        let executor = &self.worker.executor;
+        let journal = ClaimJournal {
+            reporter: Arc::clone(reporter),
+            running: running.clone(),
+            own: executor.journal().cloned(),
+        };
+        let settings = RunSettings::new().journal(SharedCallJournal::new(journal)).approver(
+            move |request: &ApprovalRequest| match &approval {
+                Some(answer) if answer.confirmed && request.cause != ApprovalCause::Tool => {
+                    Approval::ApprovedWith(answer.payload.clone())
+                }
+                _ => Approval::Rejected("the caller was not given an approval for this call".to_owned()),
+            },
+        );
+        let executor = executor
+            .with_settings(&run, settings)
+            .map_err(|error| ToolError::failed(format!("the worker cannot run the call: {error}")))?;
+        Ok(executor.batch(vec![call]).with_run(run).stream())
+    }
+
+    /// Passes on what the call reports, and shows that this worker lives.
+    async fn report_until_end(
+        &self,
+        mut stream: CallStream,
+        reporter: &Reporter,
+    ) -> Result<Report, ToolError> {
+        reporter.send(Report::Beat).await?;
+        let mut beat = tokio::time::interval(self.worker.heartbeat);
+        beat.set_missed_tick_behavior(MissedTickBehavior::Delay);
+        beat.reset();
+        loop {
+            let item = tokio::select! {
+                item = stream.next() => item,
+                _ = beat.tick() => {
+                    reporter.send(Report::Beat).await?;
+                    continue;
+                }
+            };
+            match item {
+                Some(StreamItem::Event(event)) => match event.kind {
+                    EventKind::Updated { update, .. } => reporter.send(Report::Update(update)).await?,
+                    EventKind::Progress { progress } => reporter.send(Report::Progress(progress)).await?,
+                    EventKind::Log { line } => reporter.send(Report::Log((*line).clone())).await?,
+                    _ => {}
+                },
+                Some(StreamItem::Outcomes(outcomes)) => {
+                    return outcomes.into_iter().next().map_or_else(|| Err(no_outcome()), end_report);
+                }
+                None => return Err(no_outcome()),
+            }
+        }
+    }
+}
+
+fn no_outcome() -> ToolError {
+    ToolError::new(ErrorKind::Internal, "the executor of the worker returned no outcome")
+}
+
+fn end_report(outcome: CallOutcome) -> Result<Report, ToolError> {
+    match outcome {
+        CallOutcome::Finished(result) => result.outcome.map(|output| Report::Output(Box::new(output))),
+        CallOutcome::Pending(pending) if matches!(pending.operation, Operation::LongRunning(_)) => {
+            let interim = pending.result.map_or_else(|| Err(no_outcome()), |result| result.outcome);
+            interim.map(|output| Report::Output(Box::new(output)))
+        }
+        CallOutcome::Pending(_) | CallOutcome::External(..) => Err(ToolError::new(
+            ErrorKind::Unavailable,
+            "the worker left the call open, and its answer has no way back; run this tool in the program of the caller",
+        )),
+    }
+}

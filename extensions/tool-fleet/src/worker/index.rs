@@ -1,0 +1,81 @@
+//! The definitions of a worker, by their hashes and in pages.
+
+use std::collections::HashMap;
+
+use serde_json::Value;
+use tool_runtime::{Registry, ToolDefinition, definition::ContentHash, open_calls::definition_for_peer};
+
+use crate::message::Message;
+
+/// The part of a message that is left to its envelope.
+const ENVELOPE_BYTES: usize = 4096;
+
+/// The bytes of a hash in JSON, with room for its separators.
+const HASH_BYTES: usize = 80;
+
+pub(super) struct DefinitionIndex {
+    registry: ContentHash,
+    order: Vec<ContentHash>,
+    by_hash: HashMap<ContentHash, IndexedDefinition>,
+}
+
+struct IndexedDefinition {
+    definition: ToolDefinition,
+    json: Value,
+    bytes: usize,
+}
+
+impl DefinitionIndex {
+    pub(super) fn new(tools: &Registry) -> Self {
+        let mut order = Vec::new();
+        let mut by_hash = HashMap::new();
+        for definition in tools.all_definitions() {
+            let (hash, peer) = definition_for_peer(definition);
+            let json = serde_json::to_value(&peer).unwrap_or_default();
+            let bytes = json.to_string().len();
+            order.push(hash);
+            by_hash.insert(hash, IndexedDefinition { definition: definition.clone(), json, bytes });
+        }
+        Self { registry: ContentHash::combine(order.iter().copied()), order, by_hash }
+    }
+
+    /// Returns the hash over all definitions, in the form for peers.
+    pub(super) fn registry(&self) -> ContentHash {
+        self.registry
+    }
+
+    pub(super) fn len(&self) -> usize {
+        self.order.len()
+    }
+
+    pub(super) fn definition(&self, hash: ContentHash) -> Option<&ToolDefinition> {
+        self.by_hash.get(&hash).map(|indexed| &indexed.definition)
+    }
+
+    /// Returns `true` if a repeated call does no more than one.
+    pub(super) fn is_harmless(&self, hash: ContentHash) -> bool {
+        let metadata = self.definition(hash).map(ToolDefinition::metadata);
+        metadata.is_some_and(|it| it.is_read_only() || it.is_idempotent())
+    }
+
+    /// Returns the hashes from `offset` on that fit into a message.
+    pub(super) fn page(&self, offset: usize, max_bytes: usize) -> Message {
+        let fit = (max_bytes.saturating_sub(ENVELOPE_BYTES) / HASH_BYTES).max(1);
+        let hashes = self.order.iter().skip(offset).take(fit).copied().collect();
+        Message::Index { total: self.order.len(), hashes }
+    }
+
+    /// Returns the first of the definitions: as many as fit into a message, and at least one, whose message fails if it alone is too large.
+    pub(super) fn definitions(&self, hashes: &[ContentHash], max_bytes: usize) -> Message {
+        let mut left = max_bytes.saturating_sub(ENVELOPE_BYTES);
+        let mut definitions = Vec::new();
+        for indexed in hashes.iter().filter_map(|hash| self.by_hash.get(hash)) {
+            if !definitions.is_empty() && indexed.bytes > left {
+                break;
+            }
+            left = left.saturating_sub(indexed.bytes + 1);
+            definitions.push(indexed.json.clone());
+        }
+        Message::Definitions { definitions }
+    }
+}

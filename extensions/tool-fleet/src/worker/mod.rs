@@ -1,0 +1,252 @@
+//! A worker: the tools of an executor, for callers elsewhere.
+//!
+//! One subscription for the calls of its registry, whatever the number of tools. Calls run in tasks that the worker owns; the end of
+//! [`Worker::serve`] ends them.
+
+mod call;
+mod claim;
+mod index;
+mod state;
+
+use std::{fmt, sync::Arc, time::Duration};
+
+use bytes::Bytes;
+use futures_util::StreamExt;
+use tokio::{task::JoinSet, time::MissedTickBehavior};
+use tool_runtime::{CancellationToken, Executor, open_calls::PoolKey};
+
+use self::{index::DefinitionIndex, state::RunningCalls};
+use crate::{
+    Deliveries, Delivery, FleetError, Payload, Transport,
+    channel::Channel,
+    message::{Announcement, CallReport, CallRequest, Control, Message, Report},
+};
+
+/// Runs the calls of a pool by an executor, which validates, judges and limits them as those of its own program. An approval is accepted if
+/// the caller's executor was given it for exactly this call; the executor's own approver is not asked.
+///
+/// See the [crate] for an example.
+pub struct Worker {
+    executor: Executor,
+    key: PoolKey,
+    slots: usize,
+    heartbeat: Duration,
+    drain: Duration,
+}
+
+impl Worker {
+    /// Creates a worker of the pool of `key`.
+    #[must_use]
+    pub fn new(executor: Executor, key: PoolKey) -> Self {
+        Self { executor, key, slots: 16, heartbeat: Duration::from_secs(2), drain: Duration::from_secs(30) }
+    }
+
+    /// Sets the number of calls that run at once; a further one is answered as busy, and its caller tries again. Default: 16.
+    #[must_use]
+    pub fn slots(mut self, slots: usize) -> Self {
+        self.slots = slots;
+        self
+    }
+
+    /// Sets the interval of announcements, and of signs of life while a body runs. Callers regard a worker as lost after 6 s
+    /// without one. Default: 2 s.
+    #[must_use]
+    pub fn heartbeat(mut self, heartbeat: Duration) -> Self {
+        self.heartbeat = heartbeat.max(Duration::from_millis(1));
+        self
+    }
+
+    /// Sets the time that running calls have after the stop; then they are dropped, and callers repeat those that are read-only or
+    /// idempotent elsewhere. Default: 30 s.
+    #[must_use]
+    pub fn drain(mut self, drain: Duration) -> Self {
+        self.drain = drain;
+        self
+    }
+
+    /// Runs calls until `stop` is cancelled; then takes no new one, and ends those that it has.
+    ///
+    /// # Errors
+    ///
+    /// Returns an error if the name of the pool is invalid, or the broker cannot be reached, or closes the connection.
+    pub async fn serve(self, transport: impl Transport, stop: CancellationToken) -> Result<(), FleetError> {
+        let channel = Channel::new(self.key.clone(), Arc::new(transport))?;
+        let server = Server::new(self, channel);
+        server.serve(stop).await
+    }
+}
+
+impl fmt::Debug for Worker {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Worker").field("key", &self.key).field("slots", &self.slots).finish_non_exhaustive()
+    }
+}
+
+/// The parts of a worker that its calls share.
+struct Server {
+    worker: Worker,
+    channel: Channel,
+    index: DefinitionIndex,
+    calls: RunningCalls,
+}
+
+impl Server {
+    fn new(worker: Worker, channel: Channel) -> Arc<Self> {
+        let index = DefinitionIndex::new(worker.executor.tools());
+        Arc::new(Self { worker, channel, index, calls: RunningCalls::default() })
+    }
+
+    async fn serve(self: Arc<Self>, stop: CancellationToken) -> Result<(), FleetError> {
+        let channel = &self.channel;
+        let registry = self.index.registry();
+        let mut controls = channel.listen(&channel.own_subject(">"), None).await?;
+        let mut requests = self.listen_to_requests().await?;
+        let mut calls = channel.listen(&channel.calls_subject(registry), Some("workers")).await?;
+        let mut beat = tokio::time::interval(self.worker.heartbeat);
+        beat.set_missed_tick_behavior(MissedTickBehavior::Delay);
+        let mut tasks = JoinSet::new();
+        loop {
+            tokio::select! {
+                () = stop.cancelled() => break,
+                _ = beat.tick() => {
+                    self.calls.forget_expired();
+                    self.announce().await;
+                }
+                Some(_) = tasks.join_next() => {}
+                control = controls.next() => self.control(control.ok_or_else(closed)?),
+                request = requests.next() => self.answer(request.ok_or_else(closed)?).await,
+                call = calls.next() => self.take(call.ok_or_else(closed)?, &mut tasks).await,
+            }
+        }
+        drop(calls);
+        self.leave().await;
+        let drained = async {
+            loop {
+                tokio::select! {
+                    joined = tasks.join_next() => if joined.is_none() { break },
+                    Some(control) = controls.next() => self.control(control),
+                }
+            }
+        };
+        if tokio::time::timeout(self.worker.drain, drained).await.is_err() {
+            tracing::warn!(pool = channel.pool(), "calls did not end in time, and are dropped");
+        }
+        Ok(())
+    }
+
+    /// Questions about this worker, and about definitions of its registry.
+    async fn listen_to_requests(&self) -> Result<Deliveries, FleetError> {
+        let channel = &self.channel;
+        let discoveries = channel.listen(&channel.subject("discover"), None).await?;
+        let definitions = channel.definitions_subject(self.index.registry());
+        let definitions = channel.listen(&definitions, Some("workers")).await?;
+        Ok(futures_util::stream::select(discoveries, definitions).boxed())
+    }
+
+    fn announcement(&self) -> Message {
+        Message::Announce(Announcement {
+            worker: self.channel.name().to_owned(),
+            registry: self.index.registry(),
+            tools: self.index.len(),
+        })
+    }
+
+    async fn announce(&self) {
+        self.send(&self.channel.subject("announcements"), self.announcement()).await;
+    }
+
+    async fn leave(&self) {
+        let worker = self.channel.name().to_owned();
+        self.send(&self.channel.subject("announcements"), Message::Leave { worker }).await;
+    }
+
+    /// Sends what its receiver asks for again if it does not arrive.
+    async fn send(&self, subject: &str, message: Message) {
+        if let Err(error) = self.channel.send(subject, None, message).await {
+            tracing::warn!(pool = self.channel.pool(), %error, "a message of a worker was not sent");
+        }
+    }
+
+    async fn answer(&self, delivery: Delivery) {
+        let Some((request, reply)) = self.open(&delivery) else { return };
+        let answer = match request {
+            Message::Discover => self.announcement(),
+            Message::ReadIndex { offset } => self.index.page(offset, self.channel.max_bytes()),
+            Message::ReadDefinitions { hashes } => self.index.definitions(&hashes, self.channel.max_bytes()),
+            _ => return,
+        };
+        self.send(&reply, answer).await;
+    }
+
+    fn open(&self, delivery: &Delivery) -> Option<(Message, String)> {
+        let reply = delivery.reply.clone()?;
+        let body = body_of(delivery)?;
+        Some((self.channel.open(&delivery.subject, Some(&reply), body)?.message, reply))
+    }
+
+    /// Passes a control on to its call. A caller without a process cancels calls without effects.
+    fn control(&self, delivery: Delivery) {
+        match &delivery.payload {
+            Payload::NoReceiver => {
+                if let Some(call) = delivery.subject.rsplit('.').next() {
+                    self.calls.cancel_without_caller(call);
+                }
+            }
+            Payload::Body(body) => {
+                let opened = self.channel.open(&delivery.subject, None, body);
+                match opened.map(|received| received.message) {
+                    Some(Message::Control(it)) if it.control == Control::Start => self.calls.start(&it.call),
+                    Some(Message::Control(it)) => self.calls.cancel(&it.call),
+                    _ => {}
+                }
+            }
+        }
+    }
+
+    /// Takes a call, unless it was seen before, or there is no slot.
+    async fn take(self: &Arc<Self>, delivery: Delivery, tasks: &mut JoinSet<()>) {
+        let Some((Message::Call(request), reply)) = self.open(&delivery) else { return };
+        let refused = if self.calls.len() >= self.worker.slots {
+            Some(Report::Busy)
+        } else {
+            self.refusal(&request).map(Report::Refused)
+        };
+        if let Some(report) = refused {
+            self.send(&reply, self.report(&request, 0, report)).await;
+            return;
+        }
+        // A repeated message, by the broker or by somebody else.
+        let Some(running) = self.calls.add(&request.call, self.index.is_harmless(request.definition)) else {
+            return;
+        };
+        tasks.spawn(Arc::clone(self).run_call(*request, reply, running));
+    }
+
+    /// Returns why this worker cannot run the call.
+    fn refusal(&self, request: &CallRequest) -> Option<String> {
+        let Some(definition) = self.index.definition(request.definition) else {
+            return Some("this worker has another definition of the tool".to_owned());
+        };
+        let canonical = definition.canonical(request.arguments.clone().into());
+        match canonical {
+            Ok(canonical) if canonical.as_str() == request.arguments => None,
+            _ => Some("the worker would run other arguments than the caller judged".to_owned()),
+        }
+    }
+
+    fn report(&self, request: &CallRequest, sequence: u64, report: Report) -> Message {
+        let control = self.channel.own_subject(&request.call.call);
+        Message::Report(CallReport { call: request.call.clone(), control, sequence, report })
+    }
+}
+
+fn body_of(delivery: &Delivery) -> Option<&Bytes> {
+    match &delivery.payload {
+        Payload::Body(body) => Some(body),
+        Payload::NoReceiver => None,
+    }
+}
+
+fn closed() -> FleetError {
+    FleetError::Transport("the connection is closed".to_owned())
+}
