@@ -1,5 +1,7 @@
 //! Workers and callers over a transport in memory.
 
+#![allow(clippy::unwrap_used, clippy::disallowed_methods, reason = "tests")]
+
 use std::sync::{
     Arc,
     atomic::{AtomicUsize, Ordering},
