@@ -7,6 +7,8 @@
 pub mod collectors;
 #[cfg(feature = "http")]
 pub mod http;
+#[cfg(feature = "nats")]
+pub mod nats;
 #[cfg(feature = "postgres")]
 pub mod postgres;
 pub mod skipped;

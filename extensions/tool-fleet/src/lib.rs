@@ -23,6 +23,13 @@
 //! delay or interrupt a call, and never double it. Each time a call is sent, its *epoch* grows; a worker of an earlier epoch gets no start, and its
 //! result is not read.
 //!
+//! A call starts on at most 3 workers ([`FleetSettings::max_workers`]). A message is one attempt: retries are decided by the caller's executor.
+//!
+//! # Trust
+//!
+//! A client of the broker without the key of the pool sees subjects, sizes and times; it reads, runs, answers and replays nothing. It can delay a
+//! call, or have it answered as unavailable or cancelled, since the broker's word that nobody listens is not sealed.
+//!
 //! # Limits
 //!
 //! A tool with `confirm = function` asks for each call, since its function runs at the worker; a call that its worker's own

@@ -12,8 +12,9 @@ use super::{
 };
 use crate::message::{CallControl, CallEpoch, CallReport, CallRequest, Control, Message, Report, RunParts};
 
-/// The pause before a call is sent to another worker, after one that had no slot.
-const BUSY_PAUSE: Duration = Duration::from_millis(20);
+/// The pauses before a call is sent to another worker, after one that had no slot: each twice as long as the one before.
+const FIRST_BUSY_PAUSE: Duration = Duration::from_millis(20);
+const MAX_BUSY_PAUSE: Duration = Duration::from_millis(250);
 
 /// The limit of a run's state that travels with a call, in bytes.
 const MAX_STATE_BYTES: usize = 256 * 1024;
@@ -75,7 +76,7 @@ impl RemoteTool {
         let settings = connection.settings;
         let mut replies = connection.replies();
         let busy_until = Instant::now() + settings.busy;
-        let (mut epoch, mut lost, mut refused) = (0, 0, None);
+        let (mut epoch, mut lost, mut refused, mut pause) = (0, 0, None, FIRST_BUSY_PAUSE);
         loop {
             let registries = self.live_registries();
             let Some(registry) = registries.get(fastrand::usize(..registries.len().max(1))).copied() else {
@@ -101,7 +102,10 @@ impl RemoteTool {
             match end {
                 EpochEnd::Outcome(outcome) => return outcome,
                 EpochEnd::NoReceiver => connection.workers.remove_registry(registry),
-                EpochEnd::Busy if Instant::now() < busy_until => tokio::time::sleep(BUSY_PAUSE).await,
+                EpochEnd::Busy if Instant::now() < busy_until => {
+                    tokio::time::sleep(pause).await;
+                    pause = (pause * 2).min(MAX_BUSY_PAUSE);
+                }
                 EpochEnd::Busy => return Err(self.busy_error()),
                 EpochEnd::Refused(reason) => {
                     connection.workers.remove_registry(registry);
@@ -139,8 +143,9 @@ impl RemoteTool {
                 Ok(Some(Reply::Received(received))) => received,
             };
             let Message::Report(report) = received.message else { continue };
-            // Of an earlier epoch: a worker that was regarded as lost.
+            // Of an earlier epoch: a worker that was regarded as lost, and goes on.
             if report.call != sent.call {
+                sent.connection.cancel_unowned(report);
                 continue;
             }
             if let Some(end) = self.read_report(sent, report, cx).await {
@@ -152,12 +157,16 @@ impl RemoteTool {
     async fn read_report(
         &self,
         sent: &mut SentCall<'_>,
-        CallReport { control, sequence, report, .. }: CallReport,
+        report: CallReport,
         cx: &ToolContext,
     ) -> Option<EpochEnd> {
-        if sent.control.is_none() {
-            sent.control = Some(control);
+        // The broker gave the same message to another worker, too.
+        if sent.control.as_ref().is_some_and(|known| *known != report.control) {
+            sent.connection.cancel_unowned(report);
+            return None;
         }
+        let CallReport { control, sequence, report, .. } = report;
+        sent.control.get_or_insert(control);
         let is_new = sequence > sent.last_sequence;
         sent.last_sequence = sent.last_sequence.max(sequence);
         match report {
@@ -165,7 +174,8 @@ impl RemoteTool {
             Report::Refused(reason) => return Some(EpochEnd::Refused(reason)),
             Report::Output(output) => return Some(EpochEnd::Outcome(Ok(*output))),
             Report::Error(error) => return Some(EpochEnd::Outcome(Err(*error))),
-            Report::Claim if !sent.started && !sent.cancelled => {
+            // Asked again, the worker receives the same start once more.
+            Report::Claim if !sent.cancelled => {
                 let (subject, control) = sent.control(Control::Start)?;
                 // Before it is sent: from here on, the body may have run.
                 sent.started = true;
@@ -210,16 +220,16 @@ impl RemoteTool {
 
     fn no_worker_error(&self, lost: u32, refused: Option<String>) -> ToolError {
         let pool = self.connection().channel.pool();
-        let message = match (lost, refused) {
-            (0, None) => {
+        if lost > 0 {
+            return self.interrupted_error(lost);
+        }
+        let message = match refused {
+            None => {
                 format!("no worker of the pool `{pool}` has this tool; start one, or list the tools again")
             }
-            (0, Some(reason)) => {
+            Some(reason) => {
                 format!("the workers of the pool `{pool}` refused the call: {reason}; list the tools again")
             }
-            (lost, _) => format!(
-                "{lost} workers of the pool `{pool}` ended during the call, and there is no other one"
-            ),
         };
         ToolError::new(ErrorKind::Unavailable, message).retryable(self.is_harmless())
     }

@@ -14,7 +14,7 @@ use super::{FleetSettings, workers::Workers};
 use crate::{
     Deliveries, Delivery, FleetError, Payload,
     channel::{Channel, Received, random_name},
-    message::{CallControl, Message},
+    message::{CallControl, CallReport, Control, Message, Report},
 };
 
 /// The reports of a call that its reader has not read yet; beyond, the call is given up.
@@ -173,9 +173,29 @@ impl Connection {
         }
     }
 
+    /// Cancels a call that nobody waits for, whose worker goes on.
+    pub(super) fn cancel_unowned(&self, CallReport { call, control, report, .. }: CallReport) {
+        let goes_on = matches!(
+            report,
+            Report::Beat | Report::Claim | Report::Update(_) | Report::Progress(_) | Report::Log(_)
+        );
+        if goes_on {
+            self.send_later(control, CallControl { call, control: Control::Cancel });
+        }
+    }
+
     fn read_reply(&self, delivery: Delivery) {
         let Some(name) = delivery.subject.rsplit('.').next() else { return };
-        let Some(sender) = self.lock_replies().get(name).cloned() else { return };
+        let Some(sender) = self.lock_replies().get(name).cloned() else {
+            // Its future was dropped, perhaps before its worker was known.
+            if let Payload::Body(body) = &delivery.payload
+                && let Some(received) = self.channel.open(&delivery.subject, delivery.reply.as_deref(), body)
+                && let Message::Report(report) = received.message
+            {
+                self.cancel_unowned(report);
+            }
+            return;
+        };
         let reply = match &delivery.payload {
             Payload::NoReceiver => Reply::NoReceiver,
             Payload::Body(body) => {

@@ -12,9 +12,10 @@ use tokio::time::MissedTickBehavior;
 use tool_runtime::{
     CallOutcome, ErrorKind, RunContext, ToolCall, ToolError,
     call::Operation,
+    definition::Retry,
     event::EventKind,
     executor::{CallStream, RunSettings, SharedCallJournal, StreamItem},
-    policy::{Approval, ApprovalCause, ApprovalRequest},
+    policy::{Approval, ApprovalCause, ApprovalRequest, RetryPolicy},
 };
 
 use super::{Server, claim::ClaimJournal, state::RunningCall};
@@ -115,16 +116,18 @@ impl Server {
         let journal = ClaimJournal {
             reporter: Arc::clone(reporter),
             running: running.clone(),
+            heartbeat: self.worker.heartbeat,
             own: executor.journal().cloned(),
         };
-        let settings = RunSettings::new().journal(SharedCallJournal::new(journal)).approver(
-            move |request: &ApprovalRequest| match &approval {
+        let settings = RunSettings::new()
+            .retry(one_attempt())
+            .journal(SharedCallJournal::new(journal))
+            .approver(move |request: &ApprovalRequest| match &approval {
                 Some(answer) if answer.confirmed && request.cause != ApprovalCause::Tool => {
                     Approval::ApprovedWith(answer.payload.clone())
                 }
                 _ => Approval::Rejected("the caller was not given an approval for this call".to_owned()),
-            },
-        );
+            });
         let executor = executor
             .with_settings(&run, settings)
             .map_err(|error| ToolError::failed(format!("the worker cannot run the call: {error}")))?;
@@ -163,6 +166,11 @@ impl Server {
             }
         }
     }
+}
+
+/// A message is one attempt: the caller decides about the next one, also for a tool with retries of its own.
+fn one_attempt() -> RetryPolicy {
+    RetryPolicy::new(Retry::DEFAULT).retry_if(|_| async { Ok(false) })
 }
 
 fn no_outcome() -> ToolError {

@@ -1,9 +1,9 @@
 //! The start of a body with effects, which the owner of the call gives once.
 
-use std::sync::Arc;
+use std::{sync::Arc, time::Duration};
 
 use tool_runtime::{
-    CallOutcome, RunContext, ToolError,
+    CallOutcome, ErrorKind, RunContext, ToolError,
     call::CallAddress,
     executor::{CallIntent, CallJournal, SharedCallJournal},
 };
@@ -11,18 +11,34 @@ use tool_runtime::{
 use super::{call::Reporter, state::RunningCall};
 use crate::message::Report;
 
+/// The times that the start is asked for, each a heartbeat apart. Then the caller is gone, and the call gives up its slot.
+const MAX_CLAIMS: u32 = 5;
+
 /// Obtains the start from the caller before the intent of a body is stored in the journal of the worker's own executor.
 pub(super) struct ClaimJournal {
     pub(super) reporter: Arc<Reporter>,
     pub(super) running: RunningCall,
+    pub(super) heartbeat: Duration,
     pub(super) own: Option<SharedCallJournal>,
+}
+
+impl ClaimJournal {
+    /// Asks the caller for the start until it gives it. One that gives none cancels the call, or is gone.
+    async fn obtain_start(&self) -> Result<(), ToolError> {
+        for _ in 0..MAX_CLAIMS {
+            self.reporter.send(Report::Claim).await?;
+            if tokio::time::timeout(self.heartbeat, self.running.started.notified()).await.is_ok() {
+                return Ok(());
+            }
+        }
+        let problem = "the caller did not give the start of the call in time; the tool did not run";
+        Err(ToolError::new(ErrorKind::Unavailable, problem))
+    }
 }
 
 impl CallJournal for ClaimJournal {
     async fn starting(&self, intent: &CallIntent, run: Option<&RunContext>) -> Result<(), ToolError> {
-        self.reporter.send(Report::Claim).await?;
-        // A caller that gives no start cancels the call, or is gone: the time of the call ends the wait.
-        self.running.started.notified().await;
+        self.obtain_start().await?;
         match &self.own {
             Some(own) => own.starting(intent, run).await,
             None => Ok(()),

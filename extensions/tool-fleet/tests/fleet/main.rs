@@ -1,14 +1,21 @@
-//! Workers and callers over a transport in memory.
+//! Workers and callers: in one process, over each transport, and in processes of their own.
 
 #![allow(clippy::unwrap_used, clippy::disallowed_methods, reason = "tests")]
 
-use std::sync::{
-    Arc,
-    atomic::{AtomicUsize, Ordering},
+mod memory;
+mod suite;
+
+use std::{
+    sync::{
+        Arc, Mutex,
+        atomic::{AtomicUsize, Ordering},
+    },
+    time::Duration,
 };
 
+use futures_util::future::select_all;
 use tokio::{sync::Notify, task::JoinHandle};
-use tool_fleet::{FleetError, FleetToolSet, MemoryTransport, Worker};
+use tool_fleet::{FleetError, FleetSettings, FleetToolSet, Transport, Worker};
 use tool_runtime::{
     CancellationToken, Executor, RunContext, ToolCall, ToolResult, Toolbox, open_calls::ProgramKey,
     prelude::*,
@@ -17,19 +24,28 @@ use tool_runtime::{
 /// What the bodies of a worker share with a test.
 #[derive(Default)]
 struct Probe {
-    keys: std::sync::Mutex<Vec<String>>,
+    keys: Mutex<Vec<String>>,
     bodies: AtomicUsize,
     entered: Notify,
     released: CancellationToken,
+    cancelled: Notify,
 }
 
 impl Probe {
+    /// Waits until the test releases the bodies, or the call is cancelled.
     async fn pass(&self, cx: &ToolContext) -> usize {
         self.keys.lock().unwrap().push(cx.idempotency_key());
         let body = self.bodies.fetch_add(1, Ordering::SeqCst) + 1;
         self.entered.notify_one();
-        self.released.cancelled().await;
+        tokio::select! {
+            () = self.released.cancelled() => {}
+            () = cx.cancellation().cancelled() => self.cancelled.notify_one(),
+        }
         body
+    }
+
+    fn bodies(&self) -> usize {
+        self.bodies.load(Ordering::SeqCst)
     }
 }
 
@@ -54,91 +70,102 @@ async fn book(probe: &Probe, cx: &ToolContext) -> usize {
     probe.pass(cx).await
 }
 
-fn serve(transport: &MemoryTransport, probe: &Arc<Probe>) -> JoinHandle<Result<(), FleetError>> {
-    let tools =
-        Registry::builder().tool::<forecast>().tool::<book>().provide_shared(Arc::clone(probe)).build();
-    let worker = Worker::new(Executor::new(tools.unwrap()), program_key().pool_key("trip"));
-    tokio::spawn(worker.serve(transport.clone(), CancellationToken::new()))
+/// Adds two numbers.
+#[tool(read_only, register = false)]
+fn add(a: i64, b: i64) -> i64 {
+    a + b
+}
+
+/// Fails at first.
+#[tool(read_only, register = false, retry(attempts = 5, initial = "1ms", jitter = false))]
+async fn flaky(probe: &Probe) -> Result<usize, ToolError> {
+    match probe.bodies.fetch_add(1, Ordering::SeqCst) + 1 {
+        body @ 1..3 => Err(ToolError::new(ErrorKind::Unavailable, format!("body {body}")).retryable(true)),
+        body => Ok(body),
+    }
 }
 
 fn program_key() -> ProgramKey {
     ProgramKey::new([7; 32])
 }
 
+fn registry(probe: &Arc<Probe>) -> Registry {
+    let tools = Registry::builder().tool::<forecast>().tool::<book>().tool::<add>().tool::<flaky>();
+    tools.provide_shared(Arc::clone(probe)).build().unwrap()
+}
+
+/// Settings of short times, for transports whose clock is not paused.
+fn settings() -> FleetSettings {
+    let (lost_after, busy) = (Duration::from_millis(600), Duration::from_millis(300));
+    FleetSettings { lost_after, busy, ..FleetSettings::default() }
+}
+
+/// A pool of a test: a worker for each probe, and a caller.
+struct Pool {
+    name: &'static str,
+    probes: Vec<Arc<Probe>>,
+    workers: Vec<JoinHandle<Result<(), FleetError>>>,
+    executor: Executor,
+    _toolbox: Toolbox,
+}
+
+impl Drop for Pool {
+    fn drop(&mut self) {
+        self.workers.iter().for_each(JoinHandle::abort);
+    }
+}
+
+impl Pool {
+    async fn start<T: Transport + Clone>(transport: &T, name: &'static str, workers: usize) -> Self {
+        let probes: Vec<Arc<Probe>> = std::iter::repeat_with(Arc::default).take(workers).collect();
+        let serve = |probe| serve(transport, name, Executor::new(registry(probe)));
+        let workers = probes.iter().map(serve).collect();
+        let (executor, _toolbox) = connect(transport, name).await;
+        Self { name, probes, workers, executor, _toolbox }
+    }
+
+    /// Begins a call.
+    fn call(&self, tool: &str, arguments: Value) -> JoinHandle<ToolResult> {
+        let (executor, name) = (self.executor.clone(), format!("{}__{tool}", self.name));
+        tokio::spawn(async move {
+            let outcomes = executor.run(vec![ToolCall::new(name, arguments)]).await;
+            outcomes[0].result().cloned().unwrap()
+        })
+    }
+
+    /// Waits until a body runs, and returns the number of its worker.
+    async fn entered(&self) -> usize {
+        let entered = self.probes.iter().map(|probe| Box::pin(probe.entered.notified()));
+        select_all(entered).await.1
+    }
+
+    /// Ends a worker at once, without a word.
+    async fn end_worker(&mut self, worker: usize) {
+        self.workers[worker].abort();
+        assert!((&mut self.workers[worker]).await.unwrap_err().is_cancelled());
+    }
+
+    /// The numbers of bodies that ran at each worker.
+    fn bodies(&self) -> Vec<usize> {
+        self.probes.iter().map(|probe| probe.bodies()).collect()
+    }
+}
+
+fn serve<T: Transport + Clone>(
+    transport: &T,
+    pool: &str,
+    executor: Executor,
+) -> JoinHandle<Result<(), FleetError>> {
+    let worker = Worker::new(executor, program_key().pool_key(pool)).heartbeat(Duration::from_millis(100));
+    tokio::spawn(worker.serve(transport.clone(), CancellationToken::new()))
+}
+
 /// An executor of the tools of the pool, by a toolbox that keeps the set.
-async fn caller(transport: &MemoryTransport) -> (Executor, Toolbox) {
+async fn connect<T: Transport + Clone>(transport: &T, pool: &str) -> (Executor, Toolbox) {
     let toolbox = Toolbox::new();
-    let set = FleetToolSet::connect(transport.clone(), program_key().pool_key("trip")).await.unwrap();
+    let key = program_key().pool_key(pool);
+    let set = FleetToolSet::connect_with(transport.clone(), key, settings()).await.unwrap();
     toolbox.add_toolset(set).unwrap();
     let tools = toolbox.snapshot(&RunContext::new()).await.unwrap().into_tools();
     (Executor::new(tools), toolbox)
-}
-
-async fn call(executor: Executor, name: &str, arguments: Value) -> ToolResult {
-    let outcomes = executor.run(vec![ToolCall::new(name, arguments)]).await;
-    outcomes[0].result().cloned().unwrap()
-}
-
-/// Starts two workers and a call, and ends the worker that runs it.
-async fn call_whose_worker_dies(name: &'static str, arguments: Value) -> (ToolResult, [Arc<Probe>; 2]) {
-    let transport = MemoryTransport::new();
-    let probes: [Arc<Probe>; 2] = Default::default();
-    let mut workers = [serve(&transport, &probes[0]), serve(&transport, &probes[1])];
-    let (executor, _toolbox) = caller(&transport).await;
-    let calling = tokio::spawn(call(executor, name, arguments));
-    let first = tokio::select! {
-        () = probes[0].entered.notified() => 0,
-        () = probes[1].entered.notified() => 1,
-    };
-    workers[first].abort();
-    assert!((&mut workers[first]).await.unwrap_err().is_cancelled());
-    probes[1 - first].released.cancel();
-    let result = calling.await.unwrap();
-    workers[1 - first].abort();
-    (result, probes)
-}
-
-#[tokio::test(start_paused = true)]
-async fn a_call_without_effects_whose_worker_dies_is_answered_by_another_one_with_the_same_key() {
-    let (result, probes) =
-        call_whose_worker_dies("trip__forecast", json!({ "query": { "town": "Paris", "days": 2 } })).await;
-    assert_eq!(result.text(), "Paris 2 by body 1");
-    let keys = probes.map(|probe| probe.keys.lock().unwrap().clone());
-    assert_eq!(keys[0].len(), 1);
-    assert_eq!(keys[0], keys[1]);
-}
-
-#[tokio::test(start_paused = true)]
-async fn a_call_with_effects_whose_worker_dies_is_interrupted_and_runs_nowhere_else() {
-    let (result, probes) = call_whose_worker_dies("trip__book", json!({})).await;
-    assert!(result.text().contains("may have taken effect"), "{}", result.text());
-    let bodies: usize = probes.iter().map(|probe| probe.bodies.load(Ordering::SeqCst)).sum();
-    assert_eq!(bodies, 1);
-}
-
-#[tokio::test(start_paused = true)]
-async fn a_caller_judges_the_arguments_that_the_worker_runs_also_under_aliases() {
-    let transport = MemoryTransport::new();
-    let worker = serve(&transport, &Arc::default());
-    let (executor, _toolbox) = caller(&transport).await;
-    let definition = executor.tools().get("trip__forecast").unwrap().definition().clone();
-    let received = r#"{ "query": { "town": "Paris", "unknown": 1 } }"#;
-    let canonical = definition.canonical(received.into()).unwrap();
-    let local = Registry::builder().tool::<forecast>().provide(Probe::default()).build().unwrap();
-    let expected = local.definitions()[0].canonical(received.into()).unwrap();
-    assert_eq!(canonical.as_str(), expected.as_str());
-    assert!(canonical.as_str().contains(r#""city":"Paris""#), "{}", canonical.as_str());
-    worker.abort();
-}
-
-#[tokio::test(start_paused = true)]
-async fn a_process_with_the_key_of_another_program_lists_nothing() {
-    let transport = MemoryTransport::new();
-    let worker = serve(&transport, &Arc::default());
-    let key = ProgramKey::new([8; 32]).pool_key("trip");
-    let set = FleetToolSet::connect(transport.clone(), key).await.unwrap();
-    let run = RunContext::new();
-    let error = tool_runtime::ToolSet::tools(&set, run.read_only()).await.err().unwrap();
-    assert!(error.feedback().contains("no worker of the pool `trip` answers"), "{}", error.feedback());
-    worker.abort();
 }

@@ -1,0 +1,151 @@
+//! The same behaviour over each transport.
+
+use std::sync::atomic::Ordering;
+
+use tool_fleet::Transport;
+use tool_runtime::{CancellationToken, RunContext, ToolCall, prelude::*};
+
+use super::Pool;
+
+/// Makes a test of each function for each transport, with a pool that is named as it.
+macro_rules! over_transports {
+    ($($name:ident,)+) => {
+        mod memory {
+            $(#[tokio::test(start_paused = true)]
+            async fn $name() {
+                super::$name(tool_fleet::MemoryTransport::new(), stringify!($name)).await;
+            })+
+        }
+
+        #[cfg(feature = "nats")]
+        mod nats {
+            $(#[tokio::test]
+            async fn $name() {
+                let Some(url) = test_support::nats::shared_url() else { return };
+                let transport = tool_fleet::NatsTransport::connect(url).await.unwrap();
+                super::$name(transport, stringify!($name)).await;
+            })+
+        }
+    };
+}
+
+over_transports! {
+    a_call_is_answered_by_a_worker,
+    reads_go_on_elsewhere,
+    effects_run_once,
+    a_message_is_one_attempt,
+    a_cancelled_call_ends_its_body,
+    a_dropped_call_ends_its_body,
+    reads_end_after_three_workers,
+    a_full_pool_is_busy,
+    a_pool_without_workers_is_unavailable,
+}
+
+async fn a_call_is_answered_by_a_worker<T: Transport + Clone>(transport: T, pool: &'static str) {
+    let pool = Pool::start(&transport, pool, 2).await;
+    let mut calls = Vec::new();
+    for number in 0..20 {
+        calls.push(pool.call("add", json!({ "a": number, "b": 1 })));
+    }
+    for (number, call) in calls.into_iter().enumerate() {
+        assert_eq!(call.await.unwrap().text(), (number + 1).to_string());
+    }
+    let wrong = pool.call("add", json!({ "a": "x", "b": 1 })).await.unwrap();
+    assert!(wrong.is_error() && wrong.text().contains("/a"), "{}", wrong.text());
+}
+
+/// A call without effects whose worker dies is answered by another one, with the same idempotency key.
+async fn reads_go_on_elsewhere<T: Transport + Clone>(transport: T, pool: &'static str) {
+    let mut pool = Pool::start(&transport, pool, 2).await;
+    let call = pool.call("forecast", json!({ "query": { "town": "Paris", "days": 2 } }));
+    let first = pool.entered().await;
+    pool.end_worker(first).await;
+    pool.probes[1 - first].released.cancel();
+    assert_eq!(call.await.unwrap().text(), "Paris 2 by body 1");
+    let keys: Vec<_> = pool.probes.iter().map(|probe| probe.keys.lock().unwrap().clone()).collect();
+    assert_eq!(keys[0].len(), 1);
+    assert_eq!(keys[0], keys[1]);
+}
+
+/// A call with effects whose worker dies is interrupted, and runs nowhere else.
+async fn effects_run_once<T: Transport + Clone>(transport: T, pool: &'static str) {
+    let mut pool = Pool::start(&transport, pool, 2).await;
+    let call = pool.call("book", json!({}));
+    let first = pool.entered().await;
+    pool.end_worker(first).await;
+    let result = call.await.unwrap();
+    assert!(result.text().contains("may have taken effect"), "{}", result.text());
+    assert_eq!(pool.bodies().iter().sum::<usize>(), 1);
+}
+
+/// Retries are decided by the caller alone: three bodies, and not three for each of its attempts.
+async fn a_message_is_one_attempt<T: Transport + Clone>(transport: T, pool: &'static str) {
+    let pool = Pool::start(&transport, pool, 1).await;
+    let result = pool.call("flaky", json!({})).await.unwrap();
+    assert_eq!((result.text().as_ref(), result.attempts), ("3", 3));
+}
+
+async fn a_cancelled_call_ends_its_body<T: Transport + Clone>(transport: T, pool: &'static str) {
+    let pool = Pool::start(&transport, pool, 1).await;
+    for tool in ["forecast", "book"] {
+        let token = CancellationToken::new();
+        let run = RunContext::new().with_cancellation(token.clone());
+        let arguments = if tool == "book" { json!({}) } else { json!({ "query": { "city": "Paris" } }) };
+        let call = ToolCall::new(format!("{}__{tool}", pool.name), arguments);
+        let calling = pool.executor.batch(vec![call]).with_run(run).run();
+        let cancelling = async {
+            pool.probes[0].entered.notified().await;
+            token.cancel();
+            pool.probes[0].cancelled.notified().await;
+        };
+        let (outcomes, ()) = tokio::join!(calling, cancelling);
+        // A body that ends in the grace period has its result.
+        assert!(outcomes[0].result().unwrap().text().ends_with('1'), "{tool}");
+        pool.probes[0].bodies.store(0, Ordering::SeqCst);
+    }
+}
+
+async fn a_dropped_call_ends_its_body<T: Transport + Clone>(transport: T, pool: &'static str) {
+    let pool = Pool::start(&transport, pool, 1).await;
+    let call = pool.call("forecast", json!({ "query": { "city": "Paris" } }));
+    pool.probes[0].entered.notified().await;
+    call.abort();
+    pool.probes[0].cancelled.notified().await;
+}
+
+/// A call starts on at most three workers.
+async fn reads_end_after_three_workers<T: Transport + Clone>(transport: T, pool: &'static str) {
+    let mut pool = Pool::start(&transport, pool, 5).await;
+    let call = pool.call("forecast", json!({ "query": { "city": "Paris" } }));
+    for _ in 0..3 {
+        let worker = pool.entered().await;
+        pool.end_worker(worker).await;
+    }
+    let result = call.await.unwrap();
+    assert_eq!(result.text(), "the call was interrupted: 3 workers ended during it");
+    assert_eq!(pool.bodies().iter().sum::<usize>(), 3);
+}
+
+/// A caller hears that all slots are in use, after a wait.
+async fn a_full_pool_is_busy<T: Transport + Clone>(transport: T, pool: &'static str) {
+    let pool = Pool::start(&transport, pool, 1).await;
+    let mut running = Vec::new();
+    for _ in 0..16 {
+        running.push(pool.call("forecast", json!({ "query": { "city": "Paris" } })));
+        pool.probes[0].entered.notified().await;
+    }
+    let result = pool.call("add", json!({ "a": 1, "b": 2 })).await.unwrap();
+    assert!(result.text().contains("are busy"), "{}", result.text());
+    pool.probes[0].released.cancel();
+    for call in running {
+        assert!(!call.await.unwrap().is_error());
+    }
+    assert_eq!(pool.call("add", json!({ "a": 1, "b": 2 })).await.unwrap().text(), "3");
+}
+
+async fn a_pool_without_workers_is_unavailable<T: Transport + Clone>(transport: T, pool: &'static str) {
+    let mut pool = Pool::start(&transport, pool, 1).await;
+    pool.end_worker(0).await;
+    let result = pool.call("add", json!({ "a": 1, "b": 2 })).await.unwrap();
+    assert!(result.text().contains("start one, or list the tools again"), "{}", result.text());
+}

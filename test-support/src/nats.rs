@@ -1,0 +1,91 @@
+//! A message broker of NATS on a free port of this machine.
+//!
+//! The program is the one that `FLEET_NATS` names, or else `nats-server` of the system. Without the variable and without a program, the tests are
+//! skipped; see `.ci/fleet/install`.
+
+use std::{
+    env,
+    ffi::OsString,
+    io::{BufRead, BufReader},
+    path::Path,
+    process::{Child, ChildStderr, ChildStdin, Command, Stdio},
+    sync::OnceLock,
+};
+
+use crate::skipped;
+
+/// Runs a program until the standard input ends, whatever ends the process at its other end.
+const RUN: &str = r#""$@" </dev/null & trap '' INT TERM HUP; cat >/dev/null; kill "$!""#;
+
+/// A broker, which ends with the process of the test, however that ends.
+#[derive(Debug)]
+pub struct Server {
+    url: String,
+    /// `None` after its end.
+    input: Option<ChildStdin>,
+    shell: Child,
+    /// Kept open, since the program writes to it.
+    _log: BufReader<ChildStderr>,
+}
+
+impl Server {
+    /// Starts a broker of its own; `None` if the machine has none.
+    pub fn start() -> Option<Self> {
+        let program = program()?;
+        let mut command = Command::new("sh");
+        command.args(["-c", RUN, "sh"]).arg(program).args(["-a", "127.0.0.1", "-p", "-1"]);
+        let mut shell = command.stdin(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+        let (input, mut log) = (shell.stdin.take(), BufReader::new(shell.stderr.take().unwrap()));
+        let mut address = None;
+        loop {
+            let mut line = String::new();
+            assert_ne!(log.read_line(&mut line).unwrap(), 0, "the broker of NATS does not start");
+            if let Some((_, listening)) = line.split_once("Listening for client connections on ") {
+                address = Some(listening.trim().to_owned());
+            }
+            if line.contains("Server is ready") {
+                break;
+            }
+        }
+        let url = format!("nats://{}", address.unwrap());
+        Some(Self { url, input, shell, _log: log })
+    }
+
+    /// Returns the URL for clients.
+    pub fn url(&self) -> &str {
+        &self.url
+    }
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        drop(self.input.take());
+        drop(self.shell.wait());
+    }
+}
+
+/// The URL of the broker that most tests share; `None` if the machine has none, which each test reports.
+pub fn shared_url() -> Option<&'static str> {
+    static SERVER: OnceLock<Option<Server>> = OnceLock::new();
+    reported(SERVER.get_or_init(Server::start).as_ref()).map(Server::url)
+}
+
+/// Reports that the running test is skipped if there is no broker.
+pub fn reported<T>(server: Option<T>) -> Option<T> {
+    if server.is_none() {
+        skipped::report(
+            "there is no broker of NATS; run `.ci/fleet/install` and source its file `environment`",
+        );
+    }
+    server
+}
+
+fn program() -> Option<OsString> {
+    if let Some(program) = env::var_os("FLEET_NATS") {
+        assert!(Path::new(&program).exists(), "`FLEET_NATS` names a file that does not exist");
+        return Some(program);
+    }
+    let path = env::var_os("PATH").unwrap_or_default();
+    let mut folders = env::split_paths(&path).chain(["/usr/sbin".into()]);
+    folders.find_map(|folder| Some(folder.join("nats-server")).filter(|it| it.exists())).map(Into::into)
+}
