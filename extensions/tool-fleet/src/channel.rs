@@ -125,7 +125,7 @@ impl Channel {
     }
 }
 
-/// What a message is bound to: the subject to which it is sent, and the one of its answer.
+/// The context of a sealed message: the subject to which it is sent, and the one of its answer.
 fn context_of(subject: &str, reply: Option<&str>) -> Vec<u8> {
     let mut context = b"tool-fleet message 1".to_vec();
     for part in [subject, reply.unwrap_or_default()] {

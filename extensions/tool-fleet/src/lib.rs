@@ -28,7 +28,7 @@
 //! # Trust
 //!
 //! A client of the broker without the key of the pool sees subjects, sizes and times; it reads, runs, answers and replays nothing. It can delay a
-//! call, or have it answered as unavailable or cancelled, since the broker's word that nobody listens is not sealed.
+//! call, or have it answered as unavailable or cancelled, since the broker's word that there is no receiver is not sealed.
 //!
 //! # Limits
 //!

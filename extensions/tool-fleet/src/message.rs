@@ -1,4 +1,4 @@
-//! What workers and callers say. All of it is sealed (`channel`); numbers that a tool sees are texts.
+//! The messages of workers and callers. All of it is sealed (`channel`); numbers that a tool sees are texts.
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
@@ -29,9 +29,9 @@ pub(crate) enum Message {
     Definitions { definitions: Vec<Value> },
     /// A call, once for each epoch.
     Call(Box<CallRequest>),
-    /// What a worker reports about a call.
+    /// A report of a worker about a call.
     Report(CallReport),
-    /// What a caller says about a call.
+    /// A word of a caller about a call.
     Control(CallControl),
 }
 

@@ -19,7 +19,7 @@ const MAX_BUSY_PAUSE: Duration = Duration::from_millis(250);
 /// The limit of a run's state that travels with a call, in bytes.
 const MAX_STATE_BYTES: usize = 256 * 1024;
 
-/// How an epoch ended.
+/// The end of an epoch.
 enum EpochEnd {
     Outcome(Result<ToolOutput, ToolError>),
     /// No worker received the call.

@@ -29,7 +29,7 @@ pub(super) enum Reply {
     NoReceiver,
 }
 
-/// What the tools of a set share.
+/// The connection that the tools of a set share.
 pub(super) struct Connection {
     pub(super) channel: Channel,
     pub(super) settings: FleetSettings,
@@ -72,7 +72,7 @@ impl Replies {
     }
 }
 
-/// What the task of a connection reads.
+/// The messages that the task of a connection reads.
 pub(super) struct Incoming {
     announcements: Deliveries,
     replies: Deliveries,
@@ -173,7 +173,7 @@ impl Connection {
         }
     }
 
-    /// Cancels a call that nobody waits for, whose worker goes on.
+    /// Cancels a call whose caller no longer waits for it, and whose worker goes on.
     pub(super) fn cancel_unowned(&self, CallReport { call, control, report, .. }: CallReport) {
         let goes_on = matches!(
             report,

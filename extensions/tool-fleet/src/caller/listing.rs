@@ -103,7 +103,7 @@ impl Connection {
             let page = self.ask(registry, Message::ReadDefinitions { hashes }).await?;
             let definitions = page.text.definitions_at("/message/body/definitions")?;
             let before = left.len();
-            // The hash is that of what was read: a definition under the name of another one stays unread.
+            // The hash is computed from the text that was read: a definition under the name of another one stays unread.
             for (hash, definition) in definitions {
                 read.insert(hash, definition);
             }

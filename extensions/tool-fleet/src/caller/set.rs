@@ -15,19 +15,19 @@ use crate::{FleetError, Transport, channel::Channel};
 
 /// The tools of the workers of one pool, under the prefix of the pool: `weather__forecast`.
 ///
-/// Add it to a [`Toolbox`](tool_runtime::Toolbox), which is told when workers with other tools come or leave. Two versions of a registry are
+/// Add it to a [`Toolbox`](tool_runtime::Toolbox), which hears when workers with other tools come or leave. Two versions of a registry are
 /// listed together; of two definitions of one name, the one with more workers. Dropping the set ends its calls.
 ///
 /// See the [crate] for an example.
 pub struct FleetToolSet {
     connection: Arc<Connection>,
     task: JoinHandle<()>,
-    listed: Mutex<Listed>,
+    listed: Mutex<ListedDefinitions>,
 }
 
-/// What was read from workers, by hashes.
+/// Definitions that were read from workers, by hashes.
 #[derive(Default)]
-struct Listed {
+struct ListedDefinitions {
     indexes: HashMap<ContentHash, Arc<[ContentHash]>>,
     tools: HashMap<ContentHash, Arc<RemoteTool>>,
 }
@@ -111,7 +111,7 @@ impl FleetToolSet {
         tool.ok_or_else(|| ToolError::failed("a listed definition was not read"))
     }
 
-    fn lock_listed(&self) -> std::sync::MutexGuard<'_, Listed> {
+    fn lock_listed(&self) -> std::sync::MutexGuard<'_, ListedDefinitions> {
         self.listed.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

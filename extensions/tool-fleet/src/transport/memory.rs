@@ -13,7 +13,7 @@ use tool_runtime::BoxFuture;
 use super::{Deliveries, Delivery, Payload, Transport};
 use crate::FleetError;
 
-/// The limit of a message, that of a NATS server by default.
+/// The limit of a message: the default of a NATS server.
 const MAX_BYTES: usize = 1 << 20;
 
 /// A transport within one process, for tests and for programs that may be divided later. Clones share the subjects.

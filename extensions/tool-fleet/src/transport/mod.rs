@@ -56,11 +56,11 @@ pub struct Delivery {
     pub subject: String,
     /// The subject for its answer.
     pub reply: Option<String>,
-    /// What was sent.
+    /// The message, or the news that it had no receiver.
     pub payload: Payload,
 }
 
-/// What a [`Delivery`] contains.
+/// The contents of a [`Delivery`].
 #[derive(Debug, Clone)]
 pub enum Payload {
     /// The bytes of the sender.

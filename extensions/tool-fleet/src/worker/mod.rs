@@ -215,7 +215,7 @@ impl Server {
             self.send(&reply, self.report(&request, 0, report)).await;
             return;
         }
-        // A repeated message, by the broker or by somebody else.
+        // A repeated message, by the broker or an attacker.
         let Some(running) = self.calls.add(&request.call, self.index.is_harmless(request.definition)) else {
             return;
         };

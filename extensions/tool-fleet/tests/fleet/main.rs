@@ -21,7 +21,7 @@ use tool_runtime::{
     prelude::*,
 };
 
-/// What the bodies of a worker share with a test.
+/// Signals that the bodies of a worker share with a test.
 #[derive(Default)]
 struct Probe {
     keys: Mutex<Vec<String>>,

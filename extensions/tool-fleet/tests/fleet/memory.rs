@@ -1,4 +1,4 @@
-//! What does not depend on a transport.
+//! Behaviour that does not depend on a transport.
 
 use std::sync::Arc;
 
