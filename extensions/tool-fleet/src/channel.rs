@@ -140,7 +140,7 @@ fn millis_since_epoch() -> u64 {
     u64::try_from(since.as_millis()).unwrap_or(u64::MAX)
 }
 
-/// A name of 128 random bits: no other one is equal. It is no secret, since the broker shows subjects.
+/// A random name, which no other process or call has by chance. It is no secret, since the broker shows subjects.
 pub(crate) fn random_name() -> String {
     format!("{:016x}{:016x}", fastrand::u64(..), fastrand::u64(..))
 }

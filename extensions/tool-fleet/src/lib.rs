@@ -27,7 +27,7 @@
 //!
 //! # Trust
 //!
-//! A client of the broker without the key of the pool sees subjects, sizes and times; it reads, runs, answers and replays nothing. It can delay a
+//! A client of the broker without the key of the pool sees subjects, sizes and times; it reads and answers nothing, and runs no tool with effects again. It can repeat a read-only or idempotent call for a minute, delay a
 //! call, or have it answered as unavailable or cancelled, since the broker's word that there is no receiver is not sealed.
 //!
 //! # Limits

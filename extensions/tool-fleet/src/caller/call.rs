@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use serde_json::Map;
-use tokio::time::{Instant, timeout};
+use tokio::time::{Instant, timeout_at};
 use tool_runtime::{ErrorKind, ToolContext, ToolError, ToolOutput};
 
 use super::{
@@ -111,11 +111,11 @@ impl RemoteTool {
                     connection.workers.remove_registry(registry);
                     refused = Some(reason);
                 }
-                EpochEnd::Lost if sent.started => return Err(self.interrupted_error(1)),
+                EpochEnd::Lost if sent.started => return Err(self.interrupted_error(lost + 1, true)),
                 EpochEnd::Lost => {
                     lost += 1;
                     if lost >= settings.max_workers {
-                        return Err(self.interrupted_error(lost));
+                        return Err(self.interrupted_error(lost, false));
                     }
                 }
                 EpochEnd::Closed => return Err(self.closed_error(sent.started)),
@@ -127,13 +127,16 @@ impl RemoteTool {
     async fn follow(&self, sent: &mut SentCall<'_>, replies: &mut Replies, cx: &ToolContext) -> EpochEnd {
         let token = cx.cancellation().clone();
         let lost_after = sent.connection.settings.lost_after;
+        // Only a new report of this epoch is a sign of life: others may be forged or repeated.
+        let mut lost_at = Instant::now() + lost_after;
         loop {
             let reply = tokio::select! {
-                reply = timeout(lost_after, replies.next()) => reply,
+                biased;
                 () = token.cancelled(), if !sent.cancelled && sent.control.is_some() => {
                     sent.cancel();
                     continue;
                 }
+                reply = timeout_at(lost_at, replies.next()) => reply,
             };
             let received = match reply {
                 Err(_) => return EpochEnd::Lost,
@@ -148,8 +151,12 @@ impl RemoteTool {
                 sent.connection.cancel_unowned(report);
                 continue;
             }
+            let last_sequence = sent.last_sequence;
             if let Some(end) = self.read_report(sent, report, cx).await {
                 return end;
+            }
+            if sent.last_sequence > last_sequence {
+                lost_at = Instant::now() + lost_after;
             }
         }
     }
@@ -166,16 +173,23 @@ impl RemoteTool {
             return None;
         }
         let CallReport { control, sequence, report, .. } = report;
+        // A worker has no power over other subjects.
+        if !control.starts_with(&sent.connection.channel.subject("process.")) {
+            return None;
+        }
         sent.control.get_or_insert(control);
+        // The worker has begun: a refusal is one of a repeated message.
+        let has_begun = sent.started || sent.last_sequence > 0;
         let is_new = sequence > sent.last_sequence;
         sent.last_sequence = sent.last_sequence.max(sequence);
         match report {
+            Report::Busy | Report::Refused(_) if has_begun => {}
             Report::Busy => return Some(EpochEnd::Busy),
             Report::Refused(reason) => return Some(EpochEnd::Refused(reason)),
             Report::Output(output) => return Some(EpochEnd::Outcome(Ok(*output))),
             Report::Error(error) => return Some(EpochEnd::Outcome(Err(*error))),
             // Asked again, the worker receives the same start once more.
-            Report::Claim if !sent.cancelled => {
+            Report::Claim if !sent.cancelled && !cx.cancellation().is_cancelled() => {
                 let (subject, control) = sent.control(Control::Start)?;
                 // Before it is sent: from here on, the body may have run.
                 sent.started = true;
@@ -221,7 +235,7 @@ impl RemoteTool {
     fn no_worker_error(&self, lost: u32, refused: Option<String>) -> ToolError {
         let pool = self.connection().channel.pool();
         if lost > 0 {
-            return self.interrupted_error(lost);
+            return self.interrupted_error(lost, false);
         }
         let message = match refused {
             None => {
@@ -240,8 +254,9 @@ impl RemoteTool {
         ToolError::new(ErrorKind::Unavailable, message).retryable(true)
     }
 
-    fn interrupted_error(&self, workers: u32) -> ToolError {
-        let effect = if self.is_harmless() { "" } else { "; it may have taken effect, and is not run again" };
+    /// The error of a call whose `workers` have ended; `started` tells whether the last one had obtained the start of a body with effects.
+    fn interrupted_error(&self, workers: u32, started: bool) -> ToolError {
+        let effect = if started { "; it may have taken effect, and is not run again" } else { "" };
         let of_workers = if workers == 1 { "1 worker".to_owned() } else { format!("{workers} workers") };
         ToolError::failed(format!("the call was interrupted: {of_workers} ended during it{effect}"))
     }

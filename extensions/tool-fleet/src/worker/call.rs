@@ -47,6 +47,15 @@ impl Reporter {
     }
 }
 
+impl Reporter {
+    /// Sends a report of a body that goes on without it.
+    async fn send_if_possible(&self, report: Report) {
+        if let Err(error) = self.send(report).await {
+            tracing::warn!(%error, "a report of a running call was not sent");
+        }
+    }
+}
+
 /// Removes a call when its task ends, also by a panic.
 struct Registration<'a>(&'a Server, CallEpoch);
 
@@ -73,6 +82,8 @@ impl Server {
         };
         if let Err(error) = reporter.send(report).await {
             // The caller learns that there is a result, and why it is not here.
+            let error =
+                ToolError::failed(format!("the call ended, and its result is lost: {}", error.feedback()));
             if let Err(error) = reporter.send(Report::Error(Box::new(error))).await {
                 tracing::warn!(%error, "the outcome of a call was not sent");
             }
@@ -140,7 +151,7 @@ impl Server {
         mut stream: CallStream,
         reporter: &Reporter,
     ) -> Result<Report, ToolError> {
-        reporter.send(Report::Beat).await?;
+        reporter.send_if_possible(Report::Beat).await;
         let mut beat = tokio::time::interval(self.worker.heartbeat);
         beat.set_missed_tick_behavior(MissedTickBehavior::Delay);
         beat.reset();
@@ -148,15 +159,19 @@ impl Server {
             let item = tokio::select! {
                 item = stream.next() => item,
                 _ = beat.tick() => {
-                    reporter.send(Report::Beat).await?;
+                    reporter.send_if_possible(Report::Beat).await;
                     continue;
                 }
             };
             match item {
                 Some(StreamItem::Event(event)) => match event.kind {
-                    EventKind::Updated { update, .. } => reporter.send(Report::Update(update)).await?,
-                    EventKind::Progress { progress } => reporter.send(Report::Progress(progress)).await?,
-                    EventKind::Log { line } => reporter.send(Report::Log((*line).clone())).await?,
+                    EventKind::Updated { update, .. } => {
+                        reporter.send_if_possible(Report::Update(update)).await
+                    }
+                    EventKind::Progress { progress } => {
+                        reporter.send_if_possible(Report::Progress(progress)).await;
+                    }
+                    EventKind::Log { line } => reporter.send_if_possible(Report::Log((*line).clone())).await,
                     _ => {}
                 },
                 Some(StreamItem::Outcomes(outcomes)) => {

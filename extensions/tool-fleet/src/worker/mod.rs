@@ -206,6 +206,10 @@ impl Server {
     /// Takes a call, unless it was seen before, or there is no slot.
     async fn take(self: &Arc<Self>, delivery: Delivery, tasks: &mut JoinSet<()>) {
         let Some((Message::Call(request), reply)) = self.open(&delivery) else { return };
+        // A repeated message, by the broker or an attacker, is not answered: the call may run.
+        if self.calls.has_seen(&request.call) {
+            return;
+        }
         let refused = if self.calls.len() >= self.worker.slots {
             Some(Report::Busy)
         } else {
@@ -215,7 +219,6 @@ impl Server {
             self.send(&reply, self.report(&request, 0, report)).await;
             return;
         }
-        // A repeated message, by the broker or an attacker.
         let Some(running) = self.calls.add(&request.call, self.index.is_harmless(request.definition)) else {
             return;
         };

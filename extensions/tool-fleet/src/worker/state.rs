@@ -43,6 +43,11 @@ impl RunningCalls {
         self.lock().running.len()
     }
 
+    /// Returns `true` if the call was added before.
+    pub(super) fn has_seen(&self, call: &CallEpoch) -> bool {
+        self.lock().seen.contains_key(call)
+    }
+
     /// Adds a call; `None` if it was added before.
     pub(super) fn add(&self, call: &CallEpoch, is_harmless: bool) -> Option<RunningCall> {
         let mut calls = self.lock();

@@ -1,7 +1,8 @@
-//! Workers and callers: in one process, over each transport, and in processes of their own.
+//! Workers and callers in one process, over each transport.
 
 #![allow(clippy::unwrap_used, clippy::disallowed_methods, reason = "tests")]
 
+mod attack;
 mod memory;
 mod suite;
 
