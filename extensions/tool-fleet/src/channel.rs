@@ -72,7 +72,7 @@ impl Channel {
         self.subject(&format!("definitions.{registry}"))
     }
 
-    pub(crate) fn name(&self) -> &str {
+    pub(crate) fn process_name(&self) -> &str {
         &self.name
     }
 
@@ -85,7 +85,7 @@ impl Channel {
     }
 
     /// Seals and sends a message.
-    pub(crate) async fn send(
+    pub(crate) async fn send_message(
         &self,
         subject: &str,
         reply: Option<&str>,
@@ -103,14 +103,22 @@ impl Channel {
         self.transport.send(subject, reply, sealed.into()).await
     }
 
+    /// Returns `false` for a report whose controls would go to a subject other than one of a process of the pool: its writer has no power over others.
+    fn is_within_pool(&self, message: &Message) -> bool {
+        match message {
+            Message::Report(report) => report.control.starts_with(&self.subject("process.")),
+            _ => true,
+        }
+    }
+
     /// Opens a message that was sent to `subject` with the reply subject `reply`; `None` if it is not one of a holder of the key, of another
     /// subject, cut, altered, or old.
-    pub(crate) fn open(&self, subject: &str, reply: Option<&str>, body: &[u8]) -> Option<Received> {
+    pub(crate) fn open_message(&self, subject: &str, reply: Option<&str>, body: &[u8]) -> Option<Received> {
         let opened = self.key.unseal(body, &context_of(subject, reply)).and_then(|text| {
             let envelope: Envelope = serde_json::from_str(text.as_str()).ok()?;
             let now = millis_since_epoch();
             let latest = now.saturating_add(2 * VALID_FOR.as_millis() as u64);
-            (now <= envelope.expires && envelope.expires <= latest)
+            (now <= envelope.expires && envelope.expires <= latest && self.is_within_pool(&envelope.message))
                 .then_some(Received { message: envelope.message, text })
         });
         if opened.is_none() {

@@ -47,13 +47,13 @@ struct SentCall<'a> {
 }
 
 impl SentCall<'_> {
-    fn control(&self, control: Control) -> Option<(String, CallControl)> {
+    fn control_message(&self, control: Control) -> Option<(String, CallControl)> {
         Some((self.control.clone()?, CallControl { call: self.call.clone(), control }))
     }
 
-    fn cancel(&mut self) {
+    fn send_cancel(&mut self) {
         if !self.cancelled
-            && let Some((subject, control)) = self.control(Control::Cancel)
+            && let Some((subject, control)) = self.control_message(Control::Cancel)
         {
             self.cancelled = true;
             self.connection.send_later(subject, control);
@@ -64,17 +64,21 @@ impl SentCall<'_> {
 impl Drop for SentCall<'_> {
     fn drop(&mut self) {
         if !self.ended {
-            self.cancel();
+            self.send_cancel();
         }
     }
 }
 
 impl RemoteTool {
     /// Calls the tool with `arguments`, the canonical text.
-    pub(super) async fn call(&self, arguments: &str, cx: &ToolContext) -> Result<ToolOutput, ToolError> {
+    pub(super) async fn call_worker(
+        &self,
+        arguments: &str,
+        cx: &ToolContext,
+    ) -> Result<ToolOutput, ToolError> {
         let connection = self.connection();
         let settings = connection.settings;
-        let mut replies = connection.replies();
+        let mut replies = connection.register_replies();
         let busy_until = Instant::now() + settings.busy;
         let (mut epoch, mut lost, mut refused, mut pause) = (0, 0, None, FIRST_BUSY_PAUSE);
         loop {
@@ -84,9 +88,9 @@ impl RemoteTool {
             };
             epoch += 1;
             let call = CallEpoch { call: replies.name().to_owned(), epoch };
-            let request = self.request(call.clone(), arguments, cx)?;
+            let request = self.call_request(call.clone(), arguments, cx)?;
             let subject = connection.channel.calls_subject(registry);
-            let sent = connection.channel.send(&subject, Some(&replies.subject()), request).await;
+            let sent = connection.channel.send_message(&subject, Some(&replies.subject()), request).await;
             sent.map_err(|error| ToolError::new(ErrorKind::Unavailable, error.to_string()))?;
             let mut sent = SentCall {
                 connection,
@@ -97,7 +101,7 @@ impl RemoteTool {
                 cancelled: false,
                 last_sequence: 0,
             };
-            let end = self.follow(&mut sent, &mut replies, cx).await;
+            let end = self.follow_epoch(&mut sent, &mut replies, cx).await;
             sent.ended = matches!(end, EpochEnd::Outcome(_) | EpochEnd::Busy | EpochEnd::Refused(_));
             match end {
                 EpochEnd::Outcome(outcome) => return outcome,
@@ -124,7 +128,12 @@ impl RemoteTool {
     }
 
     /// Reads the reports of one epoch.
-    async fn follow(&self, sent: &mut SentCall<'_>, replies: &mut Replies, cx: &ToolContext) -> EpochEnd {
+    async fn follow_epoch(
+        &self,
+        sent: &mut SentCall<'_>,
+        replies: &mut Replies,
+        cx: &ToolContext,
+    ) -> EpochEnd {
         let token = cx.cancellation().clone();
         let lost_after = sent.connection.settings.lost_after;
         // Only a new report of this epoch is a sign of life: others may be forged or repeated.
@@ -133,7 +142,7 @@ impl RemoteTool {
             let reply = tokio::select! {
                 biased;
                 () = token.cancelled(), if !sent.cancelled && sent.control.is_some() => {
-                    sent.cancel();
+                    sent.send_cancel();
                     continue;
                 }
                 reply = timeout_at(lost_at, replies.next()) => reply,
@@ -173,10 +182,6 @@ impl RemoteTool {
             return None;
         }
         let CallReport { control, sequence, report, .. } = report;
-        // A worker has no power over other subjects.
-        if !control.starts_with(&sent.connection.channel.subject("process.")) {
-            return None;
-        }
         sent.control.get_or_insert(control);
         // The worker has begun: a refusal is one of a repeated message.
         let has_begun = sent.started || sent.last_sequence > 0;
@@ -190,10 +195,11 @@ impl RemoteTool {
             Report::Error(error) => return Some(EpochEnd::Outcome(Err(*error))),
             // Asked again, the worker receives the same start once more.
             Report::Claim if !sent.cancelled && !cx.cancellation().is_cancelled() => {
-                let (subject, control) = sent.control(Control::Start)?;
+                let (subject, control) = sent.control_message(Control::Start)?;
                 // Before it is sent: from here on, the body may have run.
                 sent.started = true;
-                let given = sent.connection.channel.send(&subject, None, Message::Control(control)).await;
+                let given =
+                    sent.connection.channel.send_message(&subject, None, Message::Control(control)).await;
                 if let Err(error) = given {
                     tracing::warn!(%error, "the start of a call was not sent");
                 }
@@ -214,7 +220,7 @@ impl RemoteTool {
         None
     }
 
-    fn request(&self, call: CallEpoch, arguments: &str, cx: &ToolContext) -> Result<Message, ToolError> {
+    fn call_request(&self, call: CallEpoch, arguments: &str, cx: &ToolContext) -> Result<Message, ToolError> {
         let time_left = cx.deadline().map(|end| {
             let left = end.saturating_duration_since(std::time::Instant::now());
             u64::try_from(left.as_millis()).unwrap_or(u64::MAX)

@@ -104,7 +104,7 @@ impl Connection {
     }
 
     /// Registers a request or call, before it is sent.
-    pub(super) fn replies(self: &Arc<Self>) -> Replies {
+    pub(super) fn register_replies(self: &Arc<Self>) -> Replies {
         let (sender, receiver) = mpsc::channel(UNREAD_REPLIES);
         let name = random_name();
         self.lock_replies().insert(name.clone(), sender);
@@ -117,12 +117,12 @@ impl Connection {
         let _ = self.controls.send((subject, control));
     }
 
-    pub(super) fn notify(&self, notifier: ToolSetNotifier) {
+    pub(super) fn add_notifier(&self, notifier: ToolSetNotifier) {
         self.notifiers.lock().unwrap_or_else(PoisonError::into_inner).push(notifier);
     }
 
     /// Reads until the connection is closed.
-    pub(super) async fn run(self: Arc<Self>, mut incoming: Incoming) {
+    pub(super) async fn read_until_closed(self: Arc<Self>, mut incoming: Incoming) {
         let mut check = tokio::time::interval(CHECK_INTERVAL.min(self.settings.lost_after));
         let mut known = self.workers.registries();
         loop {
@@ -137,7 +137,7 @@ impl Connection {
                     None => break,
                 },
                 Some((subject, control)) = incoming.controls.recv() => {
-                    if let Err(error) = self.channel.send(&subject, None, Message::Control(control)).await {
+                    if let Err(error) = self.channel.send_message(&subject, None, Message::Control(control)).await {
                         tracing::warn!(%error, "the cancellation of a call was not sent");
                     }
                 }
@@ -161,14 +161,14 @@ impl Connection {
 
     fn read_announcement(&self, delivery: &Delivery) {
         let Payload::Body(body) = &delivery.payload else { return };
-        let opened = self.channel.open(&delivery.subject, delivery.reply.as_deref(), body);
+        let opened = self.channel.open_message(&delivery.subject, delivery.reply.as_deref(), body);
         self.read_presence(opened.map(|received| received.message));
     }
 
     fn read_presence(&self, message: Option<Message>) {
         match message {
-            Some(Message::Announce(announcement)) => self.workers.add(announcement),
-            Some(Message::Leave { worker }) => self.workers.remove(&worker),
+            Some(Message::Announce(announcement)) => self.workers.note_announcement(announcement),
+            Some(Message::Leave { worker }) => self.workers.remove_worker(&worker),
             _ => {}
         }
     }
@@ -189,7 +189,8 @@ impl Connection {
         let Some(sender) = self.lock_replies().get(name).cloned() else {
             // Its future was dropped, perhaps before its worker was known.
             if let Payload::Body(body) = &delivery.payload
-                && let Some(received) = self.channel.open(&delivery.subject, delivery.reply.as_deref(), body)
+                && let Some(received) =
+                    self.channel.open_message(&delivery.subject, delivery.reply.as_deref(), body)
                 && let Message::Report(report) = received.message
             {
                 self.cancel_unowned(report);
@@ -199,7 +200,7 @@ impl Connection {
         let reply = match &delivery.payload {
             Payload::NoReceiver => Reply::NoReceiver,
             Payload::Body(body) => {
-                let opened = self.channel.open(&delivery.subject, delivery.reply.as_deref(), body);
+                let opened = self.channel.open_message(&delivery.subject, delivery.reply.as_deref(), body);
                 let Some(received) = opened else { return };
                 Reply::Received(received)
             }

@@ -14,7 +14,7 @@ const MAX_TOOLS: usize = 100_000;
 /// The time in which the workers that answer beside the first one are counted.
 const OTHERS: std::time::Duration = std::time::Duration::from_millis(50);
 
-fn unavailable(problem: impl Into<String>) -> ToolError {
+fn unavailable_error(problem: impl Into<String>) -> ToolError {
     ToolError::new(ErrorKind::Unavailable, problem.into()).retryable(true)
 }
 
@@ -28,11 +28,11 @@ impl Connection {
             found.as_mut().enable();
             let reply = self.channel.subject("announcements");
             let subject = self.channel.subject("discover");
-            let sent = self.channel.send(&subject, Some(&reply), Message::Discover);
-            sent.await.map_err(|error| unavailable(error.to_string()))?;
+            let sent = self.channel.send_message(&subject, Some(&reply), Message::Discover);
+            sent.await.map_err(|error| unavailable_error(error.to_string()))?;
             if timeout_at(deadline, found).await.is_err() {
                 let pool = self.channel.pool();
-                return Err(unavailable(format!(
+                return Err(unavailable_error(format!(
                     "no worker of the pool `{pool}` answers; start one, or check that both sides have the key of the pool"
                 )));
             }
@@ -42,20 +42,24 @@ impl Connection {
     }
 
     /// Asks one of the workers of a registry.
-    async fn ask(self: &Arc<Self>, registry: ContentHash, request: Message) -> Result<Received, ToolError> {
-        let mut replies = self.replies();
+    async fn ask_worker(
+        self: &Arc<Self>,
+        registry: ContentHash,
+        request: Message,
+    ) -> Result<Received, ToolError> {
+        let mut replies = self.register_replies();
         let deadline = Instant::now() + self.settings.listing;
         let subject = self.channel.definitions_subject(registry);
-        let sent = self.channel.send(&subject, Some(&replies.subject()), request).await;
-        sent.map_err(|error| unavailable(error.to_string()))?;
+        let sent = self.channel.send_message(&subject, Some(&replies.subject()), request).await;
+        sent.map_err(|error| unavailable_error(error.to_string()))?;
         match timeout_at(deadline, replies.next()).await {
             Ok(Some(Reply::Received(received))) => Ok(received),
             Ok(Some(Reply::NoReceiver)) => {
                 self.workers.remove_registry(registry);
-                Err(unavailable("the workers have left"))
+                Err(unavailable_error("the workers have left"))
             }
-            Ok(None) => Err(unavailable("the connection to the workers is closed")),
-            Err(_) => Err(unavailable(
+            Ok(None) => Err(unavailable_error("the connection to the workers is closed")),
+            Err(_) => Err(unavailable_error(
                 "the workers do not answer in time, or a definition is too large for the broker",
             )),
         }
@@ -68,14 +72,14 @@ impl Connection {
     ) -> Result<Vec<ContentHash>, ToolError> {
         let mut all = Vec::new();
         loop {
-            let page = self.ask(registry, Message::ReadIndex { offset: all.len() }).await?;
+            let page = self.ask_worker(registry, Message::ReadIndex { offset: all.len() }).await?;
             let Message::Index { total, hashes } = page.message else {
-                return Err(unavailable("a worker answered with another message than a list of tools"));
+                return Err(unavailable_error("a worker answered with another message than a list of tools"));
             };
             let is_last = hashes.is_empty();
             all.extend(hashes);
             if all.len() > MAX_TOOLS {
-                return Err(unavailable(format!("a worker lists more than {MAX_TOOLS} tools")));
+                return Err(unavailable_error(format!("a worker lists more than {MAX_TOOLS} tools")));
             }
             if all.len() >= total || is_last {
                 break;
@@ -83,7 +87,7 @@ impl Connection {
         }
         // What was announced is what was listed, also across pages.
         if ContentHash::combine(all.iter().copied()) != registry {
-            return Err(unavailable("the list of tools is not the one that the worker announced"));
+            return Err(unavailable_error("the list of tools is not the one that the worker announced"));
         }
         Ok(all)
     }
@@ -100,7 +104,7 @@ impl Connection {
         let mut left = missing;
         while !left.is_empty() {
             let hashes = left.iter().take(per_request).copied().collect();
-            let page = self.ask(registry, Message::ReadDefinitions { hashes }).await?;
+            let page = self.ask_worker(registry, Message::ReadDefinitions { hashes }).await?;
             let definitions = page.text.definitions_at("/message/body/definitions")?;
             let before = left.len();
             // The hash is computed from the text that was read: a definition under the name of another one stays unread.
@@ -109,7 +113,7 @@ impl Connection {
             }
             left.retain(|hash| !read.contains_key(hash));
             if left.len() == before {
-                return Err(unavailable("a worker does not return the definitions that it lists"));
+                return Err(unavailable_error("a worker does not return the definitions that it lists"));
             }
         }
         Ok(read)

@@ -55,11 +55,11 @@ impl FleetToolSet {
         let channel = Channel::new(key, Arc::new(transport))?;
         let (connection, incoming) = Connection::open(channel, settings).await?;
         #[expect(clippy::disallowed_methods, reason = "the set aborts it when it is dropped")]
-        let task = tokio::spawn(Arc::clone(&connection).run(incoming));
+        let task = tokio::spawn(Arc::clone(&connection).read_until_closed(incoming));
         Ok(Self { connection, task, listed: Mutex::default() })
     }
 
-    async fn list(&self) -> Result<Vec<Arc<dyn Tool>>, ToolError> {
+    async fn list_tools(&self) -> Result<Vec<Arc<dyn Tool>>, ToolError> {
         self.connection.find_workers().await?;
         // By name: the number of workers, and the tool.
         let mut chosen: BTreeMap<String, (usize, Arc<RemoteTool>)> = BTreeMap::new();
@@ -72,7 +72,7 @@ impl FleetToolSet {
         }
         for (hash, registries) in by_hash {
             let workers = registries.iter().map(|(_, workers)| workers).sum();
-            let tool = self.tool(hash)?;
+            let tool = self.listed_tool(hash)?;
             tool.set_registries(registries.into_iter().map(|(registry, _)| registry).collect());
             let name = tool.definition().name().to_string();
             let is_better = chosen
@@ -106,7 +106,7 @@ impl FleetToolSet {
         Ok(index)
     }
 
-    fn tool(&self, hash: ContentHash) -> Result<Arc<RemoteTool>, ToolError> {
+    fn listed_tool(&self, hash: ContentHash) -> Result<Arc<RemoteTool>, ToolError> {
         let tool = self.lock_listed().tools.get(&hash).cloned();
         tool.ok_or_else(|| ToolError::failed("a listed definition was not read"))
     }
@@ -122,7 +122,7 @@ impl ToolSet for FleetToolSet {
     }
 
     fn tools<'a>(&'a self, _: ReadonlyContext<'a>) -> BoxFuture<'a, Result<Vec<Arc<dyn Tool>>, ToolError>> {
-        Box::pin(self.list())
+        Box::pin(self.list_tools())
     }
 
     fn close(&self) -> BoxFuture<'_, Result<(), ToolError>> {
@@ -135,7 +135,7 @@ impl ToolSet for FleetToolSet {
     }
 
     fn attached(&self, notifier: ToolSetNotifier) {
-        self.connection.notify(notifier);
+        self.connection.add_notifier(notifier);
     }
 }
 

@@ -50,9 +50,13 @@ impl RemoteTool {
         metadata.is_read_only() || metadata.is_idempotent()
     }
 
-    async fn run(&self, arguments: Arguments<'_>, cx: &ToolContext) -> Result<ToolOutput, ToolError> {
+    async fn call_canonically(
+        &self,
+        arguments: Arguments<'_>,
+        cx: &ToolContext,
+    ) -> Result<ToolOutput, ToolError> {
         let canonical = self.definition.canonical(arguments)?;
-        self.call(canonical.as_str(), cx).await
+        self.call_worker(canonical.as_str(), cx).await
     }
 }
 
@@ -62,7 +66,8 @@ impl Tool for RemoteTool {
     }
 
     fn prepare<'a>(&'a self, arguments: Arguments<'a>) -> Result<Prepared<'a>, ToolError> {
-        let prepared = Prepared::new(arguments, move |arguments, cx| Box::pin(self.run(arguments, cx)));
+        let prepared =
+            Prepared::new(arguments, move |arguments, cx| Box::pin(self.call_canonically(arguments, cx)));
         let metadata = self.definition.metadata();
         // The function that decides is at the worker: without it, each call asks.
         let prepared = match metadata.confirmation {

@@ -32,12 +32,12 @@ impl Workers {
         registries
     }
 
-    pub(super) fn add(&self, announcement: Announcement) {
+    pub(super) fn note_announcement(&self, announcement: Announcement) {
         self.lock().insert(announcement.worker, (announcement.registry, Instant::now()));
         self.found.notify_waiters();
     }
 
-    pub(super) fn remove(&self, worker: &str) {
+    pub(super) fn remove_worker(&self, worker: &str) {
         self.lock().remove(worker);
     }
 

@@ -37,11 +37,11 @@ pub(super) struct Reporter {
 
 impl Reporter {
     /// Sends a report, whose message returns to this worker if the caller is gone.
-    pub(super) async fn send(&self, report: Report) -> Result<(), ToolError> {
+    pub(super) async fn send_report(&self, report: Report) -> Result<(), ToolError> {
         let sequence = self.sequence.fetch_add(1, Ordering::Relaxed) + 1;
         let (call, control) = (self.call.clone(), self.control.clone());
         let message = Message::Report(CallReport { call, control, sequence, report });
-        self.channel.send(&self.to, Some(&self.control), message).await.map_err(|error| {
+        self.channel.send_message(&self.to, Some(&self.control), message).await.map_err(|error| {
             ToolError::new(ErrorKind::Unavailable, format!("the report of a worker was not sent: {error}"))
         })
     }
@@ -50,7 +50,7 @@ impl Reporter {
 impl Reporter {
     /// Sends a report of a body that goes on without it.
     async fn send_if_possible(&self, report: Report) {
-        if let Err(error) = self.send(report).await {
+        if let Err(error) = self.send_report(report).await {
             tracing::warn!(%error, "a report of a running call was not sent");
         }
     }
@@ -61,7 +61,7 @@ struct Registration<'a>(&'a Server, CallEpoch);
 
 impl Drop for Registration<'_> {
     fn drop(&mut self) {
-        self.0.calls.remove(&self.1);
+        self.0.calls.remove_call(&self.1);
     }
 }
 
@@ -80,11 +80,11 @@ impl Server {
             Ok(report) => report,
             Err(error) => Report::Error(Box::new(error)),
         };
-        if let Err(error) = reporter.send(report).await {
+        if let Err(error) = reporter.send_report(report).await {
             // The caller learns that there is a result, and why it is not here.
             let error =
                 ToolError::failed(format!("the call ended, and its result is lost: {}", error.feedback()));
-            if let Err(error) = reporter.send(Report::Error(Box::new(error))).await {
+            if let Err(error) = reporter.send_report(Report::Error(Box::new(error))).await {
                 tracing::warn!(%error, "the outcome of a call was not sent");
             }
         }

@@ -72,7 +72,7 @@ impl Worker {
     pub async fn serve(self, transport: impl Transport, stop: CancellationToken) -> Result<(), FleetError> {
         let channel = Channel::new(self.key.clone(), Arc::new(transport))?;
         let server = Server::new(self, channel);
-        server.serve(stop).await
+        server.serve_until_stopped(stop).await
     }
 }
 
@@ -96,7 +96,7 @@ impl Server {
         Arc::new(Self { worker, channel, index, calls: RunningCalls::default() })
     }
 
-    async fn serve(self: Arc<Self>, stop: CancellationToken) -> Result<(), FleetError> {
+    async fn serve_until_stopped(self: Arc<Self>, stop: CancellationToken) -> Result<(), FleetError> {
         let channel = &self.channel;
         let registry = self.index.registry();
         let mut controls = channel.listen(&channel.own_subject(">"), None).await?;
@@ -110,21 +110,21 @@ impl Server {
                 () = stop.cancelled() => break,
                 _ = beat.tick() => {
                     self.calls.forget_expired();
-                    self.announce().await;
+                    self.send_announcement().await;
                 }
                 Some(_) = tasks.join_next() => {}
-                control = controls.next() => self.control(control.ok_or_else(closed)?),
-                request = requests.next() => self.answer(request.ok_or_else(closed)?).await,
-                call = calls.next() => self.take(call.ok_or_else(closed)?, &mut tasks).await,
+                control = controls.next() => self.handle_control(control.ok_or_else(closed)?),
+                request = requests.next() => self.answer_request(request.ok_or_else(closed)?).await,
+                call = calls.next() => self.take_call(call.ok_or_else(closed)?, &mut tasks).await,
             }
         }
         drop(calls);
-        self.leave().await;
+        self.send_leave().await;
         let drained = async {
             loop {
                 tokio::select! {
                     joined = tasks.join_next() => if joined.is_none() { break },
-                    Some(control) = controls.next() => self.control(control),
+                    Some(control) = controls.next() => self.handle_control(control),
                 }
             }
         };
@@ -145,47 +145,47 @@ impl Server {
 
     fn announcement(&self) -> Message {
         Message::Announce(Announcement {
-            worker: self.channel.name().to_owned(),
+            worker: self.channel.process_name().to_owned(),
             registry: self.index.registry(),
             tools: self.index.len(),
         })
     }
 
-    async fn announce(&self) {
-        self.send(&self.channel.subject("announcements"), self.announcement()).await;
+    async fn send_announcement(&self) {
+        self.send_or_warn(&self.channel.subject("announcements"), self.announcement()).await;
     }
 
-    async fn leave(&self) {
-        let worker = self.channel.name().to_owned();
-        self.send(&self.channel.subject("announcements"), Message::Leave { worker }).await;
+    async fn send_leave(&self) {
+        let worker = self.channel.process_name().to_owned();
+        self.send_or_warn(&self.channel.subject("announcements"), Message::Leave { worker }).await;
     }
 
     /// Sends what its receiver asks for again if it does not arrive.
-    async fn send(&self, subject: &str, message: Message) {
-        if let Err(error) = self.channel.send(subject, None, message).await {
+    async fn send_or_warn(&self, subject: &str, message: Message) {
+        if let Err(error) = self.channel.send_message(subject, None, message).await {
             tracing::warn!(pool = self.channel.pool(), %error, "a message of a worker was not sent");
         }
     }
 
-    async fn answer(&self, delivery: Delivery) {
-        let Some((request, reply)) = self.open(&delivery) else { return };
+    async fn answer_request(&self, delivery: Delivery) {
+        let Some((request, reply)) = self.open_request(&delivery) else { return };
         let answer = match request {
             Message::Discover => self.announcement(),
             Message::ReadIndex { offset } => self.index.page(offset, self.channel.max_bytes()),
             Message::ReadDefinitions { hashes } => self.index.definitions(&hashes, self.channel.max_bytes()),
             _ => return,
         };
-        self.send(&reply, answer).await;
+        self.send_or_warn(&reply, answer).await;
     }
 
-    fn open(&self, delivery: &Delivery) -> Option<(Message, String)> {
+    fn open_request(&self, delivery: &Delivery) -> Option<(Message, String)> {
         let reply = delivery.reply.clone()?;
         let body = body_of(delivery)?;
-        Some((self.channel.open(&delivery.subject, Some(&reply), body)?.message, reply))
+        Some((self.channel.open_message(&delivery.subject, Some(&reply), body)?.message, reply))
     }
 
     /// Passes a control on to its call. A caller without a process cancels calls without effects.
-    fn control(&self, delivery: Delivery) {
+    fn handle_control(&self, delivery: Delivery) {
         match &delivery.payload {
             Payload::NoReceiver => {
                 if let Some(call) = delivery.subject.rsplit('.').next() {
@@ -193,10 +193,12 @@ impl Server {
                 }
             }
             Payload::Body(body) => {
-                let opened = self.channel.open(&delivery.subject, None, body);
+                let opened = self.channel.open_message(&delivery.subject, None, body);
                 match opened.map(|received| received.message) {
-                    Some(Message::Control(it)) if it.control == Control::Start => self.calls.start(&it.call),
-                    Some(Message::Control(it)) => self.calls.cancel(&it.call),
+                    Some(Message::Control(it)) if it.control == Control::Start => {
+                        self.calls.give_start(&it.call)
+                    }
+                    Some(Message::Control(it)) => self.calls.cancel_call(&it.call),
                     _ => {}
                 }
             }
@@ -204,29 +206,30 @@ impl Server {
     }
 
     /// Takes a call, unless it was seen before, or there is no slot.
-    async fn take(self: &Arc<Self>, delivery: Delivery, tasks: &mut JoinSet<()>) {
-        let Some((Message::Call(request), reply)) = self.open(&delivery) else { return };
+    async fn take_call(self: &Arc<Self>, delivery: Delivery, tasks: &mut JoinSet<()>) {
+        let Some((Message::Call(request), reply)) = self.open_request(&delivery) else { return };
         // A repeated message, by the broker or an attacker, is not answered: the call may run.
         if self.calls.has_seen(&request.call) {
             return;
         }
-        let refused = if self.calls.len() >= self.worker.slots {
+        let refused = if self.calls.running_calls() >= self.worker.slots {
             Some(Report::Busy)
         } else {
-            self.refusal(&request).map(Report::Refused)
+            self.refusal_reason(&request).map(Report::Refused)
         };
         if let Some(report) = refused {
-            self.send(&reply, self.report(&request, 0, report)).await;
+            self.send_or_warn(&reply, self.report_message(&request, 0, report)).await;
             return;
         }
-        let Some(running) = self.calls.add(&request.call, self.index.is_harmless(request.definition)) else {
+        let Some(running) = self.calls.add_call(&request.call, self.index.is_harmless(request.definition))
+        else {
             return;
         };
         tasks.spawn(Arc::clone(self).run_call(*request, reply, running));
     }
 
     /// Returns why this worker cannot run the call.
-    fn refusal(&self, request: &CallRequest) -> Option<String> {
+    fn refusal_reason(&self, request: &CallRequest) -> Option<String> {
         let Some(definition) = self.index.definition(request.definition) else {
             return Some("this worker has another definition of the tool".to_owned());
         };
@@ -237,7 +240,7 @@ impl Server {
         }
     }
 
-    fn report(&self, request: &CallRequest, sequence: u64, report: Report) -> Message {
+    fn report_message(&self, request: &CallRequest, sequence: u64, report: Report) -> Message {
         let control = self.channel.own_subject(&request.call.call);
         Message::Report(CallReport { call: request.call.clone(), control, sequence, report })
     }

@@ -39,7 +39,7 @@ impl RunningCalls {
         self.calls.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    pub(super) fn len(&self) -> usize {
+    pub(super) fn running_calls(&self) -> usize {
         self.lock().running.len()
     }
 
@@ -49,7 +49,7 @@ impl RunningCalls {
     }
 
     /// Adds a call; `None` if it was added before.
-    pub(super) fn add(&self, call: &CallEpoch, is_harmless: bool) -> Option<RunningCall> {
+    pub(super) fn add_call(&self, call: &CallEpoch, is_harmless: bool) -> Option<RunningCall> {
         let mut calls = self.lock();
         if calls.seen.insert(call.clone(), Instant::now()).is_some() {
             return None;
@@ -60,17 +60,17 @@ impl RunningCalls {
         Some(added)
     }
 
-    pub(super) fn remove(&self, call: &CallEpoch) {
+    pub(super) fn remove_call(&self, call: &CallEpoch) {
         self.lock().running.remove(call);
     }
 
-    pub(super) fn start(&self, call: &CallEpoch) {
+    pub(super) fn give_start(&self, call: &CallEpoch) {
         if let Some(running) = self.lock().running.get(call) {
             running.started.notify_one();
         }
     }
 
-    pub(super) fn cancel(&self, call: &CallEpoch) {
+    pub(super) fn cancel_call(&self, call: &CallEpoch) {
         let running = self.lock().running.get(call).cloned();
         if let Some(running) = running {
             running.token.cancel();
