@@ -15,19 +15,19 @@ pub(crate) fn candidates_of_property(object: &Value, property: &str, text: &str)
 #[cfg_attr(not(feature = "mcp"), allow(dead_code, reason = "for prompts without object"))]
 pub(crate) fn candidates_of_schema(root: &Value, schema: &Value, text: &str) -> Vec<String> {
     let mut values = Vec::new();
-    add_values(root, schema, MAX_DEPTH, &mut values);
+    add_enumerated_values(root, schema, MAX_DEPTH, &mut values);
     values.retain(|value| value.starts_with(text));
     values
 }
 
-fn add_values(root: &Value, schema: &Value, depth: usize, values: &mut Vec<String>) {
-    let Some(depth) = depth.checked_sub(1) else { return };
+fn add_enumerated_values(root: &Value, schema: &Value, remaining_depth: usize, values: &mut Vec<String>) {
+    let Some(remaining_depth) = remaining_depth.checked_sub(1) else { return };
     let spelled = |value: &Value| value.as_str().map_or_else(|| value.to_string(), str::to_owned);
     let list = |keyword: &str| schema.get(keyword).and_then(Value::as_array).into_iter().flatten();
     let pointer =
         schema.get("$ref").and_then(Value::as_str).and_then(|reference| reference.strip_prefix('#'));
     if let Some(referenced) = pointer.and_then(|pointer| root.pointer(pointer)) {
-        add_values(root, referenced, depth, values);
+        add_enumerated_values(root, referenced, remaining_depth, values);
     } else if schema.get("enum").is_some() {
         values.extend(list("enum").filter(|value| !value.is_null()).map(spelled));
     } else if let Some(value) = schema.get("const") {
@@ -35,7 +35,10 @@ fn add_values(root: &Value, schema: &Value, depth: usize, values: &mut Vec<Strin
     } else if schema.get("type").is_some_and(|kind| kind == "boolean") {
         values.extend(["true", "false"].map(str::to_owned));
     } else {
-        ["oneOf", "anyOf"].into_iter().flat_map(list).for_each(|part| add_values(root, part, depth, values));
+        ["oneOf", "anyOf"]
+            .into_iter()
+            .flat_map(list)
+            .for_each(|part| add_enumerated_values(root, part, remaining_depth, values));
     }
 }
 

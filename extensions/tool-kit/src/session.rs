@@ -173,7 +173,7 @@ impl ArtifactItems {
         for artifact in list_artifacts(&user, Self::RESOURCE_PREFIX).await? {
             match ArtifactResource::of_artifact(&user, &artifact) {
                 Ok(resource) => list.resources.push(Arc::new(resource)),
-                Err(problem) => list.diagnostics.push(unusable_item(&artifact, &problem)),
+                Err(problem) => list.diagnostics.push(unusable_artifact_diagnostic(&artifact, &problem)),
             }
         }
         Ok(list)
@@ -219,8 +219,9 @@ async fn list_artifacts(user: &SessionArtifacts, prefix: &str) -> Result<Vec<Art
 
 /// Reads a prompt; `None` if it is not there any more.
 async fn load_prompt(user: &SessionArtifacts, artifact: &Artifact) -> Result<Option<PromptFile>, Diagnostic> {
-    let unusable = |problem: &dyn fmt::Display| unusable_item(artifact, problem);
-    let Some(bytes) = load_body(user, artifact, PromptFile::MAX_BYTES).await.map_err(|it| unusable(&it))?
+    let unusable = |problem: &dyn fmt::Display| unusable_artifact_diagnostic(artifact, problem);
+    let Some(bytes) =
+        load_artifact_bytes(user, artifact, PromptFile::MAX_BYTES).await.map_err(|it| unusable(&it))?
     else {
         return Ok(None);
     };
@@ -241,7 +242,7 @@ async fn load_prompt(user: &SessionArtifacts, artifact: &Artifact) -> Result<Opt
 }
 
 /// Reads a version of an artifact; `None` if it is not there any more.
-async fn load_body(
+async fn load_artifact_bytes(
     user: &SessionArtifacts,
     artifact: &Artifact,
     max_bytes: usize,
@@ -258,7 +259,7 @@ async fn load_body(
     }
 }
 
-fn unusable_item(artifact: &Artifact, problem: &dyn fmt::Display) -> Diagnostic {
+fn unusable_artifact_diagnostic(artifact: &Artifact, problem: &dyn fmt::Display) -> Diagnostic {
     let problem = format!("the artifact `{}` is left out of the items of its user: {problem}", artifact.name);
     let message = Escape::LINE.at_most(MAX_SHOWN_CHARS).text(&problem);
     Diagnostic::new(Severity::Error, "unusable_item", message)
@@ -284,7 +285,7 @@ impl ArtifactResource {
         let missing = || ToolError::not_found(format!("the resource `{}` was removed", self.uri));
         let found = self.user.find(&self.artifact_name, None).await.map_err(ToolError::from_source)?;
         let artifact = found.ok_or_else(missing)?;
-        let body = load_body(&self.user, &artifact, StoredResource::MAX_READ_BYTES).await;
+        let body = load_artifact_bytes(&self.user, &artifact, StoredResource::MAX_READ_BYTES).await;
         let bytes = body.map_err(ToolError::from_source)?.ok_or_else(missing)?;
         let body = match String::from_utf8(bytes) {
             Ok(text) if !text.contains('\0') => ResourceBody::Text(text),

@@ -8,7 +8,7 @@ use tool_runtime::{
     registry::AvailableTools,
 };
 
-use super::{input::read_input, messages::Opening, models::Models, output::PromptOutput};
+use super::{input::read_input, messages::ConversationStart, models::Models, output::PromptOutput};
 use crate::{
     catalogue::{Delegate, PromptCall},
     prompt::{PromptDefinition, PromptThinking},
@@ -121,14 +121,14 @@ impl AgentDelegate {
         resources: Vec<Resource>,
     ) -> Result<PreparedRun, ToolError> {
         let prompt = call.prompt.definition();
-        let tools = self.executor_of(call, prompt)?;
+        let tools = self.executor_with_prompt_tools(call, prompt)?;
         let model = self.models.choose(prompt.provider(), prompt.model())?;
         let output = PromptOutput::of(prompt)?;
         let (input, attachments) = read_input(prompt, resources)?;
         let rendered = call.prompt.render(call.run, &input).await?;
-        let opening = Opening::new(&rendered.messages, attachments)?;
+        let opening = ConversationStart::new(&rendered.messages, attachments)?;
 
-        let mut agent = self.agent_of(prompt, model).tools(tools);
+        let mut agent = self.agent_without_tools(prompt, model).tools(tools);
         if let Some(instruction) = rendered.instruction {
             agent = agent.instruction(instruction);
         }
@@ -154,13 +154,17 @@ impl AgentDelegate {
         let result = agent.run_below(call.context, input, call.guards).await?;
         match output {
             // A run that waits has no result yet.
-            Some(output) if result.operation_id().is_none() => output.value_of(result),
+            Some(output) if result.operation_id().is_none() => output.require_unwrapped_value(result),
             _ => Ok(result),
         }
     }
 
     /// Returns the executor of the tools that a prompt may use.
-    fn executor_of(&self, call: &PromptCall<'_>, prompt: &PromptDefinition) -> Result<Executor, ToolError> {
+    fn executor_with_prompt_tools(
+        &self,
+        call: &PromptCall<'_>,
+        prompt: &PromptDefinition,
+    ) -> Result<Executor, ToolError> {
         let all = call.items.tools();
         let tools = match prompt.tools() {
             Some(keys) => call.catalogue.tools_of(call.items, keys).map_err(|error| {
@@ -183,7 +187,7 @@ impl AgentDelegate {
     }
 
     /// Returns the agent of a prompt without tools.
-    fn agent_of(&self, prompt: &PromptDefinition, model: &SharedModel) -> AgentBuilder {
+    fn agent_without_tools(&self, prompt: &PromptDefinition, model: &SharedModel) -> AgentBuilder {
         let mut agent = Agent::builder(prompt.name(), model.clone());
         if let Some(configure) = &self.configure {
             agent = configure(agent);

@@ -6,7 +6,7 @@ use tool_runtime::{
     serde_json::{self, Value, json},
 };
 
-use crate::{catalogue::json_text, prompt::PromptDefinition};
+use crate::{catalogue::require_json_text, prompt::PromptDefinition};
 
 /// Divides the resources of a call into the input of a prompt, which is valid, and the attachments.
 ///
@@ -20,7 +20,7 @@ pub(super) fn read_input(
     let mut resources = resources.into_iter();
     let input = match resources.next() {
         Some(first) => input_value(prompt, first)?,
-        None if takes(prompt, "object", true) => json!({}),
+        None if input_may_be(prompt, "object", true) => json!({}),
         None => Value::Null,
     };
     prompt.check_input(&input)?;
@@ -30,10 +30,10 @@ pub(super) fn read_input(
 /// Returns the value of the first resource: its JSON, or the text of one that is no JSON for an input that is a text.
 fn input_value(prompt: &PromptDefinition, resource: Resource) -> Result<Value, ToolError> {
     let text = match &resource.body {
-        ResourceBody::Text(text) if takes(prompt, "string", false) => Some(text.clone()),
+        ResourceBody::Text(text) if input_may_be(prompt, "string", false) => Some(text.clone()),
         _ => None,
     };
-    match (json_text(resource), text) {
+    match (require_json_text(resource), text) {
         (Ok(json), _) => serde_json::from_str(&json).map_err(|error| {
             let name = prompt.name();
             ToolError::bad_parameter(format!("the input of the prompt `{name}` is not valid JSON: {error}"))
@@ -43,12 +43,12 @@ fn input_value(prompt: &PromptDefinition, resource: Resource) -> Result<Value, T
     }
 }
 
-/// Returns `true` if the input of a prompt may have a type; `default` if its schema states none.
-fn takes(prompt: &PromptDefinition, type_name: &str, default: bool) -> bool {
+/// Returns `true` if the input of a prompt may have a type; `if_untyped` if its schema states none.
+fn input_may_be(prompt: &PromptDefinition, json_type: &str, if_untyped: bool) -> bool {
     match prompt.input().and_then(|schema| schema.get("type")) {
-        None => default,
-        Some(Value::Array(types)) => types.iter().any(|name| name == type_name),
-        Some(name) => name == type_name,
+        None => if_untyped,
+        Some(Value::Array(types)) => types.iter().any(|name| name == json_type),
+        Some(name) => name == json_type,
     }
 }
 

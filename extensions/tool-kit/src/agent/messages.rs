@@ -6,14 +6,14 @@ use tool_runtime::{Content, ToolError};
 use crate::prompt::{PromptMessage, PromptRole};
 
 /// The conversation of a run at its start.
-pub(super) struct Opening {
+pub(super) struct ConversationStart {
     /// The messages before the input.
     pub(super) earlier: Vec<Message>,
     /// The message of the user that the run answers.
     pub(super) input: Message,
 }
 
-impl Opening {
+impl ConversationStart {
     /// Creates the conversation of the messages of a prompt, whose last one has the attachments, too.
     ///
     /// # Errors
@@ -29,12 +29,12 @@ impl Opening {
         };
         let content = last.iter().map(|message| message.content.clone());
         let input = Message::user_content(content.chain(attachments));
-        Ok(Self { earlier: turns.into_iter().map(message_of_turn).collect(), input })
+        Ok(Self { earlier: turns.into_iter().map(merge_turn_messages).collect(), input })
     }
 }
 
 /// Returns the consecutive messages of one author as one message.
-fn message_of_turn(turn: &[PromptMessage]) -> Message {
+fn merge_turn_messages(turn: &[PromptMessage]) -> Message {
     let content = turn.iter().map(|message| message.content.clone());
     if turn.iter().all(|message| message.role == PromptRole::User) {
         return Message::user_content(content);

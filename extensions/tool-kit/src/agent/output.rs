@@ -48,23 +48,23 @@ impl PromptOutput {
     /// # Errors
     ///
     /// Returns an error if the run ended without it, as by a tool.
-    pub(super) fn value_of(&self, result: ToolOutput) -> Result<ToolOutput, ToolError> {
-        if !result.structured().is_some_and(|value| value.is_object()) {
+    pub(super) fn require_unwrapped_value(&self, run_result: ToolOutput) -> Result<ToolOutput, ToolError> {
+        if !run_result.structured().is_some_and(|value| value.is_object()) {
             return Err(ToolError::failed("the run ended without the output of the prompt"));
         }
         if !self.is_wrapped {
-            return Ok(result);
+            return Ok(run_result);
         }
-        let text = result.text();
+        let text = run_result.text();
         let value =
             unwrapped_text(&text, OUTPUT).and_then(|json| serde_json::from_str::<&RawValue>(json).ok());
         let value = value.ok_or_else(|| ToolError::failed("the output of the run has no value"))?;
         let mut output = ToolOutput::json(value)?;
-        output.set_details(result.details().cloned());
-        if let Some(id) = result.child_run_id() {
+        output.set_details(run_result.details().cloned());
+        if let Some(id) = run_result.child_run_id() {
             output = output.with_child_run_id(id);
         }
-        if let Some(actions) = result.actions() {
+        if let Some(actions) = run_result.actions() {
             output = output.with_actions(actions.clone());
         }
         Ok(output)

@@ -128,7 +128,7 @@ async fn call_tool(
     resources: Vec<Resource>,
 ) -> Result<ToolOutput, ToolError> {
     let mut resources = resources.into_iter();
-    let input = resources.next().map_or(Ok("{}".to_owned()), json_text)?;
+    let input = resources.next().map_or(Ok("{}".to_owned()), require_json_text)?;
     let call = ToolCall::new(name, input).with_resources(resources.collect());
     let executor = executor.with_tools(items.tools().clone()).map_err(|error| {
         ToolError::failed(format!("the executor of the catalogue fits no tools: {error}"))
@@ -153,7 +153,7 @@ pub(super) fn result_of_call(item: &str, outcome: Option<CallOutcome>) -> Result
 }
 
 /// Returns the JSON of the input of a call.
-pub(crate) fn json_text(resource: Resource) -> Result<String, ToolError> {
+pub(crate) fn require_json_text(resource: Resource) -> Result<String, ToolError> {
     let essence = resource.mime_type.split(';').next().unwrap_or_default().trim();
     let is_json = essence.eq_ignore_ascii_case(JSON_TYPE) || essence.to_ascii_lowercase().ends_with("+json");
     match resource.body {

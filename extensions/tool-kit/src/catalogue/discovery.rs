@@ -8,7 +8,9 @@ use tool_runtime::{
     registry::RegistryBuilder,
 };
 
-use super::{Catalogue, CatalogueChange, CatalogueEvent, key::shown_key, templates::template_key};
+use super::{
+    Catalogue, CatalogueChange, CatalogueEvent, key::shown_key, templates::lookup_order_of_template,
+};
 use crate::{
     function::{DiscoveryError, FunctionPrompt, FunctionResource, FunctionTemplate, discover_items},
     prompt::Prompt as _,
@@ -89,7 +91,7 @@ impl Catalogue {
         // Without a registry, it is not known which values are provided.
         let (items, mistakes) = DiscoveredItems::of_program(registry.as_ref());
         diagnostics.extend(mistakes);
-        let registry = DiscoveryError::unless_none(registry.unwrap_or_default(), diagnostics)?;
+        let registry = DiscoveryError::items_or_error(registry.unwrap_or_default(), diagnostics)?;
         let catalogue = Self::of_tools(Toolbox::from_registry(&registry));
         catalogue.add_items(items)?;
         Ok(catalogue)
@@ -122,7 +124,7 @@ impl Catalogue {
     /// ```
     pub fn add_discovered(&self, values: &Registry) -> Result<(), DiscoveryError> {
         let (items, mistakes) = DiscoveredItems::of_program(Some(values));
-        self.add_items(DiscoveryError::unless_none(items, mistakes)?)
+        self.add_items(DiscoveryError::items_or_error(items, mistakes)?)
     }
 
     fn add_items(&self, items: DiscoveredItems) -> Result<(), DiscoveryError> {
@@ -132,8 +134,8 @@ impl Catalogue {
         let resources: Vec<(Arc<str>, _)> =
             resources.into_iter().map(|resource| (resource.uri().normalized().into(), resource)).collect();
         let templates: Vec<_> =
-            templates.into_iter().map(|template| (template_key(&template), template)).collect();
-        let added = self.change(|state| {
+            templates.into_iter().map(|template| (lookup_order_of_template(&template), template)).collect();
+        let added = self.change_state(|state| {
             let mut changes = Vec::new();
             if !prompts.is_empty() {
                 changes.push(CatalogueChange::Prompts);

@@ -8,7 +8,7 @@ use std::{
 use tool_runtime::{ToolError, guard::discard};
 
 use super::{
-    Catalogue, CatalogueChange, CatalogueEvent, Inner, ItemKind, State,
+    Catalogue, CatalogueChange, CatalogueEvent, CatalogueInner, ItemKind, State,
     key::{canonical_key, shown_key},
 };
 use crate::{prompt::Prompt, resource::ReadableResource};
@@ -40,7 +40,7 @@ impl Catalogue {
             return Ok(());
         }
         let mut names = HashSet::new();
-        self.change_items(|state| {
+        self.change_items_and_announce(|state| {
             if let Some((name, _)) =
                 named.iter().find(|(name, _)| !names.insert(name) || state.prompts.contains_key(name))
             {
@@ -81,7 +81,7 @@ impl Catalogue {
             }
             addressed.push((uri, resource.uri().to_string(), resource));
         }
-        self.change_items(|state| {
+        self.change_items_and_announce(|state| {
             let (mut events, mut is_new, mut replaced) = (Vec::new(), false, Vec::new());
             let resources = Arc::make_mut(&mut state.resources);
             for (key, uri, resource) in addressed {
@@ -110,7 +110,7 @@ impl Catalogue {
         if self.tools().remove(&name) {
             return Ok(ItemKind::Tool);
         }
-        self.change_items(|state| {
+        self.change_items_and_announce(|state| {
             let prompt = Arc::make_mut(&mut state.prompts).remove(&*name);
             let resource = match prompt {
                 Some(_) => None,
@@ -132,11 +132,11 @@ impl Catalogue {
 
     /// Changes prompts and resources of the program in place, or a copy of those that a snapshot reads, and announces the events. The closure
     /// changes nothing if it fails; what it removed is dropped after the lock is released.
-    fn change_items<R, D>(
+    fn change_items_and_announce<R, D>(
         &self,
         change: impl FnOnce(&mut State) -> Result<(R, Vec<CatalogueEvent>, D), ToolError>,
     ) -> Result<R, ToolError> {
-        let Inner { state, events, .. } = &*self.inner;
+        let CatalogueInner { state, events, .. } = &*self.inner;
         let changed = {
             let mut state = state.write().unwrap_or_else(PoisonError::into_inner);
             change(Arc::make_mut(&mut state))
@@ -150,11 +150,11 @@ impl Catalogue {
     }
 
     /// Changes a copy of the state, and announces the events; without an effect if `change` fails.
-    pub(super) fn change<R>(
+    pub(super) fn change_state<R>(
         &self,
         change: impl FnOnce(&mut State) -> Result<(R, Vec<CatalogueEvent>), ToolError>,
     ) -> Result<R, ToolError> {
-        let Inner { state, events, .. } = &*self.inner;
+        let CatalogueInner { state, events, .. } = &*self.inner;
         let mut current = state.write().unwrap_or_else(PoisonError::into_inner);
         let mut next = State::clone(&current);
         let changed = change(&mut next);

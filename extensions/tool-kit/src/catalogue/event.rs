@@ -102,7 +102,7 @@ impl CatalogueEvent {
         Self { namespace: namespace.map(str::to_owned), change }
     }
 
-    fn of_tools(event: ToolboxEvent) -> Self {
+    fn of_toolbox_event(event: ToolboxEvent) -> Self {
         let namespace = match event {
             ToolboxEvent::ToolSet { name, .. } => Some(name).filter(|name| !name.is_empty()),
             _ => None,
@@ -128,10 +128,10 @@ impl EventHub {
     }
 
     pub(super) fn send(&self, event: CatalogueEvent) {
-        self.for_each_queue(|pending| pending.push(event.clone()));
+        self.change_and_wake_queues(|pending| pending.push(event.clone()));
     }
 
-    fn for_each_queue(&self, mut change: impl FnMut(&mut PendingEvents)) {
+    fn change_and_wake_queues(&self, mut change: impl FnMut(&mut PendingEvents)) {
         let queues = self.queues.lock().unwrap_or_else(PoisonError::into_inner);
         for queue in queues.iter().filter_map(Weak::upgrade) {
             change(&mut queue.lock_pending());
@@ -142,7 +142,7 @@ impl EventHub {
 
 impl Drop for EventHub {
     fn drop(&mut self) {
-        self.for_each_queue(|pending| pending.is_closed = true);
+        self.change_and_wake_queues(|pending| pending.is_closed = true);
     }
 }
 
@@ -212,7 +212,7 @@ impl CatalogueListener {
             tokio::select! {
                 () = self.queue.arrived.notified() => {}
                 event = tools.next() => match event {
-                    Some(Ok(event)) => self.queue.lock_pending().push(CatalogueEvent::of_tools(event)),
+                    Some(Ok(event)) => self.queue.lock_pending().push(CatalogueEvent::of_toolbox_event(event)),
                     Some(Err(lagged)) => return Some(Err(lagged)),
                     None => self.tools = None,
                 },
@@ -228,7 +228,7 @@ impl CatalogueListener {
     pub fn try_next(&mut self) -> Option<Result<CatalogueEvent, Lagged>> {
         while let Some(event) = self.tools.as_mut().and_then(ToolboxListener::try_next) {
             match event {
-                Ok(event) => self.queue.lock_pending().push(CatalogueEvent::of_tools(event)),
+                Ok(event) => self.queue.lock_pending().push(CatalogueEvent::of_toolbox_event(event)),
                 Err(lagged) => return Some(Err(lagged)),
             }
         }

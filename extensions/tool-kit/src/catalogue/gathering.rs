@@ -18,7 +18,7 @@ use tool_runtime::{
 use super::{
     BUILTIN, CatalogueItem, CatalogueSnapshot, ItemKind, ItemObject, NAMESPACE_SEPARATOR, State, USER,
     UserItemList, UserItems,
-    connectors::{Attached, VisibleNamespaces},
+    connectors::{AttachedConnector, VisibleNamespaces},
     key::item_key,
 };
 use crate::{problem::problem_text, prompt::Prompt, resource::ReadableResource};
@@ -35,15 +35,18 @@ pub(super) struct NamespaceItems {
 }
 
 /// Lists the prompts and resources of connectors, each in its namespace.
-pub(super) async fn list_connectors(connectors: &[Attached], run: &Arc<RunContext>) -> Vec<NamespaceItems> {
-    join_all(connectors.iter().map(|attached| list_connector(attached, run))).await
+pub(super) async fn list_items_of_connectors(
+    connectors: &[AttachedConnector],
+    run: &Arc<RunContext>,
+) -> Vec<NamespaceItems> {
+    join_all(connectors.iter().map(|attached| list_items_of_connector(attached, run))).await
 }
 
 /// Adds the diagnostics of connectors, after all lists.
-pub(super) fn add_diagnostics(connectors: &[Attached], listed: &mut [NamespaceItems]) {
+pub(super) fn add_diagnostics(connectors: &[AttachedConnector], listed: &mut [NamespaceItems]) {
     for (attached, listed) in connectors.iter().zip(listed) {
         for diagnostic in catch(|| attached.connector.diagnostics()).unwrap_or_default() {
-            listed.report(diagnostic.severity, diagnostic.code, &diagnostic.message);
+            listed.add_diagnostic(diagnostic.severity, diagnostic.code, &diagnostic.message);
         }
     }
 }
@@ -56,7 +59,7 @@ pub(super) async fn list_user_items(
     let items = items?;
     let mut listed = NamespaceItems::new(USER.into());
     let list = catch_async(|| items.list(run)).await.map(|list| list.map(|list| vec![list]));
-    for UserItemList { prompts, resources, diagnostics } in listed.listed_or_none("items", list) {
+    for UserItemList { prompts, resources, diagnostics } in listed.listed_items_or_report("items", list) {
         listed.add_prompts(prompts);
         listed.add_resources(resources);
         listed.diagnostics.extend(diagnostics);
@@ -75,10 +78,10 @@ pub(super) fn gather_items(
 ) -> CatalogueSnapshot {
     let mut builtin = NamespaceItems::new(BUILTIN.into());
     for (name, prompt) in &*state.prompts {
-        builtin.add(name, ItemObject::Prompt(Arc::clone(prompt)));
+        builtin.add_unless_duplicate(name, ItemObject::Prompt(Arc::clone(prompt)));
     }
     for (uri, resource) in &*state.resources {
-        builtin.add(uri, ItemObject::Resource(Arc::clone(resource)));
+        builtin.add_unless_duplicate(uri, ItemObject::Resource(Arc::clone(resource)));
     }
     let listed = listed.into_iter().filter(|it| visible.contains(&it.namespace));
     let mut all: Vec<_> = std::iter::once(builtin).chain(listed).collect();
@@ -101,7 +104,7 @@ pub(super) fn gather_items(
         });
         let raw = name.strip_prefix(namespace).and_then(|rest| rest.strip_prefix(NAMESPACE_SEPARATOR));
         let raw = raw.filter(|_| namespace != BUILTIN).unwrap_or(name);
-        all[place].add(raw, ItemObject::Tool(Arc::clone(tool)));
+        all[place].add_unless_duplicate(raw, ItemObject::Tool(Arc::clone(tool)));
     }
     all.extend(user);
     let diagnostics = all.iter_mut().flat_map(|it| std::mem::take(&mut it.diagnostics)).collect();
@@ -109,14 +112,14 @@ pub(super) fn gather_items(
     CatalogueSnapshot::new(tools, &items, diagnostics)
 }
 
-async fn list_connector(attached: &Attached, run: &Arc<RunContext>) -> NamespaceItems {
+async fn list_items_of_connector(attached: &AttachedConnector, run: &Arc<RunContext>) -> NamespaceItems {
     let connector = &attached.connector;
     let mut listed = NamespaceItems::new(Arc::clone(&attached.namespace));
     let (prompts, resources) =
         join(catch_async(|| connector.prompts(run)), catch_async(|| connector.resources(run))).await;
-    let prompts = listed.listed_or_none("prompts", prompts);
+    let prompts = listed.listed_items_or_report("prompts", prompts);
     listed.add_prompts(prompts);
-    let resources = listed.listed_or_none("resources", resources);
+    let resources = listed.listed_items_or_report("resources", resources);
     listed.add_resources(resources);
     listed
 }
@@ -129,8 +132,8 @@ impl NamespaceItems {
     fn add_prompts(&mut self, prompts: Vec<Arc<dyn Prompt>>) {
         for prompt in prompts {
             match catch(|| prompt.definition().name().to_owned()) {
-                Ok(name) => self.add(&name, ItemObject::Prompt(prompt)),
-                Err(panic) => self.report_unusable("prompt", &panic),
+                Ok(name) => self.add_unless_duplicate(&name, ItemObject::Prompt(prompt)),
+                Err(panic) => self.report_panicked_item("prompt", &panic),
             }
         }
     }
@@ -138,14 +141,14 @@ impl NamespaceItems {
     fn add_resources(&mut self, resources: Vec<Arc<dyn ReadableResource>>) {
         for resource in resources {
             match catch(|| resource.uri().normalized().to_owned()) {
-                Ok(uri) => self.add(&uri, ItemObject::Resource(resource)),
-                Err(panic) => self.report_unusable("resource", &panic),
+                Ok(uri) => self.add_unless_duplicate(&uri, ItemObject::Resource(resource)),
+                Err(panic) => self.report_panicked_item("resource", &panic),
             }
         }
     }
 
     /// Adds an item; of several of one kind and name, the first.
-    fn add(&mut self, name: &str, object: ItemObject) {
+    fn add_unless_duplicate(&mut self, name: &str, object: ItemObject) {
         let is_uri = matches!(object, ItemObject::Resource(_));
         let key: Arc<str> = item_key(&self.namespace, name, is_uri).into();
         let name = if *key == *name { Arc::clone(&key) } else { name.into() };
@@ -155,27 +158,31 @@ impl NamespaceItems {
             return;
         }
         let problem = format!("`{}` is listed more than once; the first one counts", item.name());
-        self.report(Severity::Warning, "duplicate_item", &problem);
+        self.add_diagnostic(Severity::Warning, "duplicate_item", &problem);
     }
 
     /// Returns what was listed, or nothing, with a diagnostic.
-    fn listed_or_none<T>(&mut self, items: &str, listed: Result<Result<Vec<T>, ToolError>, Panic>) -> Vec<T> {
+    fn listed_items_or_report<T>(
+        &mut self,
+        noun: &str,
+        listed: Result<Result<Vec<T>, ToolError>, Panic>,
+    ) -> Vec<T> {
         let problem = match listed {
             Ok(Ok(listed)) => return listed,
             Ok(Err(error)) => problem_text(&error).into_owned(),
             Err(panic) => format!("it panicked: {}", panic.message()),
         };
-        let problem = format!("its {items} cannot be listed: {problem}");
-        self.report(Severity::Error, "unlisted_items", &problem);
+        let problem = format!("its {noun} cannot be listed: {problem}");
+        self.add_diagnostic(Severity::Error, "unlisted_items", &problem);
         Vec::new()
     }
 
-    fn report_unusable(&mut self, item: &str, panic: &Panic) {
+    fn report_panicked_item(&mut self, item: &str, panic: &Panic) {
         let problem = format!("a {item} is left out, because it panicked: {}", panic.message());
-        self.report(Severity::Error, "unusable_item", &problem);
+        self.add_diagnostic(Severity::Error, "unusable_item", &problem);
     }
 
-    fn report(&mut self, severity: Severity, code: &'static str, problem: &str) {
+    fn add_diagnostic(&mut self, severity: Severity, code: &'static str, problem: &str) {
         let problem = Escape::LINE.at_most(MAX_PROBLEM_CHARS).text(problem);
         let message = format!("the connector `{}`: {problem}", self.namespace);
         self.diagnostics.push(Diagnostic::new(severity, code, message));

@@ -14,7 +14,7 @@ use super::{CatalogueItem, ItemObject};
 /// [key](CatalogueItem::key). A resource has its URI, name, description and type.
 impl Serialize for CatalogueItem {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let described = catch(|| self.described_members()).map_err(|panic| {
+        let described = catch(|| self.definition_members()).map_err(|panic| {
             S::Error::custom(format!("the item `{}` panicked: {}", self.key(), panic.message()))
         })?;
         let described = described
@@ -29,7 +29,7 @@ impl Serialize for CatalogueItem {
 
 impl CatalogueItem {
     /// Returns what a list says about the item.
-    fn described_members(&self) -> Result<Map<String, Value>, serde_json::Error> {
+    fn definition_members(&self) -> Result<Map<String, Value>, serde_json::Error> {
         let described = match self.object() {
             ItemObject::Tool(tool) => serde_json::to_value(tool.definition())?,
             ItemObject::Prompt(prompt) => serde_json::to_value(prompt.definition())?,

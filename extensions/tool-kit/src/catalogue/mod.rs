@@ -43,7 +43,7 @@ use tool_runtime::{RunContext, Toolbox, registry::BuildError};
 
 use self::connectors::VisibleNamespaces;
 #[cfg(feature = "mcp")]
-pub(crate) use self::templates::match_templates;
+pub(crate) use self::templates::first_matching_resource;
 pub use self::{
     call::json_input,
     connector::{Connector, ConnectorNotifier},
@@ -57,7 +57,7 @@ pub use self::{
 };
 #[cfg(feature = "agent")]
 pub(crate) use self::{
-    call::json_text,
+    call::require_json_text,
     object_schema::{ObjectSchema, unwrapped_text},
 };
 use crate::{prompt::Prompt, resource::ReadableResource};
@@ -115,11 +115,11 @@ pub(crate) const NAMESPACE_SEPARATOR: &str = "__";
 /// ```
 #[derive(Clone)]
 pub struct Catalogue {
-    inner: Arc<Inner>,
+    inner: Arc<CatalogueInner>,
     callers: call::Callers,
 }
 
-struct Inner {
+struct CatalogueInner {
     tools: Toolbox,
     state: RwLock<Arc<State>>,
     connectors: connectors::ConnectorTable,
@@ -153,7 +153,7 @@ impl Catalogue {
     /// Creates a catalogue with the tools of a toolbox. Its toolsets are namespaces.
     #[must_use]
     pub fn of_tools(tools: Toolbox) -> Self {
-        let inner = Inner {
+        let inner = CatalogueInner {
             tools,
             state: RwLock::default(),
             connectors: connectors::ConnectorTable::default(),
@@ -182,7 +182,7 @@ impl Catalogue {
         let connectors: Vec<_> = before.listed_connectors().cloned().collect();
         let (tools, mut listed, user) = join3(
             self.inner.tools.snapshot(run),
-            gathering::list_connectors(&connectors, run),
+            gathering::list_items_of_connectors(&connectors, run),
             gathering::list_user_items(self.user_items(), run),
         )
         .await;

@@ -16,7 +16,7 @@ use tool_runtime::{
 };
 
 use super::{
-    BUILTIN, Catalogue, CatalogueItem, CatalogueSnapshot, Inner, ItemKind, ItemObject, USER,
+    BUILTIN, Catalogue, CatalogueInner, CatalogueItem, CatalogueSnapshot, ItemKind, ItemObject, USER,
     call::{Callers, JSON_TYPE},
     key::shown_key,
     object_schema::{ObjectSchema, unwrapped_text},
@@ -36,7 +36,7 @@ pub struct PromptTool {
     definition: ToolDefinition,
     key: Arc<str>,
     takes_object: bool,
-    catalogue: Weak<Inner>,
+    catalogue: Weak<CatalogueInner>,
     callers: Callers,
 }
 
@@ -221,7 +221,11 @@ impl PromptTool {
     }
 
     /// Returns the resources of a call: the input, then those of the context.
-    fn resources(&self, arguments: &str, context: &ToolContext) -> Result<Vec<Resource>, ToolError> {
+    fn input_and_context_resources(
+        &self,
+        arguments: &str,
+        context: &ToolContext,
+    ) -> Result<Vec<Resource>, ToolError> {
         let input = match self.takes_object {
             true => Some(arguments),
             false => unwrapped_text(arguments, INPUT),
@@ -250,7 +254,7 @@ impl Tool for PromptTool {
                 let (catalogue, items, prompt) = Box::pin(self.find_prompt(&run)).await?;
                 let call = PromptCall {
                     prompt: &prompt,
-                    resources: self.resources(arguments.as_str(), context)?,
+                    resources: self.input_and_context_resources(arguments.as_str(), context)?,
                     run: &run,
                     items: &items,
                     catalogue: &catalogue,

@@ -75,11 +75,11 @@ impl ItemQuery {
         self
     }
 
-    fn lets_all_pass(&self) -> bool {
+    fn has_no_condition(&self) -> bool {
         self.namespaces.is_empty() && self.kinds.is_empty() && self.names.is_empty()
     }
 
-    fn lets_pass(&self, item: &CatalogueItem) -> bool {
+    fn matches_item(&self, item: &CatalogueItem) -> bool {
         let has = |names: &[String], name: &str| names.iter().any(|it| it == name);
         (self.namespaces.is_empty() || has(&self.namespaces, item.namespace()))
             && (self.kinds.is_empty() || self.kinds.contains(&item.kind()))
@@ -93,13 +93,13 @@ impl CatalogueSnapshot {
     pub fn list(&self, query: &ItemQuery) -> ItemPage {
         let all = self.items();
         let passing: Vec<&CatalogueItem>;
-        let (count, offset) = match query.lets_all_pass() {
+        let (count, offset) = match query.has_no_condition() {
             true => {
                 passing = all.iter().skip(query.offset).take(MAX_PAGE_ITEMS).collect();
                 (all.len(), 0)
             }
             false => {
-                passing = all.iter().filter(|item| query.lets_pass(item)).collect();
+                passing = all.iter().filter(|item| query.matches_item(item)).collect();
                 (passing.len(), query.offset)
             }
         };

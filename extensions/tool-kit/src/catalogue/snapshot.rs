@@ -14,25 +14,25 @@ use crate::{
 /// All items of a catalogue at one time. Cheap to clone.
 #[derive(Clone)]
 pub struct CatalogueSnapshot {
-    inner: Arc<Inner>,
+    inner: Arc<SnapshotInner>,
     pub(super) templates: Arc<[Arc<dyn ResourceTemplate>]>,
 }
 
-struct Inner {
+struct SnapshotInner {
     tools: Snapshot,
     /// Tools, then prompts, then resources, each by key.
     items: Vec<CatalogueItem>,
     /// The places of the items in the order of look-up.
     lookup_order: Vec<usize>,
     /// The items by the keys by which they are listed.
-    by_key: HashMap<Arc<str>, Places>,
+    by_key: HashMap<Arc<str>, ItemPlaces>,
     /// The items by names and URIs without their namespaces: the first of each kind in the order of look-up.
-    by_name: HashMap<Arc<str>, Places>,
+    by_name: HashMap<Arc<str>, ItemPlaces>,
     diagnostics: Vec<Diagnostic>,
 }
 
 /// The places of the items of one key, by their kinds.
-type Places = [Option<usize>; ItemKind::ALL.len()];
+type ItemPlaces = [Option<usize>; ItemKind::ALL.len()];
 
 /// The kind of an item.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
@@ -151,12 +151,13 @@ impl CatalogueSnapshot {
             (HashMap::with_capacity(found.len()), HashMap::with_capacity(found.len()));
         for (item, &place) in found.iter().zip(&places) {
             for (index, text) in [(&mut by_key, &item.key), (&mut by_name, &item.name)] {
-                let places: &mut Places = index.entry(Arc::clone(text)).or_default();
+                let places: &mut ItemPlaces = index.entry(Arc::clone(text)).or_default();
                 places[item.kind() as usize].get_or_insert(place);
             }
         }
         let items = listed.into_iter().map(|(_, item)| item.clone()).collect();
-        let inner = Arc::new(Inner { tools, items, lookup_order: places, by_key, by_name, diagnostics });
+        let inner =
+            Arc::new(SnapshotInner { tools, items, lookup_order: places, by_key, by_name, diagnostics });
         Self { inner, templates: Arc::default() }
     }
 
@@ -203,7 +204,7 @@ impl CatalogueSnapshot {
     ///
     /// Returns an error of kind `BadParameter` for a text that is no key, and of kind `NotFound` if there is no such item.
     pub fn lookup(&self, key: &str) -> Result<&CatalogueItem, ToolError> {
-        self.find_place(key, |places| places.iter().copied().flatten().next())
+        self.find_item_by_key_or_name(key, |places| places.iter().copied().flatten().next())
     }
 
     /// Finds an item of one kind by its key.
@@ -212,13 +213,13 @@ impl CatalogueSnapshot {
     ///
     /// As [`lookup`](Self::lookup).
     pub fn lookup_kind(&self, kind: ItemKind, key: &str) -> Result<&CatalogueItem, ToolError> {
-        self.find_place(key, |places| places[kind as usize])
+        self.find_item_by_key_or_name(key, |places| places[kind as usize])
     }
 
-    fn find_place(
+    fn find_item_by_key_or_name(
         &self,
         key: &str,
-        place_of: impl Fn(&Places) -> Option<usize>,
+        place_of: impl Fn(&ItemPlaces) -> Option<usize>,
     ) -> Result<&CatalogueItem, ToolError> {
         let find = |text: &str| {
             // A key with a namespace counts more than a name that looks like one.

@@ -32,11 +32,11 @@ impl Catalogue {
         templates: impl IntoIterator<Item = Arc<dyn ResourceTemplate>>,
     ) -> Result<(), ToolError> {
         let keyed: Vec<_> =
-            templates.into_iter().map(|template| (template_key(&*template), template)).collect();
+            templates.into_iter().map(|template| (lookup_order_of_template(&*template), template)).collect();
         if keyed.is_empty() {
             return Ok(());
         }
-        self.change(|state| {
+        self.change_state(|state| {
             for (key, template) in keyed {
                 if state.templates.contains_key(&key) {
                     let shown = shown_key(&key.1);
@@ -56,7 +56,7 @@ impl Catalogue {
     ///
     /// Returns an error of kind `NotFound` if there is none.
     pub fn remove_template(&self, uri_template: &str) -> Result<(), ToolError> {
-        self.change(|state| {
+        self.change_state(|state| {
             let before = state.templates.len();
             state.templates.retain(|(_, text), _| **text != *uri_template);
             match state.templates.len() < before {
@@ -79,9 +79,9 @@ impl Catalogue {
 }
 
 /// Returns the place of a template in the order of look-up.
-pub(super) fn template_key(template: &dyn ResourceTemplate) -> (Reverse<usize>, Arc<str>) {
+pub(super) fn lookup_order_of_template(template: &dyn ResourceTemplate) -> (Reverse<usize>, Arc<str>) {
     let uri = template.uri_template();
-    (Reverse(uri.literal_bytes()), uri.as_str().into())
+    (Reverse(uri.literal_byte_count()), uri.as_str().into())
 }
 
 impl CatalogueSnapshot {
@@ -114,12 +114,12 @@ impl CatalogueSnapshot {
         }
         let address = key.strip_suffix(BUILTIN).and_then(|rest| rest.strip_suffix('#')).unwrap_or(key);
         let Ok(uri) = ResourceUri::parse(address) else { return Err(error) };
-        match_templates(&self.templates, &uri).ok_or(error)
+        first_matching_resource(&self.templates, &uri).ok_or(error)
     }
 }
 
 /// Returns the resource of a URI by the first template that matches it.
-pub(crate) fn match_templates(
+pub(crate) fn first_matching_resource(
     templates: &[Arc<dyn ResourceTemplate>],
     uri: &ResourceUri,
 ) -> Option<Arc<dyn ReadableResource>> {

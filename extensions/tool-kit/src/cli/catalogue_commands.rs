@@ -20,7 +20,7 @@ use tool_runtime::{CancellationToken, Toolbox};
 use super::{
     connect::Connect,
     prompts,
-    request::{CatalogueRequest, item_of, item_of_template},
+    request::{CatalogueRequest, list_entry_of, list_entry_of_template},
     resources,
     serve::ServeCatalogue,
 };
@@ -112,14 +112,14 @@ impl Extension for CatalogueCommands {
     fn items(&self, program: &Program) -> Result<Vec<Item>, Failure> {
         let take_snapshot =
             |catalogue: &Catalogue| CatalogueRequest::of_program(program, catalogue).snapshot_with_notes();
-        let snapshot = self.catalogue.run_on(program, take_snapshot)?;
+        let snapshot = self.catalogue.run_while_connected(program, take_snapshot)?;
         let tools = program.tools()?;
         let is_listed = |name: &str| tools.get(name).is_some();
         let items = snapshot.items().iter();
         // The tools of the program are listed by it.
         let others = items.filter(|item| item.tool().is_none_or(|tool| !is_listed(tool.definition().name())));
-        let templates = snapshot.templates().iter().map(|template| item_of_template(&**template));
-        Ok(others.map(item_of).chain(templates).collect())
+        let templates = snapshot.templates().iter().map(|template| list_entry_of_template(&**template));
+        Ok(others.map(list_entry_of).chain(templates).collect())
     }
 }
 
@@ -129,7 +129,7 @@ impl ProgramCatalogue {
     /// # Errors
     ///
     /// If the tools of the program cannot be called, or the closure that makes the catalogue failed; and those of `work`.
-    pub(super) fn run_on<T>(
+    pub(super) fn run_while_connected<T>(
         &self,
         program: &Program,
         work: impl FnOnce(&Catalogue) -> Result<T, Failure>,
@@ -207,6 +207,6 @@ impl Command for CatalogueCommand {
     fn run(&self, program: &Program, matches: &ArgMatches) -> Result<Exit, Failure> {
         let run =
             |catalogue: &Catalogue| (self.run)(&CatalogueRequest::of_program(program, catalogue), matches);
-        self.catalogue.run_on(program, run)
+        self.catalogue.run_while_connected(program, run)
     }
 }

@@ -13,7 +13,10 @@ use tool_runtime::{RunContext, Toolbox};
 use super::{
     catalogue_commands::error_chain,
     prompts,
-    request::{CatalogueRequest, first_paragraph, item_of, json_option, kind_name, line_text, text_argument},
+    request::{
+        CatalogueRequest, escape_to_line, first_paragraph, json_option, kind_name, list_entry_of,
+        text_argument,
+    },
     resources,
 };
 use crate::{
@@ -80,7 +83,7 @@ fn run_on_server(program: &Program, connector: McpConnector, matches: &ArgMatche
             let snapshot = program.block_on(async { tools.snapshot(&RunContext::new()).await })?;
             let snapshot = snapshot.map_err(|error| failure(&error))?;
             snapshot.diagnostics().iter().for_each(|problem| program.note(&problem.to_string()));
-            program.run_on(snapshot.into_tools(), &line_text(&words), command, matches)
+            program.run_on(snapshot.into_tools(), &escape_to_line(&words), command, matches)
         }
     }
 }
@@ -91,8 +94,8 @@ fn list_items(request: &CatalogueRequest<'_>, matches: &ArgMatches) -> Result<Ex
     let items = snapshot.items();
     if matches.get_flag("json") {
         let named = items.iter().map(|item| {
-            let mut listed = item_of(item);
-            request.shown_key(item).clone_into(&mut listed.key);
+            let mut listed = list_entry_of(item);
+            request.command_key(item).clone_into(&mut listed.key);
             if item.tool().is_some() {
                 listed.definition["name"] = listed.key.clone().into();
             }
@@ -101,7 +104,7 @@ fn list_items(request: &CatalogueRequest<'_>, matches: &ArgMatches) -> Result<Ex
         return request.print_json(&named.collect::<Vec<_>>());
     }
     let cells = |item| {
-        let key = request.shown_key(item).to_owned();
+        let key = request.command_key(item).to_owned();
         (item, [key, kind_name(item.kind()).to_owned(), first_paragraph(description_of(item))])
     };
     request.print_items(["Item", "Kind", "Description"], items.iter().map(cells))

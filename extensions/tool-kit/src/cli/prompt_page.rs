@@ -3,7 +3,7 @@
 use tool_cli::{Exit, Failure};
 use tool_runtime::{policy::Escape, serde_json::Value};
 
-use super::request::{CatalogueRequest, line_text};
+use super::request::{CatalogueRequest, escape_to_line};
 use crate::{
     catalogue::CatalogueItem,
     prompt::{PromptDefinition, PromptThinking},
@@ -21,9 +21,9 @@ pub(super) fn prompt_page(
     item: &CatalogueItem,
     prompt: &PromptDefinition,
 ) -> Result<Exit, Failure> {
-    let mut page = line_text(request.shown_key(item));
+    let mut page = escape_to_line(request.command_key(item));
     if let Some(title) = prompt.title() {
-        page.push_str(&format!(" ({})", line_text(title)));
+        page.push_str(&format!(" ({})", escape_to_line(title)));
     }
     page.push('\n');
     if let Some(description) = prompt.description() {
@@ -31,8 +31,8 @@ pub(super) fn prompt_page(
         page.push_str(&format!("\n{description}\n"));
     }
     page.push('\n');
-    for (name, value) in facts_of(request, item, prompt) {
-        page.push_str(&format!("{name}: {}\n", line_text(&value)));
+    for (name, value) in labelled_settings(request, item, prompt) {
+        page.push_str(&format!("{name}: {}\n", escape_to_line(&value)));
     }
     request.program.print(&page)?;
     let arguments = prompt.arguments();
@@ -42,7 +42,7 @@ pub(super) fn prompt_page(
     request.program.print("\n")?;
     let rows = arguments.into_iter().map(|argument| {
         let schema = prompt.input().and_then(|input| input.get("properties")?.get(&argument.name));
-        let kind = schema.map(input_kind).unwrap_or_default();
+        let kind = schema.map(accepted_values_text).unwrap_or_default();
         let takes = if argument.required { format!("{kind}, required") } else { kind };
         [argument.name, takes, argument.description.unwrap_or_default()]
     });
@@ -51,7 +51,7 @@ pub(super) fn prompt_page(
 }
 
 /// Returns the settings of a prompt with their labels.
-fn facts_of(
+fn labelled_settings(
     request: &CatalogueRequest<'_>,
     item: &CatalogueItem,
     prompt: &PromptDefinition,
@@ -66,7 +66,7 @@ fn facts_of(
     let budget = prompt.thinking_budget().map(|tokens| format!("at most {tokens} tokens"));
     let thinking: Vec<_> = thinking.map(str::to_owned).into_iter().chain(budget).collect();
     let origin = Some(item.namespace().to_owned()).filter(|_| !request.is_of_one_server());
-    let input = prompt.input().map_or_else(|| "any JSON".to_owned(), input_kind);
+    let input = prompt.input().map_or_else(|| "any JSON".to_owned(), accepted_values_text);
     let all = [
         ("Origin", origin),
         ("Model", prompt.model().map(str::to_owned)),
@@ -74,15 +74,15 @@ fn facts_of(
         ("Tools", prompt.tools().map(|tools| tools.join(", "))),
         ("Thinking", Some(thinking.join(", ")).filter(|text| !text.is_empty())),
         ("Input", Some(input)),
-        ("Output", prompt.output().map(input_kind)),
+        ("Output", prompt.output().map(accepted_values_text)),
     ];
     all.into_iter().filter_map(|(name, value)| value.map(|value| (name, value))).collect()
 }
 
 /// Returns the values that a schema accepts, in words.
-pub(super) fn input_kind(schema: &Value) -> String {
+pub(super) fn accepted_values_text(schema: &Value) -> String {
     if let Some(values) = schema.get("enum").and_then(Value::as_array) {
-        let mut words: Vec<_> = values.iter().take(MAX_VALUES).map(value_word).collect();
+        let mut words: Vec<_> = values.iter().take(MAX_VALUES).map(unquoted_text).collect();
         if values.len() > MAX_VALUES {
             words.push(format!("{} more", values.len() - MAX_VALUES));
         }
@@ -90,12 +90,12 @@ pub(super) fn input_kind(schema: &Value) -> String {
     }
     match schema.get("type") {
         Some(Value::String(kind)) => kind.clone(),
-        Some(Value::Array(kinds)) => kinds.iter().map(value_word).collect::<Vec<_>>().join(" or "),
+        Some(Value::Array(kinds)) => kinds.iter().map(unquoted_text).collect::<Vec<_>>().join(" or "),
         _ => "any JSON".to_owned(),
     }
 }
 
-fn value_word(value: &Value) -> String {
+fn unquoted_text(value: &Value) -> String {
     value.as_str().map_or_else(|| value.to_string(), str::to_owned)
 }
 
@@ -114,9 +114,9 @@ mod tests {
             (json!({ "anyOf": [] }), "any JSON"),
             (json!(true), "any JSON"),
         ] {
-            assert_eq!(input_kind(&schema), expected, "{schema}");
+            assert_eq!(accepted_values_text(&schema), expected, "{schema}");
         }
         let many = json!({ "enum": (0..25).collect::<Vec<_>>() });
-        assert!(input_kind(&many).ends_with("| 19 | 5 more"), "{}", input_kind(&many));
+        assert!(accepted_values_text(&many).ends_with("| 19 | 5 more"), "{}", accepted_values_text(&many));
     }
 }

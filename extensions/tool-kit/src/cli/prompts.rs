@@ -12,8 +12,8 @@ use tool_runtime::{
 };
 
 use super::{
-    prompt_page::{input_kind, prompt_page},
-    request::{CatalogueRequest, first_paragraph, json_option, line_text, text_argument, tool_failure},
+    prompt_page::{accepted_values_text, prompt_page},
+    request::{CatalogueRequest, escape_to_line, first_paragraph, json_option, text_argument, tool_failure},
 };
 use crate::{
     catalogue::{CatalogueItem, ItemKind},
@@ -63,19 +63,19 @@ fn list_prompts(request: &CatalogueRequest<'_>, matches: &ArgMatches) -> Result<
         return request.print_json(&prompts);
     }
     let cells = |(item, prompt): (_, &PromptDefinition)| {
-        let key = request.shown_key(item);
+        let key = request.command_key(item);
         let named = prompt.title().map_or_else(|| key.to_owned(), |title| format!("{key} ({title})"));
-        (item, [named, first_paragraph(prompt.description()), argument_words(prompt)])
+        (item, [named, first_paragraph(prompt.description()), arguments_in_one_line(prompt)])
     };
     request.print_items(["Prompt", "Description", "Arguments"], prompts.map(cells))
 }
 
 /// Returns the arguments of a prompt in a line, optional ones in brackets.
-fn argument_words(prompt: &PromptDefinition) -> String {
+fn arguments_in_one_line(prompt: &PromptDefinition) -> String {
     let arguments = prompt.arguments();
     if arguments.is_empty() {
         // An object without properties is no argument.
-        return prompt.input().map(input_kind).filter(|kind| kind != "object").unwrap_or_default();
+        return prompt.input().map(accepted_values_text).filter(|kind| kind != "object").unwrap_or_default();
     }
     let words = arguments.into_iter().map(|it| if it.required { it.name } else { format!("[{}]", it.name) });
     words.collect::<Vec<_>>().join(", ")
@@ -89,7 +89,7 @@ fn described_prompt(
 ) -> Value {
     let mut described = serde_json::to_value(prompt).unwrap_or_else(|_| json!({}));
     if let Some(members) = described.as_object_mut() {
-        members.insert("name".to_owned(), json!(request.shown_key(item)));
+        members.insert("name".to_owned(), json!(request.command_key(item)));
         members.insert("origin".to_owned(), json!(item.namespace()));
     }
     described
@@ -150,8 +150,8 @@ fn prompt_input(prompt: &PromptDefinition, text: Option<String>) -> Result<Value
         }
         None => Ok(json!({})),
         Some(text) => serde_json::from_str(&text).map_err(|error| {
-            let kind = prompt.input().map_or_else(|| "any JSON".to_owned(), input_kind);
-            let received = line_text(text.trim());
+            let kind = prompt.input().map_or_else(|| "any JSON".to_owned(), accepted_values_text);
+            let received = escape_to_line(text.trim());
             let problem = format!("the input of the prompt `{name}` is no JSON: {error}");
             Failure::quoting(Exit::Usage, format!("{problem}\nexpected: {kind}\nreceived: {received}"))
         }),

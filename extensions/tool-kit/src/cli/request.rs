@@ -95,7 +95,7 @@ impl<'p> CatalogueRequest<'p> {
             return tool_failure(error);
         }
         self.note_problems(snapshot);
-        let (kind, key, command) = (kind_name(kind), line_text(key), line_text(&self.command));
+        let (kind, key, command) = (kind_name(kind), escape_to_line(key), escape_to_line(&self.command));
         let message = format!("there is no {kind} `{key}`");
         Failure::usage(format!("{message}\n\n`{command} {kind}s list` lists all {kind}s"))
     }
@@ -106,7 +106,7 @@ impl<'p> CatalogueRequest<'p> {
     }
 
     /// Returns the key by which a command finds an item.
-    pub(super) fn shown_key<'i>(&self, item: &'i CatalogueItem) -> &'i str {
+    pub(super) fn command_key<'i>(&self, item: &'i CatalogueItem) -> &'i str {
         if self.is_of_one_server { item.name() } else { item.key() }
     }
 
@@ -157,7 +157,7 @@ pub(super) fn kind_name(kind: ItemKind) -> &'static str {
 }
 
 /// Returns an item as the commands about all items list it.
-pub(super) fn item_of(item: &CatalogueItem) -> Item {
+pub(super) fn list_entry_of(item: &CatalogueItem) -> Item {
     let (title, description) = match item.object() {
         ItemObject::Tool(tool) => {
             let definition = tool.definition();
@@ -174,7 +174,7 @@ pub(super) fn item_of(item: &CatalogueItem) -> Item {
 }
 
 /// Returns a template of the program as the commands about all items list it.
-pub(super) fn item_of_template(template: &dyn ResourceTemplate) -> Item {
+pub(super) fn list_entry_of_template(template: &dyn ResourceTemplate) -> Item {
     let mut listed =
         Item::new("template", template.uri_template().as_str(), BUILTIN).with_title(template.name());
     listed.description = template.description().map(str::to_owned);
@@ -203,7 +203,7 @@ pub(super) fn tool_failure(error: &ToolError) -> Failure {
 }
 
 /// Escapes and shortens `text` to a part of one line.
-pub(super) fn line_text(text: &str) -> String {
+pub(super) fn escape_to_line(text: &str) -> String {
     Escape::LINE.at_most(MAX_LINE_CHARS).text(text)
 }
 

@@ -18,7 +18,7 @@ use tool_runtime::{
 };
 
 use super::{
-    request::{CatalogueRequest, first_paragraph, json_option, line_text, text_argument, tool_failure},
+    request::{CatalogueRequest, escape_to_line, first_paragraph, json_option, text_argument, tool_failure},
     watch::watch_resources,
 };
 use crate::{
@@ -75,7 +75,7 @@ fn list_resources(request: &CatalogueRequest<'_>, matches: &ArgMatches) -> Resul
     if matches.get_flag("json") {
         let described = resources.map(|(item, resource)| {
             let mut described = described_resource(&**resource);
-            described["key"] = json!(request.shown_key(item));
+            described["key"] = json!(request.command_key(item));
             described["origin"] = json!(item.namespace());
             described
         });
@@ -87,7 +87,7 @@ fn list_resources(request: &CatalogueRequest<'_>, matches: &ArgMatches) -> Resul
         return request.print_json(&described.chain(templates).collect::<Vec<_>>());
     }
     let cells = resources.map(|(item, resource)| {
-        let named = format!("{} ({})", request.shown_key(item), resource.name());
+        let named = format!("{} ({})", request.command_key(item), resource.name());
         let description = first_paragraph(resource.description());
         (item, [named, description, resource.mime_type().to_owned()])
     });
@@ -169,7 +169,7 @@ fn print_content(request: &CatalogueRequest<'_>, content: &output::Resource) -> 
             }
         }
         ResourceBody::Blob(data) => {
-            let (kind, count) = (line_text(&content.mime_type), data.0.len());
+            let (kind, count) = (escape_to_line(&content.mime_type), data.0.len());
             request.program.print(&format!("[{kind}, {count} bytes; `--save FILE` saves it]\n"))?;
         }
     }
@@ -194,7 +194,7 @@ fn save_content(
         _ => Failure::quoting(Exit::Failed, format!("{} cannot be written: {error}", path.display())),
     })?;
     let (path, count, kind) =
-        (line_text(&path.to_string_lossy()), bytes.len(), line_text(&content.mime_type));
+        (escape_to_line(&path.to_string_lossy()), bytes.len(), escape_to_line(&content.mime_type));
     request.program.print(&format!("{path}: {kind}, {count} bytes\n"))?;
     Ok(Exit::Done)
 }

@@ -31,7 +31,7 @@ impl Command for ServeCatalogue {
     }
 
     fn run(&self, program: &Program, matches: &ArgMatches) -> Result<Exit, Failure> {
-        self.catalogue.run_on(program, |catalogue| {
+        self.catalogue.run_while_connected(program, |catalogue| {
             let (catalogue, configure) = (catalogue.clone(), Rc::clone(&self.configure));
             let serve = Serve::new().configure(move |server| configure(offer_catalogue(server, &catalogue)));
             serve.run(program, matches)

@@ -7,7 +7,7 @@ use tool_runtime::{
 };
 
 use super::{
-    request::{CatalogueRequest, is_builtin, line_text, tool_failure},
+    request::{CatalogueRequest, escape_to_line, is_builtin, tool_failure},
     resources::find_resource,
 };
 use crate::{
@@ -102,10 +102,10 @@ fn is_watched(event: &CatalogueEvent, watched: &[WatchedResource]) -> bool {
 }
 
 fn text_of_event(event: &CatalogueEvent) -> String {
-    let origin = event.namespace.iter().map(|namespace| format!(" of `{}`", line_text(namespace)));
+    let origin = event.namespace.iter().map(|namespace| format!(" of `{}`", escape_to_line(namespace)));
     let origin = origin.collect::<String>();
     match &event.change {
-        CatalogueChange::Resource { uri } => format!("changed: {}{origin}\n", line_text(uri)),
+        CatalogueChange::Resource { uri } => format!("changed: {}{origin}\n", escape_to_line(uri)),
         _ => format!("the list of resources{origin} changed\n"),
     }
 }

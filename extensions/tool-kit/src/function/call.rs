@@ -63,8 +63,11 @@ impl ItemFunction {
         arguments: impl Into<Arguments<'_>>,
     ) -> Result<ToolOutput, ToolError> {
         let cx = self.tools.context_for(self.name)?.with_run(Arc::clone(run));
-        let output =
-            self.tools.call_in(&cx, arguments.into()).await.map_err(|error| self.call_error(error))?;
+        let output = self
+            .tools
+            .call_in(&cx, arguments.into())
+            .await
+            .map_err(|error| self.reword_error_for_item(error))?;
         if let Some(actions) = output.actions() {
             run.change_state(&actions.state);
             if (Actions { state: actions.state.clone(), ..Actions::default() }) != *actions {
@@ -79,7 +82,7 @@ impl ItemFunction {
 
     /// Returns the error of a call as one of an item: those of arguments, panics and missing values would be about a tool. Those of the
     /// function are returned as they are.
-    fn call_error(&self, error: ToolError) -> ToolError {
+    fn reword_error_for_item(&self, error: ToolError) -> ToolError {
         let item = format!("the {} `{}`", self.noun, self.name);
         let reason = || error.reason().into_owned();
         match error.kind() {

@@ -32,7 +32,7 @@ impl DiscoveryError {
     }
 
     /// Returns `items` if there are no mistakes, and else the error.
-    pub(crate) fn unless_none<T>(items: T, diagnostics: Vec<Diagnostic>) -> Result<T, Self> {
+    pub(crate) fn items_or_error<T>(items: T, diagnostics: Vec<Diagnostic>) -> Result<T, Self> {
         match diagnostics.is_empty() {
             true => Ok(items),
             false => Err(Self { diagnostics }),

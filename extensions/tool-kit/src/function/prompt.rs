@@ -112,7 +112,7 @@ impl FunctionPrompt {
     /// Returns an error with all mistakes of all prompts, as [`of`](Self::of); also if two of them have one name.
     pub fn discover(values: &Registry) -> Result<Vec<Self>, DiscoveryError> {
         let (prompts, diagnostics) = discover_items(Some(values));
-        DiscoveryError::unless_none(prompts, diagnostics)
+        DiscoveryError::items_or_error(prompts, diagnostics)
     }
 }
 

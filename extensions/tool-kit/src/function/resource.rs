@@ -86,7 +86,7 @@ impl FunctionResource {
     /// Returns an error with all mistakes of all resources, as [`of`](Self::of); also if two of them have equal URIs.
     pub fn discover(values: &Registry) -> Result<Vec<Self>, DiscoveryError> {
         let (resources, diagnostics) = discover_items(Some(values));
-        DiscoveryError::unless_none(resources, diagnostics)
+        DiscoveryError::items_or_error(resources, diagnostics)
     }
 }
 
@@ -152,13 +152,18 @@ pub struct ReturnedContent {
     uri: String,
     mime_type: String,
     /// The type if neither the function nor the attribute states one.
-    usual_type: Cow<'static, str>,
+    default_mime_type: Cow<'static, str>,
     body: ResourceBody,
 }
 
 impl ReturnedContent {
-    fn new(usual_type: impl Into<Cow<'static, str>>, body: ResourceBody) -> Self {
-        Self { uri: String::new(), mime_type: String::new(), usual_type: usual_type.into(), body }
+    fn new(default_mime_type: impl Into<Cow<'static, str>>, body: ResourceBody) -> Self {
+        Self {
+            uri: String::new(),
+            mime_type: String::new(),
+            default_mime_type: default_mime_type.into(),
+            body,
+        }
     }
 
     fn text(text: impl Into<String>) -> Self {
@@ -173,11 +178,11 @@ impl ReturnedContent {
 
 impl From<ResourceBody> for ReturnedContent {
     fn from(body: ResourceBody) -> Self {
-        let usual_type = match body {
+        let default_mime_type = match body {
             ResourceBody::Text(_) => "text/plain",
             ResourceBody::Blob(_) => "application/octet-stream",
         };
-        Self::new(usual_type, body)
+        Self::new(default_mime_type, body)
     }
 }
 
@@ -261,9 +266,9 @@ fn json_content(value: &impl Serialize) -> Result<ReturnedContent, ToolError> {
 /// Returns the content of a resource as the output of its function; `stated_type` is the type of its attribute, or empty.
 #[doc(hidden)]
 pub fn resource_output(content: ReturnedContent, stated_type: &str) -> ToolOutput {
-    let ReturnedContent { uri, mime_type, usual_type, body } = content;
+    let ReturnedContent { uri, mime_type, default_mime_type, body } = content;
     let mime_type = match (&*mime_type, stated_type) {
-        ("", "") => usual_type.into_owned(),
+        ("", "") => default_mime_type.into_owned(),
         ("", stated) => stated.to_owned(),
         _ => mime_type,
     };

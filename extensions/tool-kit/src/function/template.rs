@@ -88,7 +88,7 @@ impl FunctionTemplate {
     /// Returns an error with all mistakes of all templates, as [`of`](Self::of); also if two of them have one URI.
     pub fn discover(values: &Registry) -> Result<Vec<Self>, DiscoveryError> {
         let (templates, diagnostics) = discover_items(Some(values));
-        DiscoveryError::unless_none(templates, diagnostics)
+        DiscoveryError::items_or_error(templates, diagnostics)
     }
 }
 

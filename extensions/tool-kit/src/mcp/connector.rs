@@ -60,13 +60,13 @@ pub struct McpConnector {
 /// The lists of a server, as far as they are known.
 #[derive(Default)]
 struct ServerLists {
-    prompts: KeptList<dyn Prompt>,
-    resources: KeptList<dyn ReadableResource>,
+    prompts: CachedList<dyn Prompt>,
+    resources: CachedList<dyn ReadableResource>,
     notifiers: Mutex<Vec<ConnectorNotifier>>,
 }
 
 /// A list that is kept until it changes.
-struct KeptList<T: ?Sized> {
+struct CachedList<T: ?Sized> {
     /// The number of changes.
     version: AtomicU64,
     kept: Mutex<Option<(u64, ListedItems<T>)>>,
@@ -91,7 +91,9 @@ impl McpConnector {
     }
 
     /// Connects to a server; the namespace is the name that it reports.
-    pub(super) async fn connect_reported(server: McpToolSetBuilder) -> Result<Self, ClientError> {
+    pub(super) async fn connect_with_reported_namespace(
+        server: McpToolSetBuilder,
+    ) -> Result<Self, ClientError> {
         let connector = Self::connect(server).await?;
         let reported = connector.set.server_info().await?.server_info.map(|info| info.name);
         Ok(Self { namespace: reported.unwrap_or_default().into(), ..connector })
@@ -138,7 +140,7 @@ impl McpConnector {
 
 fn with_change_listener(server: McpToolSetBuilder, lists: &Arc<ServerLists>) -> McpToolSetBuilder {
     let lists = Arc::clone(lists);
-    server.on_change(move |change| lists.announce(change))
+    server.on_change(move |change| lists.announce_server_change(change))
 }
 
 impl ServerLists {
@@ -155,7 +157,7 @@ impl ServerLists {
         self.notifiers.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn announce(&self, change: ServerChange) {
+    fn announce_server_change(&self, change: ServerChange) {
         let changes = match change {
             // Another connection is announced by this, too: its other lists may differ.
             ServerChange::Tools => vec![CatalogueChange::Prompts, CatalogueChange::Resources],
@@ -167,8 +169,8 @@ impl ServerLists {
         let notifiers = self.lock_notifiers().clone();
         for change in changes {
             match change {
-                CatalogueChange::Prompts => self.prompts.expire(),
-                CatalogueChange::Resources => self.resources.expire(),
+                CatalogueChange::Prompts => self.prompts.invalidate(),
+                CatalogueChange::Resources => self.resources.invalidate(),
                 _ => {}
             }
             notifiers.iter().for_each(|notifier| notifier.announce(change.clone()));
@@ -176,9 +178,9 @@ impl ServerLists {
     }
 }
 
-impl<T: ?Sized> KeptList<T> {
+impl<T: ?Sized> CachedList<T> {
     /// Returns the items of the kept list, or else of `list`, which is kept unless it has changed meanwhile.
-    async fn items_or_list(
+    async fn cached_or_listed_items(
         &self,
         list: impl Future<Output = Result<ListedItems<T>, ToolError>>,
     ) -> Result<Vec<Arc<T>>, ToolError> {
@@ -195,7 +197,7 @@ impl<T: ?Sized> KeptList<T> {
         Ok(items)
     }
 
-    fn expire(&self) {
+    fn invalidate(&self) {
         self.version.fetch_add(1, Ordering::AcqRel);
     }
 
@@ -208,7 +210,7 @@ impl<T: ?Sized> KeptList<T> {
     }
 }
 
-impl<T: ?Sized> Default for KeptList<T> {
+impl<T: ?Sized> Default for CachedList<T> {
     fn default() -> Self {
         Self { version: AtomicU64::new(0), kept: Mutex::new(None) }
     }
@@ -244,14 +246,14 @@ impl Connector for McpConnector {
         &'a self,
         _: &'a Arc<RunContext>,
     ) -> BoxFuture<'a, Result<Vec<Arc<dyn Prompt>>, ToolError>> {
-        Box::pin(self.lists.prompts.items_or_list(self.list_prompts()))
+        Box::pin(self.lists.prompts.cached_or_listed_items(self.list_prompts()))
     }
 
     fn resources<'a>(
         &'a self,
         _: &'a Arc<RunContext>,
     ) -> BoxFuture<'a, Result<Vec<Arc<dyn ReadableResource>>, ToolError>> {
-        Box::pin(self.lists.resources.items_or_list(self.list_resources()))
+        Box::pin(self.lists.resources.cached_or_listed_items(self.list_resources()))
     }
 
     fn diagnostics(&self) -> Vec<Diagnostic> {

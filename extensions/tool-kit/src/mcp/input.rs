@@ -34,12 +34,12 @@ pub(super) enum ArgumentReader {
 impl InputReader {
     pub(super) fn new(definition: &PromptDefinition) -> Self {
         let Some(schema) = definition.input() else { return Self::Members(Arc::default()) };
-        if !is_object(definition) {
+        if !takes_arguments_as_members(definition) {
             return Self::Whole(Arc::new(ArgumentReader::new(schema.clone())));
         }
         let properties = schema.get("properties").and_then(Value::as_object).into_iter().flatten();
         let readers = properties.map(|(name, property)| {
-            (name.clone(), ArgumentReader::new(with_definitions(property.clone(), schema)))
+            (name.clone(), ArgumentReader::new(with_definitions_of_object(property.clone(), schema)))
         });
         Self::Members(Arc::new(readers.collect()))
     }
@@ -85,7 +85,7 @@ impl ArgumentReader {
 }
 
 /// Returns a property with the definitions of its object.
-fn with_definitions(property: Value, object: &Value) -> Value {
+fn with_definitions_of_object(property: Value, object: &Value) -> Value {
     let definitions = DEFINITION_KEYWORDS.iter().filter_map(|keyword| {
         object.get(*keyword).map(|definitions| ((*keyword).to_owned(), definitions.clone()))
     });
@@ -98,7 +98,7 @@ fn with_definitions(property: Value, object: &Value) -> Value {
 }
 
 /// Returns `true` if the members of the input are the arguments.
-pub(super) fn is_object(definition: &PromptDefinition) -> bool {
+pub(super) fn takes_arguments_as_members(definition: &PromptDefinition) -> bool {
     let is_typed = |schema: &Value| schema.get("type").is_some_and(|kind| kind == "object");
     !definition.arguments().is_empty() || definition.input().is_some_and(is_typed)
 }
@@ -106,7 +106,9 @@ pub(super) fn is_object(definition: &PromptDefinition) -> bool {
 /// Returns the values that an argument may have and that begin with `text`.
 pub(super) fn candidates_of(definition: &PromptDefinition, argument: &str, text: &str) -> Vec<String> {
     match definition.input() {
-        Some(input) if is_object(definition) => candidates_of_property(input, argument, text),
+        Some(input) if takes_arguments_as_members(definition) => {
+            candidates_of_property(input, argument, text)
+        }
         Some(input) if argument == INPUT_ARGUMENT => candidates_of_schema(input, input, text),
         _ => Vec::new(),
     }

@@ -56,7 +56,7 @@ const INPUT_ARGUMENT: &str = "input";
 pub fn offer_prompt(prompts: PromptSet, prompt: impl Prompt) -> PromptSet {
     let prompt: Arc<dyn Prompt> = Arc::new(prompt);
     let rendered = Arc::clone(&prompt);
-    offer_prompt_with(prompts, prompt, move |run, input| {
+    add_prompt_with_messages(prompts, prompt, move |run, input| {
         let prompt = Arc::clone(&rendered);
         async move {
             let rendered = prompt.render(&run, &input).await?;
@@ -69,7 +69,7 @@ pub fn offer_prompt(prompts: PromptSet, prompt: impl Prompt) -> PromptSet {
 }
 
 /// Adds a prompt whose messages are those that `messages` returns for an input.
-fn offer_prompt_with<F>(
+fn add_prompt_with_messages<F>(
     prompts: PromptSet,
     prompt: Arc<dyn Prompt>,
     messages: impl Fn(Arc<RunContext>, Value) -> F + Send + Sync + 'static,
@@ -145,7 +145,7 @@ pub fn reload_prompts(prompts: &PromptSet, folder: &PromptFolder) -> Result<Vec<
 
 fn described_prompt(definition: &PromptDefinition) -> model::Prompt {
     let mut arguments: Vec<_> = definition.arguments().into_iter().map(described_argument).collect();
-    if let Some(input) = definition.input().filter(|_| !input::is_object(definition)) {
+    if let Some(input) = definition.input().filter(|_| !input::takes_arguments_as_members(definition)) {
         let mut argument = model::PromptArgument::new(INPUT_ARGUMENT).with_required(true);
         argument.description = input.get("description").and_then(|text| text.as_str()).map(str::to_owned);
         arguments = vec![argument];

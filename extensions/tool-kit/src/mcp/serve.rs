@@ -141,7 +141,7 @@ fn offer_items(server: McpServer, served: ServedCatalogue) -> McpServer {
 }
 
 /// Returns the name of a prompt for clients.
-pub(super) fn wire_name(item: &CatalogueItem) -> String {
+pub(super) fn served_prompt_name(item: &CatalogueItem) -> String {
     match item.namespace() {
         BUILTIN => item.name().to_owned(),
         namespace => format!("{namespace}{NAMESPACE_SEPARATOR}{}", item.name()),
@@ -149,7 +149,7 @@ pub(super) fn wire_name(item: &CatalogueItem) -> String {
 }
 
 /// Returns the signal of the changes that `change_of` selects.
-pub(super) fn signal_of(
+pub(super) fn change_signal(
     catalogue: &Catalogue,
     change_of: fn(CatalogueChange) -> Option<OfferChange>,
 ) -> ChangeSignal {
@@ -196,7 +196,7 @@ impl ListDiagnostics {
 }
 
 /// Returns the diagnostic of an item whose name or URI an earlier one has.
-pub(super) fn hidden_item(item: &CatalogueItem, name: &str) -> Diagnostic {
+pub(super) fn hidden_item_diagnostic(item: &CatalogueItem, name: &str) -> Diagnostic {
     let problem = format!(
         "the item `{}` is not served: an item before it in the order of look-up has `{name}`, too; rename one of them",
         item.key()
@@ -205,7 +205,7 @@ pub(super) fn hidden_item(item: &CatalogueItem, name: &str) -> Diagnostic {
 }
 
 /// Returns the diagnostic of an item whose description panicked.
-pub(super) fn unusable_item(item: &str, problem: &str) -> Diagnostic {
+pub(super) fn unusable_item_diagnostic(item: &str, problem: &str) -> Diagnostic {
     let problem = format!("the item `{item}` is not served, because it panicked: {problem}");
     Diagnostic::new(Severity::Error, "unusable_item", shown_problem(&problem))
 }

@@ -14,8 +14,11 @@ use tool_runtime::{
 };
 
 use super::{
-    described_prompt, offer_prompt, offer_prompt_with,
-    serve::{ListDiagnostics, RUN_PROMPT, hidden_item, signal_of, unusable_item, wire_name},
+    add_prompt_with_messages, described_prompt, offer_prompt,
+    serve::{
+        ListDiagnostics, RUN_PROMPT, change_signal, hidden_item_diagnostic, served_prompt_name,
+        unusable_item_diagnostic,
+    },
 };
 use crate::{
     catalogue::{Catalogue, CatalogueChange, CatalogueItem, CatalogueSnapshot, json_input},
@@ -36,7 +39,7 @@ pub(super) struct ServedPrompts {
 
 impl ServedPrompts {
     pub(super) fn new(catalogue: Catalogue, runs_prompts: bool) -> Self {
-        let changes = signal_of(&catalogue, |change| match change {
+        let changes = change_signal(&catalogue, |change| match change {
             CatalogueChange::Prompts => Some(OfferChange::List),
             _ => None,
         });
@@ -53,9 +56,9 @@ impl ServedPrompts {
         let (mut names, mut served) = (HashSet::new(), Vec::new());
         for item in items.in_lookup_order() {
             let Some(prompt) = item.prompt() else { continue };
-            let name = wire_name(item);
+            let name = served_prompt_name(item);
             if !names.insert(name.clone()) {
-                diagnostics.push(hidden_item(item, &name));
+                diagnostics.push(hidden_item_diagnostic(item, &name));
                 continue;
             }
             match catch(|| described_prompt(prompt.definition())) {
@@ -63,7 +66,7 @@ impl ServedPrompts {
                     described.name = name;
                     served.push(described);
                 }
-                Err(panic) => diagnostics.push(unusable_item(item.key(), panic.message())),
+                Err(panic) => diagnostics.push(unusable_item_diagnostic(item.key(), panic.message())),
             }
         }
         self.diagnostics.replace(diagnostics);
@@ -87,7 +90,7 @@ impl ServedPrompts {
         name: &str,
         arguments: &BTreeMap<String, String>,
     ) -> Result<GetPromptResult, ToolError> {
-        if !self.wants_run(run)? {
+        if !self.is_run_requested(run)? {
             let prompt = self.find_prompt(run, name).await?;
             let own_name = prompt.definition().name().to_owned();
             return offer_prompt(PromptSet::new(), prompt).get(run, &own_name, arguments).await;
@@ -97,7 +100,7 @@ impl ServedPrompts {
         let own_name = prompt.definition().name();
         let (catalogue, item, items, called) =
             (self.catalogue.clone(), item.clone(), items.clone(), Arc::clone(prompt));
-        let offered = offer_prompt_with(PromptSet::new(), Arc::clone(prompt), move |run, input| {
+        let offered = add_prompt_with_messages(PromptSet::new(), Arc::clone(prompt), move |run, input| {
             let (catalogue, item, items, prompt) =
                 (catalogue.clone(), item.clone(), items.clone(), Arc::clone(&called));
             async move {
@@ -113,7 +116,7 @@ impl ServedPrompts {
     }
 
     /// Returns `true` if the request runs its prompt.
-    fn wants_run(&self, run: &RunContext) -> Result<bool, ToolError> {
+    fn is_run_requested(&self, run: &RunContext) -> Result<bool, ToolError> {
         match run.meta().get(RUN_PROMPT) {
             None | Some(Value::Bool(false)) => Ok(false),
             Some(Value::Bool(true)) if self.runs_prompts => Ok(true),
@@ -139,7 +142,7 @@ fn find_item<'a>(
     name: &str,
 ) -> Result<(&'a CatalogueItem, &'a Arc<dyn Prompt>), ToolError> {
     let mut prompts = items.in_lookup_order().filter_map(|item| Some((item, item.prompt()?)));
-    prompts.find(|(item, _)| wire_name(item) == name).ok_or_else(|| {
+    prompts.find(|(item, _)| served_prompt_name(item) == name).ok_or_else(|| {
         let shown = Escape::LINE.at_most(MAX_SHOWN_CHARS).text(name);
         ToolError::not_found(format!(
             "there is no prompt `{shown}`; list the prompts for those that there are"

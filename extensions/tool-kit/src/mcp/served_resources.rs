@@ -12,11 +12,11 @@ use tool_runtime::{
 
 use super::{
     described_resource, described_template, offer_resource,
-    serve::{ListDiagnostics, hidden_item, signal_of, unusable_item},
+    serve::{ListDiagnostics, change_signal, hidden_item_diagnostic, unusable_item_diagnostic},
     served_prompts::snapshot_of,
 };
 use crate::{
-    catalogue::{Catalogue, CatalogueChange, match_templates},
+    catalogue::{Catalogue, CatalogueChange, first_matching_resource},
     resource::{ReadableResource, ResourceUri},
 };
 
@@ -32,7 +32,7 @@ pub(super) struct ServedResources {
 
 impl ServedResources {
     pub(super) fn new(catalogue: Catalogue) -> Self {
-        let changes = signal_of(&catalogue, |change| match change {
+        let changes = change_signal(&catalogue, |change| match change {
             CatalogueChange::Resources => Some(OfferChange::List),
             CatalogueChange::Resource { uri } => {
                 let parsed = ResourceUri::parse(&uri);
@@ -54,12 +54,12 @@ impl ServedResources {
         for item in items.in_lookup_order() {
             let Some(resource) = item.resource() else { continue };
             if !uris.insert(item.name()) {
-                diagnostics.push(hidden_item(item, item.name()));
+                diagnostics.push(hidden_item_diagnostic(item, item.name()));
                 continue;
             }
             match catch(|| described_resource(&**resource, item.name())) {
                 Ok(described) => served.push(described),
-                Err(panic) => diagnostics.push(unusable_item(item.key(), panic.message())),
+                Err(panic) => diagnostics.push(unusable_item_diagnostic(item.key(), panic.message())),
             }
         }
         self.diagnostics.replace(diagnostics);
@@ -79,7 +79,7 @@ impl ServedResources {
         let mut resources = items.in_lookup_order().filter_map(|item| Some((item.name(), item.resource()?)));
         let found = resources.find(|(name, _)| *name == uri.normalized());
         let found = found.map(|(_, resource)| Arc::clone(resource));
-        Ok(found.or_else(|| match_templates(&self.catalogue.templates(), uri)))
+        Ok(found.or_else(|| first_matching_resource(&self.catalogue.templates(), uri)))
     }
 
     fn list_templates(&self, page: Paging<'_>) -> Page<model::ResourceTemplate> {
@@ -89,7 +89,7 @@ impl ServedResources {
                 Ok(template) => described.push(template),
                 Err(panic) => {
                     let template = format!("template {} of the program", place + 1);
-                    diagnostics.push(unusable_item(&template, panic.message()));
+                    diagnostics.push(unusable_item_diagnostic(&template, panic.message()));
                 }
             }
         }

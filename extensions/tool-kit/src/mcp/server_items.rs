@@ -23,7 +23,7 @@ impl ServerPrompt {
     pub(super) fn of_listed(listed: model::Prompt, set: &McpToolSet) -> Result<Self, PromptError> {
         let mut definition = PromptDefinition::new(listed.name)?;
         if let Some(title) = listed.title.filter(|title| !title.trim().is_empty()) {
-            definition = definition.with_heading(&title);
+            definition = definition.with_unchecked_title(&title);
         }
         if let Some(description) = listed.description {
             definition = definition.with_description(description);

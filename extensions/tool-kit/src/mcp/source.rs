@@ -76,7 +76,8 @@ impl McpSource {
 impl ConnectorSource for McpSource {
     fn connect(&self) -> BoxFuture<'_, Result<Arc<dyn Connector>, ToolError>> {
         Box::pin(async {
-            let connector = McpConnector::connect_reported((self.make)(self.config.clone())).await?;
+            let connector =
+                McpConnector::connect_with_reported_namespace((self.make)(self.config.clone())).await?;
             Ok(Arc::new(connector) as Arc<dyn Connector>)
         })
     }

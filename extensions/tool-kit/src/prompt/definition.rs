@@ -114,7 +114,7 @@ impl PromptDefinition {
     }
 
     /// Sets a title that the text of the prompt has.
-    pub(crate) fn with_heading(mut self, heading: &str) -> Self {
+    pub(crate) fn with_unchecked_title(mut self, heading: &str) -> Self {
         self.title = Some(heading.to_owned());
         self
     }

@@ -22,7 +22,7 @@ impl PromptError {
     }
 
     /// Returns the error with the place of an offset in `text`.
-    pub(crate) fn at(mut self, text: &str, offset: usize) -> Self {
+    pub(crate) fn with_place(mut self, text: &str, offset: usize) -> Self {
         let before = text.get(..offset).unwrap_or(text);
         let line_start = before.rfind('\n').map_or(0, |at| at + 1);
         let column = before[line_start..].chars().count() + 1;

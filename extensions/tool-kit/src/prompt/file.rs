@@ -6,7 +6,7 @@ use tool_runtime::{BoxFuture, RunContext, ToolError, serde_json::Value};
 
 use super::{
     Prompt, PromptDefinition, PromptError, PromptMessage, RenderedPrompt,
-    front_matter::{FrontMatter, divide_file, heading_of, member_offset},
+    front_matter::{FrontMatter, divide_file, heading_of, offset_of_member_line},
     template::{Template, TemplateProblem},
 };
 
@@ -105,7 +105,7 @@ impl PromptFile {
     /// Reads a prompt whose name is `file_name`, unless the front matter states one.
     pub(crate) fn parse_named(text: &str, file_name: Option<&str>) -> Result<Self, PromptError> {
         if text.len() > Self::MAX_BYTES {
-            return Err(too_long());
+            return Err(too_long_error());
         }
         let parts = divide_file(text)?;
         let front_matter = match parts.header {
@@ -113,10 +113,10 @@ impl PromptFile {
             None => FrontMatter::default(),
         };
         let at_member = |member: &str, error: PromptError| match parts.header {
-            Some((header, offset)) => error.at(text, offset + member_offset(header, member)),
+            Some((header, offset)) => error.with_place(text, offset + offset_of_member_line(header, member)),
             None => error,
         };
-        let (body, body_offset) = trim_body(parts.body);
+        let (body, body_offset) = trim_blank_lines(parts.body);
         let instruction = front_matter.system_prompt.clone();
         let definition = front_matter
             .definition(file_name, heading_of(body))
@@ -134,7 +134,7 @@ impl PromptFile {
         &self.text
     }
 
-    pub(super) fn has_text_of(&self, other: &Self) -> bool {
+    pub(super) fn is_unchanged_from(&self, other: &Self) -> bool {
         self.text == other.text && self.definition == other.definition
     }
 
@@ -175,17 +175,17 @@ fn read_text(path: &Path) -> Result<String, PromptError> {
     let mut bytes = Vec::new();
     file.take(PromptFile::MAX_BYTES as u64 + 1).read_to_end(&mut bytes).map_err(failed)?;
     if bytes.len() > PromptFile::MAX_BYTES {
-        return Err(too_long());
+        return Err(too_long_error());
     }
     String::from_utf8(bytes).map_err(|_| PromptError::new("the file is not UTF-8; save it as UTF-8"))
 }
 
-fn too_long() -> PromptError {
+fn too_long_error() -> PromptError {
     PromptError::new(format!("the file exceeds {} bytes; a prompt is shorter", PromptFile::MAX_BYTES))
 }
 
 /// Returns the template without blank lines around it.
-fn trim_body((body, offset): (&str, usize)) -> (&str, usize) {
+fn trim_blank_lines((body, offset): (&str, usize)) -> (&str, usize) {
     let start = body.len() - body.trim_start_matches(['\r', '\n']).len();
     (body[start..].trim_end(), offset + start)
 }
@@ -200,5 +200,5 @@ fn instruction_error(problem: &TemplateProblem) -> PromptError {
 
 /// Returns the error of a template that is a part of a file.
 fn template_error(problem: TemplateProblem, text: &str, body_offset: usize) -> PromptError {
-    PromptError::new(problem.message).at(text, body_offset + problem.offset)
+    PromptError::new(problem.message).with_place(text, body_offset + problem.offset)
 }

@@ -122,7 +122,7 @@ fn folder_changes(
     for (name, prompt) in after {
         match before.get(name) {
             None => changes.insert(name, FolderChange::Added(name.clone())),
-            Some(old) if !old.has_text_of(prompt) => {
+            Some(old) if !old.is_unchanged_from(prompt) => {
                 changes.insert(name, FolderChange::Changed(name.clone()))
             }
             Some(_) => None,

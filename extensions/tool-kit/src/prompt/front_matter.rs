@@ -77,10 +77,10 @@ pub(super) fn divide_file(text: &str) -> Result<FileParts<'_>, PromptError> {
             let problem = format!(
                 "the front matter has more than {MAX_HEADER_BYTES} bytes; shorten it, and end it with a line `---`"
             );
-            return Err(PromptError::new(problem).at(text, start));
+            return Err(PromptError::new(problem).with_place(text, start));
         }
     }
-    Err(PromptError::new("the front matter has no end; add a line `---` below it").at(text, start))
+    Err(PromptError::new("the front matter has no end; add a line `---` below it").with_place(text, start))
 }
 
 impl FrontMatter {
@@ -106,8 +106,9 @@ impl FrontMatter {
             let reason = reason.strip_prefix("error: ").unwrap_or(reason);
             // Which are those of the front matter, not of the file.
             let reason = reason.strip_prefix(&format!("line {line} column {column}: ")).unwrap_or(reason);
-            let problem = format!("the front matter cannot be read: {}", short_line(reason));
-            PromptError::new(problem).at(text, offset + place_offset(header, line, column))
+            let problem = format!("the front matter cannot be read: {}", escape_to_line(reason));
+            PromptError::new(problem)
+                .with_place(text, offset + offset_of_line_and_column(header, line, column))
         })
     }
 
@@ -124,7 +125,7 @@ impl FrontMatter {
         let mut definition = PromptDefinition::new(name).map_err(about("name"))?;
         definition = match (self.title, heading) {
             (Some(title), _) => definition.with_title(title).map_err(about("title"))?,
-            (None, Some(heading)) => definition.with_heading(heading),
+            (None, Some(heading)) => definition.with_unchecked_title(heading),
             (None, None) => definition,
         };
         if let Some(description) = self.description {
@@ -168,7 +169,7 @@ impl From<Thinking> for PromptThinking {
 }
 
 /// Returns the offset of the line that has a member; 0 if none has it at its beginning.
-pub(super) fn member_offset(header: &str, member: &str) -> usize {
+pub(super) fn offset_of_member_line(header: &str, member: &str) -> usize {
     let mut offset = 0;
     for line in header.split_inclusive('\n') {
         let name = line.trim_start_matches(['"', '\'']);
@@ -184,14 +185,14 @@ pub(super) fn member_offset(header: &str, member: &str) -> usize {
 }
 
 /// Returns the offset of a line and a column, from 1 on.
-fn place_offset(text: &str, line: u64, column: u64) -> usize {
+fn offset_of_line_and_column(text: &str, line: u64, column: u64) -> usize {
     let before = |number: u64| usize::try_from(number.saturating_sub(1)).unwrap_or(usize::MAX);
     let start: usize = text.split_inclusive('\n').take(before(line)).map(str::len).sum();
     let rest = text.get(start..).unwrap_or_default();
     start + rest.char_indices().nth(before(column)).map_or(0, |(at, _)| at)
 }
 
-fn short_line(text: &str) -> String {
+fn escape_to_line(text: &str) -> String {
     tool_runtime::policy::Escape::LINE.at_most(300).text(text)
 }
 

@@ -71,7 +71,7 @@ fn decode_text(bytes: Vec<u8>) -> Result<String, Vec<u8>> {
         return text.filter(|text| !text.contains('\0')).map(String::from).ok_or(bytes);
     }
     if bytes.contains(&0) {
-        return utf16_of(&bytes).ok_or(bytes);
+        return decode_unmarked_utf16(&bytes).ok_or(bytes);
     }
     match String::from_utf8(bytes) {
         Ok(text) => Ok(text),
@@ -86,7 +86,7 @@ fn decode_text(bytes: Vec<u8>) -> Result<String, Vec<u8>> {
 }
 
 /// Returns the text of UTF-16 without a mark, whose characters are mostly those of ASCII.
-fn utf16_of(bytes: &[u8]) -> Option<String> {
+fn decode_unmarked_utf16(bytes: &[u8]) -> Option<String> {
     if !bytes.len().is_multiple_of(2) {
         return None;
     }

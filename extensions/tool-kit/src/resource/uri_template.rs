@@ -110,18 +110,18 @@ impl UriTemplate {
     pub fn matched_variables(&self, uri: &ResourceUri) -> Option<BTreeMap<String, String>> {
         let (scheme, after) = uri.as_str().split_once(':')?;
         let rest = after.strip_prefix(&*self.start).filter(|_| scheme.eq_ignore_ascii_case(&self.scheme))?;
-        self.values_in(rest)
+        self.match_values_after_start(rest)
     }
 
     /// Returns the number of bytes that a URI must have as they are written.
-    pub(crate) fn literal_bytes(&self) -> usize {
+    pub(crate) fn literal_byte_count(&self) -> usize {
         self.scheme.len()
             + self.start.len()
             + self.variables.iter().map(|variable| variable.after.len()).sum::<usize>()
     }
 
     /// Returns the values in the part of a URI after the start.
-    fn values_in(&self, mut rest: &str) -> Option<BTreeMap<String, String>> {
+    fn match_values_after_start(&self, mut rest: &str) -> Option<BTreeMap<String, String>> {
         let mut values = BTreeMap::new();
         for (at, variable) in self.variables.iter().enumerate() {
             let is_last = at + 1 == self.variables.len();
@@ -130,7 +130,7 @@ impl UriTemplate {
                 false => rest.find(&*variable.after)?,
             };
             let (value, after) = rest.split_at_checked(end)?;
-            values.insert(variable.name.clone(), decoded_value(value, variable.is_path)?);
+            values.insert(variable.name.clone(), decode_safe_value(value, variable.is_path)?);
             rest = after.get(variable.after.len()..)?;
         }
         rest.is_empty().then_some(values)
@@ -138,7 +138,7 @@ impl UriTemplate {
 }
 
 /// Returns the decoded value of a variable, unless it would leave its place as a part of a path.
-fn decoded_value(text: &str, is_path: bool) -> Option<String> {
+fn decode_safe_value(text: &str, is_path: bool) -> Option<String> {
     let separators = ['/', '\\'];
     let value = percent_decoded(text)?;
     let is_safe = !value.is_empty()

@@ -18,11 +18,12 @@ use tool_runtime::{
 
 use super::{
     ConnectorState,
-    table::{Attached, AttachedPhase, Leaving, Slot},
+    table::{AttachedConnector, AttachedPhase, Leaving, Slot},
 };
 use crate::{
     catalogue::{
-        Catalogue, CatalogueChange, CatalogueEvent, Connector, ConnectorNotifier, Inner, key::shown_key,
+        Catalogue, CatalogueChange, CatalogueEvent, CatalogueInner, Connector, ConnectorNotifier,
+        key::shown_key,
     },
     names::check_name,
 };
@@ -38,16 +39,16 @@ impl Catalogue {
     /// Nothing is changed then.
     pub fn connect(&self, connector: impl Connector) -> Result<(), ToolError> {
         let connector: Arc<dyn Connector> = Arc::new(connector);
-        let (namespace, set) =
-            catch(|| (connector.namespace().to_owned(), connector.toolset())).map_err(panicked_error)?;
+        let (namespace, set) = catch(|| (connector.namespace().to_owned(), connector.toolset()))
+            .map_err(connector_panic_error)?;
         check_namespace(&namespace)?;
         if let Some(set) = &set {
             check_set_name(set, &namespace)?;
         }
         let (inner, namespace) = (&self.inner, Arc::<str>::from(namespace));
         let id = inner.connectors.new_id();
-        let is_set = inner.is_toolset(&namespace);
-        inner.connectors.change(|state| {
+        let is_set = inner.has_toolset(&namespace);
+        inner.connectors.change_state(|state| {
             state.check_not_ended()?;
             state.check_namespace_is_free(&namespace, id)?;
             if is_set {
@@ -69,7 +70,7 @@ impl Catalogue {
         let attached = inner.attach(id, &namespace, &connector, set);
         // Nothing of a connector that fails stays.
         attached.inspect_err(|_| {
-            if inner.detach(id) {
+            if inner.detach_connector(id) {
                 inner.remove_slot(id);
             }
         })
@@ -83,7 +84,7 @@ impl Catalogue {
     /// Returns an error of kind `NotFound` if there is none, and of kind `Conflict` for one that the catalogue connects itself.
     pub fn disconnect(&self, namespace: &str) -> Result<(), ToolError> {
         let shown = || shown_key(namespace);
-        let (id, leaving) = self.inner.connectors.change(|state| {
+        let (id, leaving) = self.inner.connectors.change_state(|state| {
             let slot = state.slots.iter_mut().find(|slot| slot.namespace.as_deref() == Some(namespace));
             let not_found = || ToolError::not_found(format!("there is no connector `{}`", shown()));
             let slot = slot.ok_or_else(not_found)?;
@@ -95,18 +96,18 @@ impl Catalogue {
             }
             // One that another thread connects or disconnects at present is not there.
             let listed = slot.attached.as_mut().filter(|it| it.phase == AttachedPhase::Listed);
-            let leaving = listed.and_then(Attached::begin_leaving).ok_or_else(not_found)?;
+            let leaving = listed.and_then(AttachedConnector::begin_leaving).ok_or_else(not_found)?;
             Ok((slot.id, leaving))
         })?;
-        self.inner.finish_leaving(id, &leaving);
+        self.inner.complete_detachment(id, &leaving);
         self.inner.remove_slot(id);
         Ok(())
     }
 }
 
-impl Inner {
+impl CatalogueInner {
     /// Returns `true` if the toolbox has a toolset of this name.
-    pub(super) fn is_toolset(&self, name: &str) -> bool {
+    pub(super) fn has_toolset(&self, name: &str) -> bool {
         self.tools.toolsets().iter().any(|set| catch(|| set.name() == name).unwrap_or_default())
     }
 
@@ -119,7 +120,7 @@ impl Inner {
         set: Option<Arc<dyn ToolSet>>,
     ) -> Result<(), ToolError> {
         let attachment = self.connectors.new_id();
-        let attached = Attached {
+        let attached = AttachedConnector {
             id: attachment,
             namespace: Arc::clone(namespace),
             connector: Arc::clone(connector),
@@ -138,28 +139,28 @@ impl Inner {
             }
             slot.last_error = None;
         });
-        self.announce_lists(namespace);
+        self.announce_all_lists(namespace);
         self.set_state(id, ConnectorState::Active);
         let notifier = self.notifier_of(id, attachment, namespace);
-        catch(|| connector.attached(notifier)).map_err(panicked_error)
+        catch(|| connector.attached(notifier)).map_err(connector_panic_error)
     }
 
     /// Takes the items of the connector of a slot out of the lists; `false` if it has none, or another thread does so. The namespace stays held.
-    pub(super) fn detach(&self, id: u64) -> bool {
-        let begin = |slot: &mut Slot| slot.attached.as_mut().and_then(Attached::begin_leaving);
+    pub(super) fn detach_connector(&self, id: u64) -> bool {
+        let begin = |slot: &mut Slot| slot.attached.as_mut().and_then(AttachedConnector::begin_leaving);
         let leaving = self.connectors.change_slot(id, begin).flatten();
-        leaving.inspect(|leaving| self.finish_leaving(id, leaving)).is_some()
+        leaving.inspect(|leaving| self.complete_detachment(id, leaving)).is_some()
     }
 
-    fn finish_leaving(&self, id: u64, leaving: &Leaving) {
+    fn complete_detachment(&self, id: u64, leaving: &Leaving) {
         if leaving.has_tools {
             self.tools.remove_toolset(&leaving.namespace);
         }
         self.connectors.change_slot(id, |slot| slot.attached = None);
-        self.announce_lists(&leaving.namespace);
+        self.announce_all_lists(&leaving.namespace);
     }
 
-    fn announce_lists(&self, namespace: &str) {
+    fn announce_all_lists(&self, namespace: &str) {
         for change in [CatalogueChange::Tools, CatalogueChange::Prompts, CatalogueChange::Resources] {
             self.events.send(CatalogueEvent::new(Some(namespace), change));
         }
@@ -261,6 +262,6 @@ pub(super) fn taken_by_toolset_error(namespace: &str) -> ToolError {
     ))
 }
 
-pub(super) fn panicked_error(panic: Panic) -> ToolError {
+pub(super) fn connector_panic_error(panic: Panic) -> ToolError {
     ToolError::failed(format!("the connector panicked: {}", panic.message()))
 }

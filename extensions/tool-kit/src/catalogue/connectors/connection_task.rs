@@ -11,12 +11,12 @@ use tool_runtime::{
 
 use super::{
     ConnectorState,
-    attach::panicked_error,
+    attach::connector_panic_error,
     schedule::{ReconnectSchedule, STABLE_AFTER},
     table::{SlotSource, SlotTask, TaskTokens},
 };
 use crate::{
-    catalogue::{Connector, ConnectorSource, Inner},
+    catalogue::{CatalogueInner, Connector, ConnectorSource},
     names::namespace_of_server_name,
     problem::problem_text,
 };
@@ -30,7 +30,7 @@ const CLOSE_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// The task of one connector. When it ends or is dropped, nothing of its connection stays.
 pub(super) struct ConnectionTask {
-    inner: Arc<Inner>,
+    inner: Arc<CatalogueInner>,
     id: u64,
     key: Arc<str>,
     source: Arc<dyn ConnectorSource>,
@@ -51,7 +51,7 @@ enum AttemptEnd {
 
 impl ConnectionTask {
     pub(super) fn new(
-        inner: &Arc<Inner>,
+        inner: &Arc<CatalogueInner>,
         id: u64,
         key: &Arc<str>,
         source: &SlotSource,
@@ -66,12 +66,12 @@ impl ConnectionTask {
         let mut waits = ReconnectSchedule::new();
         let mut freed = self.inner.connectors.freed.subscribe();
         loop {
-            let Some(delay) = waits.next() else { return self.give_up() };
+            let Some(delay) = waits.next() else { return self.mark_as_failed() };
             if !self.wait_before_attempt(delay).await {
                 return;
             }
             freed.mark_unchanged();
-            match self.attempt_connection().await {
+            match self.run_connection_to_end().await {
                 AttemptEnd::Stopped => return,
                 AttemptEnd::Lost(error) => self.report_failure(&error),
                 AttemptEnd::Held(error) => {
@@ -80,7 +80,7 @@ impl ConnectionTask {
                 }
                 AttemptEnd::Conflict(error) => {
                     self.report_failure(&error);
-                    self.release_reported_namespace();
+                    self.release_namespace_unless_fixed();
                     self.inner.set_state(self.id, ConnectorState::Conflict);
                     let is_taken = error.kind() == ErrorKind::Conflict;
                     tokio::select! {
@@ -101,14 +101,15 @@ impl ConnectionTask {
         stop.run_until_cancelled(tokio::time::sleep(delay)).await.is_some() && !stop.is_cancelled()
     }
 
-    async fn attempt_connection(&self) -> AttemptEnd {
+    async fn run_connection_to_end(&self) -> AttemptEnd {
         self.inner.set_state(self.id, ConnectorState::Connecting);
         let connecting = catch_async(|| self.source.connect());
         match self.tokens.stop.run_until_cancelled(connecting).await {
             None => AttemptEnd::Stopped,
-            Some(connected) => match connected.map_err(panicked_error).and_then(|connected| connected) {
+            Some(connected) => match connected.map_err(connector_panic_error).and_then(|connected| connected)
+            {
                 Ok(connector) => {
-                    let end = self.hold_connection(&connector).await;
+                    let end = self.attach_until_closed(&connector).await;
                     discard(connector);
                     end
                 }
@@ -118,14 +119,14 @@ impl ConnectionTask {
     }
 
     /// Lists the items of a connector until its connection ends, and closes it.
-    async fn hold_connection(&self, connector: &Arc<dyn Connector>) -> AttemptEnd {
+    async fn attach_until_closed(&self, connector: &Arc<dyn Connector>) -> AttemptEnd {
         let connected_at = Instant::now();
         let end = match self.attach_connector(connector) {
             Err(error) => error,
             Ok(()) => match self.tokens.stop.run_until_cancelled(catch_async(|| connector.closed())).await {
                 None => AttemptEnd::Stopped,
                 Some(closed) => {
-                    let error = closed.unwrap_or_else(panicked_error);
+                    let error = closed.unwrap_or_else(connector_panic_error);
                     match connected_at.elapsed() >= STABLE_AFTER {
                         true => AttemptEnd::Held(error),
                         false => AttemptEnd::Lost(error),
@@ -133,7 +134,7 @@ impl ConnectionTask {
                 }
             },
         };
-        self.inner.detach(self.id);
+        self.inner.detach_connector(self.id);
         let closing = catch_async(|| connector.close());
         if tokio::time::timeout(CLOSE_TIMEOUT, closing).await.is_err() {
             tracing::warn!(
@@ -146,7 +147,7 @@ impl ConnectionTask {
 
     fn attach_connector(&self, connector: &Arc<dyn Connector>) -> Result<(), AttemptEnd> {
         let facts = catch(|| (connector.namespace().to_owned(), connector.toolset()));
-        let (name, set) = facts.map_err(|panic| AttemptEnd::Lost(panicked_error(panic)))?;
+        let (name, set) = facts.map_err(|panic| AttemptEnd::Lost(connector_panic_error(panic)))?;
         let shown = Escape::LINE.at_most(MAX_NAME_CHARS).text(&name);
         let fixed = self.inner.connectors.change_slot(self.id, |slot| {
             slot.server_name = Some(shown.as_str().into());
@@ -175,14 +176,14 @@ impl ConnectionTask {
         tracing::warn!(connector = &*self.key, namespace = namespace.as_deref(), error, "a connector failed");
     }
 
-    fn release_reported_namespace(&self) {
+    fn release_namespace_unless_fixed(&self) {
         if !self.has_fixed_namespace {
             self.inner.release_namespace(self.id);
         }
     }
 
-    fn give_up(self) {
-        self.release_reported_namespace();
+    fn mark_as_failed(self) {
+        self.release_namespace_unless_fixed();
         tracing::error!(connector = &*self.key, "a connector was given up");
         self.inner.set_state(self.id, ConnectorState::Failed);
     }
@@ -190,7 +191,7 @@ impl ConnectionTask {
 
 impl Drop for ConnectionTask {
     fn drop(&mut self) {
-        self.inner.detach(self.id);
+        self.inner.detach_connector(self.id);
         let ended = self.inner.connectors.change_slot(self.id, |slot| {
             let task = slot.source.as_mut().map(|it| std::mem::replace(&mut it.task, SlotTask::Ended));
             (matches!(task, Some(SlotTask::Removing)), slot.state)

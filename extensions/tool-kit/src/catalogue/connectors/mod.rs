@@ -21,6 +21,6 @@ pub use self::{
     state::{ConnectorInfo, ConnectorState},
 };
 pub(super) use self::{
-    table::{Attached, ConnectorTable},
+    table::{AttachedConnector, ConnectorTable},
     visible::VisibleNamespaces,
 };

@@ -114,7 +114,7 @@ impl Catalogue {
             None => slot.namespace.as_deref() == Some(key),
         };
         let not_found = || ToolError::not_found(format!("there is no connector `{}`", shown_key(key)));
-        let removal = self.inner.connectors.change(|state| {
+        let removal = self.inner.connectors.change_state(|state| {
             let slot = state.slots.iter_mut().find(|slot| is_named(slot)).ok_or_else(not_found)?;
             let Some(source) = &mut slot.source else { return Ok(None) };
             match std::mem::replace(&mut source.task, SlotTask::Removing) {
@@ -200,7 +200,7 @@ impl Catalogue {
         };
         check(&connectors.state())?;
         let source = create()?;
-        connectors.change(|state| {
+        connectors.change_state(|state| {
             check(state)?;
             let namespace: Option<Arc<str>> = namespace.map(Into::into);
             let url = url.map(|url| Arc::clone(&url.canonical));
@@ -219,7 +219,7 @@ impl Catalogue {
             });
             Ok(())
         })?;
-        self.inner.announce_state(id);
+        self.inner.announce_slot_state(id);
         connectors.added.notify_one();
         Ok(())
     }

@@ -10,7 +10,7 @@ use super::{
     connection_task::ConnectionTask,
     table::{RunPhase, SlotTask, TaskTokens},
 };
-use crate::catalogue::{Catalogue, CatalogueChange, CatalogueListener, Delegate, Inner};
+use crate::catalogue::{Catalogue, CatalogueChange, CatalogueInner, CatalogueListener, Delegate};
 
 impl Catalogue {
     /// Connects the connectors that were added by [URL](Self::add_server) and as [sources](Self::add_source), also those that are added meanwhile,
@@ -29,7 +29,7 @@ impl Catalogue {
     ///
     /// Returns an error of kind `Conflict` if the catalogue runs already, or its run has ended.
     pub async fn run(&self, token: CancellationToken) -> Result<(), ToolError> {
-        self.inner.connectors.change(|state| {
+        self.inner.connectors.change_state(|state| {
             state.check_not_ended()?;
             match std::mem::replace(&mut state.run, RunPhase::Running) {
                 RunPhase::Running => Err(ToolError::conflict("the catalogue runs already; run it once")),
@@ -38,42 +38,42 @@ impl Catalogue {
         })?;
         // Dropped after `run`, so that an aborted task reads that it was stopped.
         let mut tasks = JoinSet::new();
-        let run = Run { inner: Arc::clone(&self.inner), token: token.child_token() };
+        let run = CatalogueRun { inner: Arc::clone(&self.inner), token: token.child_token() };
         if let Some(delegate) = &self.callers.delegate {
             let delivery = deliver_events(self.subscribe(), Arc::clone(delegate));
             let token = run.token.clone();
             tasks.spawn(async move { _ = token.run_until_cancelled(delivery).await });
         }
         loop {
-            for task in run.claim_queued() {
+            for task in run.claim_queued_connectors() {
                 tasks.spawn(task.run());
             }
             tokio::select! {
                 biased;
                 () = run.token.cancelled() => break,
-                Some(ended) = tasks.join_next() => report_panic(ended),
+                Some(ended) = tasks.join_next() => log_task_failure(ended),
                 () = self.inner.connectors.added.notified() => {}
             }
         }
         // No connector is added from here on.
         drop(run);
         while let Some(ended) = tasks.join_next().await {
-            report_panic(ended);
+            log_task_failure(ended);
         }
         Ok(())
     }
 }
 
 /// The run of a catalogue, which ends when this is dropped.
-struct Run {
-    inner: Arc<Inner>,
+struct CatalogueRun {
+    inner: Arc<CatalogueInner>,
     token: CancellationToken,
 }
 
-impl Run {
+impl CatalogueRun {
     /// Returns the tasks of the connectors that wait for the run.
-    fn claim_queued(&self) -> Vec<ConnectionTask> {
-        let claimed = self.inner.connectors.change(|state| {
+    fn claim_queued_connectors(&self) -> Vec<ConnectionTask> {
+        let claimed = self.inner.connectors.change_state(|state| {
             let mut claimed = Vec::new();
             for slot in &mut state.slots {
                 let Some(source) = slot.source.as_mut().filter(|it| matches!(it.task, SlotTask::Queued))
@@ -90,10 +90,10 @@ impl Run {
     }
 }
 
-impl Drop for Run {
+impl Drop for CatalogueRun {
     fn drop(&mut self) {
         self.token.cancel();
-        let queued = self.inner.connectors.change(|state| {
+        let queued = self.inner.connectors.change_state(|state| {
             state.run = RunPhase::Ended;
             let is_queued = |task: &SlotTask| matches!(task, SlotTask::Queued);
             let mut queued = Vec::new();
@@ -128,8 +128,8 @@ async fn deliver_events(mut events: CatalogueListener, delegate: Arc<dyn Delegat
     }
 }
 
-fn report_panic(ended: Result<(), JoinError>) {
-    if let Err(error) = ended {
+fn log_task_failure(task_end: Result<(), JoinError>) {
+    if let Err(error) = task_end {
         tracing::error!(%error, "a task of a connector ended early");
     }
 }

@@ -8,14 +8,14 @@ use super::{
     ConnectorState,
     attach::{check_namespace, taken_by_toolset_error},
 };
-use crate::catalogue::{CatalogueChange, CatalogueEvent, Inner};
+use crate::catalogue::{CatalogueChange, CatalogueEvent, CatalogueInner};
 
-impl Inner {
+impl CatalogueInner {
     /// Holds a namespace for a slot.
     pub(super) fn claim_namespace(&self, id: u64, namespace: &Arc<str>) -> Result<(), ToolError> {
         check_namespace(namespace)?;
-        let is_set = self.is_toolset(namespace);
-        let former = self.connectors.change(|state| {
+        let is_set = self.has_toolset(namespace);
+        let former = self.connectors.change_state(|state| {
             state.check_namespace_is_free(namespace, id)?;
             if is_set {
                 return Err(taken_by_toolset_error(namespace));
@@ -41,7 +41,7 @@ impl Inner {
 
     /// Removes a slot without items, and frees its namespace.
     pub(super) fn remove_slot(&self, id: u64) {
-        let removed = self.connectors.change(|state| {
+        let removed = self.connectors.change_state(|state| {
             let place = state.slots.iter().position(|slot| slot.id == id);
             Ok(place.map(|place| state.slots.remove(place)))
         });
@@ -58,11 +58,11 @@ impl Inner {
     pub(super) fn set_state(&self, id: u64, new: ConnectorState) {
         let before = self.connectors.change_slot(id, |slot| std::mem::replace(&mut slot.state, new));
         if before.is_some_and(|before| before != new) {
-            self.announce_state(id);
+            self.announce_slot_state(id);
         }
     }
 
-    pub(super) fn announce_state(&self, id: u64) {
+    pub(super) fn announce_slot_state(&self, id: u64) {
         let state = self.connectors.state();
         let Some(slot) = state.slot(id) else { return };
         let change = CatalogueChange::Connector { key: slot.key.to_string(), state: slot.state };

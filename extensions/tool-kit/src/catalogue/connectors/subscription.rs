@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use tool_runtime::{RunContext, ToolError, guard::catch_async};
 
-use super::attach::panicked_error;
+use super::attach::connector_panic_error;
 use crate::catalogue::Catalogue;
 
 impl Catalogue {
@@ -20,6 +20,6 @@ impl Catalogue {
     pub async fn subscribe_resource(&self, run: &Arc<RunContext>, key: &str) -> Result<(), ToolError> {
         let items = self.snapshot(run).await.map_err(|error| ToolError::failed(error.to_string()))?;
         let resource = items.resource(key)?;
-        catch_async(|| resource.subscribe()).await.map_err(panicked_error)?
+        catch_async(|| resource.subscribe()).await.map_err(connector_panic_error)?
     }
 }

@@ -52,14 +52,14 @@ pub(super) struct Slot {
     pub(super) server_name: Option<Arc<str>>,
     pub(super) state: ConnectorState,
     pub(super) last_error: Option<Arc<str>>,
-    pub(super) attached: Option<Attached>,
+    pub(super) attached: Option<AttachedConnector>,
     /// `None` for one that the program connected itself.
     pub(super) source: Option<SlotSource>,
 }
 
 /// The connected connector of a slot.
 #[derive(Clone)]
-pub(in crate::catalogue) struct Attached {
+pub(in crate::catalogue) struct AttachedConnector {
     pub(super) id: u64,
     pub(in crate::catalogue) namespace: Arc<str>,
     pub(in crate::catalogue) connector: Arc<dyn Connector>,
@@ -121,7 +121,7 @@ impl ConnectorTable {
     }
 
     /// Changes a copy of the state; without an effect if `change` fails. What is removed is dropped outside of the lock.
-    pub(super) fn change<R>(
+    pub(super) fn change_state<R>(
         &self,
         change: impl FnOnce(&mut TableState) -> Result<R, ToolError>,
     ) -> Result<R, ToolError> {
@@ -137,8 +137,8 @@ impl ConnectorTable {
         changed
     }
 
-    pub(super) fn add_attached(&self, id: u64, attached: Attached) {
-        let added = self.change(|state| {
+    pub(super) fn add_attached(&self, id: u64, attached: AttachedConnector) {
+        let added = self.change_state(|state| {
             state.attachments += 1;
             if let Some(slot) = state.slots.iter_mut().find(|slot| slot.id == id) {
                 slot.attached = Some(attached);
@@ -151,18 +151,20 @@ impl ConnectorTable {
     /// Changes one slot; `None` if it is gone.
     pub(super) fn change_slot<R>(&self, id: u64, change: impl FnOnce(&mut Slot) -> R) -> Option<R> {
         let gone = || ToolError::not_found("the connector is removed");
-        self.change(|state| state.slots.iter_mut().find(|slot| slot.id == id).map(change).ok_or_else(gone))
-            .ok()
+        self.change_state(|state| {
+            state.slots.iter_mut().find(|slot| slot.id == id).map(change).ok_or_else(gone)
+        })
+        .ok()
     }
 }
 
 impl TableState {
     /// Returns the connectors whose items are listed.
-    pub(in crate::catalogue) fn listed_connectors(&self) -> impl Iterator<Item = &Attached> {
-        self.attached().filter(|attached| attached.is_listed())
+    pub(in crate::catalogue) fn listed_connectors(&self) -> impl Iterator<Item = &AttachedConnector> {
+        self.attached_connectors().filter(|attached| attached.is_listed())
     }
 
-    pub(super) fn attached(&self) -> impl Iterator<Item = &Attached> {
+    pub(super) fn attached_connectors(&self) -> impl Iterator<Item = &AttachedConnector> {
         self.slots.iter().filter_map(|slot| slot.attached.as_ref())
     }
 
@@ -193,7 +195,7 @@ impl TableState {
     }
 }
 
-impl Attached {
+impl AttachedConnector {
     pub(super) fn is_listed(&self) -> bool {
         self.phase == AttachedPhase::Listed
     }

@@ -5,7 +5,7 @@ use std::{collections::HashSet, sync::Arc};
 use tool_runtime::guard::catch;
 
 use super::table::TableState;
-use crate::catalogue::Inner;
+use crate::catalogue::CatalogueInner;
 
 /// Tells which connectors were listed from before the items of a snapshot were listed until after it. One that came or went meanwhile may have tools
 /// and no prompts, and is left out: it is announced after it has come, and after it has gone.
@@ -19,7 +19,7 @@ pub(in crate::catalogue) struct VisibleNamespaces {
 
 impl VisibleNamespaces {
     /// Compares the state before the listing with the present one.
-    pub(in crate::catalogue) fn new(before: &TableState, inner: &Inner) -> Self {
+    pub(in crate::catalogue) fn new(before: &TableState, inner: &CatalogueInner) -> Self {
         let now = inner.connectors.state();
         let listed: HashSet<u64> = now.listed_connectors().map(|attached| attached.id).collect();
         let stable: HashSet<_> = before
@@ -27,7 +27,8 @@ impl VisibleNamespaces {
             .filter(|attached| listed.contains(&attached.id))
             .map(|attached| Arc::clone(&attached.namespace))
             .collect();
-        let all = before.attached().chain(now.attached()).map(|attached| &attached.namespace);
+        let all =
+            before.attached_connectors().chain(now.attached_connectors()).map(|attached| &attached.namespace);
         let hidden: HashSet<_> = all.filter(|namespace| !stable.contains(*namespace)).cloned().collect();
         // One that came and went during the listing is in neither state, and its toolset is gone by now.
         let toolsets = (before.attachments != now.attachments).then(|| {

@@ -23,7 +23,7 @@ const REMOVED_FILTERS: [&str; 5] = ["batch", "format", "indent", "pprint", "slic
 /// The numbers that a `range` over a number may have.
 const MAX_COUNT: i64 = 100_000;
 
-pub(super) fn add_to(environment: &mut Environment<'static>) {
+pub(super) fn configure_environment(environment: &mut Environment<'static>) {
     for filter in REMOVED_FILTERS {
         environment.remove_filter(filter);
     }
@@ -35,7 +35,7 @@ pub(super) fn add_to(environment: &mut Environment<'static>) {
     environment.add_filter("join", join_values);
     environment.add_filter("replace", replace_text);
     environment.add_filter(VALUES, |value: Value| elements_of(&value).map(Value::from));
-    environment.add_filter(PAIRS, pairs_of);
+    environment.add_filter(PAIRS, key_element_pairs);
     environment
         .add_filter(PRESENT, |value: Value| if value.is_undefined() { Value::from(()) } else { value });
     environment.add_filter(ELEMENT, element_of);
@@ -51,25 +51,25 @@ fn write_value(output: &mut Output<'_>, _: &mut State<'_, '_>, value: &Value) ->
 
 fn json_text(value: &Value) -> Result<String, Error> {
     let mut text = BoundedText::default();
-    append_value(&mut text, value)?;
-    text.into_string().ok_or_else(too_long)
+    append_json(&mut text, value)?;
+    text.into_string().ok_or_else(too_long_error)
 }
 
 /// Appends the text of a value: a text itself, any other value as JSON.
 fn append_text(text: &mut BoundedText, value: &Value) -> Result<(), Error> {
     match value.as_str() {
-        Some(plain) => text.push(plain.as_bytes()).map_err(|_| too_long()),
-        None => append_value(text, value),
+        Some(plain) => text.push(plain.as_bytes()).map_err(|_| too_long_error()),
+        None => append_json(text, value),
     }
 }
 
-fn append_value(text: &mut BoundedText, value: &Value) -> Result<(), Error> {
+fn append_json(text: &mut BoundedText, value: &Value) -> Result<(), Error> {
     if value.is_undefined() {
         return Err(Error::from(ErrorKind::UndefinedError));
     }
     let written = value.serialize(&mut serde_json::Serializer::new(&mut *text));
     written.map_err(|error| match text.is_full() {
-        true => too_long(),
+        true => too_long_error(),
         false => Error::new(ErrorKind::BadSerialization, error.to_string()),
     })
 }
@@ -82,14 +82,14 @@ fn join_values(values: Value, separator: Option<Value>) -> Result<String, Error>
         }
         append_text(&mut text, value)?;
     }
-    text.into_string().ok_or_else(too_long)
+    text.into_string().ok_or_else(too_long_error)
 }
 
 fn replace_text(text: String, from: String, to: String) -> Result<String, Error> {
     let added = text.matches(&*from).count().saturating_mul(to.len().saturating_sub(from.len()));
     match text.len().saturating_add(added) <= MAX_OUTPUT_BYTES {
         true => Ok(text.replace(&*from, &to)),
-        false => Err(too_long()),
+        false => Err(too_long_error()),
     }
 }
 
@@ -116,7 +116,7 @@ fn sorted_keys(map: &Value) -> Result<Vec<Value>, Error> {
     Ok(keys)
 }
 
-fn pairs_of(value: Value) -> Result<Value, Error> {
+fn key_element_pairs(value: Value) -> Result<Value, Error> {
     let elements = elements_of(&value)?;
     let keys: Vec<Value> = match value.kind() {
         ValueKind::Map => sorted_keys(&value)?,
@@ -137,7 +137,7 @@ fn invalid_operation(message: String) -> Error {
     Error::new(ErrorKind::InvalidOperation, message)
 }
 
-fn too_long() -> Error {
+fn too_long_error() -> Error {
     invalid_operation(TOO_LONG.to_owned())
 }
 

@@ -64,7 +64,7 @@ impl Template {
         environment.set_undefined_behavior(UndefinedBehavior::SemiStrict);
         environment.set_fuel(Some(MAX_STEPS));
         environment.set_auto_escape_callback(|_| minijinja::AutoEscape::None);
-        functions::add_to(&mut environment);
+        functions::configure_environment(&mut environment);
         environment
             .add_template_owned(TEMPLATE, std::mem::take(&mut text.text))
             .map_err(|error| problem_of_error(&text, &error))?;

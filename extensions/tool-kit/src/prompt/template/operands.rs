@@ -3,7 +3,7 @@
 use super::{
     INPUT, TemplateProblem,
     actions::{Argument, call_expression},
-    scope::Scope,
+    scope::VariableScope,
     tokens::{Token, TokenKind},
 };
 
@@ -13,14 +13,14 @@ const MAX_DEPTH: usize = 16;
 /// Reads the operands of an action.
 pub(super) struct PipelineParser<'a> {
     tokens: &'a [Token],
-    scope: &'a Scope,
+    scope: &'a VariableScope,
     /// The offset of the action in the template.
     start: usize,
     depth: usize,
 }
 
 impl<'a> PipelineParser<'a> {
-    pub(super) fn new(tokens: &'a [Token], scope: &'a Scope, start: usize) -> Self {
+    pub(super) fn new(tokens: &'a [Token], scope: &'a VariableScope, start: usize) -> Self {
         Self { tokens, scope, start, depth: 0 }
     }
 
@@ -37,7 +37,7 @@ impl<'a> PipelineParser<'a> {
         TemplateProblem::new(self.start + offset, message)
     }
 
-    fn next(&mut self) -> Option<&'a Token> {
+    fn take_token(&mut self) -> Option<&'a Token> {
         let (first, rest) = self.tokens.split_first()?;
         self.tokens = rest;
         Some(first)
@@ -46,7 +46,7 @@ impl<'a> PipelineParser<'a> {
     fn parse_pipeline(&mut self) -> Result<Argument, TemplateProblem> {
         let mut value = self.parse_command(None)?;
         while self.tokens.first().is_some_and(|token| token.kind == TokenKind::Pipe) {
-            self.next();
+            self.take_token();
             value = self.parse_command(Some(value))?;
         }
         Ok(value)
@@ -69,9 +69,9 @@ impl<'a> PipelineParser<'a> {
                 Some(_) => Err(self.problem_at(offset, "a pipeline goes to a function; name one after `|`")),
             };
         };
-        self.next();
+        self.take_token();
         let mut arguments = Vec::new();
-        while self.tokens.first().is_some_and(|token| is_operand(&token.kind)) {
+        while self.tokens.first().is_some_and(|token| begins_operand(&token.kind)) {
             arguments.push(self.parse_operand()?);
         }
         arguments.extend(piped);
@@ -81,11 +81,11 @@ impl<'a> PipelineParser<'a> {
     }
 
     fn parse_operand(&mut self) -> Result<Argument, TemplateProblem> {
-        let Some(token) = self.next() else { return Err(self.problem_at(0, "a value is missing")) };
+        let Some(token) = self.take_token() else { return Err(self.problem_at(0, "a value is missing")) };
         let text = match &token.kind {
-            TokenKind::Field(names) => member_expression(self.scope.current(), names),
+            TokenKind::Field(names) => member_expression(self.scope.dot_expression(), names),
             TokenKind::Variable(name, names) if name.is_empty() => member_expression(INPUT, names),
-            TokenKind::Variable(name, names) => match self.scope.variable(name) {
+            TokenKind::Variable(name, names) => match self.scope.engine_name_of_variable(name) {
                 Some(variable) => member_expression(variable, names),
                 None => {
                     let message = format!("the variable `${name}` is not declared; declare it by `:=`");
@@ -114,7 +114,7 @@ impl<'a> PipelineParser<'a> {
         }
         let value = self.parse_pipeline()?;
         self.depth -= 1;
-        match self.next().map(|token| &token.kind) {
+        match self.take_token().map(|token| &token.kind) {
             Some(TokenKind::Close(names)) => {
                 let text = member_expression(&format!("({})", value.text), names);
                 Ok(Argument { text, is_literal: value.is_literal && names.is_empty() })
@@ -124,7 +124,7 @@ impl<'a> PipelineParser<'a> {
     }
 }
 
-fn is_operand(kind: &TokenKind) -> bool {
+fn begins_operand(kind: &TokenKind) -> bool {
     match kind {
         TokenKind::Field(_)
         | TokenKind::Variable(..)

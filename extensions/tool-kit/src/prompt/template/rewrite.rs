@@ -15,9 +15,9 @@ use super::{
     actions::FUNCTION_NAMES,
     functions::{PAIRS, VALUES},
     operands::PipelineParser,
-    scan::{part_end, statement_word, trimmed_after, trimmed_before},
-    scope::{OuterScope, Scope},
-    tokens::{Token, TokenKind, tokens_of},
+    scan::{delimited_part_end, statement_word, without_left_trim_mark, without_right_trim_mark},
+    scope::{OuterScope, VariableScope},
+    tokens::{Token, TokenKind, tokenize_go_action},
 };
 
 /// The nesting of blocks.
@@ -83,26 +83,26 @@ pub(super) fn rewrite_actions(text: &str) -> Result<RewrittenText, TemplateProbl
         text: String::with_capacity(text.len()),
         parts: Vec::new(),
         blocks: Vec::new(),
-        scope: Scope::new(),
+        scope: VariableScope::new(),
         alternatives: 0,
     };
     let mut at = 0;
     while let Some(length) = text[at..].find('{') {
         let start = at + length;
-        let end = part_end(text, start)?.unwrap_or(start + 1);
-        rewriter.copy_part(at, start);
+        let end = delimited_part_end(text, start)?.unwrap_or(start + 1);
+        rewriter.copy_source_range(at, start);
         match &text[start..end] {
             action if action.starts_with("{{") => rewriter.rewrite_action(start, end)?,
             statement => {
                 if statement_word(statement) == "elif" {
-                    rewriter.count_alternative(start)?;
+                    rewriter.count_else_if(start)?;
                 }
-                rewriter.copy_part(start, end);
+                rewriter.copy_source_range(start, end);
             }
         }
         at = end;
     }
-    rewriter.copy_part(at, text.len());
+    rewriter.copy_source_range(at, text.len());
     if let Some(block) = rewriter.blocks.last() {
         return Err(TemplateProblem::new(block.offset, "the block has no end; add `{{ end }}`"));
     }
@@ -115,13 +115,13 @@ struct Rewriter<'a> {
     text: String,
     parts: Vec<(usize, usize, PartKind)>,
     blocks: Vec<Block>,
-    scope: Scope,
+    scope: VariableScope,
     /// The number of `else if` so far.
     alternatives: usize,
 }
 
 impl Rewriter<'_> {
-    fn copy_part(&mut self, start: usize, end: usize) {
+    fn copy_source_range(&mut self, start: usize, end: usize) {
         if start < end {
             self.parts.push((self.text.len(), start, PartKind::Copied));
             self.text.push_str(&self.source[start..end]);
@@ -130,11 +130,11 @@ impl Rewriter<'_> {
 
     fn rewrite_action(&mut self, start: usize, end: usize) -> Result<(), TemplateProblem> {
         let inner = &self.source[start + 2..end - 2];
-        let (inner, left) = match trimmed_before(inner) {
+        let (inner, left) = match without_left_trim_mark(inner) {
             Some(rest) => (rest, "-"),
             None => (inner, ""),
         };
-        let (inner, right) = match trimmed_after(inner) {
+        let (inner, right) = match without_right_trim_mark(inner) {
             Some(rest) => (rest, "-"),
             None => (inner, ""),
         };
@@ -143,11 +143,12 @@ impl Rewriter<'_> {
             Some(Replacement::Comment)
         } else {
             // The engine has no text in backquotes.
-            let tokens = tokens_of(inner).filter(|tokens| is_go(tokens) || inner.contains('`'));
-            tokens.map(|tokens| self.replacement_of(&tokens, offset)).transpose()?
+            let tokens =
+                tokenize_go_action(inner).filter(|tokens| is_go_syntax(tokens) || inner.contains('`'));
+            tokens.map(|tokens| self.translate_action(&tokens, offset)).transpose()?
         };
         let Some(replacement) = replacement else {
-            self.copy_part(start, end);
+            self.copy_source_range(start, end);
             return Ok(());
         };
         self.parts.push((self.text.len(), start, PartKind::Rewritten));
@@ -167,7 +168,7 @@ impl Rewriter<'_> {
         Ok(())
     }
 
-    fn replacement_of(&mut self, tokens: &[Token], start: usize) -> Result<Replacement, TemplateProblem> {
+    fn translate_action(&mut self, tokens: &[Token], start: usize) -> Result<Replacement, TemplateProblem> {
         let offset = start + tokens.first().map_or(0, |token| token.offset);
         let keyword = match tokens.first().map(|token| &token.kind) {
             Some(TokenKind::Word(word)) => word.as_str(),
@@ -175,13 +176,13 @@ impl Rewriter<'_> {
         };
         let problem = |message: &str| Err(TemplateProblem::new(offset, message));
         match (keyword, tokens.get(1).map(|token| &token.kind)) {
-            ("if", _) => self.replace_condition(BlockKind::If, &tokens[1..], start, offset),
-            ("with", _) => self.replace_condition(BlockKind::With, &tokens[1..], start, offset),
-            ("range", _) => self.replace_range(&tokens[1..], start, offset),
+            ("if", _) => self.translate_condition(BlockKind::If, &tokens[1..], start, offset),
+            ("with", _) => self.translate_condition(BlockKind::With, &tokens[1..], start, offset),
+            ("range", _) => self.translate_range(&tokens[1..], start, offset),
             ("else", Some(TokenKind::Word(word))) if word == "if" => match self.blocks.last() {
                 Some(Block { kind: BlockKind::If, has_else: false, header, .. }) => {
                     self.scope.restore(header);
-                    self.count_alternative(offset)?;
+                    self.count_else_if(offset)?;
                     let condition = self.pipeline_expression(&tokens[2..], start)?;
                     Ok(Replacement::Statement(format!("elif {condition}")))
                 }
@@ -207,46 +208,49 @@ impl Rewriter<'_> {
             ("break" | "continue" | "define" | "template" | "block", _) => {
                 problem("`break`, `continue`, `define`, `template` and `block` are not supported")
             }
-            _ => self.replace_value(tokens, start, offset),
+            _ => self.translate_value(tokens, start, offset),
         }
     }
 
     /// Replaces the beginning of an `if` or a `with`, which may declare its value as a variable.
-    fn replace_condition(
+    fn translate_condition(
         &mut self,
         kind: BlockKind,
         tokens: &[Token],
         start: usize,
         offset: usize,
     ) -> Result<Replacement, TemplateProblem> {
-        let outer = self.scope.outer();
-        let (declared, tokens) = match declared_variable(tokens) {
+        let outer = self.scope.outer_scope();
+        let (declared, tokens) = match split_declaration(tokens) {
             Some((name, value)) => (Some(name), value),
             None => (None, tokens),
         };
         let value = self.pipeline_expression(tokens, start)?;
         let variable = match (declared, kind) {
-            (Some(name), _) => Some(self.scope.declare(name)),
-            (None, BlockKind::With) => Some(self.scope.name_value()),
+            (Some(name), _) => Some(self.scope.declare_variable(name)),
+            (None, BlockKind::With) => Some(self.scope.new_value_name()),
             (None, _) => None,
         };
         self.open_block(kind, outer, offset)?;
         let Some(variable) = variable else { return Ok(Replacement::Statement(format!("if {value}"))) };
         if kind == BlockKind::With {
-            self.scope.set_current(&variable);
+            self.scope.set_dot_expression(&variable);
         }
         Ok(Replacement::Statements(format!("set {variable} = {value}"), format!("if {variable}")))
     }
 
-    fn replace_value(
+    fn translate_value(
         &mut self,
         tokens: &[Token],
         start: usize,
         offset: usize,
     ) -> Result<Replacement, TemplateProblem> {
-        if let Some((name, value)) = declared_variable(tokens) {
+        if let Some((name, value)) = split_declaration(tokens) {
             let value = self.pipeline_expression(value, start)?;
-            return Ok(Replacement::Statement(format!("set {} = {value}", self.scope.declare(name))));
+            return Ok(Replacement::Statement(format!(
+                "set {} = {value}",
+                self.scope.declare_variable(name)
+            )));
         }
         match tokens {
             [_, Token { kind: TokenKind::Assign, .. }, ..] => {
@@ -256,13 +260,13 @@ impl Rewriter<'_> {
         }
     }
 
-    fn replace_range(
+    fn translate_range(
         &mut self,
         tokens: &[Token],
         start: usize,
         offset: usize,
     ) -> Result<Replacement, TemplateProblem> {
-        let outer = self.scope.outer();
+        let outer = self.scope.outer_scope();
         let declare = tokens.iter().position(|token| token.kind == TokenKind::Declare);
         let (variables, list) = match declare {
             Some(at) => (&tokens[..at], &tokens[at + 1..]),
@@ -273,27 +277,29 @@ impl Rewriter<'_> {
         let problem = |message| Err(TemplateProblem::new(offset, message));
         let (value, statement) = match variables {
             [] if declare.is_none() => {
-                let value = self.scope.name_value();
+                let value = self.scope.new_value_name();
                 let statement = format!("for {value} in ({list})|{VALUES}");
                 (value, statement)
             }
             [value] => {
-                let Some(value) = variable_name(value) else { return problem("write `range $value := ..`") };
-                let value = self.scope.declare(value);
+                let Some(value) = plain_variable_name(value) else {
+                    return problem("write `range $value := ..`");
+                };
+                let value = self.scope.declare_variable(value);
                 let statement = format!("for {value} in ({list})|{VALUES}");
                 (value, statement)
             }
             [key, Token { kind: TokenKind::Comma, .. }, value] => {
-                let (Some(key), Some(value)) = (variable_name(key), variable_name(value)) else {
+                let (Some(key), Some(value)) = (plain_variable_name(key), plain_variable_name(value)) else {
                     return problem("write `range $key, $value := ..`");
                 };
-                let (key, value) = (self.scope.declare(key), self.scope.declare(value));
+                let (key, value) = (self.scope.declare_variable(key), self.scope.declare_variable(value));
                 let statement = format!("for {key}, {value} in ({list})|{PAIRS}");
                 (value, statement)
             }
             _ => return problem("a `range` declares one or two variables"),
         };
-        self.scope.set_current(&value);
+        self.scope.set_dot_expression(&value);
         Ok(Replacement::Statement(statement))
     }
 
@@ -311,11 +317,11 @@ impl Rewriter<'_> {
         if self.blocks.len() == MAX_BLOCKS {
             return Err(TemplateProblem::new(offset, format!("more than {MAX_BLOCKS} blocks are nested")));
         }
-        self.blocks.push(Block { kind, outer, header: self.scope.outer(), offset, has_else: false });
+        self.blocks.push(Block { kind, outer, header: self.scope.outer_scope(), offset, has_else: false });
         Ok(())
     }
 
-    fn count_alternative(&mut self, offset: usize) -> Result<(), TemplateProblem> {
+    fn count_else_if(&mut self, offset: usize) -> Result<(), TemplateProblem> {
         self.alternatives += 1;
         match self.alternatives <= MAX_ALTERNATIVES {
             true => Ok(()),
@@ -336,16 +342,16 @@ enum Replacement {
 }
 
 /// Returns the name of the variable that tokens declare by `$name :=`, and the tokens of its value.
-fn declared_variable(tokens: &[Token]) -> Option<(&str, &[Token])> {
+fn split_declaration(tokens: &[Token]) -> Option<(&str, &[Token])> {
     match tokens {
         [variable, Token { kind: TokenKind::Declare, .. }, value @ ..] => {
-            Some((variable_name(variable)?, value))
+            Some((plain_variable_name(variable)?, value))
         }
         _ => None,
     }
 }
 
-fn variable_name(token: &Token) -> Option<&str> {
+fn plain_variable_name(token: &Token) -> Option<&str> {
     match &token.kind {
         TokenKind::Variable(name, names) if !name.is_empty() && names.is_empty() => Some(name),
         _ => None,
@@ -353,19 +359,19 @@ fn variable_name(token: &Token) -> Option<&str> {
 }
 
 /// Returns `true` if these are the tokens of Go, and not those of an expression of the engine.
-fn is_go(tokens: &[Token]) -> bool {
+fn is_go_syntax(tokens: &[Token]) -> bool {
     let keywords = ["if", "else", "end", "range", "with", "define", "template", "block", "break", "continue"];
     let is_mark = |token: &Token| {
         matches!(token.kind, TokenKind::Field(_) | TokenKind::Variable(..) | TokenKind::Declare)
     };
     match tokens {
         [Token { kind: TokenKind::Word(word), .. }, ..] if keywords.contains(&word.as_str()) => true,
-        _ => tokens.iter().any(is_mark) || calls_as_go(tokens),
+        _ => tokens.iter().any(is_mark) || has_go_call(tokens),
     }
 }
 
 /// Returns `true` if a function stands before an argument without a parenthesis, such as `upper "a"`, but not the test `is eq 5`.
-fn calls_as_go(tokens: &[Token]) -> bool {
+fn has_go_call(tokens: &[Token]) -> bool {
     let is_word = |token: &Token, words: &[&str]| match &token.kind {
         TokenKind::Word(word) => words.contains(&word.as_str()),
         _ => false,

@@ -1,12 +1,12 @@
 //! The ends of actions, statements and comments.
 
-use super::{TemplateProblem, tokens::text_end};
+use super::{TemplateProblem, tokens::quoted_text_end};
 
 /// The maximum length of an action or a statement: the engine takes the stack for each operator of it.
 const MAX_ACTION_BYTES: usize = 1 << 10;
 
 /// Returns the end of the `{{ .. }}`, `{% .. %}` or `{# .. #}` at `start`; `None` if none begins there. Of a block `raw`, that is its end.
-pub(super) fn part_end(text: &str, start: usize) -> Result<Option<usize>, TemplateProblem> {
+pub(super) fn delimited_part_end(text: &str, start: usize) -> Result<Option<usize>, TemplateProblem> {
     let rest = &text[start..];
     let end = match rest.as_bytes().get(1) {
         Some(b'{') => action_end(text, start)?,
@@ -22,8 +22,8 @@ pub(super) fn part_end(text: &str, start: usize) -> Result<Option<usize>, Templa
 
 fn action_end(text: &str, start: usize) -> Result<usize, TemplateProblem> {
     let inner = &text[start + 2..];
-    let comment = trimmed_before(inner).unwrap_or(inner).trim_start();
-    let Some(comment) = comment.strip_prefix("/*") else { return quoted_end(text, start, "}}") };
+    let comment = without_left_trim_mark(inner).unwrap_or(inner).trim_start();
+    let Some(comment) = comment.strip_prefix("/*") else { return end_outside_quotes(text, start, "}}") };
     let unclosed =
         || TemplateProblem::new(start, "the comment is not closed; write `*/}}` behind it, and nothing else");
     let after = &comment[comment.find("*/").ok_or_else(unclosed)? + 2..];
@@ -34,7 +34,7 @@ fn action_end(text: &str, start: usize) -> Result<usize, TemplateProblem> {
 }
 
 fn statement_end(text: &str, start: usize) -> Result<usize, TemplateProblem> {
-    let mut end = quoted_end(text, start, "%}")?;
+    let mut end = end_outside_quotes(text, start, "%}")?;
     if statement_word(&text[start..end]) != "raw" {
         return Ok(end);
     }
@@ -50,12 +50,12 @@ fn statement_end(text: &str, start: usize) -> Result<usize, TemplateProblem> {
 }
 
 /// Returns what is behind the `-` by which an action trims the text before it.
-pub(super) fn trimmed_before(inner: &str) -> Option<&str> {
+pub(super) fn without_left_trim_mark(inner: &str) -> Option<&str> {
     inner.strip_prefix('-').filter(|rest| rest.starts_with(char::is_whitespace))
 }
 
 /// Returns what is before the `-` by which an action trims the text behind it.
-pub(super) fn trimmed_after(inner: &str) -> Option<&str> {
+pub(super) fn without_right_trim_mark(inner: &str) -> Option<&str> {
     inner.strip_suffix('-').filter(|rest| rest.ends_with(char::is_whitespace))
 }
 
@@ -67,12 +67,12 @@ pub(super) fn statement_word(statement: &str) -> &str {
 }
 
 /// Returns the end of an action or a statement, whose texts in quotes and braces may have what closes it.
-fn quoted_end(text: &str, start: usize, close: &str) -> Result<usize, TemplateProblem> {
+fn end_outside_quotes(text: &str, start: usize, close: &str) -> Result<usize, TemplateProblem> {
     let inner = &text[start + 2..];
     let (mut at, mut braces) = (0, 0_usize);
     while let Some(character) = inner[at..].chars().next() {
         match character {
-            '"' | '\'' | '`' => match text_end(&inner[at..], character) {
+            '"' | '\'' | '`' => match quoted_text_end(&inner[at..], character) {
                 Some(length) => {
                     at += length;
                     continue;

@@ -7,7 +7,7 @@ const VARIABLE_PREFIX: &str = "__v";
 const VALUE_PREFIX: &str = "__d";
 
 /// The values that are in scope.
-pub(super) struct Scope {
+pub(super) struct VariableScope {
     /// The expression of `.`.
     current: String,
     /// The variables by their names, with those of the engine; the last one of a name counts.
@@ -22,17 +22,17 @@ pub(super) struct OuterScope {
     variables: usize,
 }
 
-impl Scope {
+impl VariableScope {
     pub(super) fn new() -> Self {
         Self { current: INPUT.to_owned(), variables: Vec::new(), names: 0 }
     }
 
-    pub(super) fn current(&self) -> &str {
+    pub(super) fn dot_expression(&self) -> &str {
         &self.current
     }
 
     /// Returns the name of a declared variable in the engine.
-    pub(super) fn variable(&self, name: &str) -> Option<&str> {
+    pub(super) fn engine_name_of_variable(&self, name: &str) -> Option<&str> {
         self.variables
             .iter()
             .rev()
@@ -41,7 +41,7 @@ impl Scope {
     }
 
     /// Declares a variable, under a name of its own: in the engine, those of a condition outlive it.
-    pub(super) fn declare(&mut self, name: &str) -> String {
+    pub(super) fn declare_variable(&mut self, name: &str) -> String {
         self.names += 1;
         let variable = format!("{VARIABLE_PREFIX}{}", self.names);
         self.variables.push((name.to_owned(), variable.clone()));
@@ -49,16 +49,16 @@ impl Scope {
     }
 
     /// Returns a new name for the value of `.`.
-    pub(super) fn name_value(&mut self) -> String {
+    pub(super) fn new_value_name(&mut self) -> String {
         self.names += 1;
         format!("{VALUE_PREFIX}{}", self.names)
     }
 
-    pub(super) fn set_current(&mut self, expression: &str) {
+    pub(super) fn set_dot_expression(&mut self, expression: &str) {
         expression.clone_into(&mut self.current);
     }
 
-    pub(super) fn outer(&self) -> OuterScope {
+    pub(super) fn outer_scope(&self) -> OuterScope {
         OuterScope { current: self.current.clone(), variables: self.variables.len() }
     }
 

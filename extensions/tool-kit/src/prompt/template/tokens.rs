@@ -27,7 +27,7 @@ pub(super) enum TokenKind {
 }
 
 /// Returns the tokens of an action; `None` if it has others than those of Go.
-pub(super) fn tokens_of(action: &str) -> Option<Vec<Token>> {
+pub(super) fn tokenize_go_action(action: &str) -> Option<Vec<Token>> {
     let mut tokens = Vec::new();
     let mut rest = action;
     loop {
@@ -39,21 +39,21 @@ pub(super) fn tokens_of(action: &str) -> Option<Vec<Token>> {
             '(' => (TokenKind::Open, 1),
             ',' => (TokenKind::Comma, 1),
             ')' => {
-                let (names, length) = read_fields(&rest[1..])?;
+                let (names, length) = read_field_path(&rest[1..])?;
                 (TokenKind::Close(names), 1 + length)
             }
             ':' if rest.starts_with(":=") => (TokenKind::Declare, 2),
             '=' if !rest.starts_with("==") => (TokenKind::Assign, 1),
             '.' => field_path_token(rest)?,
             '$' => {
-                let name = name_prefix(&rest[1..]);
-                let (names, length) = read_fields(&rest[1 + name.len()..])?;
+                let name = leading_name(&rest[1..]);
+                let (names, length) = read_field_path(&rest[1 + name.len()..])?;
                 (TokenKind::Variable(name.to_owned(), names), 1 + name.len() + length)
             }
             '"' | '`' => text_token(rest, first)?,
             '-' | '+' | '0'..='9' => number_token(rest)?,
             _ => {
-                let name = name_prefix(rest);
+                let name = leading_name(rest);
                 let after = &rest[name.len()..];
                 // `user.name` is no word of Go.
                 if name.is_empty() || after.starts_with(['.', '(', '[', '\'']) {
@@ -68,7 +68,7 @@ pub(super) fn tokens_of(action: &str) -> Option<Vec<Token>> {
 }
 
 fn field_path_token(rest: &str) -> Option<(TokenKind, usize)> {
-    let (names, length) = read_fields(rest)?;
+    let (names, length) = read_field_path(rest)?;
     match length {
         0 => Some((TokenKind::Field(names), 1)),
         _ => Some((TokenKind::Field(names), length)),
@@ -76,10 +76,10 @@ fn field_path_token(rest: &str) -> Option<(TokenKind, usize)> {
 }
 
 /// Reads `.a.b` at the beginning of a text.
-fn read_fields(text: &str) -> Option<(Vec<String>, usize)> {
+fn read_field_path(text: &str) -> Option<(Vec<String>, usize)> {
     let (mut names, mut length) = (Vec::new(), 0);
     while let Some(after) = text[length..].strip_prefix('.') {
-        let name = name_prefix(after);
+        let name = leading_name(after);
         if name.is_empty() {
             // A `.` alone is one value; `.a.` and `..` are nothing.
             return (length == 0 && !after.starts_with('.')).then_some((names, 0));
@@ -92,7 +92,7 @@ fn read_fields(text: &str) -> Option<(Vec<String>, usize)> {
 }
 
 /// Returns the name at the beginning of a text.
-fn name_prefix(text: &str) -> &str {
+fn leading_name(text: &str) -> &str {
     let is_first = |character: char| character == '_' || character.is_alphabetic();
     if !text.starts_with(is_first) {
         return "";
@@ -102,7 +102,7 @@ fn name_prefix(text: &str) -> &str {
 }
 
 fn text_token(rest: &str, quote: char) -> Option<(TokenKind, usize)> {
-    let end = text_end(rest, quote)?;
+    let end = quoted_text_end(rest, quote)?;
     let quoted = &rest[..end];
     let text = match quote {
         '`' => quoted[1..end - 1].to_owned(),
@@ -112,7 +112,7 @@ fn text_token(rest: &str, quote: char) -> Option<(TokenKind, usize)> {
 }
 
 /// Returns the end of the text in quotes at the beginning.
-pub(super) fn text_end(rest: &str, quote: char) -> Option<usize> {
+pub(super) fn quoted_text_end(rest: &str, quote: char) -> Option<usize> {
     let mut characters = rest.char_indices().skip(1);
     while let Some((at, character)) = characters.next() {
         match character {
