@@ -247,7 +247,7 @@ impl OutputSink for ConversionOutput {
         self.message.extend_from_slice(&bytes[..room.min(bytes.len())]);
     }
 
-    fn mark_cut(&mut self) {
+    fn mark_possibly_incomplete(&mut self) {
         self.is_cut = true;
     }
 }

@@ -51,7 +51,7 @@ pub(super) fn change_file(
         check_not_version_control(path, &open.real)?;
         let (bytes, present) = read_whole_with_stamp(&mut open, path)?;
         // Not between the replacement of another change and its memory.
-        let remembered = tools.memory.stamp_without_edit_in_progress(cx, &open.key());
+        let remembered = tools.memory.stamp_without_commit_in_progress(cx, &open.key());
         if let Err(error) = check_was_read(tools, path, needed, remembered.as_ref(), &present) {
             match is_still_present(&open, &present).unwrap_or(true) {
                 true => return Err(error),
@@ -70,7 +70,7 @@ pub(super) fn change_file(
         if needed == NeededRead::All || remembered.is_some_and(|remembered| remembered.hash.is_some()) {
             stamp.hash = Some(Hash::hash(&encoded));
         }
-        let _commit = tools.memory.lock_edits();
+        let _commit = tools.memory.lock_commits();
         if is_still_present(&open, &present).map_err(|error| write_error(path, &error))? {
             new_file.replace(&open.name).map_err(|error| write_error(path, &error))?;
             tools.memory.remember_file(cx, open.key(), stamp);
@@ -147,7 +147,7 @@ pub(super) fn read_whole_with_stamp(
 
 /// Writes a file beside the open one, with its permissions, which has not taken its name yet.
 fn write_temp_copy<'a>(open: &'a OpenFile, bytes: &[u8]) -> io::Result<TempFile<'a>> {
-    let permissions = permissions_of_copy(&open.file)?;
+    let permissions = permissions_without_special_bits(&open.file)?;
     if permissions.readonly() {
         return Err(io::Error::new(io::ErrorKind::PermissionDenied, "it is read-only"));
     }
@@ -165,7 +165,7 @@ fn is_still_present(open: &OpenFile, present: &FileStamp) -> io::Result<bool> {
 }
 
 /// The permissions of a file, for a copy that may have another owner: without the bits by which a program runs as its owner.
-fn permissions_of_copy(file: &cap_std::fs::File) -> io::Result<cap_std::fs::Permissions> {
+fn permissions_without_special_bits(file: &cap_std::fs::File) -> io::Result<cap_std::fs::Permissions> {
     let permissions = file.metadata()?.permissions();
     #[cfg(unix)]
     let permissions = {

@@ -49,7 +49,11 @@ pub(super) fn edit_file(
                 };
                 let count = check_and_count_replacements(path, &split.text, &replacement)?;
                 (
-                    split.replace_part(&replacement.old_text, &replacement.new_text, replacement.replace_all),
+                    split.text_with_replacement(
+                        &replacement.old_text,
+                        &replacement.new_text,
+                        replacement.replace_all,
+                    ),
                     count,
                 )
             }

@@ -28,7 +28,7 @@ impl SplitText {
     }
 
     /// The text of the file after one replacement of `old`, or all.
-    pub(super) fn replace_part(&self, old: &str, new: &str, replaces_all: bool) -> String {
+    pub(super) fn text_with_replacement(&self, old: &str, new: &str, replaces_all: bool) -> String {
         let mut changed = String::with_capacity(self.text.len());
         let (mut position, mut line) = (0, 0);
         let count = if replaces_all { usize::MAX } else { 1 };
@@ -47,7 +47,7 @@ impl SplitText {
     }
 
     /// The text of the file with all new content.
-    pub(super) fn replace_whole(&self, new: &str) -> String {
+    pub(super) fn text_with_new_content(&self, new: &str) -> String {
         let mut changed = String::with_capacity(new.len());
         push_with_ends(&mut changed, new, &ends_of_new_lines(&self.text, &self.is_crlf, new, true));
         changed

@@ -75,13 +75,13 @@ struct Sessions {
 
 /// The files that each session read.
 #[derive(Debug, Default)]
-pub(super) struct ReadMemory {
+pub(super) struct SessionReads {
     sessions: Mutex<Sessions>,
     /// Held while a new content takes its name, so that two changes of these tools do not lose one.
-    edits: Mutex<()>,
+    commits: Mutex<()>,
 }
 
-impl ReadMemory {
+impl SessionReads {
     pub(super) fn remember_file(&self, cx: &ToolContext, file: FileKey, stamp: FileStamp) {
         let mut sessions = lock_ignoring_poison(&self.sessions);
         let serial = sessions.next_serial;
@@ -131,17 +131,17 @@ impl ReadMemory {
     }
 
     /// The stamp when no change is about to take a name.
-    pub(super) fn stamp_without_edit_in_progress(
+    pub(super) fn stamp_without_commit_in_progress(
         &self,
         cx: &ToolContext,
         file: &FileKey,
     ) -> Option<FileStamp> {
-        let _settled = self.lock_edits();
+        let _settled = self.lock_commits();
         self.remembered_stamp(cx, file)
     }
 
-    pub(super) fn lock_edits(&self) -> MutexGuard<'_, ()> {
-        lock_ignoring_poison(&self.edits)
+    pub(super) fn lock_commits(&self) -> MutexGuard<'_, ()> {
+        lock_ignoring_poison(&self.commits)
     }
 }
 

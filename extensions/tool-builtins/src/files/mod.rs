@@ -32,7 +32,7 @@ pub(crate) use self::sets::toolset_of_registry;
 use self::{
     grep::{GrepMode, GrepQuery},
     list::FileQuery,
-    memory::ReadMemory,
+    memory::SessionReads,
     notebook_edit::{CellEdit, CellType, EditMode},
     read::ReadQuery,
     root::FileRoots,
@@ -63,7 +63,7 @@ const DEFAULT_WHOLE_BYTES: u64 = 1024 * 1024;
 #[derive(Clone, Debug)]
 pub struct FileTools {
     roots: FileRoots,
-    memory: Arc<ReadMemory>,
+    memory: Arc<SessionReads>,
     permits_unread_edits: bool,
     max_whole_bytes: u64,
     pdf_converter: Option<Arc<dyn PdfConverter>>,

@@ -58,7 +58,7 @@ fn create_file(
     let new_file = write_temp_file(&parent, content).map_err(|error| write_error(path, &error))?;
     let mut stamp = FileStamp::of_file(new_file.as_file()).map_err(|error| write_error(path, &error))?;
     stamp.hash = Some(Hash::hash(content.as_bytes()));
-    let _commit = tools.memory.lock_edits();
+    let _commit = tools.memory.lock_commits();
     if parent.symlink_metadata(name).is_ok() {
         return Err(ToolError::failed(format!("`{path}` was created by another program; read it first")));
     }
@@ -94,7 +94,7 @@ fn replace_file(
 ) -> Result<ToolOutput, ToolError> {
     change_file(tools, path, NeededRead::All, cx, &|_, text| {
         let text = match SplitText::split_if_crlf(text) {
-            Some(split) => split.replace_whole(&without_crlf(content)),
+            Some(split) => split.text_with_new_content(&without_crlf(content)),
             None => content.to_owned(),
         };
         let report = format!("replaced the content of `{path}`: {} bytes\n", text.len());

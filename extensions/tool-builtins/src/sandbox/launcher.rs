@@ -93,11 +93,11 @@ impl Launcher {
     }
 
     fn without_sandbox(reason: &str) -> Self {
-        let mut environment = kept_variables_of_program();
+        let mut environment = inherited_environment();
         let own = ["HOME", "PATH", "TMPDIR"].into_iter();
         let of_windows = ["SystemRoot", "PATHEXT", "TEMP", "TMP", "USERPROFILE"].into_iter();
         let of_windows = of_windows.filter(|_| cfg!(windows));
-        environment.extend(own.chain(of_windows).filter_map(variable_of_program));
+        environment.extend(own.chain(of_windows).filter_map(inherited_variable));
         Self {
             enforced: Enforced::nothing(reason),
             environment,
@@ -190,11 +190,11 @@ fn words_closing_descriptors(descriptors: Vec<u32>, words: Vec<String>) -> io::R
     Ok(bash_words_closing_descriptors(&bash, &descriptors, words))
 }
 
-fn variable_of_program(name: &str) -> Option<(String, String)> {
+fn inherited_variable(name: &str) -> Option<(String, String)> {
     Some((name.to_owned(), env::var(name).ok()?))
 }
 
-fn kept_variables_of_program() -> Vec<(String, String)> {
+fn inherited_environment() -> Vec<(String, String)> {
     let is_locale = |name: &str| name.starts_with("LC_") || KEPT_VARIABLES.contains(&name);
     let variables = env::vars_os()
         .filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?)));
@@ -216,7 +216,7 @@ fn confined_environment(confinement: &Confinement, private: &Path) -> Vec<(Strin
         SYSTEM_PATH.split(':').filter(|folder| !program_path.split(':').any(|known| known == *folder)),
     );
     let private = private.to_string_lossy();
-    let mut environment = kept_variables_of_program();
+    let mut environment = inherited_environment();
     for (name, value) in [("HOME", &*private), ("TMPDIR", &*private), ("PATH", &folders.join(":"))] {
         environment.push((name.to_owned(), value.to_owned()));
     }

@@ -27,13 +27,13 @@ pub(crate) trait OutputSink: Send {
         None
     }
     /// Shows the text whose moment has come.
-    fn show_due(&mut self, now: Instant) {
+    fn show_due_text(&mut self, now: Instant) {
         let _ = now;
     }
     /// Shows all text that is held: the command has ended.
-    fn show_held(&mut self) {}
+    fn show_held_text(&mut self) {}
     /// Called at the end if a process that left the group may still write.
-    fn mark_cut(&mut self);
+    fn mark_possibly_incomplete(&mut self);
 }
 
 /// Ends a command.
@@ -88,7 +88,7 @@ impl RunningCommand {
         let (ending, was_killed) = self.wait_for_end(limit, &mut output, sink).await?;
         // A shell that was killed did not wait for the namespace.
         if matches!(ending, Ending::Exited(_)) && self.is_in_namespace && !was_killed {
-            self.group.forget();
+            self.group.release_without_kill();
         } else {
             self.group.kill();
             self.child.wait().await?;
@@ -101,9 +101,9 @@ impl RunningCommand {
         };
         // Output that does not end belongs to a process that left the group.
         if time::timeout(MAX_DRAIN, drain).await.is_err() {
-            sink.mark_cut();
+            sink.mark_possibly_incomplete();
         }
-        sink.show_held();
+        sink.show_held_text();
         Ok(ending)
     }
 
@@ -131,7 +131,7 @@ impl RunningCommand {
                     return Ok((ending, status.code().is_none()));
                 }
                 () = output.read_from_either(&mut self.stdout, &mut self.stderr, sink), if !output.is_closed() => {}
-                () = &mut pause, if next_show_time.is_some() => sink.show_due(Instant::now()),
+                () = &mut pause, if next_show_time.is_some() => sink.show_due_text(Instant::now()),
                 () = &mut timeout => return Ok((Ending::TimedOut, false)),
                 () = limit.cancellation.cancelled() => return Ok((Ending::Cancelled, false)),
             }
@@ -224,7 +224,7 @@ impl ProcessGroup {
         Self { leader: id.and_then(rustix::process::Pid::from_raw), killed: None }
     }
 
-    fn forget(&mut self) {
+    fn release_without_kill(&mut self) {
         self.leader = None;
     }
 
@@ -251,7 +251,7 @@ impl ProcessGroup {
         Self {}
     }
 
-    fn forget(&mut self) {}
+    fn release_without_kill(&mut self) {}
 
     fn kill(&mut self) {}
 

@@ -3,19 +3,17 @@
 //! A guard rail and no sandbox: the same command has other spellings.
 
 /// The reason for which `command` is refused, if it is.
-pub(super) fn find_denial(command: &str, own_patterns: &[String]) -> Option<String> {
+pub(super) fn reason_to_deny_command(command: &str, own_patterns: &[String]) -> Option<String> {
     if let Some(pattern) = own_patterns.iter().find(|pattern| command.contains(pattern.as_str())) {
         return Some(format!("it contains `{pattern}`"));
     }
     if is_fork_bomb(command) {
         return Some("it is a fork bomb".to_owned());
     }
-    command
-        .split([';', '|', '&', '\n', '(', ')', '{', '}', '`'])
-        .find_map(denial_of_command_without_operators)
+    command.split([';', '|', '&', '\n', '(', ')', '{', '}', '`']).find_map(reason_to_deny_single_command)
 }
 
-fn denial_of_command_without_operators(command: &str) -> Option<String> {
+fn reason_to_deny_single_command(command: &str) -> Option<String> {
     let unquoted = command.replace(['"', '\'', '\\'], "");
     let is_prefix =
         |word: &&str| matches!(*word, "sudo" | "command" | "exec" | "nohup" | "env") || word.contains('=');

@@ -8,7 +8,7 @@ use tool_runtime::{policy::ResultStore, prelude::*};
 
 use super::{
     capture::StreamCapture,
-    update::{LineText, MAX_HELD},
+    update::{LineBuffer, MAX_HELD},
 };
 use crate::sandbox::{Ending, Enforced, OutputSink};
 
@@ -130,8 +130,8 @@ fn push_missing_line_end(text: &mut String) {
 pub(crate) struct CallOutput<'a> {
     pub(crate) output: CommandOutput,
     cx: &'a ToolContext,
-    stdout_text: LineText,
-    stderr_text: LineText,
+    stdout_text: LineBuffer,
+    stderr_text: LineBuffer,
     /// The text for which the listener had no room, and the moment of the next attempt.
     pending: String,
     retry_at: Option<Instant>,
@@ -142,8 +142,8 @@ impl<'a> CallOutput<'a> {
         Self {
             output: CommandOutput::new(keeps_all),
             cx,
-            stdout_text: LineText::default(),
-            stderr_text: LineText::default(),
+            stdout_text: LineBuffer::default(),
+            stderr_text: LineBuffer::default(),
             pending: String::new(),
             retry_at: None,
         }
@@ -209,17 +209,17 @@ impl OutputSink for CallOutput<'_> {
         moments.into_iter().flatten().min()
     }
 
-    fn show_due(&mut self, now: Instant) {
+    fn show_due_text(&mut self, now: Instant) {
         let text = self.stdout_text.take_due(now) + &self.stderr_text.take_due(now);
         self.queue_and_try_to_show(&text, now);
     }
 
-    fn show_held(&mut self) {
+    fn show_held_text(&mut self) {
         let text = self.stdout_text.take_rest() + &self.stderr_text.take_rest();
         self.queue_and_try_to_show(&text, Instant::now());
     }
 
-    fn mark_cut(&mut self) {
+    fn mark_possibly_incomplete(&mut self) {
         self.output.is_cut = true;
     }
 }
@@ -304,7 +304,7 @@ mod tests {
             output.receive_stdout(name.repeat(MAX_PENDING_BYTES / 3).as_bytes());
         }
         output.receive_stdout(b"end");
-        output.show_held();
+        output.show_held_text();
         assert_eq!(listener.shown_text(), "");
         output.show_rest().await;
         let last = "c\n".repeat(MAX_PENDING_BYTES / 3);
@@ -325,7 +325,7 @@ mod tests {
             output.receive_stdout(b"a line\nand ");
             assert_eq!(output.next_show_time(), Some(prompt_at));
         }
-        output.show_due(Instant::now());
+        output.show_due_text(Instant::now());
         assert!(listener.shown_text().ends_with("a line\nYour name? "), "{}", listener.shown_text());
         assert!(output.next_show_time() > Some(prompt_at));
     }
@@ -353,9 +353,9 @@ mod tests {
         let mut output = CallOutput::new(&cx, false);
         let lines = "a line\n".repeat(MAX_PENDING_BYTES / 5);
         output.receive_stdout(lines.as_bytes());
-        output.show_due(output.next_show_time().unwrap());
+        output.show_due_text(output.next_show_time().unwrap());
         listener.is_slow.store(false, Ordering::Relaxed);
-        output.show_due(output.next_show_time().unwrap());
+        output.show_due_text(output.next_show_time().unwrap());
         assert_eq!(listener.shown_text(), lines);
         assert_eq!(output.next_show_time(), None);
     }

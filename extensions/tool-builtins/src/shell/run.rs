@@ -95,7 +95,7 @@ fn check_and_confirm_command(settings: &ShellSettings, command: &str) -> Result<
     if command.contains('\0') {
         return Err(ToolError::bad_parameter("the command contains a NUL character; leave it out"));
     }
-    if let Some(reason) = deny::find_denial(command, &settings.denied_patterns) {
+    if let Some(reason) = deny::reason_to_deny_command(command, &settings.denied_patterns) {
         let message = format!("the command is refused: {reason}; nothing was run");
         return Err(ToolError::new(ErrorKind::Denied, message));
     }

@@ -60,7 +60,7 @@ impl OutputSink for SharedOutput {
         self.lock().stderr.push(bytes);
     }
 
-    fn mark_cut(&mut self) {
+    fn mark_possibly_incomplete(&mut self) {
         self.lock().is_cut = true;
     }
 }

@@ -12,13 +12,13 @@ pub(super) const MAX_HELD: Duration = Duration::from_millis(100);
 
 /// A stream whose lines are shown when they have ended. The rest is shown when the command pauses or ends.
 #[derive(Debug, Default)]
-pub(super) struct LineText {
+pub(super) struct LineBuffer {
     held: Vec<u8>,
     /// When the first byte of that part came; `None` after an attempt to show it.
     held_since: Option<Instant>,
 }
 
-impl LineText {
+impl LineBuffer {
     /// Returns the lines that `bytes` end; of a long line, what is there. A carriage return ends a line, too: displays of progress
     /// have no other end.
     pub(super) fn push_and_take_lines(&mut self, bytes: &[u8]) -> String {
@@ -78,7 +78,7 @@ mod tests {
     // R02
     #[test]
     fn a_line_is_shown_when_it_has_ended_and_the_rest_when_the_command_pauses() {
-        let mut text = LineText::default();
+        let mut text = LineBuffer::default();
         assert_eq!(text.push_and_take_lines(b"one\ntw"), "one\n");
         assert_eq!(text.push_and_take_lines(b"o"), "");
         assert_eq!(text.push_and_take_lines(b"\n10 %\r20"), "two\n10 %\r");
@@ -90,7 +90,7 @@ mod tests {
     // R02
     #[test]
     fn no_character_is_cut_and_a_long_line_is_bounded() {
-        let mut text = LineText::default();
+        let mut text = LineBuffer::default();
         let euro = "€".as_bytes();
         assert_eq!(text.push_and_take_lines(&euro[..2]), "");
         assert_eq!(text.take_rest(), "");

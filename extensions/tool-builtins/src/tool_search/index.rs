@@ -298,8 +298,8 @@ impl ToolIndex {
         self.lengths.map(|sum| (sum as f32 / count as f32).max(1.0))
     }
 
-    /// Returns the lengths of the fields of `definition`; `read` has the counts of its words then.
-    fn count_words(&mut self, read: &mut ReadTextCache, definition: &ToolDefinition) -> [u32; FIELDS] {
+    /// Returns the lengths of the fields of `definition`; `text_cache` has the counts of its words then.
+    fn count_words(&mut self, text_cache: &mut ReadTextCache, definition: &ToolDefinition) -> [u32; FIELDS] {
         let mut lengths = [0_u32; FIELDS];
         let has_fields = self.ranking.has_fields;
         let max_words = if has_fields { MAX_FIELD_WORDS } else { u32::MAX };
@@ -307,39 +307,45 @@ impl ToolIndex {
             let field = if has_fields { field } else { Field::Description } as usize;
             let room = (max_words - lengths[field]) as usize;
             if room > 0 {
-                lengths[field] += self.add_occurrences(read, text, field as u8, room);
+                lengths[field] += self.add_occurrences(text_cache, text, field as u8, room);
             }
         });
-        read.count_and_clear_occurrences();
+        text_cache.count_and_clear_occurrences();
         lengths
     }
 
-    /// Adds the first words of a text, at most `room`, to the occurrences of a field. Returns the number of them.
-    fn add_occurrences(&mut self, read: &mut ReadTextCache, text: &str, field: u8, room: usize) -> u32 {
-        if let Some(count) = read.add_kept_text(text, field, room) {
+    /// Adds the first words of a text, at most `max_words`, to the occurrences of a field. Returns the number of them.
+    fn add_occurrences(
+        &mut self,
+        text_cache: &mut ReadTextCache,
+        text: &str,
+        field: u8,
+        max_words: usize,
+    ) -> u32 {
+        if let Some(count) = text_cache.add_kept_text(text, field, max_words) {
             return count;
         }
-        let is_kept = read.may_keep(text);
-        self.collect_word_ids(read, text, if is_kept { usize::MAX } else { room });
+        let is_kept = text_cache.may_keep(text);
+        self.collect_word_ids(text_cache, text, if is_kept { usize::MAX } else { max_words });
         if is_kept {
-            read.keep_text(text);
+            text_cache.keep_text(text);
         }
-        read.add_text_words(field, room)
+        text_cache.add_current_text_words(field, max_words)
     }
 
     /// Reads the numbers of the first words of a text, at most `max_words`.
-    fn collect_word_ids(&mut self, read: &mut ReadTextCache, text: &str, max_words: usize) {
-        read.text_words.clear();
+    fn collect_word_ids(&mut self, text_cache: &mut ReadTextCache, text: &str, max_words: usize) {
+        text_cache.text_words.clear();
         for_each_word(text, |word| {
-            let id = self.find_or_insert_word_id(read, word);
-            read.text_words.extend(id);
-            read.text_words.len() < max_words
+            let id = self.find_or_insert_word_id(text_cache, word);
+            text_cache.text_words.extend(id);
+            text_cache.text_words.len() < max_words
         });
     }
 
     /// Returns the number of a word as it is written; `None` if it is left out.
-    fn find_or_insert_word_id(&mut self, read: &mut ReadTextCache, word: &mut String) -> Option<Id> {
-        if let Some(id) = read.words.get(word.as_str()) {
+    fn find_or_insert_word_id(&mut self, text_cache: &mut ReadTextCache, word: &mut String) -> Option<Id> {
+        if let Some(id) = text_cache.words.get(word.as_str()) {
             return *id;
         }
         let as_written = word.as_str().into();
@@ -358,7 +364,7 @@ impl ToolIndex {
                     id
                 }
             });
-        read.words.insert(as_written, id);
+        text_cache.words.insert(as_written, id);
         id
     }
 }

@@ -39,7 +39,7 @@ impl ReadTextCache {
     }
 
     /// Adds the first words of the text that is read, at most `room`, to the occurrences. Returns the number of them.
-    pub(super) fn add_text_words(&mut self, field: u8, room: usize) -> u32 {
+    pub(super) fn add_current_text_words(&mut self, field: u8, room: usize) -> u32 {
         add_first_words(&mut self.occurrences, &self.text_words, field, room)
     }
 

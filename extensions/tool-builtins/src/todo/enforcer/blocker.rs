@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use tool_runtime::{RunContext, Tool, ToolContext, ToolError, ToolName, builder::ToolBuilder, tool_args};
 
-use super::{Observers, TodoEvent, TodoTools, branch_or_agent};
+use super::{TodoEvent, TodoObservers, TodoTools, branch_or_agent};
 
 /// The default name of the tool.
 const DEFAULT_NAME: &str = "todo_declare_blocker";
@@ -43,7 +43,7 @@ impl Blocker {
     }
 
     /// Creates the tool for the lists of `todos`.
-    pub(super) fn build_tool(&self, todos: TodoTools, observers: Observers) -> impl Tool + 'static {
+    pub(super) fn build_tool(&self, todos: TodoTools, observers: TodoObservers) -> impl Tool + 'static {
         let builder = match &self.name {
             Some(name) => ToolBuilder::named(name.clone()),
             None => ToolBuilder::new(DEFAULT_NAME),
@@ -75,7 +75,7 @@ fn declaration_state_key(todos: &TodoTools, run: &RunContext) -> String {
 
 fn declare_blocker(
     todos: &TodoTools,
-    observers: &Observers,
+    observers: &TodoObservers,
     declaration: &Declaration,
     cx: &ToolContext,
 ) -> Result<&'static str, ToolError> {

@@ -47,9 +47,9 @@ type Observer = dyn Fn(&TodoEvent<'_>) + Send + Sync;
 
 /// The observers, in the order in which they were added.
 #[derive(Clone, Default)]
-pub(super) struct Observers(Vec<Arc<Observer>>);
+pub(super) struct TodoObservers(Vec<Arc<Observer>>);
 
-impl Observers {
+impl TodoObservers {
     pub(super) fn add(&mut self, observer: Arc<Observer>) {
         self.0.push(observer);
     }

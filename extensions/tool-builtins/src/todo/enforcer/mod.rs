@@ -20,7 +20,7 @@ use std::{
 use tool_agent::{AgentHook, AgentPart, Message, StepEnd};
 use tool_runtime::{Registry, RunContext, ToolError, ToolName, guard::catch};
 
-use self::{blocker::Blocker, event::Observers};
+use self::{blocker::Blocker, event::TodoObservers};
 pub use self::{event::TodoEvent, reminder::TodoReminder};
 use super::{TODO_INSTRUCTION, Todo, TodoTools, branch_or_agent};
 
@@ -63,7 +63,7 @@ pub struct TodoEnforcer {
     blocker: Blocker,
     instruction: Option<Arc<str>>,
     formatter: Option<Arc<ReminderFormatter>>,
-    observers: Observers,
+    observers: TodoObservers,
 }
 
 type ReminderFormatter = dyn Fn(&TodoReminder<'_>) -> String + Send + Sync;
@@ -83,7 +83,7 @@ impl TodoEnforcer {
             blocker: Blocker::default(),
             instruction: None,
             formatter: None,
-            observers: Observers::default(),
+            observers: TodoObservers::default(),
         }
     }
 

@@ -20,7 +20,7 @@ impl MarkdownWriter<'_> {
         text
     }
 
-    pub(super) fn push_code(&mut self, id: NodeId) -> bool {
+    pub(super) fn push_inline_code(&mut self, id: NodeId) -> bool {
         let text = self.preformatted_text(id);
         let mut text = text.split_whitespace().collect::<Vec<_>>().join(" ");
         if !self.rows.is_empty() {
@@ -36,7 +36,7 @@ impl MarkdownWriter<'_> {
 
     pub(super) fn push_code_block(&mut self, id: NodeId) -> bool {
         if self.single_lines > 0 {
-            return self.push_code(id);
+            return self.push_inline_code(id);
         }
         let text = self.preformatted_text(id);
         let text = text.strip_prefix('\n').unwrap_or(&text).trim_end();

@@ -60,7 +60,7 @@ pub(super) struct MarkdownWriter<'t> {
 
 impl<'t> MarkdownWriter<'t> {
     /// Writes the part of `tree` below `root`, with links relative to `base`.
-    pub(super) fn write_part(
+    pub(super) fn markdown_of_part(
         tree: &'t HtmlTree,
         root: NodeId,
         base: &'t Url,
@@ -128,7 +128,7 @@ impl<'t> MarkdownWriter<'t> {
         self.request_breaks(block_breaks(tag));
         match tag {
             "pre" => return self.push_code_block(id),
-            "code" | "kbd" | "samp" => return self.push_code(id),
+            "code" | "kbd" | "samp" => return self.push_inline_code(id),
             "br" => self.request_breaks(1),
             "hr" => self.push_raw("---"),
             "img" => self.push_image(id),

@@ -70,9 +70,9 @@ impl ConvertedPage {
 
 fn write_readable_part(tree: &HtmlTree, base: &Url, stop: &AtomicBool) -> Result<String, TreeLimit> {
     let (part, has_surroundings) = visible::find_readable_part(tree);
-    let markdown = MarkdownWriter::write_part(tree, part, base, has_surroundings, stop)?;
+    let markdown = MarkdownWriter::markdown_of_part(tree, part, base, has_surroundings, stop)?;
     match markdown.is_empty() && has_surroundings {
-        true => MarkdownWriter::write_part(tree, part, base, false, stop),
+        true => MarkdownWriter::markdown_of_part(tree, part, base, false, stop),
         false => Ok(markdown),
     }
 }
