@@ -33,7 +33,7 @@ impl TryFrom<ToolOutput> for Part<Merged> {
     fn try_from(output: ToolOutput) -> Result<Self, ToolError> {
         let part = match output.is_final() {
             true => Some(Value::Null),
-            false => output::plain_value(&output),
+            false => output::value_of_only_part(&output),
         };
         let part = part.map(|value| Merged(value.into())).ok_or_else(|| {
             let message = "the items of its stream cannot be merged: blocks of content have no value";

@@ -3,7 +3,7 @@
 //! An expansion consists of a table ([`Spec`]), one slot for each parameter, and a closure that calls the user's
 //! function. Everything else is implemented here, once for all tools.
 
-mod check_parameter;
+mod confirm_parameter;
 mod constraint;
 mod decode;
 mod describe;
@@ -27,7 +27,7 @@ pub use serde_json;
 pub use std::{sync::Arc, vec::Vec};
 
 pub use self::{
-    check_parameter::CheckParameter,
+    confirm_parameter::ConfirmParameter,
     constraint::{Constraint, check},
     describe::{Generator, Returned},
     errors::{Fallible, retried, worth_retrying},
@@ -64,7 +64,7 @@ pub type Map = serde_json::Map<String, serde_json::Value>;
 /// The traits used by expansions for method resolution; imported as a whole.
 pub mod probe {
     pub use super::{
-        check_parameter::traits::*, errors::traits::*, items::traits::*, outcome::traits::*,
+        confirm_parameter::traits::*, errors::traits::*, items::traits::*, outcome::traits::*,
         type_probe::traits::*,
     };
 }

@@ -6,7 +6,7 @@ use super::{Content, OutputBody, OutputExtras, ToolOutput};
 
 /// Returns the values of `items` as one list; items without a value contribute their blocks.
 pub(crate) fn values_as_list(items: &[ToolOutput]) -> Value {
-    let value = |item: &ToolOutput| item.structured().or_else(|| plain_value(item));
+    let value = |item: &ToolOutput| item.structured().or_else(|| value_of_only_part(item));
     items.iter().map(|item| value(item).unwrap_or_else(|| json!(item.content()))).collect()
 }
 
@@ -66,7 +66,7 @@ pub(crate) fn replace_items_by_last(mut items: Vec<ToolOutput>, last: ToolOutput
 }
 
 /// Returns the value of an output that has no other parts; `null` for an empty output.
-pub(crate) fn plain_value(output: &ToolOutput) -> Option<Value> {
+pub(crate) fn value_of_only_part(output: &ToolOutput) -> Option<Value> {
     match &output.body {
         OutputBody::Empty => Some(Value::Null),
         OutputBody::Text(_) | OutputBody::Json(_) => output.structured(),
@@ -144,8 +144,11 @@ mod tests {
             drawn.clone(),
         ];
         assert_eq!(values_as_list(&items), json!(["a", 7, null, null, "b", [1], [picture()]]));
-        assert_eq!((plain_value(&drawn), plain_value(&items[1])), (None, Some(json!(7))));
-        assert_eq!(plain_value(&ToolOutput::new([Content::text("b")]).with_structured(json!(1))), None);
+        assert_eq!((value_of_only_part(&drawn), value_of_only_part(&items[1])), (None, Some(json!(7))));
+        assert_eq!(
+            value_of_only_part(&ToolOutput::new([Content::text("b")]).with_structured(json!(1))),
+            None
+        );
         assert_eq!(join_values_to_list(&items[..3]), ToolOutput::json(&json!(["a", 7, null])).unwrap());
         assert_eq!(join_values_to_list(&[]), ToolOutput::json(&json!([])).unwrap());
         assert_eq!(join_texts(&items[..2]), ToolOutput::from("a7"));

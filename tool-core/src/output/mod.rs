@@ -18,8 +18,8 @@ use serde_json::{Map, Value};
 use tool_schema::__private::json_text;
 
 pub(crate) use self::combine::{
-    append_blocks, join_texts, join_values_to_list, plain_value, replace_items_by_last, values_as_list,
-    with_extras_of,
+    append_blocks, join_texts, join_values_to_list, replace_items_by_last, value_of_only_part,
+    values_as_list, with_extras_of,
 };
 use self::details::OutputDetails;
 pub use self::{
