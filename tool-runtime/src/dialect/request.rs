@@ -118,7 +118,7 @@ pub(super) fn declare_tools<R: RequestTarget>(
     request: &mut R,
 ) -> Result<(), DialectError> {
     match bound.definitions() {
-        Value::Array(definitions) => add_tools(request.members(), definitions),
+        Value::Array(definitions) => append_missing_tools(request.members(), definitions),
         _ => Ok(()),
     }
 }
@@ -227,7 +227,7 @@ pub(super) fn apply_additions<R: RequestTarget>(
     if let Value::Object(body) = body {
         body.extend(set);
     }
-    add_tools(body, &native)?;
+    append_missing_tools(body, &native)?;
     // Anthropic rejects an empty text (<https://github.com/anthropics/claude-code/issues/23440>).
     let mut instructions = instructions.iter().filter(|text| !text.trim().is_empty());
     instructions.try_for_each(|text| bound.format().append_instruction(body, text))?;
@@ -266,7 +266,7 @@ async fn ask_for_additions<'n>(
 
 /// Adds tools to the tools of a request, each once; function declarations to the existing list of declarations,
 /// if there is one.
-fn add_tools(request: &mut Value, tools: &[Value]) -> Result<(), DialectError> {
+fn append_missing_tools(request: &mut Value, tools: &[Value]) -> Result<(), DialectError> {
     let wrong = match request.get("tools") {
         _ if !request.is_object() => Some(("", "an object")),
         Some(tools) if !tools.is_null() && !tools.is_array() => Some(("/tools", "a list")),

@@ -41,7 +41,7 @@ fn an_instruction_is_appended_once_as_a_paragraph_or_a_block() {
 #[test]
 fn each_tool_is_added_once_and_functions_to_the_list_of_functions() {
     let add = |mut request: Value, tools: Value| {
-        add_tools(&mut request, tools.as_array().unwrap())
+        append_missing_tools(&mut request, tools.as_array().unwrap())
             .map(|()| request)
             .map_err(|error| error.to_string())
     };

@@ -167,7 +167,7 @@ impl CallFinisher<'_> {
         }))
     }
 
-    /// Finishes a call that was answered by `by`.
+    /// Finishes a call that was answered by `answered_by`.
     pub(super) async fn finish_answered(
         &self,
         answered_by: AnswerSource,

@@ -118,7 +118,7 @@ impl Settings {
             || !self.policies.is_empty()
             || metadata.permission
             || metadata.confirmation != Confirmation::Never
-            || RetryPolicy::of(self.retry.as_ref(), entry).is_some()
+            || RetryPolicy::retry_of_tool(self.retry.as_ref(), entry).is_some()
             || self.traces.arguments
             // Its intents contain the hash of the canonical text.
             || self.journal.is_some()

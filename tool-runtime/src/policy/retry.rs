@@ -85,7 +85,7 @@ impl RetryPolicy {
     }
 
     /// Returns the retries of a tool; `None` if it is not retried.
-    pub(crate) fn of(policy: Option<&Self>, entry: &Entry) -> Option<Retry> {
+    pub(crate) fn retry_of_tool(policy: Option<&Self>, entry: &Entry) -> Option<Retry> {
         let metadata = entry.definition().metadata();
         let retry = metadata.retry.or_else(|| {
             let policy = policy.filter(|policy| policy.any_tool || repeats_safely(metadata));
