@@ -106,11 +106,11 @@ impl Sink for Report {
 
 /// Returns the violations of `value` in document order.
 pub(super) fn report_violations(plan: &Plan, value: &Value) -> Findings {
-    report_violations_with(&mut ValidationWalk::new(plan), value)
+    report_violations_by_walk(&mut ValidationWalk::new(plan), value)
 }
 
 /// Returns the violations of `value` by a walk that the caller can inspect afterwards.
-pub(super) fn report_violations_with(walk: &mut ValidationWalk<'_>, value: &Value) -> Findings {
+pub(super) fn report_violations_by_walk(walk: &mut ValidationWalk<'_>, value: &Value) -> Findings {
     let mut report = Report::default();
     // A report never ends the walk.
     let _ = walk.check_node(NodeId::ROOT, value, &Location::ROOT, &mut report);

@@ -6,7 +6,7 @@ use crate::{Arguments, Violations, internal_keywords::ALIASES};
 
 use super::{check, correct, plan, said};
 use crate::arguments::plan::{
-    check::{ValidationWalk, report_violations_with},
+    check::{ValidationWalk, report_violations_by_walk},
     node::NodeId,
 };
 
@@ -87,7 +87,7 @@ fn scalar_that_a_schema_applies_to_in_many_ways_is_checked_few_times() {
     assert!(walk.admits(NodeId::ROOT, &json!(1)));
     assert!(walk.steps < 5_000, "{}", walk.steps);
     let mut walk = ValidationWalk::new(&plan);
-    assert_eq!(Violations::from(report_violations_with(&mut walk, &json!("one"))).total(), 1);
+    assert_eq!(Violations::from(report_violations_by_walk(&mut walk, &json!("one"))).total(), 1);
     assert!(walk.steps < 5_000, "{}", walk.steps);
     // Property names, each of which is a temporary value.
     let schema = doubled(20, &json!({"maxLength": 1}));
