@@ -26,7 +26,7 @@ pub(super) async fn run_batch_with_steering(
     let inbox = Arc::clone(&scope.inbox);
     let steering = Steering::new(move || std::future::ready(inbox.next_steering()));
     let mut stream = batch.with_run(Arc::clone(&scope.run)).steering(&steering).stream();
-    let children = scope.parent.receive_events();
+    let children = scope.parent.subscribe_to_child_events();
     let mut events = BatchEvents { scope, children, started: HashMap::new(), held: Vec::new() };
     let mut outcomes = Vec::new();
     loop {

@@ -365,7 +365,7 @@ impl End {
     }
 
     /// The end of a run with its output.
-    pub(super) fn with_output(output: Submission) -> Self {
+    pub(super) fn submitted(output: Submission) -> Self {
         let Submission { value, json } = output;
         Self { output: Some(value), output_json: Some(json), ..Self::new(EndReason::Submitted) }
     }

@@ -106,7 +106,7 @@ impl ExpectedOutput {
             return ControlFlow::Continue(None);
         }
         match self.validator.validate(&response.message.text()).await {
-            Ok(submission) => ControlFlow::Continue(Some(End::with_output(submission))),
+            Ok(submission) => ControlFlow::Continue(Some(End::submitted(submission))),
             Err(error) => {
                 let problems = error.feedback().to_string();
                 let notice = self.count_invalid_output(&problems)?;
@@ -136,7 +136,7 @@ impl ExpectedOutput {
             // A call that was approved after its run was submitted to the tool of that run. Its result is its arguments.
             None => self.validator.validate(&valid.text()).await.ok()?,
         };
-        Some(End::with_output(submission))
+        Some(End::submitted(submission))
     }
 
     /// Counts an invalid output; ends the run if it was the last that the model may correct.

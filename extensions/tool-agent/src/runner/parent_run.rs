@@ -229,7 +229,7 @@ impl ParentRun {
     }
 
     /// Receives the events of the runs below the calls of a batch.
-    pub(super) fn receive_events(self: &Arc<Self>) -> ChildEvents {
+    pub(super) fn subscribe_to_child_events(self: &Arc<Self>) -> ChildEvents {
         lock(&self.events).is_read = true;
         ChildEvents(Arc::clone(self))
     }

@@ -54,7 +54,7 @@ pub(super) async fn joined_end(ends: Vec<(&str, End)>, output: JoinedOutput) -> 
     let end = match output {
         JoinedOutput::None => End::new(EndReason::Answered),
         JoinedOutput::Members => match joined_output(&ends) {
-            Some(submission) => End::with_output(submission),
+            Some(submission) => End::submitted(submission),
             None => failed_end("the outputs of the agents cannot be joined".to_owned()),
         },
         JoinedOutput::Of(output) => match joined_output(&ends) {
@@ -130,7 +130,7 @@ async fn validated_end(output: &OutputType, json: &str) -> End {
         Err(message) => return failed_end(message),
     };
     match validator.validate(json).await {
-        Ok(submission) => End::with_output(submission),
+        Ok(submission) => End::submitted(submission),
         Err(error) => End::new(EndReason::InvalidOutput { message: error.feedback().to_string() }),
     }
 }
