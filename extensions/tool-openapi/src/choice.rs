@@ -7,18 +7,18 @@ use tool_runtime::{ToolDefinition, ToolName, definition::Metadata};
 use crate::{OpenApiToolSetBuilder, OperationInfo};
 
 /// A filter of operations.
-type Filter = Arc<dyn Fn(&OperationInfo<'_>) -> bool + Send + Sync>;
+type OperationFilter = Arc<dyn Fn(&OperationInfo<'_>) -> bool + Send + Sync>;
 
 /// A closure that changes what a model reads.
-type Describe = Arc<dyn Fn(&OperationInfo<'_>, &mut ToolText) + Send + Sync>;
+type DescribeFn = Arc<dyn Fn(&OperationInfo<'_>, &mut ToolText) + Send + Sync>;
 
 /// The operations that the program chose, and its changes to them.
 #[derive(Clone, Default)]
 pub(crate) struct OperationChoice {
-    filters: Vec<Filter>,
+    filters: Vec<OperationFilter>,
     /// Ids that the document must have.
     pub(crate) ids: BTreeSet<String>,
-    describe: Vec<Describe>,
+    describe: Vec<DescribeFn>,
 }
 
 /// The text of a tool, which a program may change: see [`OpenApiToolSetBuilder::describe`].

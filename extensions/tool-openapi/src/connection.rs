@@ -8,19 +8,19 @@ use tool_runtime::{BoxFuture, ToolError};
 use crate::OpenApiError;
 
 /// A function that replaces the name resolution of the system.
-pub(crate) type Lookup = Arc<dyn Fn(String) -> BoxFuture<'static, io::Result<Vec<IpAddr>>> + Send + Sync>;
+pub(crate) type HostLookup = Arc<dyn Fn(String) -> BoxFuture<'static, io::Result<Vec<IpAddr>>> + Send + Sync>;
 
 /// A client for any address.
-pub(crate) fn unguarded_client(lookup: Option<&Lookup>) -> Result<HttpClient, OpenApiError> {
+pub(crate) fn unguarded_client(lookup: Option<&HostLookup>) -> Result<HttpClient, OpenApiError> {
     build_client(HttpClient::builder().addresses(AddressPolicy::any()).proxy_from_environment(), lookup)
 }
 
 /// A client for public addresses. A proxy would resolve names by itself.
-pub(crate) fn guarded_client(lookup: Option<&Lookup>) -> Result<HttpClient, OpenApiError> {
+pub(crate) fn guarded_client(lookup: Option<&HostLookup>) -> Result<HttpClient, OpenApiError> {
     build_client(HttpClient::builder(), lookup)
 }
 
-fn build_client(builder: HttpClientBuilder, lookup: Option<&Lookup>) -> Result<HttpClient, OpenApiError> {
+fn build_client(builder: HttpClientBuilder, lookup: Option<&HostLookup>) -> Result<HttpClient, OpenApiError> {
     let builder = match lookup.cloned() {
         Some(lookup) => builder.resolver(move |name| lookup(name)),
         None => builder,

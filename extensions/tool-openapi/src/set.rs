@@ -9,7 +9,7 @@ use tool_runtime::{
 use crate::{
     Document, OpenApiError, OpenApiToolSetBuilder, OperationTool, SkippedOperation,
     client::OperationClient,
-    import::{Imported, import_document},
+    import::{ImportedDocument, import_document},
     tool::SharedApi,
 };
 
@@ -38,10 +38,10 @@ use crate::{
 /// ```
 #[derive(Clone)]
 pub struct OpenApiToolSet {
-    inner: Arc<Inner>,
+    inner: Arc<ToolSetInner>,
 }
 
-struct Inner {
+struct ToolSetInner {
     name: String,
     tools: Vec<Arc<OperationTool>>,
     skipped: Vec<SkippedOperation>,
@@ -108,10 +108,10 @@ impl OpenApiToolSetBuilder {
         let settings = self.settings;
         let client = OperationClient::new(&settings, self.document.fetched_from().is_some())?;
         let imported = import_document(self.document, &settings, client.unguarded_client())?;
-        let Imported { operations, skipped, diagnostics } = imported;
+        let ImportedDocument { operations, skipped, diagnostics } = imported;
         let api = Arc::new(SharedApi { client, settings });
         let tools = operations.into_iter().map(|it| Arc::new(OperationTool::new(it, Arc::clone(&api))));
-        let inner = Inner { name, tools: tools.collect(), skipped, diagnostics };
+        let inner = ToolSetInner { name, tools: tools.collect(), skipped, diagnostics };
         Ok(OpenApiToolSet { inner: Arc::new(inner) })
     }
 }

@@ -11,7 +11,7 @@ use tool_runtime::{
 };
 
 use crate::{
-    client::{Access, OperationClient},
+    client::{OperationAccess, OperationClient},
     import::ImportedOperation,
     request::{FileSource, RequestPlan},
     response::{self, AnsweredCall, ResponseSchema, ResponseWithoutBody},
@@ -42,16 +42,24 @@ pub struct OperationTool {
     definition: ToolDefinition,
     path: Box<str>,
     plan: RequestPlan,
-    access: Access,
-    shape: Option<ResponseSchema>,
+    access: OperationAccess,
+    response_schema: Option<ResponseSchema>,
     view: Option<View>,
     api: Arc<SharedApi>,
 }
 
 impl OperationTool {
     pub(crate) fn new(read: ImportedOperation, api: Arc<SharedApi>) -> Self {
-        let ImportedOperation { definition, path, plan, access, shape, view } = read;
-        Self { definition, path, plan, access, shape: shape.map(ResponseSchema::new), view, api }
+        let ImportedOperation { definition, path, plan, access, response_schema, view } = read;
+        Self {
+            definition,
+            path,
+            plan,
+            access,
+            response_schema: response_schema.map(ResponseSchema::new),
+            view,
+            api,
+        }
     }
 
     /// Returns the method of the requests, in capital letters.
@@ -83,7 +91,7 @@ impl OperationTool {
             settings,
             definition: &self.definition,
             plan: &self.plan,
-            shape: self.shape.as_ref(),
+            response_schema: self.response_schema.as_ref(),
             view: self.view.as_ref(),
             arguments,
             cx,

@@ -12,9 +12,9 @@ use tool_runtime::{ToolContext, ToolError};
 use super::{
     Secret,
     carrier::{Carrier, CredentialItem, form_escaped},
-    credential::Compute,
+    credential::SecretFn,
     redaction::SecretNeedles,
-    token::Tokens,
+    token::TokenCache,
 };
 
 /// The text in place of a secret.
@@ -32,15 +32,15 @@ pub(crate) struct Authorization {
 pub(super) struct CredentialGrant {
     pub(super) scheme: Arc<str>,
     pub(super) carrier: Carrier,
-    pub(super) issuer: Issuer,
+    pub(super) issuer: CredentialIssuer,
 }
 
 /// The source of a credential.
 #[derive(Clone)]
-pub(super) enum Issuer {
+pub(super) enum CredentialIssuer {
     Fixed(Secret, CredentialItem),
-    Computed(Compute),
-    Token(Arc<Tokens>, Box<str>),
+    Computed(SecretFn),
+    Token(Arc<TokenCache>, Box<str>),
 }
 
 /// The credentials of a request.
@@ -53,7 +53,7 @@ pub(crate) struct IssuedCredentials {
 impl Authorization {
     /// Returns `true` if a credential may be replaced after an answer with the status 401.
     pub(crate) fn is_renewable(&self) -> bool {
-        self.grants.iter().any(|grant| matches!(grant.issuer, Issuer::Token(..)))
+        self.grants.iter().any(|grant| matches!(grant.issuer, CredentialIssuer::Token(..)))
     }
 
     /// The places that the credentials take in a request.
@@ -70,9 +70,9 @@ impl Authorization {
         let mut items = Vec::with_capacity(self.grants.len());
         for grant in &self.grants {
             items.push(match &grant.issuer {
-                Issuer::Fixed(secret, item) => (secret.clone(), item.clone()),
-                Issuer::Computed(compute) => grant.secret_and_item(compute(cx).await?)?,
-                Issuer::Token(tokens, scopes) => {
+                CredentialIssuer::Fixed(secret, item) => (secret.clone(), item.clone()),
+                CredentialIssuer::Computed(compute) => grant.secret_and_item(compute(cx).await?)?,
+                CredentialIssuer::Token(tokens, scopes) => {
                     grant.secret_and_item(Box::pin(tokens.token_for(scopes, None)).await?)?
                 }
             });
@@ -86,7 +86,7 @@ impl Authorization {
         mut refused: IssuedCredentials,
     ) -> Result<IssuedCredentials, ToolError> {
         for (grant, issued) in self.grants.iter().zip(&mut refused.items) {
-            if let Issuer::Token(tokens, scopes) = &grant.issuer {
+            if let CredentialIssuer::Token(tokens, scopes) = &grant.issuer {
                 *issued = grant.secret_and_item(tokens.token_for(scopes, Some(&issued.0)).await?)?;
             }
         }

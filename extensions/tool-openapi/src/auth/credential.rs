@@ -8,7 +8,7 @@ use super::Secret;
 use tool_http::Origin;
 
 /// Computes a secret for a call.
-pub(crate) type Compute =
+pub(crate) type SecretFn =
     Arc<dyn Fn(&ToolContext) -> BoxFuture<'static, Result<Secret, ToolError>> + Send + Sync>;
 
 /// A credential for a security scheme of a document.
@@ -34,42 +34,44 @@ pub(crate) type Compute =
 /// ```
 #[derive(Clone)]
 pub struct Credential {
-    pub(super) source: Source,
+    pub(super) source: CredentialSource,
     pub(super) origins: Vec<Result<Origin, String>>,
 }
 
 #[derive(Clone)]
-pub(super) enum Source {
+pub(super) enum CredentialSource {
     Secret(Secret),
     Basic(Secret),
     Client(ClientCredentials),
-    Computed(Compute),
+    Computed(SecretFn),
     /// A mistake, as a clause after the name of the scheme.
     Invalid(&'static str),
 }
 
 impl Credential {
-    fn new(source: Source) -> Self {
+    fn new(source: CredentialSource) -> Self {
         Self { source, origins: Vec::new() }
     }
 
     /// Creates a credential from a secret: the value of an API key, a bearer token, the access token of `oauth2` or
     /// `openIdConnect`, or the value after the name of any other HTTP scheme.
     pub fn secret(secret: impl Into<Secret>) -> Self {
-        Self::new(Source::Secret(secret.into()))
+        Self::new(CredentialSource::Secret(secret.into()))
     }
 
     /// Creates the credential of an HTTP scheme `basic`. A user name has no `:`.
     pub fn basic(user: &str, password: &str) -> Self {
         Self::new(match user.contains(':') {
-            true => Source::Invalid("has a user name with `:`, which separates it from the password"),
-            false => Source::Basic(Secret::basic(user, password)),
+            true => {
+                CredentialSource::Invalid("has a user name with `:`, which separates it from the password")
+            }
+            false => CredentialSource::Basic(Secret::basic(user, password)),
         })
     }
 
     /// Creates a credential whose access tokens are requested from the token endpoint of a scheme.
     pub fn client_credentials(client: ClientCredentials) -> Self {
-        Self::new(Source::Client(client))
+        Self::new(CredentialSource::Client(client))
     }
 
     /// Creates a credential that is computed for each call, from the values of its run.
@@ -97,7 +99,7 @@ impl Credential {
         F: Fn(&ToolContext) -> Fut + Send + Sync + 'static,
         Fut: Future<Output = Result<Secret, ToolError>> + Send + 'static,
     {
-        Self::new(Source::Computed(Arc::new(move |cx| Box::pin(compute(cx)))))
+        Self::new(CredentialSource::Computed(Arc::new(move |cx| Box::pin(compute(cx)))))
     }
 
     /// Adds an origin that receives the credential, such as `https://api.example.com`. Default: the origin of the base URL.
@@ -112,11 +114,11 @@ impl Credential {
 impl fmt::Debug for Credential {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let kind = match self.source {
-            Source::Secret(_) => "secret",
-            Source::Basic(_) => "basic",
-            Source::Client(_) => "client_credentials",
-            Source::Computed(_) => "computed",
-            Source::Invalid(_) => "invalid",
+            CredentialSource::Secret(_) => "secret",
+            CredentialSource::Basic(_) => "basic",
+            CredentialSource::Client(_) => "client_credentials",
+            CredentialSource::Computed(_) => "computed",
+            CredentialSource::Invalid(_) => "invalid",
         };
         let origins: Vec<_> = self.origins.iter().flatten().map(ToString::to_string).collect();
         f.debug_struct("Credential").field("kind", &kind).field("origins", &origins).finish_non_exhaustive()

@@ -16,7 +16,10 @@ mod token;
 pub(crate) use self::{
     authorization::{Authorization, IssuedCredentials},
     carrier::Carrier,
-    resolved::{Alternative, Remark, Required, ResolvedCredentials, Scheme, SchemeKind, Schemes},
+    resolved::{
+        CredentialRemark, RequiredScheme, ResolvedCredentials, Scheme, SchemeKind, Schemes,
+        SecurityRequirement,
+    },
 };
 pub use self::{
     credential::{ClientCredentials, Credential},

@@ -11,9 +11,9 @@ use tool_http::{HttpClient, Origin, has_user};
 
 use super::{
     Authorization, Carrier, ClientCredentials, Credential,
-    authorization::{CredentialGrant, Issuer},
-    credential::Source,
-    token::Tokens,
+    authorization::{CredentialGrant, CredentialIssuer},
+    credential::CredentialSource,
+    token::TokenCache,
 };
 use crate::OpenApiError;
 
@@ -39,16 +39,16 @@ pub(crate) enum SchemeKind {
 pub(crate) type Schemes = BTreeMap<String, Result<Scheme, String>>;
 
 /// A scheme that an operation requires, with its scopes.
-pub(crate) struct Required {
+pub(crate) struct RequiredScheme {
     pub(crate) scheme: String,
     pub(crate) scopes: String,
 }
 
-/// Schemes that are required together.
-pub(crate) type Alternative = Vec<Required>;
+/// An alternative of the `security` of an operation: the schemes that are required together.
+pub(crate) type SecurityRequirement = Vec<RequiredScheme>;
 
 /// A remark about the credentials of an operation: its code, and a clause after the operation.
-pub(crate) struct Remark {
+pub(crate) struct CredentialRemark {
     pub(crate) code: &'static str,
     pub(crate) clause: String,
 }
@@ -58,7 +58,7 @@ pub(crate) struct ResolvedCredentials {
     schemes: Schemes,
     given: Vec<SchemeCredential>,
     /// The origins of the operations, for a suggestion.
-    seen: RefCell<BTreeMap<Origin, usize>>,
+    operation_origins: RefCell<BTreeMap<Origin, usize>>,
     /// Origins that receive credentials without encryption.
     exposed: RefCell<BTreeSet<String>>,
 }
@@ -68,7 +68,7 @@ struct SchemeCredential {
     scheme: Arc<str>,
     carrier: Carrier,
     origins: Vec<Origin>,
-    issuer: Issuer,
+    issuer: CredentialIssuer,
     /// The scopes are those of the operation.
     takes_scopes: bool,
     is_used: Cell<bool>,
@@ -109,32 +109,32 @@ impl ResolvedCredentials {
             }
             given.push(one);
         }
-        Ok(Self { schemes, given, seen: RefCell::default(), exposed: RefCell::default() })
+        Ok(Self { schemes, given, operation_origins: RefCell::default(), exposed: RefCell::default() })
     }
 
     /// Returns the credentials of an operation at `base`: those of the first alternative for which all are given and may be
     /// sent there.
     pub(crate) fn authorize_operation(
         &self,
-        alternatives: &[Alternative],
+        requirements: &[SecurityRequirement],
         base: &Url,
-    ) -> (Authorization, Vec<Remark>) {
+    ) -> (Authorization, Vec<CredentialRemark>) {
         let mut remarks = Vec::new();
         if let Some(origin) = Origin::of(base) {
-            *self.seen.borrow_mut().entry(origin).or_default() += 1;
+            *self.operation_origins.borrow_mut().entry(origin).or_default() += 1;
         }
-        let named = alternatives.iter().filter(|it| !it.is_empty());
+        let named = requirements.iter().filter(|it| !it.is_empty());
         let mut usable = Vec::new();
-        for alternative in named {
-            match self.unusable_alternative_remark(alternative) {
+        for requirement in named {
+            match self.unusable_requirement_remark(requirement) {
                 Some(remark) => remarks.push(remark),
-                None => usable.push(alternative),
+                None => usable.push(requirement),
             }
         }
-        for alternative in &usable {
-            let given: Option<Vec<_>> = alternative.iter().map(|it| self.credential_for(it, base)).collect();
+        for requirement in &usable {
+            let given: Option<Vec<_>> = requirement.iter().map(|it| self.credential_for(it, base)).collect();
             if let Some(given) = given {
-                return (self.grant_credentials(&given, alternative, base), remarks);
+                return (self.grant_credentials(&given, requirement, base), remarks);
             }
         }
         let remark = unsent_credential_remark(
@@ -146,30 +146,30 @@ impl ResolvedCredentials {
             Some(remark) => format!("no credential was sent, since this operation {}", remark.clause),
             None => "no credential was sent, since the document requires none for this operation".to_owned(),
         };
-        if !alternatives.is_empty() && alternatives.iter().all(|it| !it.is_empty()) {
+        if !requirements.is_empty() && requirements.iter().all(|it| !it.is_empty()) {
             remarks.extend(remark);
         }
         (Authorization { grants: Vec::new(), missing: Some(note.into()) }, remarks)
     }
 
-    /// Returns why no request can carry the credentials of `alternative`.
-    fn unusable_alternative_remark(&self, alternative: &[Required]) -> Option<Remark> {
+    /// Returns why no request can carry the credentials of `requirement`.
+    fn unusable_requirement_remark(&self, requirement: &[RequiredScheme]) -> Option<CredentialRemark> {
         let mut carriers: Vec<&Carrier> = Vec::new();
-        for Required { scheme: name, .. } in alternative {
+        for RequiredScheme { scheme: name, .. } in requirement {
             match self.schemes.get(name) {
                 None => {
                     let clause =
                         format!("names the security scheme `{name}`, which the document does not have");
-                    return Some(Remark { code: "unknown_scheme", clause });
+                    return Some(CredentialRemark { code: "unknown_scheme", clause });
                 }
                 Some(Err(reason)) => {
                     let clause = format!("requires `{name}`, for which no credential can be sent: {reason}");
-                    return Some(Remark { code: "unsupported_scheme", clause });
+                    return Some(CredentialRemark { code: "unsupported_scheme", clause });
                 }
                 Some(Ok(scheme)) if carriers.iter().any(|it| it.conflicts_with(&scheme.carrier)) => {
                     let clause =
                         format!("requires `{name}` in a place of the request that another scheme takes");
-                    return Some(Remark { code: "unsupported_scheme", clause });
+                    return Some(CredentialRemark { code: "unsupported_scheme", clause });
                 }
                 Some(Ok(scheme)) => carriers.push(&scheme.carrier),
             }
@@ -177,7 +177,7 @@ impl ResolvedCredentials {
         None
     }
 
-    fn credential_for(&self, required: &Required, base: &Url) -> Option<&SchemeCredential> {
+    fn credential_for(&self, required: &RequiredScheme, base: &Url) -> Option<&SchemeCredential> {
         self.given
             .iter()
             .find(|it| *it.scheme == *required.scheme && it.origins.iter().any(|it| it.covers(base)))
@@ -186,14 +186,14 @@ impl ResolvedCredentials {
     fn grant_credentials(
         &self,
         given: &[&SchemeCredential],
-        alternative: &[Required],
+        requirement: &[RequiredScheme],
         base: &Url,
     ) -> Authorization {
-        let grant = |(given, required): (&&SchemeCredential, &Required)| {
+        let grant = |(given, required): (&&SchemeCredential, &RequiredScheme)| {
             given.is_used.set(true);
             let issuer = match &given.issuer {
-                Issuer::Token(tokens, _) if given.takes_scopes => {
-                    Issuer::Token(Arc::clone(tokens), required.scopes.as_str().into())
+                CredentialIssuer::Token(tokens, _) if given.takes_scopes => {
+                    CredentialIssuer::Token(Arc::clone(tokens), required.scopes.as_str().into())
                 }
                 issuer => issuer.clone(),
             };
@@ -202,7 +202,7 @@ impl ResolvedCredentials {
         if let Some(origin) = Origin::of(base).filter(Origin::is_exposed) {
             self.exposed.borrow_mut().insert(origin.to_string());
         }
-        Authorization { grants: given.iter().zip(alternative).map(grant).collect(), missing: None }
+        Authorization { grants: given.iter().zip(requirement).map(grant).collect(), missing: None }
     }
 
     /// Returns remarks about the credentials as a whole, after all operations were read.
@@ -210,10 +210,10 @@ impl ResolvedCredentials {
     /// # Errors
     ///
     /// If a credential was given for no origin.
-    pub(crate) fn into_final_remarks(self) -> Result<Vec<Remark>, OpenApiError> {
-        let seen = self.seen.into_inner();
+    pub(crate) fn into_final_remarks(self) -> Result<Vec<CredentialRemark>, OpenApiError> {
+        let operation_origins = self.operation_origins.into_inner();
         if let Some(given) = self.given.iter().find(|it| it.origins.is_empty()) {
-            let most = seen.iter().max_by_key(|(_, count)| **count).map(|(origin, _)| origin);
+            let most = operation_origins.iter().max_by_key(|(_, count)| **count).map(|(origin, _)| origin);
             let hint = most.map(|it| format!("`.for_origin(\"{it}\")` if that server may receive it, or "));
             return Err(OpenApiError::config(format!(
                 "the credential for `{}` is given for no origin; add {}`base_url`",
@@ -221,11 +221,11 @@ impl ResolvedCredentials {
                 hint.unwrap_or_default()
             )));
         }
-        let unused = self.given.iter().filter(|it| !it.is_used.get()).map(|given| Remark {
+        let unused = self.given.iter().filter(|it| !it.is_used.get()).map(|given| CredentialRemark {
             code: "unused_credential",
             clause: format!("the credential for `{}` is sent with no operation", given.scheme),
         });
-        let exposed = self.exposed.into_inner().into_iter().map(|origin| Remark {
+        let exposed = self.exposed.into_inner().into_iter().map(|origin| CredentialRemark {
             code: "plain_http",
             clause: format!("credentials are sent to `{origin}` without encryption"),
         });
@@ -235,15 +235,15 @@ impl ResolvedCredentials {
 
 /// The remark about an operation none of whose alternatives are given.
 fn unsent_credential_remark(
-    usable: &[&Alternative],
-    is_given_for_any_origin: impl Fn(&Required) -> bool,
+    usable: &[&SecurityRequirement],
+    is_given_for_any_origin: impl Fn(&RequiredScheme) -> bool,
     base: &Url,
-) -> Option<Remark> {
+) -> Option<CredentialRemark> {
     if usable.is_empty() {
         return None;
     }
-    let text = |alternative: &Alternative| {
-        let names: Vec<_> = alternative.iter().map(|it| format!("`{}`", it.scheme)).collect();
+    let text = |requirement: &SecurityRequirement| {
+        let names: Vec<_> = requirement.iter().map(|it| format!("`{}`", it.scheme)).collect();
         names.join(" with ")
     };
     if let Some(elsewhere) = usable.iter().find(|it| it.iter().all(&is_given_for_any_origin)) {
@@ -252,11 +252,11 @@ fn unsent_credential_remark(
             "is at `{origin}`, and the credential for {} is given for other origins",
             text(elsewhere)
         );
-        return Some(Remark { code: "foreign_origin", clause });
+        return Some(CredentialRemark { code: "foreign_origin", clause });
     }
     let names: Vec<_> = usable.iter().map(|it| text(it)).collect();
     let clause = format!("requires a credential for {}, and none is given", names.join(", or for "));
-    Some(Remark { code: "no_credential", clause })
+    Some(CredentialRemark { code: "no_credential", clause })
 }
 
 fn unknown_scheme_error(name: &str, schemes: &Schemes) -> OpenApiError {
@@ -290,26 +290,26 @@ impl SchemeCredential {
         let kind = scheme.kind;
         let mut takes_scopes = false;
         let issuer = match source {
-            Source::Basic(_) if kind != SchemeKind::Basic => {
+            CredentialSource::Basic(_) if kind != SchemeKind::Basic => {
                 return Err(
                     "is a user with a password, which is not for this scheme; use `Credential::secret`"
                         .into(),
                 );
             }
-            Source::Secret(secret) | Source::Basic(secret) => {
+            CredentialSource::Secret(secret) | CredentialSource::Basic(secret) => {
                 let item = scheme.carrier.item_with_secret(&secret)?;
-                Issuer::Fixed(secret, item)
+                CredentialIssuer::Fixed(secret, item)
             }
-            Source::Invalid(problem) => return Err(problem.to_owned()),
-            Source::Computed(compute) => Issuer::Computed(compute),
-            Source::Client(_) if matches!(kind, SchemeKind::ApiKey | SchemeKind::Basic) => {
+            CredentialSource::Invalid(problem) => return Err(problem.to_owned()),
+            CredentialSource::Computed(compute) => CredentialIssuer::Computed(compute),
+            CredentialSource::Client(_) if matches!(kind, SchemeKind::ApiKey | SchemeKind::Basic) => {
                 return Err("is a client of OAuth 2, which is not for this scheme".into());
             }
-            Source::Client(client) => {
+            CredentialSource::Client(client) => {
                 let url = token_endpoint_url(&client, scheme, &origins)?;
                 takes_scopes = client.scopes.is_none();
                 let scopes = client.scopes.clone().unwrap_or_default();
-                Issuer::Token(Arc::new(Tokens::new(http.clone(), url, client)), scopes.into())
+                CredentialIssuer::Token(Arc::new(TokenCache::new(http.clone(), url, client)), scopes.into())
             }
         };
         let carrier = scheme.carrier.clone();

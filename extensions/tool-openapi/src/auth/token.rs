@@ -29,16 +29,16 @@ const MAX_ANSWER_BYTES: usize = 1 << 20;
 const REQUEST_TIMEOUT: Duration = Duration::from_secs(30);
 
 /// The tokens of a client, by scopes.
-pub(super) struct Tokens {
+pub(super) struct TokenCache {
     http: HttpClient,
     url: Url,
     client: ClientCredentials,
-    slots: Mutex<HashMap<Box<str>, Arc<Slot>>>,
+    slots: Mutex<HashMap<Box<str>, Arc<TokenSlot>>>,
 }
 
 /// The current token. The lock is a turn: who holds it requests a token while the others wait, and lets the next one request it
 /// if it is dropped.
-type Slot = tokio::sync::Mutex<Option<Token>>;
+type TokenSlot = tokio::sync::Mutex<Option<Token>>;
 
 struct Token {
     secret: Secret,
@@ -52,7 +52,7 @@ impl Token {
     }
 }
 
-impl Tokens {
+impl TokenCache {
     pub(super) fn new(http: HttpClient, url: Url, client: ClientCredentials) -> Self {
         Self { http, url, client, slots: Mutex::default() }
     }

@@ -32,14 +32,14 @@ pub(crate) struct OperationClient {
 }
 
 /// The servers that an operation may reach, and its credentials.
-pub(crate) struct Access {
+pub(crate) struct OperationAccess {
     /// The server was chosen by a document that may be hostile: only public addresses are reached.
     pub(crate) is_guarded: bool,
     pub(crate) authorization: Authorization,
 }
 
 /// The answer to a request.
-pub(crate) struct Answer {
+pub(crate) struct HttpAnswer {
     pub(crate) response: Response,
     /// The URL, without credentials.
     pub(crate) url: Url,
@@ -77,9 +77,9 @@ impl OperationClient {
     pub(crate) async fn send_authorized_request(
         &self,
         request: Request,
-        access: &Access,
+        access: &OperationAccess,
         cx: &ToolContext,
-    ) -> Result<Answer, ToolError> {
+    ) -> Result<HttpAnswer, ToolError> {
         let authorization = &access.authorization;
         let issued = authorization.issue_credentials(cx).await?;
         let repeatable = if authorization.is_renewable() { request.try_clone() } else { None };
@@ -101,9 +101,9 @@ impl OperationClient {
     fn send_with_credentials(
         &self,
         mut request: Request,
-        access: &Access,
+        access: &OperationAccess,
         issued: IssuedCredentials,
-    ) -> impl Future<Output = Result<Answer, ToolError>> {
+    ) -> impl Future<Output = Result<HttpAnswer, ToolError>> {
         let deadline = deadline_after(self.timeout);
         let (repeatable, url) = (RepeatableRequest::of(&request), request.url().clone());
         issued.add_credentials_to(&mut request);
@@ -112,7 +112,7 @@ impl OperationClient {
         async move {
             let response = response.await.map_err(|error| request_failure(&error))?;
             let is_redirection = response.status().is_redirection();
-            let answer = Answer { response, url, redirected: None, note: None, issued };
+            let answer = HttpAnswer { response, url, redirected: None, note: None, issued };
             match is_redirection {
                 // Rare and large.
                 true => {
@@ -126,12 +126,12 @@ impl OperationClient {
     /// Follows the redirects of `answer` with the request `repeatable`; without one, only notes them.
     async fn follow_redirects(
         &self,
-        answer: Answer,
+        answer: HttpAnswer,
         repeatable: Option<RepeatableRequest>,
         is_guarded: bool,
         deadline: Instant,
-    ) -> Result<Answer, ToolError> {
-        let Answer { mut response, url: first, issued, .. } = answer;
+    ) -> Result<HttpAnswer, ToolError> {
+        let HttpAnswer { mut response, url: first, issued, .. } = answer;
         let mut url = first.clone();
         let mut redirects = Redirects::new(&first, &self.redirects);
         let note = loop {
@@ -167,7 +167,7 @@ impl OperationClient {
             let next = self.send_without_redirects(request, is_guarded && is_home, deadline);
             response = next.await.map_err(|error| request_failure(&error))?;
         };
-        Ok(Answer { response, url, redirected: Some(first), note, issued })
+        Ok(HttpAnswer { response, url, redirected: Some(first), note, issued })
     }
 
     fn send_without_redirects(
@@ -233,7 +233,7 @@ mod tests {
         let response = response.url(url.clone()).body("").unwrap().into();
         let repeatable = RepeatableRequest::of(&Request::new(reqwest::Method::GET, url.clone()));
         let answer =
-            Answer { response, url, redirected: None, note: None, issued: IssuedCredentials::default() };
+            HttpAnswer { response, url, redirected: None, note: None, issued: IssuedCredentials::default() };
         let deadline = deadline_after(client.timeout);
         let answer = client.follow_redirects(answer, repeatable, true, deadline).await.unwrap();
         assert_eq!(answer.response.status(), StatusCode::NO_CONTENT);

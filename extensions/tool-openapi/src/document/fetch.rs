@@ -12,10 +12,10 @@ use tool_http::{
     has_user, read_body,
 };
 
-use super::{Document, DocumentOrigin as Source, Fetched, parse::MAX_DOCUMENT_BYTES};
+use super::{Document, DocumentOrigin, FetchedLocation, parse::MAX_DOCUMENT_BYTES};
 use crate::{
     OpenApiError, OpenApiErrorKind, Secret,
-    connection::{Lookup, guarded_client, unguarded_client},
+    connection::{HostLookup, guarded_client, unguarded_client},
 };
 
 /// A request for a document.
@@ -42,7 +42,7 @@ pub struct Fetch {
     headers: Vec<(String, Secret)>,
     allow_private: bool,
     timeout: Duration,
-    lookup: Option<Lookup>,
+    lookup: Option<HostLookup>,
 }
 
 impl Fetch {
@@ -115,7 +115,7 @@ impl Fetch {
     async fn fetch_response_after_redirects(
         &self,
         deadline: Instant,
-    ) -> Result<(Response, Fetched), OpenApiError> {
+    ) -> Result<(Response, FetchedLocation), OpenApiError> {
         let (start, headers) = self.validated_url_and_headers()?;
         let mut redirects = Redirects::new(&start, &RedirectPolicy::Anywhere);
         let mut url = Box::new(start.clone());
@@ -138,7 +138,7 @@ impl Fetch {
                 RedirectStep::Done if response.status().is_success() => {
                     url.set_query(None);
                     let private = Origin::of(&start).filter(|_| self.allow_private);
-                    return Ok((response, Fetched { url: *url, private }));
+                    return Ok((response, FetchedLocation { url: *url, private }));
                 }
                 RedirectStep::Done => {
                     let message =
@@ -198,11 +198,11 @@ impl Document {
             OpenApiError::new(error.kind(), message).with_source(error)
         };
         let document = Self::from_text(&text).map_err(named)?;
-        Ok(Self { origin: Source::Url(Box::new(fetched)), ..document })
+        Ok(Self { origin: DocumentOrigin::Url(Box::new(fetched)), ..document })
     }
 }
 
-async fn fetch_text(fetch: &Fetch, deadline: Instant) -> Result<(String, Fetched), OpenApiError> {
+async fn fetch_text(fetch: &Fetch, deadline: Instant) -> Result<(String, FetchedLocation), OpenApiError> {
     let (response, fetched) = fetch.fetch_response_after_redirects(deadline).await?;
     let limit = usize::try_from(MAX_DOCUMENT_BYTES).unwrap_or(usize::MAX);
     let body = read_body(response, limit).await.map_err(|error| fetch_failure(&fetched.url, error))?;

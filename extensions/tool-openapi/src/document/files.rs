@@ -8,7 +8,7 @@ use std::{
 use percent_encoding::percent_decode_str;
 use serde_json::Value;
 
-use super::{Document, DocumentOrigin, DocumentPlace, Unresolved, parse};
+use super::{Document, DocumentOrigin, DocumentPlace, UnresolvedReference, parse};
 
 /// The maximum number of files beside the document.
 const MAX_FILES: usize = 1024;
@@ -17,7 +17,7 @@ const MAX_FILES: usize = 1024;
 pub(super) struct ReferencedFiles {
     pub(super) files: Vec<Value>,
     pub(super) names: Vec<String>,
-    pub(super) links: HashMap<(usize, String), Result<usize, Unresolved>>,
+    pub(super) links: HashMap<(usize, String), Result<usize, UnresolvedReference>>,
 }
 
 /// Reads the files that references of `document` lead to. `leaves_first`: the first file is `null`.
@@ -79,14 +79,19 @@ enum FileLookup {
 
 impl FileReader {
     /// Reads the file that a reference in the file `from` calls `name`.
-    fn read_file(&mut self, name: &str, from: Option<&Path>, next: usize) -> Result<FileLookup, Unresolved> {
+    fn read_file(
+        &mut self,
+        name: &str,
+        from: Option<&Path>,
+        next: usize,
+    ) -> Result<FileLookup, UnresolvedReference> {
         if name.contains("://") || name.starts_with("//") {
-            return Err(Unresolved(format!(
+            return Err(UnresolvedReference(format!(
                 "the reference `{name}` leads to a server, and no reference is fetched"
             )));
         }
         let Some(folder) = &self.folder else {
-            return Err(Unresolved(format!(
+            return Err(UnresolvedReference(format!(
                 "the reference `{name}` leads to another file; name the folder of such files with `Document::with_folder`"
             )));
         };
@@ -94,10 +99,11 @@ impl FileReader {
         // Separators of Windows, which other systems allow in names.
         let decoded = decoded.replace('\\', "/");
         let beside = from.and_then(Path::parent).unwrap_or(folder);
-        let outside =
-            || Unresolved(format!("the file `{name}` is not below the folder `{}`", folder.display()));
+        let outside = || {
+            UnresolvedReference(format!("the file `{name}` is not below the folder `{}`", folder.display()))
+        };
         let unreadable =
-            |error: std::io::Error| Unresolved(format!("the file `{name}` cannot be read: {error}"));
+            |error: std::io::Error| UnresolvedReference(format!("the file `{name}` cannot be read: {error}"));
         let path = beside.join(&decoded);
         // Whether there is a file elsewhere is not told, either.
         if !normalized_path(&path).starts_with(folder) {
@@ -111,15 +117,15 @@ impl FileReader {
             return Ok(FileLookup::Known(*at));
         }
         if next > MAX_FILES {
-            return Err(Unresolved(format!("the document refers to more than {MAX_FILES} files")));
+            return Err(UnresolvedReference(format!("the document refers to more than {MAX_FILES} files")));
         }
         // A pipe or a device may never end.
         if !path.is_file() {
-            return Err(Unresolved(format!("`{name}` is not a file")));
+            return Err(UnresolvedReference(format!("`{name}` is not a file")));
         }
-        let text = parse::read_text(&path).map_err(|error| Unresolved(error.to_string()))?;
+        let text = parse::read_text(&path).map_err(|error| UnresolvedReference(error.to_string()))?;
         let value = parse::parse_document(&text)
-            .map_err(|error| Unresolved(format!("the file `{name}`: {error}")))?;
+            .map_err(|error| UnresolvedReference(format!("the file `{name}`: {error}")))?;
         self.known.insert(path.clone(), next);
         Ok(FileLookup::New(value, path))
     }
@@ -171,22 +177,22 @@ pub(super) fn visit_anchors_and_ids(
     let mut path = Vec::new();
     visit_anchors_and_ids_below(value, &mut path, &mut |path, key, name| {
         let at = path.iter().fold(place.clone(), |place, step| match step {
-            Step::Key(key) => place.at(key),
-            Step::Item(at) => place.at(&at.to_string()),
+            PointerStep::Key(key) => place.at(key),
+            PointerStep::Item(at) => place.at(&at.to_string()),
         });
         each(&at, key, name);
     });
 }
 
-enum Step<'v> {
+enum PointerStep<'v> {
     Key(&'v str),
     Item(usize),
 }
 
 fn visit_anchors_and_ids_below<'v>(
     value: &'v Value,
-    path: &mut Vec<Step<'v>>,
-    each: &mut impl FnMut(&[Step<'v>], &str, &str),
+    path: &mut Vec<PointerStep<'v>>,
+    each: &mut impl FnMut(&[PointerStep<'v>], &str, &str),
 ) {
     match value {
         Value::Object(members) => {
@@ -194,14 +200,14 @@ fn visit_anchors_and_ids_below<'v>(
                 if let ("$anchor" | "$dynamicAnchor" | "$id", Value::String(name)) = (&**key, value) {
                     each(path, key, name);
                 }
-                path.push(Step::Key(key));
+                path.push(PointerStep::Key(key));
                 visit_anchors_and_ids_below(value, path, each);
                 path.pop();
             }
         }
         Value::Array(items) => {
             for (at, value) in items.iter().enumerate() {
-                path.push(Step::Item(at));
+                path.push(PointerStep::Item(at));
                 visit_anchors_and_ids_below(value, path, each);
                 path.pop();
             }

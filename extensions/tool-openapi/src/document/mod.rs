@@ -20,7 +20,7 @@ use serde_json::Value;
 
 pub use self::fetch::Fetch;
 pub(crate) use self::reference::{DocumentPlace, Documents};
-use self::reference::{Unresolved, pointer_token};
+use self::reference::{UnresolvedReference, pointer_token};
 use crate::{OpenApiError, OpenApiErrorKind};
 
 /// An OpenAPI document, read but not yet imported.
@@ -63,19 +63,19 @@ pub(crate) enum DocumentOrigin {
     /// A file, for references relative to it.
     File(PathBuf),
     /// A server, which may be hostile.
-    Url(Box<Fetched>),
+    Url(Box<FetchedLocation>),
 }
 
 /// The place that a document was fetched from.
 #[derive(Clone, PartialEq, Eq)]
-pub(crate) struct Fetched {
+pub(crate) struct FetchedLocation {
     /// The URL, after redirects and without its query.
     pub(crate) url: Url,
     /// The origin for which the program allowed an address that is not public.
     pub(crate) private: Option<tool_http::Origin>,
 }
 
-impl fmt::Debug for Fetched {
+impl fmt::Debug for FetchedLocation {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(self.url.as_str())
     }
@@ -126,7 +126,7 @@ impl Document {
     }
 
     /// Returns the URL that the document was fetched from.
-    pub(crate) fn fetched_from(&self) -> Option<&Fetched> {
+    pub(crate) fn fetched_from(&self) -> Option<&FetchedLocation> {
         match &self.origin {
             DocumentOrigin::Url(fetched) => Some(fetched),
             DocumentOrigin::Program | DocumentOrigin::File(_) => None,
@@ -157,14 +157,14 @@ pub(crate) const MAX_PARAMETERS: usize = 1000;
 
 /// The version of OpenAPI.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) enum Version {
+pub(crate) enum OpenApiVersion {
     V2,
     V3_0,
     /// 3.1 and later, whose schemas are those of JSON Schema.
     V3_1,
 }
 
-impl Version {
+impl OpenApiVersion {
     /// Returns the version that `root` states; `None` if it is not supported.
     pub(crate) fn of(root: &Value) -> Option<Self> {
         let text = stated_version(root, "openapi").or_else(|| stated_version(root, "swagger"))?;
@@ -187,7 +187,10 @@ fn check_version(root: &Value) -> Result<(), OpenApiError> {
     if !root.is_object() {
         return unsupported(format!("expected an OpenAPI document, received {}", kind_name(root)));
     }
-    match (Version::of(root), stated_version(root, "openapi").or_else(|| stated_version(root, "swagger"))) {
+    match (
+        OpenApiVersion::of(root),
+        stated_version(root, "openapi").or_else(|| stated_version(root, "swagger")),
+    ) {
         (Some(_), _) => Ok(()),
         (None, Some(it)) => {
             unsupported(format!("version {it} of OpenAPI is not supported; expected 2.0, 3.0, 3.1 or 3.2"))

@@ -7,7 +7,7 @@ use std::{collections::HashMap, fmt};
 use percent_encoding::percent_decode_str;
 use serde_json::Value;
 
-use super::{Document, DocumentOrigin, Version, files, swagger};
+use super::{Document, DocumentOrigin, OpenApiVersion, files, swagger};
 
 /// The maximum number of references from one to the next.
 const MAX_REFERENCE_CHAIN: usize = 32;
@@ -18,9 +18,9 @@ pub(crate) struct Documents {
     files: Vec<Value>,
     /// The names of the files; empty for the document.
     names: Vec<String>,
-    version: Version,
+    version: OpenApiVersion,
     /// The files by what a reference of another file calls them.
-    links: HashMap<(usize, String), Result<usize, Unresolved>>,
+    links: HashMap<(usize, String), Result<usize, UnresolvedReference>>,
     /// Pointers by file and `$anchor`.
     anchors: HashMap<(usize, String), Option<String>>,
     /// Schemas by their `$id`.
@@ -56,9 +56,9 @@ impl DocumentPlace {
 
 /// The reason why a reference leads nowhere.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Unresolved(pub(super) String);
+pub(crate) struct UnresolvedReference(pub(super) String);
 
-impl fmt::Display for Unresolved {
+impl fmt::Display for UnresolvedReference {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.0)
     }
@@ -72,12 +72,12 @@ pub(crate) fn pointer_token(key: &str) -> String {
 impl Documents {
     /// Reads the files that references of `document` lead to.
     pub(crate) fn new(document: Document) -> Self {
-        let version = Version::of(&document.root).unwrap_or(Version::V3_1);
+        let version = OpenApiVersion::of(&document.root).unwrap_or(OpenApiVersion::V3_1);
         let scheme = match &document.origin {
             DocumentOrigin::Url(url) => Some(url.url.scheme().to_owned()),
             DocumentOrigin::Program | DocumentOrigin::File(_) => None,
         };
-        let is_old = version == Version::V2;
+        let is_old = version == OpenApiVersion::V2;
         let files::ReferencedFiles { files, names, links } = files::read_referenced_files(document, is_old);
         let (anchors, ids, moved) = Default::default();
         let mut documents = Self { files, names, version, links, anchors, ids, moved };
@@ -90,7 +90,7 @@ impl Documents {
 
     /// Replaces the first file by the second one, converted.
     fn convert_main_document(&mut self, scheme: Option<&str>) {
-        let swagger::Conversion { root, moved, broken } = swagger::convert_swagger(self, 1, scheme);
+        let swagger::SwaggerConversion { root, moved, broken } = swagger::convert_swagger(self, 1, scheme);
         if let Some(first) = self.files.first_mut() {
             *first = root;
         }
@@ -125,7 +125,7 @@ impl Documents {
     }
 
     /// Returns the version that the document states.
-    pub(crate) fn version(&self) -> Version {
+    pub(crate) fn version(&self) -> OpenApiVersion {
         self.version
     }
 
@@ -139,7 +139,7 @@ impl Documents {
         &self,
         from: &DocumentPlace,
         reference: &str,
-    ) -> Result<(DocumentPlace, &Value), Unresolved> {
+    ) -> Result<(DocumentPlace, &Value), UnresolvedReference> {
         let (name, fragment) = reference.split_once('#').unwrap_or((reference, ""));
         let fragment = percent_decode_str(fragment).decode_utf8_lossy();
         let base = match name {
@@ -148,7 +148,7 @@ impl Documents {
                 (_, Some(place)) => place.clone(),
                 (Some(link), None) => DocumentPlace::new(link.clone()?, ""),
                 (None, None) => {
-                    return Err(Unresolved(format!(
+                    return Err(UnresolvedReference(format!(
                         "the reference `{reference}` leads to a file that was not read"
                     )));
                 }
@@ -161,7 +161,7 @@ impl Documents {
             false => match self.anchors.get(&(base.file, fragment.clone().into_owned())) {
                 Some(Some(pointer)) => Some(DocumentPlace::new(base.file, pointer.clone())),
                 Some(None) => {
-                    return Err(Unresolved(format!(
+                    return Err(UnresolvedReference(format!(
                         "the reference `{reference}` leads to an anchor that several schemas have"
                     )));
                 }
@@ -170,7 +170,7 @@ impl Documents {
             },
         };
         let found = found.and_then(|place| self.get(&place).map(|value| (place, value)));
-        found.ok_or_else(|| Unresolved(format!("the reference `{reference}` leads to nothing")))
+        found.ok_or_else(|| UnresolvedReference(format!("the reference `{reference}` leads to nothing")))
     }
 
     /// The place of `pointer` below `base`, if there is such a value.
@@ -204,7 +204,7 @@ impl Documents {
         &'d self,
         place: DocumentPlace,
         value: &'d Value,
-    ) -> Result<(DocumentPlace, &'d Value), Unresolved> {
+    ) -> Result<(DocumentPlace, &'d Value), UnresolvedReference> {
         let (mut place, mut value) = (place, value);
         for _ in 0..=MAX_REFERENCE_CHAIN {
             let Some(reference) = value.get("$ref").and_then(Value::as_str) else {
@@ -213,7 +213,7 @@ impl Documents {
             (place, value) = self.reference_target(&place, reference)?;
         }
         let reference = value.get("$ref").and_then(Value::as_str).unwrap_or_default();
-        Err(Unresolved(format!(
+        Err(UnresolvedReference(format!(
             "the reference `{reference}` leads to itself, or over more than {MAX_REFERENCE_CHAIN} others"
         )))
     }
@@ -234,7 +234,7 @@ impl Documents {
 
     /// The place before the conversion of the document.
     fn place_before_conversion(&self, place: &DocumentPlace) -> DocumentPlace {
-        if self.version != Version::V2 || place.file != 0 {
+        if self.version != OpenApiVersion::V2 || place.file != 0 {
             return place.clone();
         }
         let mut end = place.pointer.len();

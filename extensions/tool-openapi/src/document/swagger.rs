@@ -9,7 +9,7 @@ use std::collections::HashMap;
 
 use serde_json::{Map, Value, json};
 
-use super::{DocumentPlace, Documents, MAX_PARAMETERS, Unresolved, pointer_token};
+use super::{DocumentPlace, Documents, MAX_PARAMETERS, UnresolvedReference, pointer_token};
 
 /// The methods of a path item of version 2.0.
 const METHODS: [&str; 7] = ["get", "put", "post", "delete", "options", "head", "patch"];
@@ -19,19 +19,19 @@ const UNCHANGED_MEMBERS: [&str; 6] =
     ["operationId", "summary", "description", "tags", "deprecated", "security"];
 
 /// A converted document.
-pub(super) struct Conversion {
+pub(super) struct SwaggerConversion {
     pub(super) root: Value,
     /// The places of the original by pointers of the converted document.
     pub(super) moved: HashMap<String, DocumentPlace>,
     /// References that lead nowhere.
-    pub(super) broken: HashMap<String, Unresolved>,
+    pub(super) broken: HashMap<String, UnresolvedReference>,
 }
 
 /// Converts the document at `main`. `scheme` is the one of the URL that it was fetched from.
-pub(super) fn convert_swagger(documents: &Documents, main: usize, scheme: Option<&str>) -> Conversion {
+pub(super) fn convert_swagger(documents: &Documents, main: usize, scheme: Option<&str>) -> SwaggerConversion {
     let root = documents.get(&DocumentPlace::new(main, "")).unwrap_or(&Value::Null);
     let (moved, broken) = (HashMap::new(), HashMap::new());
-    let mut converter = Converter { documents, root, main, scheme, moved, broken };
+    let mut converter = SwaggerConverter { documents, root, main, scheme, moved, broken };
     let paths = converter.convert_paths();
     let mut new = Map::new();
     new.insert("openapi".to_owned(), Value::from("3.0.4"));
@@ -42,7 +42,7 @@ pub(super) fn convert_swagger(documents: &Documents, main: usize, scheme: Option
     new.insert("paths".to_owned(), paths);
     let schemes = converter.convert_security_schemes();
     new.insert("components".to_owned(), json!({ "securitySchemes": schemes }));
-    Conversion { root: Value::Object(new), moved: converter.moved, broken: converter.broken }
+    SwaggerConversion { root: Value::Object(new), moved: converter.moved, broken: converter.broken }
 }
 
 /// The reference of a converted document to `place`.
@@ -50,13 +50,13 @@ fn reference_to(place: &DocumentPlace) -> Value {
     json!({ "$ref": format!("{}:#{}", place.file, place.pointer.replace('%', "%25")) })
 }
 
-struct Converter<'d> {
+struct SwaggerConverter<'d> {
     documents: &'d Documents,
     root: &'d Value,
     main: usize,
     scheme: Option<&'d str>,
     moved: HashMap<String, DocumentPlace>,
-    broken: HashMap<String, Unresolved>,
+    broken: HashMap<String, UnresolvedReference>,
 }
 
 /// A parameter in its document.
@@ -123,7 +123,7 @@ fn string_items(value: Option<&Value>) -> Vec<&str> {
     value.and_then(Value::as_array).into_iter().flatten().filter_map(Value::as_str).collect()
 }
 
-impl<'d> Converter<'d> {
+impl<'d> SwaggerConverter<'d> {
     fn convert_servers(&self, schemes: Option<&Value>) -> Value {
         let text = |key: &str| self.root.get(key).and_then(Value::as_str).unwrap_or_default();
         let base = text("basePath").trim_matches('/');
@@ -199,7 +199,7 @@ impl<'d> Converter<'d> {
     }
 
     /// A reference that leads nowhere, also in the converted document.
-    fn record_broken_reference(&mut self, value: &Value, reason: Unresolved) -> Value {
+    fn record_broken_reference(&mut self, value: &Value, reason: UnresolvedReference) -> Value {
         let reference = value.get("$ref").and_then(Value::as_str).unwrap_or_default();
         if let Some(name) = reference.split('#').next().filter(|it| !it.is_empty()) {
             self.broken.insert(name.to_owned(), reason);

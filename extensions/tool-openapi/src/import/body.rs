@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use super::{
-    ImportReport, Problem, encoding,
+    ImportProblem, ImportReport, encoding,
     found::FoundOperation,
     non_empty_text_member,
     operation::{OperationReader, Property},
@@ -73,14 +73,14 @@ pub(super) fn declared_body<'d>(
     found: &FoundOperation<'d>,
     tool: &str,
     report: &mut ImportReport,
-) -> Result<Option<DeclaredBody<'d>>, Problem> {
+) -> Result<Option<DeclaredBody<'d>>, ImportProblem> {
     let Some(body) = found.value.get("requestBody") else { return Ok(None) };
     let place = found.place.at("requestBody");
     let resolved = reader.documents.follow_references(place.clone(), body);
-    let (place, body) = resolved.map_err(|it| Problem::new(&place, it.to_string()))?;
+    let (place, body) = resolved.map_err(|it| ImportProblem::new(&place, it.to_string()))?;
     let place_of_content = place.at("content");
     let Some(content) = body.get("content").and_then(Value::as_object).filter(|it| !it.is_empty()) else {
-        return Err(Problem::new(&place, "the request body has no content"));
+        return Err(ImportProblem::new(&place, "the request body has no content"));
     };
     let preferred = &reader.settings.calls.media_types;
     let rank = |media_type: &str| {
@@ -90,7 +90,7 @@ pub(super) fn declared_body<'d>(
     let known = content.iter().filter_map(|(name, value)| Some((name, value, BodyKind::of(name, value)?)));
     let Some((media_type, value, kind)) = known.min_by_key(|(name, _, kind)| (rank(name), *kind)) else {
         let all: Vec<_> = content.keys().map(|it| format!("`{it}`")).collect();
-        return Err(Problem::new(
+        return Err(ImportProblem::new(
             &place_of_content,
             format!("the request body {} is not supported", all.join(", ")),
         ));
@@ -117,7 +117,7 @@ impl<'d> DeclaredBody<'d> {
         components: &mut Components<'d>,
         tool: &str,
         report: &mut ImportReport,
-    ) -> Result<(RequestBody, Property), Problem> {
+    ) -> Result<(RequestBody, Property), ImportProblem> {
         let mut schema = match self.content.get("schema") {
             Some(schema) => components.translate_root(tool, &self.place.at("schema"), schema, report)?,
             None => json!({}),
@@ -136,7 +136,7 @@ impl<'d> DeclaredBody<'d> {
                     encoding::read_field_encodings(reader, &self.place, self.content, tool, report);
                 upload::add_property_fields(&schema, components, &mut fields);
                 let fields = FormFields(fields);
-                reader.add_form_fields_within_limit(&fields, &self.place)?;
+                reader.add_size_of_form_fields(&fields, &self.place)?;
                 BodyForm::Form(fields)
             }
             BodyKind::Multipart => {
@@ -144,7 +144,7 @@ impl<'d> DeclaredBody<'d> {
                     encoding::read_field_encodings(reader, &self.place, self.content, tool, report);
                 upload::replace_file_schemas(&mut schema, components, &mut fields, is_reference);
                 let fields = FormFields(fields);
-                reader.add_form_fields_within_limit(&fields, &self.place)?;
+                reader.add_size_of_form_fields(&fields, &self.place)?;
                 BodyForm::Multipart(fields)
             }
             BodyKind::Text => {

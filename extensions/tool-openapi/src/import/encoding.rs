@@ -6,7 +6,7 @@ use serde_json::Value;
 use super::{ImportReport, non_empty_text_member, operation::OperationReader};
 use crate::{
     document::DocumentPlace,
-    request::{Field, ParameterLocation, Style},
+    request::{FormField, ParameterLocation, ParameterStyle},
 };
 
 /// Reads the encoding objects of a form. A mistake in one is a warning, and its property is written by the default.
@@ -16,7 +16,7 @@ pub(super) fn read_field_encodings(
     content: &Value,
     tool: &str,
     report: &mut ImportReport,
-) -> Vec<Field> {
+) -> Vec<FormField> {
     let place = place.at("encoding");
     let all = content.get("encoding").and_then(Value::as_object);
     let mut fields = Vec::new();
@@ -25,16 +25,16 @@ pub(super) fn read_field_encodings(
         let style = non_empty_text_member(encoding, "style");
         let explode = encoding.get("explode").and_then(Value::as_bool);
         let allow_reserved = encoding.get("allowReserved").and_then(Value::as_bool);
-        let known = Style::of_name(style.unwrap_or("form"), ParameterLocation::Query);
+        let known = ParameterStyle::of_name(style.unwrap_or("form"), ParameterLocation::Query);
         if known.is_none() {
             let message = format!("the style `{}` does not exist for a form", style.unwrap_or_default());
             report.warn("encoding", tool, &place.at("style"), message);
         }
         let is_styled = style.is_some() || explode.is_some() || allow_reserved.is_some();
-        let style = known
-            .filter(|_| is_styled)
-            .map(|style| (style, explode.unwrap_or(style == Style::Form), allow_reserved.unwrap_or(false)));
-        fields.push(Field {
+        let style = known.filter(|_| is_styled).map(|style| {
+            (style, explode.unwrap_or(style == ParameterStyle::Form), allow_reserved.unwrap_or(false))
+        });
+        fields.push(FormField {
             name: name.as_str().into(),
             style,
             media_type: non_empty_text_member(encoding, "contentType")

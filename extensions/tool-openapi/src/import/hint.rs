@@ -53,10 +53,10 @@ pub(super) fn warn_of_hidden_characters(
     found: &FoundOperation<'_>,
     report: &mut ImportReport,
 ) {
-    let hides = text_has_hidden_characters(definition.title())
+    let has_hidden_text = text_has_hidden_characters(definition.title())
         || text_has_hidden_characters(definition.description())
         || is_in_schema;
-    if hides {
+    if has_hidden_text {
         let message =
             "the title, the description or the parameters have characters that a person does not see";
         report.warn("hidden_text", definition.name().as_str(), &found.place, message);
@@ -92,7 +92,7 @@ mod tests {
 
     #[test]
     fn hidden_characters_are_found_in_names_and_texts_at_any_depth() {
-        for (value, hides) in [
+        for (value, has_hidden_text) in [
             (json!("plain text,\n\r\t~"), false),
             (json!("größe 東京"), false),
             (json!(" ".repeat(500)), false),
@@ -104,7 +104,7 @@ mod tests {
             (json!({ "a": [{ "b\u{200b}": 1 }] }), true),
             (json!({ "a": [1, true, null] }), false),
         ] {
-            assert_eq!(has_hidden_characters(&value), hides, "{value}");
+            assert_eq!(has_hidden_characters(&value), has_hidden_text, "{value}");
         }
     }
 }

@@ -26,7 +26,7 @@ const SHARED_BYTES: usize = 4 << 10;
 pub(super) struct InputSchemas {
     /// Schemas with their sizes, or the reasons why they cannot be used, by their text before components are added. Operations often
     /// have the same parameters.
-    known: HashMap<String, Result<Input, String>>,
+    known: HashMap<String, Result<SizedInputSchema, String>>,
     values: usize,
     /// The maximum size of all definitions, in bytes of JSON.
     limit: usize,
@@ -38,12 +38,12 @@ pub(super) struct InputSchemas {
 
 /// An input schema.
 #[derive(Clone)]
-pub(super) struct Input {
+pub(super) struct SizedInputSchema {
     pub(super) schema: InputSchema,
     /// The size in bytes of JSON.
     bytes: usize,
     /// It has characters that a person does not see.
-    pub(super) hides: bool,
+    pub(super) has_hidden_text: bool,
 }
 
 impl InputSchemas {
@@ -70,7 +70,7 @@ impl InputSchemas {
         &mut self,
         root: Value,
         components: &Components<'_>,
-    ) -> Result<Input, String> {
+    ) -> Result<SizedInputSchema, String> {
         let text = root.to_string();
         let known = match self.known.get(&text) {
             Some(known) => known.clone(),
@@ -126,8 +126,9 @@ impl InputSchemas {
         root_bytes: usize,
         reached: ReachedComponents,
         components: &Components<'_>,
-    ) -> Result<Input, String> {
-        let (bytes, hides) = (root_bytes + reached.bytes, reached.hides || has_hidden_characters(&root));
+    ) -> Result<SizedInputSchema, String> {
+        let (bytes, has_hidden_text) =
+            (root_bytes + reached.bytes, reached.has_hidden_text || has_hidden_characters(&root));
         let schema = if reached.bytes > SHARED_BYTES {
             self.add_value_count_within_limit(weighted_value_count(&root))?;
             InputSchema::with_shared(root, reached.definitions)
@@ -139,19 +140,20 @@ impl InputSchemas {
         let schema = schema.map_err(|error| error.to_string())?;
         if schema.check().is_err() {
             // One tool whose schema no validator compiles would cost all tools of a registry.
-            let probe = Probe(ToolDefinition::new(ToolName::from_foreign("probe"), "", schema.clone()));
+            let probe =
+                DefinitionOnlyTool(ToolDefinition::new(ToolName::from_foreign("probe"), "", schema.clone()));
             if let Err(error) = Registry::builder().add(probe).build() {
                 return Err(format!("its arguments cannot be validated: {error}"));
             }
         }
-        Ok(Input { schema, bytes, hides })
+        Ok(SizedInputSchema { schema, bytes, has_hidden_text })
     }
 }
 
 /// A tool that is only registered.
-struct Probe(ToolDefinition);
+struct DefinitionOnlyTool(ToolDefinition);
 
-impl Tool for Probe {
+impl Tool for DefinitionOnlyTool {
     fn definition(&self) -> &ToolDefinition {
         &self.0
     }

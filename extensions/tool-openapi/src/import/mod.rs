@@ -56,7 +56,7 @@ impl fmt::Display for SkippedOperation {
 }
 
 /// The operations of a document, and what the import has to say about them.
-pub(crate) struct Imported {
+pub(crate) struct ImportedDocument {
     pub(crate) operations: Vec<ImportedOperation>,
     pub(crate) skipped: Vec<SkippedOperation>,
     pub(crate) diagnostics: Vec<Diagnostic>,
@@ -67,16 +67,17 @@ pub(crate) fn import_document(
     document: Document,
     settings: &Settings,
     http: &HttpClient,
-) -> Result<Imported, OpenApiError> {
+) -> Result<ImportedDocument, OpenApiError> {
     let fetched = document.fetched_from().cloned();
     let documents = Documents::new(document);
-    let (mut report, shapes) = (ImportReport::default(), Arc::new(ResponseSchemas::default()));
+    let (mut report, response_schemas) = (ImportReport::default(), Arc::new(ResponseSchemas::default()));
     let mut read: Vec<ImportedOperation> = Vec::new();
     let mut names: HashSet<ToolName> = HashSet::new();
     let base = settings.base_url.as_ref();
     let schemes = security::security_schemes(&documents, fetched.as_ref().map(|it| &it.url).or(base));
     let credentials = ResolvedCredentials::new(schemes, settings.access.credentials.clone(), base, http)?;
-    let reader = OperationReader::new(&documents, settings, fetched, credentials, Arc::clone(&shapes));
+    let reader =
+        OperationReader::new(&documents, settings, fetched, credentials, Arc::clone(&response_schemas));
     let all = found::find_operations(&documents, &mut report);
     warn_of_unknown_ids(&all, settings, &mut report);
     if settings.base_url.is_none() {
@@ -128,13 +129,13 @@ pub(crate) fn import_document(
         return Err(OpenApiError::config(format!("there is no base URL: {reason}")));
     }
     let responses = reader.into_output_components(&mut report)?;
-    shapes.set_components(responses.into_component_texts());
+    response_schemas.set_components(responses.into_component_texts());
     for id in settings.calls.views_of_unknown_operations(read.iter().map(|it| &it.definition)) {
         let message = format!("there is no tool of the operation `{id}`, which has a view");
         report.warn_document("unknown_view", message);
     }
     let (skipped, diagnostics) = report.into_skipped_and_diagnostics(&documents);
-    Ok(Imported { operations: read, skipped, diagnostics })
+    Ok(ImportedDocument { operations: read, skipped, diagnostics })
 }
 
 /// Applies the descriptions of the program, and makes sure that a registry accepts the name.
@@ -143,14 +144,14 @@ fn customize_operation(
     found: &FoundOperation<'_>,
     settings: &Settings,
     names: &mut HashSet<ToolName>,
-) -> Result<ImportedOperation, Problem> {
+) -> Result<ImportedOperation, ImportProblem> {
     let definition = settings
         .choice
         .customized_definition(&found.operation_info(), read.definition)
-        .map_err(|reason| Problem::new(&found.place, reason))?;
+        .map_err(|reason| ImportProblem::new(&found.place, reason))?;
     if !names.insert(definition.name().clone()) {
         let message = format!("another tool has the name `{}`", definition.name());
-        return Err(Problem::new(&found.place, message));
+        return Err(ImportProblem::new(&found.place, message));
     }
     Ok(ImportedOperation { definition, ..read })
 }
@@ -166,14 +167,14 @@ fn warn_of_unknown_ids(all: &[FoundOperation<'_>], settings: &Settings, report: 
 
 /// The reason why an operation cannot be carried.
 #[derive(Debug)]
-pub(crate) struct Problem {
+pub(crate) struct ImportProblem {
     pub(crate) place: DocumentPlace,
     pub(crate) reason: String,
     /// There is no base URL, which the program can set.
     pub(crate) has_no_base: bool,
 }
 
-impl Problem {
+impl ImportProblem {
     pub(crate) fn new(place: &DocumentPlace, reason: impl Into<String>) -> Self {
         Self { place: place.clone(), reason: reason.into(), has_no_base: false }
     }

@@ -11,7 +11,7 @@ use tool_runtime::{
 };
 
 use super::{
-    ImportReport, Problem, body,
+    ImportProblem, ImportReport, body,
     found::FoundOperation,
     hint,
     input::InputSchemas,
@@ -24,8 +24,8 @@ use super::{
 use crate::{
     OpenApiError,
     auth::ResolvedCredentials,
-    client::Access,
-    document::{DocumentPlace, Documents, Fetched},
+    client::OperationAccess,
+    document::{DocumentPlace, Documents, FetchedLocation},
     request::{FormFields, PathTemplate, RequestPlan},
     settings::Settings,
     view::View,
@@ -35,7 +35,7 @@ use crate::{
 pub(super) struct OperationReader<'d> {
     pub(super) documents: &'d Documents,
     pub(super) settings: &'d Settings,
-    fetched: Option<Fetched>,
+    fetched: Option<FetchedLocation>,
     /// The first absolute server of the document, which relative ones belong to.
     absolute_server: Option<Url>,
     credentials: ResolvedCredentials,
@@ -44,13 +44,13 @@ pub(super) struct OperationReader<'d> {
     responses: RefCell<Components<'d>>,
     inputs: RefCell<InputSchemas>,
     /// Output schemas by their text. Operations often have the same.
-    outputs: RefCell<HashMap<String, Output>>,
-    shapes: Arc<ResponseSchemas>,
+    outputs: RefCell<HashMap<String, OutputSchemaText>>,
+    response_schemas: Arc<ResponseSchemas>,
 }
 
 /// The text of an output schema before components are added, and the size of these, in bytes of JSON.
 #[derive(Clone)]
-struct Output {
+struct OutputSchemaText {
     text: Arc<str>,
     bytes: usize,
 }
@@ -60,9 +60,9 @@ pub(crate) struct ImportedOperation {
     pub(crate) definition: ToolDefinition,
     pub(crate) path: Box<str>,
     pub(crate) plan: RequestPlan,
-    pub(crate) access: Access,
+    pub(crate) access: OperationAccess,
     /// The declared schema of its responses.
-    pub(crate) shape: Option<OutputSchema>,
+    pub(crate) response_schema: Option<OutputSchema>,
     pub(crate) view: Option<View>,
 }
 
@@ -77,9 +77,9 @@ impl<'d> OperationReader<'d> {
     pub(super) fn new(
         documents: &'d Documents,
         settings: &'d Settings,
-        fetched: Option<Fetched>,
+        fetched: Option<FetchedLocation>,
         credentials: ResolvedCredentials,
-        shapes: Arc<ResponseSchemas>,
+        response_schemas: Arc<ResponseSchemas>,
     ) -> Self {
         Self {
             documents,
@@ -100,7 +100,7 @@ impl<'d> OperationReader<'d> {
             )),
             inputs: RefCell::new(InputSchemas::new(settings.definitions_limit)),
             outputs: RefCell::default(),
-            shapes,
+            response_schemas,
         }
     }
 
@@ -137,19 +137,20 @@ impl<'d> OperationReader<'d> {
         found: &FoundOperation<'d>,
         name: ToolName,
         report: &mut ImportReport,
-    ) -> Result<ImportedOperation, Problem> {
+    ) -> Result<ImportedOperation, ImportProblem> {
         if !found.value.is_object() {
-            return Err(Problem::new(&found.place, "the operation is not an object"));
+            return Err(ImportProblem::new(&found.place, "the operation is not an object"));
         }
-        let method = Method::from_bytes(found.method.as_bytes())
-            .map_err(|_| Problem::new(&found.place, format!("`{}` is not a method of HTTP", found.method)))?;
+        let method = Method::from_bytes(found.method.as_bytes()).map_err(|_| {
+            ImportProblem::new(&found.place, format!("`{}` is not a method of HTTP", found.method))
+        })?;
         let tool = name.to_string();
         self.inputs.borrow_mut().reset_pending_bytes();
         let mut requests = self.requests.borrow_mut();
         requests.set_current_path_item(&DocumentPlace::new(0, "/paths").at(found.path));
         let declared = parameter::declared_parameters(self, found, &tool, report)?;
         let path = PathTemplate::parse(found.path, &parameter::path_parameter_names(&declared))
-            .map_err(|reason| Problem::new(&found.place, reason))?;
+            .map_err(|reason| ImportProblem::new(&found.place, reason))?;
         let body = body::declared_body(self, found, &tool, report)?;
         let (mut parameters, mut properties) = parameter::parameters_with_properties(
             self,
@@ -177,7 +178,7 @@ impl<'d> OperationReader<'d> {
         };
         let root = arguments_schema(properties);
         let input = self.inputs.borrow_mut().input_schema_with_components(root, &requests);
-        let input = input.map_err(|reason| Problem::new(&found.place, reason))?;
+        let input = input.map_err(|reason| ImportProblem::new(&found.place, reason))?;
         drop(requests);
         let base = self.base_url(found, &tool, report)?;
         let scope = (self.documents, &self.credentials);
@@ -190,28 +191,28 @@ impl<'d> OperationReader<'d> {
         hint::record_request_in_metadata(&mut metadata, &method, found.path, server);
         let mut definition =
             self.definition_with_texts(found, name, input.schema, &metadata)?.with_metadata(metadata);
-        hint::warn_of_hidden_characters(&definition, input.hides, found, report);
-        let shape = self.response_schema(found, &tool, report)?;
+        hint::warn_of_hidden_characters(&definition, input.has_hidden_text, found, report);
+        let response_schema = self.response_schema(found, &tool, report)?;
         // The document declares no schema of the members that a view leaves.
         let view = self.settings.calls.operation_view(found.id(), &tool).cloned();
-        if let (Some(shape), None) = (&shape, &view) {
-            definition = definition.with_output_schema(shape.clone());
+        if let (Some(response_schema), None) = (&response_schema, &view) {
+            definition = definition.with_output_schema(response_schema.clone());
         }
-        let access = Access { is_guarded: base.is_guarded, authorization };
+        let access = OperationAccess { is_guarded: base.is_guarded, authorization };
         let plan = RequestPlan { method, base: base.url, path, parameters, body };
-        Ok(ImportedOperation { definition, path: found.path.into(), plan, access, shape, view })
+        Ok(ImportedOperation { definition, path: found.path.into(), plan, access, response_schema, view })
     }
 
     /// Adds the properties of a form, which each operation has for itself, to the size of its definition.
-    pub(super) fn add_form_fields_within_limit(
+    pub(super) fn add_size_of_form_fields(
         &self,
         fields: &FormFields,
         place: &DocumentPlace,
-    ) -> Result<(), Problem> {
+    ) -> Result<(), ImportProblem> {
         self.inputs
             .borrow_mut()
             .add_bytes_within_limit(fields.memory_bytes())
-            .map_err(|reason| Problem::new(place, reason))
+            .map_err(|reason| ImportProblem::new(place, reason))
     }
 
     /// Adds an operation that was read to the sum of all definitions.
@@ -225,7 +226,7 @@ impl<'d> OperationReader<'d> {
         found: &FoundOperation<'d>,
         tool: &str,
         report: &mut ImportReport,
-    ) -> Result<Option<OutputSchema>, Problem> {
+    ) -> Result<Option<OutputSchema>, ImportProblem> {
         let mut responses = self.responses.borrow_mut();
         responses.set_current_path_item(&DocumentPlace::new(0, "/paths").at(found.path));
         let Some(root) = response::response_schema(self, found, &mut responses, tool, report)? else {
@@ -236,13 +237,13 @@ impl<'d> OperationReader<'d> {
         let output = outputs.entry(text).or_insert_with_key(|text| {
             let referred = responses.root_component_of_reference(&root);
             let text = referred.map_or_else(|| text.as_str().into(), |it| it.to_string().into());
-            Output { bytes: responses.response_component_bytes(referred.unwrap_or(&root)), text }
+            OutputSchemaText { bytes: responses.response_component_bytes(referred.unwrap_or(&root)), text }
         });
-        let Output { text, bytes } = output.clone();
+        let OutputSchemaText { text, bytes } = output.clone();
         let charged = self.inputs.borrow_mut().add_bytes_within_limit(text.len() + bytes);
-        charged.map_err(|reason| Problem::new(&found.place, reason))?;
-        let shapes = Arc::clone(&self.shapes);
-        Ok(Some(OutputSchema::deferred(move || shapes.assemble_schema(&text))))
+        charged.map_err(|reason| ImportProblem::new(&found.place, reason))?;
+        let response_schemas = Arc::clone(&self.response_schemas);
+        Ok(Some(OutputSchema::deferred(move || response_schemas.assemble_schema(&text))))
     }
 
     /// Returns the definition with the title and the description of the operation, which other paths may share.
@@ -252,14 +253,14 @@ impl<'d> OperationReader<'d> {
         name: ToolName,
         input: InputSchema,
         metadata: &Metadata,
-    ) -> Result<ToolDefinition, Problem> {
+    ) -> Result<ToolDefinition, ImportProblem> {
         let title = non_empty_text_member(found.value, "summary").or_else(|| found.id()).unwrap_or_default();
         let description = description_text(found);
         let texts = metadata.custom.values().filter_map(Value::as_str).map(str::len);
         let texts = texts.chain(metadata.tags.iter().map(|it| it.len())).sum::<usize>();
         let charged =
             self.inputs.borrow_mut().add_bytes_within_limit(title.len() + description.len() + texts);
-        charged.map_err(|reason| Problem::new(&found.place, reason))?;
+        charged.map_err(|reason| ImportProblem::new(&found.place, reason))?;
         let definition = ToolDefinition::new(name, description, input);
         Ok(if title.is_empty() { definition } else { definition.with_title(title.to_owned()) })
     }
@@ -269,7 +270,7 @@ impl<'d> OperationReader<'d> {
         found: &FoundOperation<'d>,
         tool: &str,
         report: &mut ImportReport,
-    ) -> Result<server::ServerBase, Problem> {
+    ) -> Result<server::ServerBase, ImportProblem> {
         let lists = [
             (found.place.at("servers"), found.value.get("servers")),
             (found.item_place.at("servers"), found.item.get("servers")),

@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use serde_json::{Value, json};
 
 use super::{
-    ImportReport, Problem, encoding,
+    ImportProblem, ImportReport, encoding,
     found::FoundOperation,
     non_empty_text_member,
     operation::{OperationReader, Property},
@@ -14,7 +14,7 @@ use super::{
 use crate::{
     document::{DocumentPlace, MAX_PARAMETERS, kind_name},
     media_type,
-    request::{FormFields, ParameterLocation, PathTemplate, RequestParameter, Style},
+    request::{FormFields, ParameterLocation, ParameterStyle, PathTemplate, RequestParameter},
 };
 
 /// A parameter in its document.
@@ -61,7 +61,7 @@ pub(super) fn declared_parameters<'d>(
     found: &FoundOperation<'d>,
     tool: &str,
     report: &mut ImportReport,
-) -> Result<Vec<DeclaredParameter<'d>>, Problem> {
+) -> Result<Vec<DeclaredParameter<'d>>, ImportProblem> {
     let mut all: Vec<DeclaredParameter<'d>> = Vec::new();
     let mut known: HashMap<(&str, &str), usize> = HashMap::new();
     let lists = [(&found.item_place, found.item), (&found.place, found.value)];
@@ -74,7 +74,10 @@ pub(super) fn declared_parameters<'d>(
             continue;
         };
         if list.len() > MAX_PARAMETERS {
-            return Err(Problem::new(&place, format!("there are more than {MAX_PARAMETERS} parameters")));
+            return Err(ImportProblem::new(
+                &place,
+                format!("there are more than {MAX_PARAMETERS} parameters"),
+            ));
         }
         let shared = all.len();
         for (at, value) in list.iter().enumerate().filter(|(_, it)| !it.is_null()) {
@@ -120,11 +123,11 @@ fn is_required(parameter: &Value) -> bool {
 ///
 /// If it is not known to be optional.
 fn warn_if_optional_or_fail(
-    problem: Problem,
+    problem: ImportProblem,
     value: &Value,
     tool: &str,
     report: &mut ImportReport,
-) -> Result<(), Problem> {
+) -> Result<(), ImportProblem> {
     let is_path =
         value.get("in").and_then(Value::as_str).is_some_and(|it| it.trim().eq_ignore_ascii_case("path"));
     if value.get("$ref").is_some() || is_path || is_required(value) {
@@ -142,9 +145,9 @@ fn read_parameter<'d>(
     value: &'d Value,
     tool: &str,
     report: &mut ImportReport,
-) -> Result<Option<DeclaredParameter<'d>>, Problem> {
+) -> Result<Option<DeclaredParameter<'d>>, ImportProblem> {
     let resolved = reader.documents.follow_references(place.clone(), value);
-    let (target, value) = resolved.map_err(|it| Problem::new(&place, it.to_string()))?;
+    let (target, value) = resolved.map_err(|it| ImportProblem::new(&place, it.to_string()))?;
     let name = value.get("name").and_then(Value::as_str).unwrap_or_default();
     let written = value.get("in").and_then(Value::as_str);
     let location = match written.map(|it| it.trim().to_ascii_lowercase()).as_deref() {
@@ -156,11 +159,11 @@ fn read_parameter<'d>(
         _ => {
             let other = written.unwrap_or("none");
             let reason = format!("the location `{other}` of the parameter `{name}` is unknown");
-            return Err(Problem::new(&place, reason));
+            return Err(ImportProblem::new(&place, reason));
         }
     };
     if name.is_empty() {
-        return Err(Problem::new(&place, "a parameter has no name"));
+        return Err(ImportProblem::new(&place, "a parameter has no name"));
     }
     let lower = name.to_ascii_lowercase();
     if location == ParameterLocation::Header && NOT_PARAMETERS.contains(&&*lower) {
@@ -204,7 +207,7 @@ pub(super) fn parameters_with_properties<'d>(
     components: &mut Components<'d>,
     tool: &str,
     report: &mut ImportReport,
-) -> Result<(Vec<RequestParameter>, Vec<Property>), Problem> {
+) -> Result<(Vec<RequestParameter>, Vec<Property>), ImportProblem> {
     let names = property_names(&declared, has_body);
     let mut parameters = Vec::with_capacity(declared.len());
     let mut properties = Vec::with_capacity(declared.len());
@@ -257,7 +260,7 @@ pub(super) fn add_undeclared_path_parameters(
             property: property.clone().into(),
             name: name.into(),
             location: ParameterLocation::Path,
-            style: Style::Simple,
+            style: ParameterStyle::Simple,
             explode: false,
             allow_reserved: false,
             is_json: false,
@@ -276,7 +279,7 @@ impl<'d> DeclaredParameter<'d> {
         name: &str,
         tool: &str,
         report: &mut ImportReport,
-    ) -> Result<(RequestParameter, (DocumentPlace, Option<&'d Value>)), Problem> {
+    ) -> Result<(RequestParameter, (DocumentPlace, Option<&'d Value>)), ImportProblem> {
         let (place, schema, content) = self.schema_and_content()?;
         let fields = match content {
             ParameterContent::Form(value) => {
@@ -284,7 +287,7 @@ impl<'d> DeclaredParameter<'d> {
             }
             ParameterContent::Schema | ParameterContent::Json | ParameterContent::Text => None,
         };
-        fields.iter().try_for_each(|it| reader.add_form_fields_within_limit(it, &self.place))?;
+        fields.iter().try_for_each(|it| reader.add_size_of_form_fields(it, &self.place))?;
         let parameter = RequestParameter {
             property: name.into(),
             name: self.name.into(),
@@ -304,7 +307,7 @@ impl<'d> DeclaredParameter<'d> {
         components: &mut Components<'d>,
         tool: &str,
         report: &mut ImportReport,
-    ) -> Result<Value, Problem> {
+    ) -> Result<Value, ImportProblem> {
         let mut schema = match schema {
             Some(schema) => components.translate_root(tool, &place, schema, report)?,
             None => json!({}),
@@ -316,7 +319,7 @@ impl<'d> DeclaredParameter<'d> {
     /// The schema of the parameter, and how its value is written.
     fn schema_and_content(
         &self,
-    ) -> Result<(DocumentPlace, Option<&'d Value>, ParameterContent<'d>), Problem> {
+    ) -> Result<(DocumentPlace, Option<&'d Value>, ParameterContent<'d>), ImportProblem> {
         if let Some(schema) = self.value.get("schema").filter(|it| !it.is_null()) {
             return Ok((self.place.at("schema"), Some(schema), ParameterContent::Schema));
         }
@@ -332,7 +335,7 @@ impl<'d> DeclaredParameter<'d> {
             let all: Vec<_> = content.keys().map(|it| format!("`{it}`")).collect();
             let message =
                 format!("the content {} of the parameter `{}` is not supported", all.join(", "), self.name);
-            return Err(Problem::new(&place, message));
+            return Err(ImportProblem::new(&place, message));
         };
         Ok((place.at(media_type).at("schema"), value.get("schema"), how))
     }
@@ -349,15 +352,15 @@ impl<'d> DeclaredParameter<'d> {
         }
     }
 
-    fn declared_style(&self) -> Result<Style, Problem> {
+    fn declared_style(&self) -> Result<ParameterStyle, ImportProblem> {
         let default = match self.location {
             ParameterLocation::Path | ParameterLocation::Header => "simple",
             ParameterLocation::Query | ParameterLocation::Cookie | ParameterLocation::QueryString => "form",
         };
         let style = self.value.get("style").and_then(Value::as_str).unwrap_or(default);
-        Style::of_name(style, self.location).ok_or_else(|| {
+        ParameterStyle::of_name(style, self.location).ok_or_else(|| {
             let location = self.location.name();
-            Problem::new(
+            ImportProblem::new(
                 &self.place.at("style"),
                 format!("the style `{style}` does not exist for parameters in {location}"),
             )

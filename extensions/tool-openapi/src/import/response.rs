@@ -2,7 +2,9 @@
 
 use serde_json::{Value, json};
 
-use super::{ImportReport, Problem, found::FoundOperation, operation::OperationReader, schema::Components};
+use super::{
+    ImportProblem, ImportReport, found::FoundOperation, operation::OperationReader, schema::Components,
+};
 use crate::media_type::is_json;
 
 /// Returns the schema of the JSON of successful responses; `None` if there is none.
@@ -12,7 +14,7 @@ pub(super) fn response_schema<'d>(
     components: &mut Components<'d>,
     tool: &str,
     report: &mut ImportReport,
-) -> Result<Option<Value>, Problem> {
+) -> Result<Option<Value>, ImportProblem> {
     let place = found.place.at("responses");
     let Some(responses) = found.value.get("responses").and_then(Value::as_object) else { return Ok(None) };
     let is_success = |status: &str| status.len() == 3 && status.starts_with('2');

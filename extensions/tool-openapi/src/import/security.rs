@@ -8,8 +8,8 @@ use serde_json::Value;
 use super::{ImportReport, found::FoundOperation, non_empty_text_member};
 use crate::{
     auth::{
-        Alternative, Authorization, Carrier, Remark, Required, ResolvedCredentials, Scheme, SchemeKind,
-        Schemes,
+        Authorization, Carrier, CredentialRemark, RequiredScheme, ResolvedCredentials, Scheme, SchemeKind,
+        Schemes, SecurityRequirement,
     },
     document::{DocumentPlace, Documents},
     request::{ParameterLocation, RequestParameter},
@@ -80,7 +80,7 @@ fn is_http_token(text: &str) -> bool {
 pub(super) struct CredentialRemarks(BTreeMap<(&'static str, String), (String, DocumentPlace, usize)>);
 
 impl CredentialRemarks {
-    fn add_remark(&mut self, remark: Remark, tool: &str, place: &DocumentPlace) {
+    fn add_remark(&mut self, remark: CredentialRemark, tool: &str, place: &DocumentPlace) {
         let first = || (tool.to_owned(), place.clone(), 0);
         self.0.entry((remark.code, remark.clause)).or_insert_with(first).2 += 1;
     }
@@ -114,22 +114,23 @@ pub(super) fn read_authorization(
     let Some((place, security)) = own.or_else(shared) else {
         return credentials.authorize_operation(&[], base).0;
     };
-    let Some(alternatives) = security.as_array().and_then(|list| list.iter().map(read_alternative).collect())
+    let Some(requirements) =
+        security.as_array().and_then(|list| list.iter().map(read_security_requirement).collect())
     else {
         let clause = "has a `security` that is not a list of objects".to_owned();
-        remarks.add_remark(Remark { code: "malformed_security", clause }, tool, &place);
+        remarks.add_remark(CredentialRemark { code: "malformed_security", clause }, tool, &place);
         return credentials.authorize_operation(&[], base).0;
     };
-    let alternatives: Vec<Alternative> = alternatives;
-    let (authorization, all) = credentials.authorize_operation(&alternatives, base);
+    let requirements: Vec<SecurityRequirement> = requirements;
+    let (authorization, all) = credentials.authorize_operation(&requirements, base);
     all.into_iter().for_each(|remark| remarks.add_remark(remark, tool, &place));
     authorization
 }
 
-fn read_alternative(value: &Value) -> Option<Alternative> {
+fn read_security_requirement(value: &Value) -> Option<SecurityRequirement> {
     let required = |(scheme, scopes): (&String, &Value)| {
         let scopes: Vec<_> = scopes.as_array().into_iter().flatten().filter_map(Value::as_str).collect();
-        Required { scheme: scheme.clone(), scopes: scopes.join(" ") }
+        RequiredScheme { scheme: scheme.clone(), scopes: scopes.join(" ") }
     };
     Some(value.as_object()?.iter().map(required).collect())
 }

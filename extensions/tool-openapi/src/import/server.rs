@@ -4,9 +4,9 @@ use reqwest::Url;
 use serde_json::Value;
 use tool_http::{AddressPolicy, Origin, has_user};
 
-use super::{ImportReport, Problem};
+use super::{ImportProblem, ImportReport};
 use crate::{
-    document::{DocumentPlace, Fetched, kind_name},
+    document::{DocumentPlace, FetchedLocation, kind_name},
     settings::Settings,
 };
 
@@ -28,10 +28,10 @@ pub(super) struct ServerBase {
 /// If no server is usable, the first one is not allowed, or there is none.
 pub(super) fn server_base(
     settings: &Settings,
-    (fetched, absolute): (Option<&Fetched>, Option<&Url>),
+    (fetched, absolute): (Option<&FetchedLocation>, Option<&Url>),
     lists: [(DocumentPlace, Option<&Value>); 3],
     (tool, report): (&str, &mut ImportReport),
-) -> Result<ServerBase, Problem> {
+) -> Result<ServerBase, ImportProblem> {
     if let Some(url) = &settings.base_url {
         return Ok(ServerBase { url: url.clone(), is_guarded: false });
     }
@@ -57,7 +57,10 @@ pub(super) fn server_base(
         None => match parent.and_then(|it| it.join("/").ok()) {
             Some(url) => (document, url),
             None => {
-                return Err(Problem { has_no_base: true, ..Problem::new(&document, "there is no server") });
+                return Err(ImportProblem {
+                    has_no_base: true,
+                    ..ImportProblem::new(&document, "there is no server")
+                });
             }
         },
     };
@@ -72,7 +75,7 @@ pub(super) fn server_base(
     if is_guarded {
         AddressPolicy::public().check(&url).map_err(|error| {
             let reason = "; allow it for this document with `allow_private_servers`, or set `base_url`";
-            Problem::new(&place, format!("the server is refused, since {error}{reason}"))
+            ImportProblem::new(&place, format!("the server is refused, since {error}{reason}"))
         })?;
     }
     Ok(ServerBase { url, is_guarded })
@@ -81,11 +84,11 @@ pub(super) fn server_base(
 /// The server that is chosen from a list.
 struct ServerChoice {
     /// The first usable server, or else the problem of the first one; `None` for a list without servers.
-    server: Option<Result<(DocumentPlace, Url), Problem>>,
+    server: Option<Result<(DocumentPlace, Url), ImportProblem>>,
     /// The problems of the servers before it.
-    left_out: Vec<Problem>,
+    left_out: Vec<ImportProblem>,
     /// A remark about its variables.
-    remark: Option<Problem>,
+    remark: Option<ImportProblem>,
 }
 
 impl ServerChoice {
@@ -95,16 +98,16 @@ impl ServerChoice {
             let Some(template) = server_url_text(server) else { continue };
             match server_url(settings, parent, (&place, template), server.get("variables")) {
                 Ok((url, remark)) => {
-                    let remark = remark.map(|it| Problem::new(&place, it));
+                    let remark = remark.map(|it| ImportProblem::new(&place, it));
                     return Self { server: Some(Ok((place, url))), left_out, remark };
                 }
-                Err(Unusable { problem, is_setting }) => {
+                Err(UnusableServer { problem, is_setting }) => {
                     // A value of the program is never replaced by another server.
                     if is_setting {
                         return Self { server: Some(Err(problem)), left_out, remark: None };
                     }
                     let reason = format!("a server is left out: {}", problem.reason);
-                    left_out.push(Problem::new(&place, reason));
+                    left_out.push(ImportProblem::new(&place, reason));
                     first.get_or_insert(problem);
                 }
             }
@@ -124,14 +127,14 @@ impl ServerChoice {
 }
 
 /// The reason why an entry of a list is not usable.
-struct Unusable {
-    problem: Problem,
+struct UnusableServer {
+    problem: ImportProblem,
     /// It is a value of the program.
     is_setting: bool,
 }
 
-impl From<Problem> for Unusable {
-    fn from(problem: Problem) -> Self {
+impl From<ImportProblem> for UnusableServer {
+    fn from(problem: ImportProblem) -> Self {
         Self { problem, is_setting: false }
     }
 }
@@ -142,11 +145,11 @@ fn server_url(
     parent: Option<&Url>,
     (place, template): (&DocumentPlace, &str),
     variables: Option<&Value>,
-) -> Result<(Url, Option<String>), Unusable> {
-    let problem = |reason: String| Problem::new(place, reason);
+) -> Result<(Url, Option<String>), UnusableServer> {
+    let problem = |reason: String| ImportProblem::new(place, reason);
     let template = length_checked_url(template).map_err(problem)?;
     let FilledTemplate { text, remark } = fill_template(settings, template, variables)
-        .map_err(|(reason, is_setting)| Unusable { problem: problem(reason), is_setting })?;
+        .map_err(|(reason, is_setting)| UnusableServer { problem: problem(reason), is_setting })?;
     let text = length_checked_url(&text).map_err(problem)?.trim();
     let url = match parent {
         Some(parent) => parent.join(text),
@@ -158,7 +161,7 @@ fn server_url(
         Ok(url) => url,
         Err(_) if has_no_url_scheme(text) => {
             let reason = format!("the server `{text}` is relative, and the document has no absolute one");
-            return Err(Problem { has_no_base: true, ..problem(reason) }.into());
+            return Err(ImportProblem { has_no_base: true, ..problem(reason) }.into());
         }
         Err(error) => return Err(problem(format!("the URL of the server is not valid: {error}")).into()),
     };

@@ -5,7 +5,7 @@ use std::{borrow::Cow, collections::HashSet};
 use serde_json::{Map, Value, json};
 
 use super::schema::Components;
-use crate::request::Field;
+use crate::request::FormField;
 
 const PREFIX: &str = "#/$defs/";
 
@@ -74,7 +74,7 @@ fn is_file_schema_within(
     visited: &mut HashSet<String>,
     depth: usize,
 ) -> bool {
-    if depth > MAX_FORM_DEPTH || !mark_visited(schema, visited) {
+    if depth > MAX_FORM_DEPTH || !mark_component_visited(schema, visited) {
         return false;
     }
     let schema = resolved_schema(schema, components);
@@ -84,7 +84,7 @@ fn is_file_schema_within(
 }
 
 /// Returns `false` for a component that was visited before: the branches of a schema may lead back to it, many times.
-fn mark_visited(schema: &Value, visited: &mut HashSet<String>) -> bool {
+fn mark_component_visited(schema: &Value, visited: &mut HashSet<String>) -> bool {
     component_reference(schema).is_none_or(|name| visited.insert(name.to_owned()))
 }
 
@@ -92,7 +92,7 @@ fn mark_visited(schema: &Value, visited: &mut HashSet<String>) -> bool {
 pub(super) fn replace_file_schemas(
     schema: &mut Value,
     components: &Components<'_>,
-    fields: &mut Vec<Field>,
+    fields: &mut Vec<FormField>,
     is_reference: bool,
 ) {
     let mut replacer = FileSchemaReplacer { components, fields, is_reference, copies: 0 };
@@ -100,17 +100,18 @@ pub(super) fn replace_file_schemas(
 }
 
 /// Adds the properties of a form that `fields` does not have, so that the members of no other property take their names.
-pub(super) fn add_property_fields(schema: &Value, components: &Components<'_>, fields: &mut Vec<Field>) {
+pub(super) fn add_property_fields(schema: &Value, components: &Components<'_>, fields: &mut Vec<FormField>) {
     let mut visited = HashSet::new();
     let mut waiting = vec![(resolved_schema(schema, components), 0)];
     while let Some((schema, depth)) = waiting.pop() {
         for name in schema.get("properties").and_then(Value::as_object).into_iter().flat_map(Map::keys) {
             if !fields.iter().any(|it| *it.name == **name) {
-                fields.push(Field { name: name.as_str().into(), ..Field::default() });
+                fields.push(FormField { name: name.as_str().into(), ..FormField::default() });
             }
         }
         let branches = ["allOf", "anyOf", "oneOf"].iter().filter_map(|key| schema.get(*key)?.as_array());
-        for branch in branches.flatten().filter(|it| depth < MAX_FORM_DEPTH && mark_visited(it, &mut visited))
+        for branch in
+            branches.flatten().filter(|it| depth < MAX_FORM_DEPTH && mark_component_visited(it, &mut visited))
         {
             waiting.push((Cow::Owned(resolved_schema(branch, components).into_owned()), depth + 1));
         }
@@ -119,7 +120,7 @@ pub(super) fn add_property_fields(schema: &Value, components: &Components<'_>, f
 
 struct FileSchemaReplacer<'a, 'd> {
     components: &'a Components<'d>,
-    fields: &'a mut Vec<Field>,
+    fields: &'a mut Vec<FormField>,
     is_reference: bool,
     copies: usize,
 }
@@ -183,7 +184,7 @@ impl FileSchemaReplacer<'_, '_> {
     fn mark_field_as_file(&mut self, name: &str) {
         match self.fields.iter_mut().find(|it| *it.name == *name) {
             Some(field) => field.is_file = true,
-            None => self.fields.push(Field { name: name.into(), is_file: true, ..Field::default() }),
+            None => self.fields.push(FormField { name: name.into(), is_file: true, ..FormField::default() }),
         }
     }
 }

@@ -9,7 +9,7 @@ use std::borrow::Cow;
 
 /// An expression within braces.
 #[derive(Debug)]
-pub(super) struct Expression<'t> {
+pub(super) struct TemplateExpression<'t> {
     pub(super) name: &'t str,
     pub(super) form: SegmentForm,
 }
@@ -27,7 +27,7 @@ pub(super) enum SegmentForm {
 
 /// The operator of [RFC 6570](https://www.rfc-editor.org/rfc/rfc6570#section-2.2) at the start of an expression that is not, or not alone, a
 /// value in the path.
-pub(super) enum Operator<'t> {
+pub(super) enum ExpressionOperator<'t> {
     /// The names of parameters in the query, which are sent as the document declares them.
     Query(Vec<&'t str>),
     /// A fragment, which is never sent.
@@ -37,7 +37,7 @@ pub(super) enum Operator<'t> {
     None,
 }
 
-impl<'t> Operator<'t> {
+impl<'t> ExpressionOperator<'t> {
     /// Returns the operator of the text between braces.
     pub(super) fn of(text: &'t str) -> Self {
         let text = text.trim();
@@ -56,7 +56,7 @@ impl<'t> Operator<'t> {
     }
 }
 
-impl<'t> Expression<'t> {
+impl<'t> TemplateExpression<'t> {
     /// Reads the text between braces.
     pub(super) fn parse(text: &'t str) -> Self {
         let text = text.trim();
@@ -160,7 +160,7 @@ mod tests {
 
     use proptest::prelude::*;
 
-    use super::{Expression, Operator, SegmentForm, matches_path_pattern};
+    use super::{ExpressionOperator, SegmentForm, TemplateExpression, matches_path_pattern};
 
     #[test]
     fn an_operator_is_the_first_of_several_characters() {
@@ -177,11 +177,13 @@ mod tests {
             ("a?", "none"),
             ("", "none"),
         ] {
-            let seen = match Operator::of(text) {
-                Operator::Query(names) => format!("query {}", names.join(" ")).trim_end().to_owned(),
-                Operator::Fragment => "fragment".to_owned(),
-                Operator::Prefix(prefix, rest) => format!("prefix {prefix} {rest}"),
-                Operator::None => "none".to_owned(),
+            let seen = match ExpressionOperator::of(text) {
+                ExpressionOperator::Query(names) => {
+                    format!("query {}", names.join(" ")).trim_end().to_owned()
+                }
+                ExpressionOperator::Fragment => "fragment".to_owned(),
+                ExpressionOperator::Prefix(prefix, rest) => format!("prefix {prefix} {rest}"),
+                ExpressionOperator::None => "none".to_owned(),
             };
             assert_eq!(seen, expected, "{text}");
         }
@@ -224,7 +226,7 @@ mod tests {
             ("?", "?", SegmentForm::Segment),
             ("", "", SegmentForm::Segment),
         ] {
-            let read = Expression::parse(text);
+            let read = TemplateExpression::parse(text);
             assert_eq!((read.name, read.form), (name, form), "{text}");
         }
     }
@@ -232,7 +234,7 @@ mod tests {
     #[test]
     fn values_have_the_segments_of_their_form() {
         let check = |form: &str, value: &str| {
-            Expression::parse(form).form.restore_slashes(value).map(Cow::into_owned)
+            TemplateExpression::parse(form).form.restore_slashes(value).map(Cow::into_owned)
         };
         assert_eq!(check("p", "a%2Fb").unwrap(), "a%2Fb");
         assert_eq!(check("+p", "a%2Fb%2F").unwrap(), "a/b/");
@@ -255,7 +257,7 @@ mod tests {
     proptest! {
         #[test]
         fn any_expression_is_read(text in "[ a:=*/+.{}\\[\\]]{0,12}", value in "[ab./%2F]{0,12}") {
-            let read = Expression::parse(&text);
+            let read = TemplateExpression::parse(&text);
             prop_assert!(text.contains(read.name));
             if let Ok(path) = read.form.restore_slashes(&value) {
                 prop_assert!(read.form == SegmentForm::Segment || !path.split('/').any(|it| it == ".."));

@@ -4,19 +4,19 @@ use serde_json::value::RawValue;
 
 use super::{
     json::{Members, scalar_text},
-    style::{QueryPair, Style, StyledParameter},
+    style::{ParameterEncoding, ParameterStyle, QueryPair},
 };
 
 /// The properties of a form of which the document says how they are written. Others are written by their values.
 #[derive(Debug, Clone, Default)]
-pub(crate) struct FormFields(pub(crate) Vec<Field>);
+pub(crate) struct FormFields(pub(crate) Vec<FormField>);
 
 /// A property of a form.
 #[derive(Debug, Clone, Default)]
-pub(crate) struct Field {
+pub(crate) struct FormField {
     pub(crate) name: Box<str>,
     /// The style, `explode` and `allowReserved`.
-    pub(crate) style: Option<(Style, bool, bool)>,
+    pub(crate) style: Option<(ParameterStyle, bool, bool)>,
     pub(crate) media_type: Option<Box<str>>,
     /// The value is the content of a file, or of several.
     pub(crate) is_file: bool,
@@ -27,14 +27,14 @@ pub(crate) struct Field {
 impl FormFields {
     /// The size in memory, in bytes.
     pub(crate) fn memory_bytes(&self) -> usize {
-        let of = |it: &Field| {
+        let of = |it: &FormField| {
             let headers: usize = it.headers.iter().map(|(name, value)| 32 + name.len() + value.len()).sum();
-            size_of::<Field>() + it.name.len() + it.media_type.as_ref().map_or(0, |it| it.len()) + headers
+            size_of::<FormField>() + it.name.len() + it.media_type.as_ref().map_or(0, |it| it.len()) + headers
         };
         self.0.iter().map(of).sum()
     }
 
-    pub(super) fn get(&self, name: &str) -> Option<&Field> {
+    pub(super) fn get(&self, name: &str) -> Option<&FormField> {
         self.0.iter().find(|it| *it.name == *name)
     }
 
@@ -51,13 +51,13 @@ impl FormFields {
         for (name, value) in members.iter().filter(|(_, it)| it.get() != "null") {
             let field = self.get(name);
             let (style, explode, allow_reserved) =
-                field.and_then(|it| it.style).unwrap_or((Style::Form, true, false));
+                field.and_then(|it| it.style).unwrap_or((ParameterStyle::Form, true, false));
             let is_json =
                 field.and_then(|it| it.media_type.as_deref()).is_some_and(crate::media_type::is_json);
             let is_plain_object = field.is_none_or(|it| it.style.is_none()) && value.get().starts_with('{');
-            let styled = StyledParameter::of_form_field(name, style, explode, allow_reserved);
-            let styled = if is_json || is_plain_object { styled.as_json() } else { styled };
-            let new = styled
+            let encoding = ParameterEncoding::of_form_field(name, style, explode, allow_reserved);
+            let encoding = if is_json || is_plain_object { encoding.as_json() } else { encoding };
+            let new = encoding
                 .query_pairs(value)
                 .map_err(|problem| format!("has the property `{name}`, which {problem}"))?;
             // The members of an object in a form are other properties of it.

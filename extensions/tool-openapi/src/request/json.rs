@@ -57,7 +57,9 @@ impl<'de: 't, 't> Deserialize<'de> for Members<'t> {
 
             fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Self::Value, A::Error> {
                 let mut members = Vec::with_capacity(map.size_hint().unwrap_or_default());
-                while let Some((Key(key), value)) = map.next_entry::<Key<'de>, &'de RawValue>()? {
+                while let Some((MemberName(key), value)) =
+                    map.next_entry::<MemberName<'de>, &'de RawValue>()?
+                {
                     members.push((key, value));
                 }
                 Ok(Members(members))
@@ -70,22 +72,22 @@ impl<'de: 't, 't> Deserialize<'de> for Members<'t> {
 
 /// Returns an error if an object within `text` has two members of one name.
 fn check_unique(text: &str) -> Result<(), serde_json::Error> {
-    serde_json::from_str::<Unique>(text).map(drop)
+    serde_json::from_str::<UniqueNamesCheck>(text).map(drop)
 }
 
 fn repeated_name_error<E: serde::de::Error>(name: &str) -> E {
     E::custom(format_args!("the member `{name}` appears twice in one object"))
 }
 
-struct Unique;
+struct UniqueNamesCheck;
 
-impl<'de> Deserialize<'de> for Unique {
+impl<'de> Deserialize<'de> for UniqueNamesCheck {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         deserializer.deserialize_any(Self)
     }
 }
 
-impl<'de> Visitor<'de> for Unique {
+impl<'de> Visitor<'de> for UniqueNamesCheck {
     type Value = Self;
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -123,7 +125,7 @@ impl<'de> Visitor<'de> for Unique {
 
     fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Self, A::Error> {
         let mut names = HashSet::new();
-        while let Some(Key(name)) = map.next_key::<Key<'de>>()? {
+        while let Some(MemberName(name)) = map.next_key::<MemberName<'de>>()? {
             if names.contains(&name) {
                 return Err(repeated_name_error(&name));
             }
@@ -135,13 +137,13 @@ impl<'de> Visitor<'de> for Unique {
 }
 
 /// A text that is borrowed where it has no escapes.
-struct Key<'t>(Cow<'t, str>);
+struct MemberName<'t>(Cow<'t, str>);
 
-impl<'de: 't, 't> Deserialize<'de> for Key<'t> {
+impl<'de: 't, 't> Deserialize<'de> for MemberName<'t> {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        struct KeyVisitor;
+        struct MemberNameVisitor;
 
-        impl<'de> Visitor<'de> for KeyVisitor {
+        impl<'de> Visitor<'de> for MemberNameVisitor {
             type Value = Cow<'de, str>;
 
             fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -157,7 +159,7 @@ impl<'de: 't, 't> Deserialize<'de> for Key<'t> {
             }
         }
 
-        deserializer.deserialize_str(KeyVisitor).map(Self)
+        deserializer.deserialize_str(MemberNameVisitor).map(Self)
     }
 }
 
@@ -191,7 +193,7 @@ impl<'t> ValueShape<'t> {
 /// The text of a string, and the JSON of any other value.
 pub(super) fn scalar_text(value: &RawValue) -> Result<Cow<'_, str>, serde_json::Error> {
     match value.get().starts_with('"') {
-        true => serde_json::from_str::<Key<'_>>(value.get()).map(|Key(text)| text),
+        true => serde_json::from_str::<MemberName<'_>>(value.get()).map(|MemberName(text)| text),
         false => Ok(Cow::Borrowed(value.get())),
     }
 }

@@ -25,9 +25,9 @@ use self::style::QueryPair;
 pub(crate) use self::{
     body::{BodyForm, RequestBody},
     file::{FileSource, SharedFileResolver},
-    form::{Field, FormFields},
+    form::{FormField, FormFields},
     path::PathTemplate,
-    style::Style,
+    style::ParameterStyle,
 };
 
 /// The room for a path or a query, in bytes, which most do not exceed.
@@ -71,7 +71,7 @@ pub(crate) struct RequestParameter {
     pub(crate) property: Box<str>,
     pub(crate) name: Box<str>,
     pub(crate) location: ParameterLocation,
-    pub(crate) style: Style,
+    pub(crate) style: ParameterStyle,
     pub(crate) explode: bool,
     pub(crate) allow_reserved: bool,
     /// The value is written as JSON.
@@ -119,11 +119,11 @@ impl RequestPlan {
         for parameter in &self.parameters {
             let Some(value) = arguments.get(&parameter.property) else { continue };
             let pairs = match parameter.location {
-                ParameterLocation::Query => parameter.to_styled_parameter().query_pairs(value),
+                ParameterLocation::Query => parameter.parameter_encoding().query_pairs(value),
                 // The members of an exploded object are named in the path, too.
-                ParameterLocation::Path if parameter.style == Style::Matrix => {
+                ParameterLocation::Path if parameter.style == ParameterStyle::Matrix => {
                     let pairs = parameter
-                        .to_styled_parameter()
+                        .parameter_encoding()
                         .query_pairs(value)
                         .map_err(|it| parameter.unfit_value_error(&it))?;
                     self.refuse_names_of_other_parameters(parameter, &pairs)?;
@@ -131,7 +131,7 @@ impl RequestPlan {
                 }
                 ParameterLocation::QueryString => match &parameter.fields {
                     Some(fields) => fields.form_pairs(value),
-                    None => parameter.to_styled_parameter().query_pairs(value).map(|pairs| {
+                    None => parameter.parameter_encoding().query_pairs(value).map(|pairs| {
                         pairs.iter().for_each(|it| style::append_pair(&mut query, &it.value));
                         Vec::new()
                     }),
@@ -157,7 +157,7 @@ impl RequestPlan {
             let whole = name.split_once('[').map_or(name, |(whole, _)| whole);
             let same = |it: &&RequestParameter| {
                 it.location == parameter.location
-                    && (*it.name == *name || it.style == Style::DeepObject && *it.name == *whole)
+                    && (*it.name == *name || it.style == ParameterStyle::DeepObject && *it.name == *whole)
             };
             self.parameters.iter().filter(same).any(|it| it.property != parameter.property)
                 || (parameter.location == ParameterLocation::Query && self.path.has_literal_query_name(name))
@@ -182,7 +182,7 @@ impl RequestPlan {
             let Some(value) = arguments.get(&parameter.property) else { continue };
             match parameter.location {
                 ParameterLocation::Header => {
-                    let text = parameter.to_styled_parameter().header_text(value);
+                    let text = parameter.parameter_encoding().header_text(value);
                     let Some(text) = text.map_err(|problem| parameter.unfit_value_error(&problem))? else {
                         continue;
                     };
@@ -196,7 +196,7 @@ impl RequestPlan {
                     request.headers_mut().append(name, value);
                 }
                 ParameterLocation::Cookie => {
-                    let pairs = parameter.to_styled_parameter().query_pairs(value);
+                    let pairs = parameter.parameter_encoding().query_pairs(value);
                     let pairs = pairs.map_err(|problem| parameter.unfit_value_error(&problem))?;
                     self.refuse_names_of_other_parameters(parameter, &pairs)?;
                     cookies.extend(pairs.iter().map(QueryPair::cookie_text));

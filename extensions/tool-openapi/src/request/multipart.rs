@@ -13,7 +13,7 @@ use tool_runtime::ToolError;
 
 use super::{
     file::FileSource,
-    form::{self, Field, FormFields},
+    form::{self, FormField, FormFields},
     json::Members,
 };
 
@@ -57,11 +57,15 @@ pub(super) async fn form_parts(
     Ok(parts)
 }
 
-fn is_json_field(field: Option<&Field>) -> bool {
+fn is_json_field(field: Option<&FormField>) -> bool {
     field.and_then(|it| it.media_type.as_deref()).is_some_and(crate::media_type::is_json)
 }
 
-async fn file_part(field: &Field, value: &RawValue, files: FileSource<'_>) -> Result<FormPart, ToolError> {
+async fn file_part(
+    field: &FormField,
+    value: &RawValue,
+    files: FileSource<'_>,
+) -> Result<FormPart, ToolError> {
     let place = format!("the property `{}` of the request body", field.name);
     let text =
         form::part_text(value).map_err(|problem| ToolError::bad_parameter(format!("{place} {problem}")))?;
@@ -82,7 +86,7 @@ async fn file_part(field: &Field, value: &RawValue, files: FileSource<'_>) -> Re
     })
 }
 
-fn value_part(name: &str, field: Option<&Field>, value: &RawValue) -> Result<FormPart, String> {
+fn value_part(name: &str, field: Option<&FormField>, value: &RawValue) -> Result<FormPart, String> {
     let is_structured = value.get().starts_with(['{', '[']);
     let content = match is_json_field(field) {
         true => value.get().to_owned(),

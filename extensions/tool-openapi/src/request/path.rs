@@ -7,7 +7,7 @@ use tool_runtime::ToolError;
 
 use super::{
     ParameterLocation, RequestParameter,
-    expression::{Expression, Operator, SegmentForm},
+    expression::{ExpressionOperator, SegmentForm, TemplateExpression},
     json::Members,
 };
 
@@ -56,14 +56,14 @@ impl PathTemplate {
             let (text, after) = (&after[..end], &after[end + 1..]);
             parts.push(TemplatePart::literal_part(before));
             rest = after;
-            match Operator::of(text) {
-                Operator::Query(names) => query_names.extend(names.into_iter().map(Box::from)),
-                Operator::Fragment => {}
-                Operator::Prefix(prefix, text) => {
+            match ExpressionOperator::of(text) {
+                ExpressionOperator::Query(names) => query_names.extend(names.into_iter().map(Box::from)),
+                ExpressionOperator::Fragment => {}
+                ExpressionOperator::Prefix(prefix, text) => {
                     parts.push(TemplatePart::literal_part(prefix));
                     parts.push(TemplatePart::parameter_part(text, declared)?);
                 }
-                Operator::None => parts.push(TemplatePart::parameter_part(text, declared)?),
+                ExpressionOperator::None => parts.push(TemplatePart::parameter_part(text, declared)?),
             }
         }
         parts.push(TemplatePart::literal_part(rest));
@@ -114,7 +114,7 @@ impl PathTemplate {
                         .get(&parameter.property)
                         .ok_or_else(|| parameter.unfit_value_error("has no value"))?;
                     let text = parameter
-                        .to_styled_parameter()
+                        .parameter_encoding()
                         .path_text(value)
                         .map_err(|problem| parameter.unfit_value_error(&problem))?;
                     if text.is_empty() {
@@ -193,10 +193,10 @@ impl TemplatePart {
     /// The parameter with `text` between its braces. Its name is the one that the document declares: the text as it is, or the name
     /// within it, in the same letter case or another one.
     fn parameter_part(text: &str, declared: &[&str]) -> Result<Self, String> {
-        let Expression { name, form } = Expression::parse(text);
+        let TemplateExpression { name, form } = TemplateExpression::parse(text);
         let is_same = |it: &&&str| **it == text;
         let is_name = |it: &&&str| **it == name;
-        let has_name = |it: &&&str| Expression::parse(it).name == name;
+        let has_name = |it: &&&str| TemplateExpression::parse(it).name == name;
         let is_similar = |it: &&&str| it.eq_ignore_ascii_case(name);
         let known = declared.iter().find(is_same).or_else(|| declared.iter().find(is_name));
         let known = known.or_else(|| declared.iter().find(has_name));

@@ -43,7 +43,7 @@ const SEGMENT_ITEM_MARKS: &AsciiSet = &ITEM_MARKS.add(b'/').add(b'?');
 
 /// The style of a parameter.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Style {
+pub(crate) enum ParameterStyle {
     Simple,
     Label,
     Matrix,
@@ -55,7 +55,7 @@ pub(crate) enum Style {
     Cookie,
 }
 
-impl Style {
+impl ParameterStyle {
     /// Returns the style `name` of parameters in `location`.
     pub(crate) fn of_name(name: &str, location: ParameterLocation) -> Option<Self> {
         Some(match (name, location) {
@@ -77,7 +77,7 @@ impl Style {
 
 /// The characters of a value that are escaped.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Escaped {
+enum EscapedChars {
     Reserved,
     /// `allowReserved`: only what would end the value.
     Delimiters,
@@ -87,14 +87,14 @@ enum Escaped {
     Nothing,
 }
 
-/// A named value, and how it is written.
+/// The name of a parameter, and how its value is written.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct StyledParameter<'p> {
+pub(super) struct ParameterEncoding<'p> {
     name: &'p str,
-    style: Style,
+    style: ParameterStyle,
     explode: bool,
     is_json: bool,
-    escaped: Escaped,
+    escaped: EscapedChars,
 }
 
 /// A name and its value, encoded.
@@ -121,22 +121,27 @@ impl QueryPair {
 }
 
 impl RequestParameter {
-    pub(super) fn to_styled_parameter(&self) -> StyledParameter<'_> {
+    pub(super) fn parameter_encoding(&self) -> ParameterEncoding<'_> {
         let escaped = match (self.location, self.allow_reserved) {
-            (ParameterLocation::Path, true) => Escaped::SegmentDelimiters,
-            (_, true) => Escaped::Delimiters,
-            (_, false) if self.style == Style::Cookie => Escaped::Nothing,
-            (_, false) => Escaped::Reserved,
+            (ParameterLocation::Path, true) => EscapedChars::SegmentDelimiters,
+            (_, true) => EscapedChars::Delimiters,
+            (_, false) if self.style == ParameterStyle::Cookie => EscapedChars::Nothing,
+            (_, false) => EscapedChars::Reserved,
         };
         let Self { name, style, explode, is_json, .. } = self;
-        StyledParameter { name, style: *style, explode: *explode, is_json: *is_json, escaped }
+        ParameterEncoding { name, style: *style, explode: *explode, is_json: *is_json, escaped }
     }
 }
 
-impl<'p> StyledParameter<'p> {
+impl<'p> ParameterEncoding<'p> {
     /// A property of a form.
-    pub(super) fn of_form_field(name: &'p str, style: Style, explode: bool, allow_reserved: bool) -> Self {
-        let escaped = if allow_reserved { Escaped::Delimiters } else { Escaped::Reserved };
+    pub(super) fn of_form_field(
+        name: &'p str,
+        style: ParameterStyle,
+        explode: bool,
+        allow_reserved: bool,
+    ) -> Self {
+        let escaped = if allow_reserved { EscapedChars::Delimiters } else { EscapedChars::Reserved };
         Self { name, style, explode, is_json: false, escaped }
     }
 
@@ -154,13 +159,13 @@ impl<'p> StyledParameter<'p> {
 
     fn encode_text(&self, text: &str, in_list: bool) -> Result<String, String> {
         let set = match (self.escaped, in_list) {
-            (Escaped::Reserved, _) => RESERVED,
-            (Escaped::Delimiters, false) => MARKS,
-            (Escaped::Delimiters, true) => ITEM_MARKS,
-            (Escaped::SegmentDelimiters, false) => SEGMENT_MARKS,
-            (Escaped::SegmentDelimiters, true) => SEGMENT_ITEM_MARKS,
+            (EscapedChars::Reserved, _) => RESERVED,
+            (EscapedChars::Delimiters, false) => MARKS,
+            (EscapedChars::Delimiters, true) => ITEM_MARKS,
+            (EscapedChars::SegmentDelimiters, false) => SEGMENT_MARKS,
+            (EscapedChars::SegmentDelimiters, true) => SEGMENT_ITEM_MARKS,
             // https://www.rfc-editor.org/rfc/rfc6265#section-4.1.1
-            (Escaped::Nothing, _) => {
+            (EscapedChars::Nothing, _) => {
                 let is_octet = |it: u8| it.is_ascii_graphic() && !b"\",;\\".contains(&it);
                 return match text.bytes().all(is_octet) {
                     true => Ok(text.to_owned()),
@@ -196,22 +201,24 @@ impl<'p> StyledParameter<'p> {
         Ok(match (self.style, shape) {
             (_, ValueShape::List(items)) if items.is_empty() => String::new(),
             (_, ValueShape::Object(members)) if members.is_empty() => String::new(),
-            (Style::Label, ValueShape::Scalar(text)) => format!(".{}", self.encode_text(&text, false)?),
-            (Style::Label, ValueShape::List(items)) => {
+            (ParameterStyle::Label, ValueShape::Scalar(text)) => {
+                format!(".{}", self.encode_text(&text, false)?)
+            }
+            (ParameterStyle::Label, ValueShape::List(items)) => {
                 format!(".{}", self.encode_items(&items)?.join(if explode { "." } else { "," }))
             }
-            (Style::Label, ValueShape::Object(members)) => {
+            (ParameterStyle::Label, ValueShape::Object(members)) => {
                 format!(".{}", self.encode_members(&members, between)?.join(if explode { "." } else { "," }))
             }
-            (Style::Matrix, ValueShape::Scalar(text)) if text.is_empty() => format!(";{name}"),
-            (Style::Matrix, ValueShape::Scalar(text)) => {
+            (ParameterStyle::Matrix, ValueShape::Scalar(text)) if text.is_empty() => format!(";{name}"),
+            (ParameterStyle::Matrix, ValueShape::Scalar(text)) => {
                 format!(";{name}={}", self.encode_text(&text, false)?)
             }
-            (Style::Matrix, ValueShape::List(items)) => match explode {
+            (ParameterStyle::Matrix, ValueShape::List(items)) => match explode {
                 true => self.encode_items(&items)?.iter().map(|it| format!(";{name}={it}")).collect(),
                 false => format!(";{name}={}", self.encode_items(&items)?.join(",")),
             },
-            (Style::Matrix, ValueShape::Object(members)) => match explode {
+            (ParameterStyle::Matrix, ValueShape::Object(members)) => match explode {
                 true => self.encode_members(&members, '=')?.iter().map(|it| format!(";{it}")).collect(),
                 false => format!(";{name}={}", self.encode_members(&members, ',')?.join(",")),
             },
@@ -251,25 +258,25 @@ impl<'p> StyledParameter<'p> {
     /// The value as pairs of a query, a form or cookies; none for an empty list or object.
     pub(super) fn query_pairs(&self, value: &RawValue) -> Result<Vec<QueryPair>, String> {
         let name = match self.escaped {
-            Escaped::Nothing => self.name.to_owned(),
+            EscapedChars::Nothing => self.name.to_owned(),
             _ => percent_encode(self.name, RESERVED),
         };
         let pair = |value: String| QueryPair { name: name.clone(), value, member: None };
         let delimiter = match self.style {
-            Style::SpaceDelimited => "%20",
-            Style::PipeDelimited => "%7C",
+            ParameterStyle::SpaceDelimited => "%20",
+            ParameterStyle::PipeDelimited => "%7C",
             _ => ",",
         };
         Ok(match self.value_shape(value)? {
             ValueShape::Scalar(text) => vec![pair(self.encode_text(&text, false)?)],
             ValueShape::List(items) if items.is_empty() => Vec::new(),
             ValueShape::Object(members) if members.is_empty() => Vec::new(),
-            ValueShape::List(items) if self.explode || self.style == Style::DeepObject => items
+            ValueShape::List(items) if self.explode || self.style == ParameterStyle::DeepObject => items
                 .iter()
                 .map(|it| Ok(pair(self.encode_text(it, false)?)))
                 .collect::<Result<_, String>>()?,
             ValueShape::List(items) => vec![pair(self.encode_items(&items)?.join(delimiter))],
-            ValueShape::Object(members) if self.style == Style::DeepObject => {
+            ValueShape::Object(members) if self.style == ParameterStyle::DeepObject => {
                 let mut pairs = Vec::new();
                 self.add_deep_object_pairs(&mut pairs, self.name, &members)?;
                 pairs
@@ -277,10 +284,10 @@ impl<'p> StyledParameter<'p> {
             ValueShape::Object(members) if self.explode => {
                 let of = |(key, value): &(String, &RawValue)| {
                     let name = match self.escaped {
-                        Escaped::Nothing if key.contains('=') => {
+                        EscapedChars::Nothing if key.contains('=') => {
                             return Err(format!("has the name `{key}`, and `=` ends the name of a cookie"));
                         }
-                        Escaped::Nothing => self.encode_text(key, true)?,
+                        EscapedChars::Nothing => self.encode_text(key, true)?,
                         _ => percent_encode(key, RESERVED),
                     };
                     Ok(QueryPair {

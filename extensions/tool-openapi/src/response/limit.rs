@@ -32,34 +32,34 @@ pub(super) struct LimitedText {
     pub(super) is_json: bool,
 }
 
-/// Cuts `text` to `room` bytes together with its note: JSON between the items of its list, any other text between characters.
+/// Cuts `text` to `max_bytes` together with its note: JSON between the items of its list, any other text between characters.
 /// The full text stays readable in `store`.
 pub(super) fn limit_text(
     text: String,
-    room: usize,
+    max_bytes: usize,
     is_json: bool,
     store: Option<&ResultStore>,
 ) -> LimitedText {
-    if text.len() <= room {
+    if text.len() <= max_bytes {
         return LimitedText { text, note: None, is_json };
     }
-    let room = room.saturating_sub(NOTE_BYTES);
+    let max_bytes = max_bytes.saturating_sub(NOTE_BYTES);
     let kept = |offset: usize| store.and_then(|store| store.insert(&text)).map(|handle| (handle, offset));
-    if is_json && let Some(cut) = cut_json_list(&text, room) {
+    if is_json && let Some(cut) = cut_json_list(&text, max_bytes) {
         let place = cut.name.map(|name| format!(" of `{name}`")).unwrap_or_default();
         let omitted = format!("{} of {} items{place}", cut.omitted, cut.items);
         let note = ResultStore::note(&omitted, kept(cut.end));
         let text = format!("{}{}", &text[..cut.end], &text[cut.rest..]);
         return LimitedText { text, note: Some(note), is_json };
     }
-    let end = (0..=room).rev().find(|at| text.is_char_boundary(*at)).unwrap_or_default();
+    let end = (0..=max_bytes).rev().find(|at| text.is_char_boundary(*at)).unwrap_or_default();
     let omitted = format!("{} of {} bytes", text.len() - end, text.len());
     let note = ResultStore::note(&omitted, kept(end));
     LimitedText { text: text[..end].to_owned(), note: Some(note), is_json: false }
 }
 
 /// A list that is cut after some of its items.
-struct List {
+struct CutList {
     name: Option<String>,
     items: usize,
     omitted: usize,
@@ -68,8 +68,8 @@ struct List {
     rest: usize,
 }
 
-/// Cuts the list `text`, or the largest list of the object `text`, so that `room` bytes remain; `None` if not even one item fits.
-fn cut_json_list(text: &str, room: usize) -> Option<List> {
+/// Cuts the list `text`, or the largest list of the object `text`, so that at most `max_bytes` remain; `None` if not even one item fits.
+fn cut_json_list(text: &str, max_bytes: usize) -> Option<CutList> {
     let members;
     let (name, list) = match text.trim_start().as_bytes().first()? {
         b'[' => (None, serde_json::from_str::<&RawValue>(text).ok()?),
@@ -85,9 +85,9 @@ fn cut_json_list(text: &str, room: usize) -> Option<List> {
     let end_of = |item: &RawValue| item.get().as_ptr().addr() - text.as_ptr().addr() + item.get().len();
     let rest = end_of(items.last()?);
     let after = text.len() - rest;
-    let fitting = items.iter().take_while(|item| end_of(item) + after <= room).count();
+    let fitting = items.iter().take_while(|item| end_of(item) + after <= max_bytes).count();
     let end = end_of(items.get(fitting.checked_sub(1)?)?);
-    Some(List { name, items: items.len(), omitted: items.len() - fitting, end, rest })
+    Some(CutList { name, items: items.len(), omitted: items.len() - fitting, end, rest })
 }
 
 #[cfg(test)]
@@ -98,8 +98,8 @@ mod tests {
     #[test]
     fn the_largest_list_is_cut_between_items_and_the_rest_stays() {
         let text = r#" { "few": [1], "many" : [ {"a": "]"}, [2, 3], "x" ] , "next": null } "#;
-        let cut = |room| {
-            let it = cut_json_list(text, room)?;
+        let cut = |max_bytes| {
+            let it = cut_json_list(text, max_bytes)?;
             Some((format!("{}{}", &text[..it.end], &text[it.rest..]), it.omitted))
         };
         let two = r#" { "few": [1], "many" : [ {"a": "]"}, [2, 3] ] , "next": null } "#;
@@ -117,9 +117,9 @@ mod tests {
 
     #[test]
     fn a_text_is_cut_between_characters_and_never_beyond_the_room() {
-        for room in [0, 160, 161, 200, 201] {
-            let it = limit_text("é".repeat(300), room, false, None);
-            assert!(it.text.len() <= room.saturating_sub(160) && it.text.chars().all(|it| it == 'é'));
+        for max_bytes in [0, 160, 161, 200, 201] {
+            let it = limit_text("é".repeat(300), max_bytes, false, None);
+            assert!(it.text.len() <= max_bytes.saturating_sub(160) && it.text.chars().all(|it| it == 'é'));
             assert!(it.note.unwrap().contains("of 600 bytes left out"));
         }
     }

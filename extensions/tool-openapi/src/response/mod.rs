@@ -35,7 +35,7 @@ pub(crate) use self::{
     schema::ResponseSchema,
 };
 use crate::{
-    client::Answer,
+    client::HttpAnswer,
     media_type::{is_json_essence, media_essence},
     request::RequestPlan,
     settings::Settings,
@@ -51,8 +51,8 @@ pub(crate) struct ResponseWithoutBody {
 
 impl ResponseWithoutBody {
     /// Takes everything but the body from `answer`.
-    pub(crate) fn of(answer: Answer) -> (Self, Response) {
-        let Answer { mut response, url, redirected, note, issued } = answer;
+    pub(crate) fn of(answer: HttpAnswer) -> (Self, Response) {
+        let HttpAnswer { mut response, url, redirected, note, issued } = answer;
         let (status, headers) = (response.status(), std::mem::take(response.headers_mut()));
         (Self { head: ResponseHead { status, url, headers, issued }, redirected, note }, response)
     }
@@ -63,7 +63,7 @@ pub(crate) struct AnsweredCall<'a> {
     pub(crate) settings: &'a Settings,
     pub(crate) definition: &'a ToolDefinition,
     pub(crate) plan: &'a RequestPlan,
-    pub(crate) shape: Option<&'a ResponseSchema>,
+    pub(crate) response_schema: Option<&'a ResponseSchema>,
     pub(crate) view: Option<&'a View>,
     pub(crate) arguments: &'a str,
     pub(crate) cx: &'a ToolContext,
@@ -115,7 +115,7 @@ pub(crate) fn make_output(
     let body = shown.as_ref().map(String::len).unwrap_or_default().min(call.settings.response_limit);
     let opening = head.opening_text(&call.plan.method, note, max_joined_bytes(body, &tail));
     let output = match shown {
-        Ok(text) => call.text_output(&head, opening, Text { text, json, is_cut }, tail)?,
+        Ok(text) => call.text_output(&head, opening, TextBody { text, json, is_cut }, tail)?,
         Err(content) => ToolOutput::new([Content::text(join_text(opening, "", &tail)), content]),
     };
     drop(media_type);
@@ -124,7 +124,7 @@ pub(crate) fn make_output(
 }
 
 /// A body that is text, with its value if it is said to be JSON.
-struct Text {
+struct TextBody {
     text: String,
     json: Option<serde_json::Result<Value>>,
     is_cut: bool,
@@ -157,10 +157,10 @@ impl AnsweredCall<'_> {
         &self,
         head: &ResponseHead,
         opening: String,
-        body: Text,
+        body: TextBody,
         mut tail: Vec<String>,
     ) -> Result<ToolOutput, ToolError> {
-        let Text { text, json, is_cut } = body;
+        let TextBody { text, json, is_cut } = body;
         let is_success = head.status.is_success();
         let (mut is_valid, received) = (json.is_some(), text.len());
         let text = match self.view.filter(|_| is_success && !text.is_empty()) {
@@ -207,11 +207,11 @@ impl AnsweredCall<'_> {
         json: Option<&serde_json::Result<Value>>,
         is_cut: bool,
     ) -> Option<String> {
-        let shape = self.shape.filter(|_| head.status.is_success() && !is_cut)?;
+        let response_schema = self.response_schema.filter(|_| head.status.is_success() && !is_cut)?;
         match shown {
             Ok(text) if text.is_empty() => None,
             Ok(_) if json.is_some() => match json? {
-                Ok(value) => shape.schema_mismatch(value),
+                Ok(value) => response_schema.schema_mismatch(value),
                 Err(error) => Some(format!("expected JSON, received invalid JSON: {error}")),
             },
             _ => {

@@ -6,7 +6,7 @@ use percent_encoding::percent_decode_str;
 use reqwest::Url;
 use serde_json::{Map, Value};
 
-use crate::request::{Members, ParameterLocation, RequestParameter, RequestPlan, Style};
+use crate::request::{Members, ParameterLocation, ParameterStyle, RequestParameter, RequestPlan};
 
 /// The deepest member of an object that a link names: no value is deeper than a parser of JSON reads.
 const MAX_MEMBER_DEPTH: usize = 32;
@@ -67,7 +67,7 @@ impl LinkedRequest<'_> {
             let property_schema = self.property_schema(&parameter.property);
             if property_schema.is_object()
                 && parameter.explode
-                && parameter.style != Style::DeepObject
+                && parameter.style != ParameterStyle::DeepObject
                 && !parameter.is_json
             {
                 // The members are pairs of their own; of two such parameters, none has a name.
@@ -124,7 +124,7 @@ impl<'q> LinkPair<'q> {
     fn belongs_to_parameter(&self, parameter: &RequestParameter) -> bool {
         match self.name.strip_prefix(&*parameter.name) {
             Some("") => true,
-            Some(rest) => parameter.style == Style::DeepObject && rest.starts_with('['),
+            Some(rest) => parameter.style == ParameterStyle::DeepObject && rest.starts_with('['),
             None => false,
         }
     }
@@ -201,7 +201,7 @@ impl<'s> SchemaInRoot<'s> {
 
     /// The value of a parameter; `None` if its style does not lead to these pairs.
     fn parameter_value(self, parameter: &RequestParameter, pairs: &[LinkPair<'_>]) -> Option<Value> {
-        if parameter.style == Style::DeepObject {
+        if parameter.style == ParameterStyle::DeepObject {
             return self.deep_object_value(parameter, pairs);
         }
         let only = match pairs {
@@ -264,11 +264,11 @@ impl<'s> SchemaInRoot<'s> {
 }
 
 /// The items of a list in one value. Delimiters are escaped by some servers, and not by others.
-fn split_items(raw: &str, style: Style) -> Vec<String> {
+fn split_items(raw: &str, style: ParameterStyle) -> Vec<String> {
     let decoded = |delimiter: char| decode_query(raw).split(delimiter).map(str::to_owned).collect();
     match style {
-        Style::SpaceDelimited => decoded(' '),
-        Style::PipeDelimited => decoded('|'),
+        ParameterStyle::SpaceDelimited => decoded(' '),
+        ParameterStyle::PipeDelimited => decoded('|'),
         _ if raw.contains(',') => raw.split(',').map(self::decode_query).collect(),
         _ => decoded(','),
     }
@@ -279,19 +279,19 @@ mod tests {
     use serde_json::{Value, json};
 
     use super::{LinkPair, SchemaInRoot, split_items};
-    use crate::request::Style;
+    use crate::request::ParameterStyle;
 
     #[test]
     fn the_items_of_a_list_are_separated_by_its_style() {
         for (style, raw, items) in [
-            (Style::Form, "a,b", &["a", "b"][..]),
-            (Style::Form, "a%2Cb", &["a", "b"]),
+            (ParameterStyle::Form, "a,b", &["a", "b"][..]),
+            (ParameterStyle::Form, "a%2Cb", &["a", "b"]),
             // The escaped comma is a part of an item.
-            (Style::Form, "a%2Cb,c", &["a,b", "c"]),
-            (Style::Form, "a+b", &["a b"]),
-            (Style::SpaceDelimited, "a%20b+c", &["a", "b", "c"]),
-            (Style::PipeDelimited, "a|b%7Cc", &["a", "b", "c"]),
-            (Style::PipeDelimited, "a,b", &["a,b"]),
+            (ParameterStyle::Form, "a%2Cb,c", &["a,b", "c"]),
+            (ParameterStyle::Form, "a+b", &["a b"]),
+            (ParameterStyle::SpaceDelimited, "a%20b+c", &["a", "b", "c"]),
+            (ParameterStyle::PipeDelimited, "a|b%7Cc", &["a", "b", "c"]),
+            (ParameterStyle::PipeDelimited, "a,b", &["a,b"]),
         ] {
             assert_eq!(split_items(raw, style), items, "{style:?} {raw}");
         }

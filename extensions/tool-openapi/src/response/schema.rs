@@ -7,10 +7,10 @@ use tool_runtime::schema::{OutputSchema, OutputValidator};
 
 /// The declared schema of the JSON of an operation, compiled for its first response.
 pub(crate) struct ResponseSchema(
-    LazyLock<Result<OutputValidator, String>, Box<dyn FnOnce() -> Compiled + Send>>,
+    LazyLock<Result<OutputValidator, String>, Box<dyn FnOnce() -> CompiledSchema + Send>>,
 );
 
-type Compiled = Result<OutputValidator, String>;
+type CompiledSchema = Result<OutputValidator, String>;
 
 impl ResponseSchema {
     pub(crate) fn new(schema: OutputSchema) -> Self {

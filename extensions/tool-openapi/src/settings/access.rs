@@ -5,7 +5,7 @@ use std::{io, net::IpAddr, sync::Arc};
 use tool_http::Origin;
 
 use super::OpenApiToolSetBuilder;
-use crate::{Credential, connection::Lookup};
+use crate::{Credential, connection::HostLookup};
 
 /// The servers that calls reach, and the credentials that they receive.
 #[derive(Clone, Default)]
@@ -14,7 +14,7 @@ pub(crate) struct ServerAccess {
     /// Other origins that redirects may lead to.
     pub(crate) redirects: Vec<Origin>,
     pub(crate) allow_private_servers: bool,
-    pub(crate) lookup: Option<Lookup>,
+    pub(crate) lookup: Option<HostLookup>,
 }
 
 impl OpenApiToolSetBuilder {

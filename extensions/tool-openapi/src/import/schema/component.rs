@@ -19,14 +19,14 @@ pub(super) struct Component {
     /// The names of the components that it refers to, each once.
     references: Box<[Box<str>]>,
     /// It has characters that a person does not see.
-    hides: bool,
+    has_hidden_text: bool,
 }
 
 impl Component {
     pub(super) fn new(value: Value) -> Self {
-        let (bytes, references, hides) =
+        let (bytes, references, has_hidden_text) =
             (value.to_string().len(), referenced_component_names(&value), has_hidden_characters(&value));
-        Self { bytes, references, hides, value: Arc::new(value) }
+        Self { bytes, references, has_hidden_text, value: Arc::new(value) }
     }
 }
 
@@ -54,7 +54,7 @@ pub(in crate::import) struct ReachedComponents {
     /// The length of their text as `$defs`.
     pub(in crate::import) bytes: usize,
     /// One of them has characters that a person does not see.
-    pub(in crate::import) hides: bool,
+    pub(in crate::import) has_hidden_text: bool,
 }
 
 impl Components<'_> {
@@ -64,7 +64,7 @@ impl Components<'_> {
     ///
     /// The reason why one of them could not be translated, or that there are too many.
     pub(in crate::import) fn reached_components(&self, root: &Value) -> Result<ReachedComponents, String> {
-        let mut reached = ReachedComponents { definitions: Vec::new(), bytes: 0, hides: false };
+        let mut reached = ReachedComponents { definitions: Vec::new(), bytes: 0, has_hidden_text: false };
         let first = referenced_component_names(root);
         let mut waiting: VecDeque<&str> = first.iter().map(|it| &**it).collect();
         let mut known: HashSet<&str> = waiting.iter().copied().collect();
@@ -79,7 +79,7 @@ impl Components<'_> {
                 return Err(reason.clone());
             }
             // Quotes, a colon and a comma.
-            reached.hides |= component.hides;
+            reached.has_hidden_text |= component.has_hidden_text;
             reached.bytes += name.len() + component.bytes + 4;
             reached.definitions.push((Arc::clone(name), Arc::clone(&component.value)));
             waiting.extend(component.references.iter().map(|it| &**it).filter(|it| known.insert(it)));

@@ -5,7 +5,7 @@ use std::collections::{HashMap, HashSet};
 use percent_encoding::percent_decode_str;
 use serde_json::{Map, Value, json};
 
-use super::{Components, DocumentPlace, MAX_ALL_OF_PARTS, Problem};
+use super::{Components, DocumentPlace, ImportProblem, MAX_ALL_OF_PARTS};
 
 /// The values of a discriminator, by the places of the schemas that they select.
 type ValuesByPlace<'d> = HashMap<DocumentPlace, Vec<&'d str>>;
@@ -92,8 +92,9 @@ impl<'d> Components<'d> {
         let mut values = ValuesByPlace::new();
         for (value, target) in mapping.into_iter().flatten() {
             let target = target.as_str().unwrap_or_default();
-            let by_name =
-                |_: Problem| self.follow_bare_references(place, &format!("#/components/schemas/{target}"));
+            let by_name = |_: ImportProblem| {
+                self.follow_bare_references(place, &format!("#/components/schemas/{target}"))
+            };
             if let Ok((target, _)) = self.follow_bare_references(place, target).or_else(by_name) {
                 values.entry(target).or_default().push(value.as_str());
             }

@@ -29,8 +29,8 @@ use self::{
     readable::CompiledPatterns,
 };
 pub(super) use self::{assemble::weighted_value_count, component::ReachedComponents, direction::Direction};
-use super::{ImportReport, Problem};
-use crate::document::{DocumentPlace, Documents, Version};
+use super::{ImportProblem, ImportReport};
+use crate::document::{DocumentPlace, Documents, OpenApiVersion};
 
 /// The deepest schema that is translated; a text of JSON cannot be deeper.
 const MAX_DEPTH: usize = 160;
@@ -80,7 +80,7 @@ impl<'d> Components<'d> {
         place: &DocumentPlace,
         schema: &'d Value,
         report: &mut ImportReport,
-    ) -> Result<Value, Problem> {
+    ) -> Result<Value, ImportProblem> {
         if place.file == 0 && place.pointer.starts_with(&self.own) || !schema.is_object() {
             let translated = self.translate_schema(tool, place, schema, 0, report)?;
             self.translate_queued_components(tool, report);
@@ -90,7 +90,7 @@ impl<'d> Components<'d> {
         self.translate_queued_components(tool, report);
         let component = self.translated.get(&name).map(|it| &*it.value).unwrap_or(&Value::Bool(true));
         if let Some(Value::String(reason)) = component.get(BROKEN) {
-            return Err(Problem::new(place, reason));
+            return Err(ImportProblem::new(place, reason));
         }
         if weighted_value_count(component) <= MIN_COMPONENT_VALUES {
             return Ok(component.clone());
@@ -122,12 +122,12 @@ impl<'d> Components<'d> {
         }
     }
 
-    fn size_limit_problem(&self, place: &DocumentPlace) -> Problem {
+    fn size_limit_problem(&self, place: &DocumentPlace) -> ImportProblem {
         let reason = format!(
             "the schemas that the document refers to exceed {} bytes in all; set `definitions_limit`",
             self.limit
         );
-        Problem::new(place, reason)
+        ImportProblem::new(place, reason)
     }
 
     /// Returns a component by its name.
@@ -149,7 +149,7 @@ impl<'d> Components<'d> {
         schema: &'d Value,
         depth: usize,
         report: &mut ImportReport,
-    ) -> Result<Value, Problem> {
+    ) -> Result<Value, ImportProblem> {
         let members = match schema {
             Value::Bool(_) => return Ok(schema.clone()),
             Value::Object(members) => members,
@@ -161,12 +161,12 @@ impl<'d> Components<'d> {
             }
         };
         if depth > MAX_DEPTH {
-            return Err(Problem::new(place, format!("the schema is deeper than {MAX_DEPTH} levels")));
+            return Err(ImportProblem::new(place, format!("the schema is deeper than {MAX_DEPTH} levels")));
         }
         let mut new = Map::new();
         let reference = self.translate_reference(tool, place, members, report)?;
         // Before version 3.1, a reference has no siblings; those that only describe are kept.
-        let is_alone = reference.is_some() && self.documents.version() < Version::V3_1;
+        let is_alone = reference.is_some() && self.documents.version() < OpenApiVersion::V3_1;
         new.extend(reference.map(|it| ("$ref".to_owned(), Value::from(it))));
         for (key, value) in members {
             if is_alone && !ANNOTATIONS.contains(&key.as_str()) {
@@ -190,7 +190,7 @@ impl<'d> Components<'d> {
         (key, value): (&str, &'d Value),
         depth: usize,
         report: &mut ImportReport,
-    ) -> Result<Option<Value>, Problem> {
+    ) -> Result<Option<Value>, ImportProblem> {
         let at = || place.at(key);
         Ok(match (keyword_kind(key), value) {
             (KeywordKind::Dropped, _) => None,
@@ -243,7 +243,7 @@ impl<'d> Components<'d> {
         value: &'d Value,
         depth: usize,
         report: &mut ImportReport,
-    ) -> Result<Option<Value>, Problem> {
+    ) -> Result<Option<Value>, ImportProblem> {
         if value.is_null() {
             return Ok(None);
         }
@@ -258,7 +258,7 @@ impl<'d> Components<'d> {
         place: &DocumentPlace,
         members: &'d Map<String, Value>,
         report: &mut ImportReport,
-    ) -> Result<Option<String>, Problem> {
+    ) -> Result<Option<String>, ImportProblem> {
         let to = |key: &str| members.get(key).and_then(Value::as_str);
         if members.get("$ref").is_some_and(|it| !it.is_string()) {
             report.warn(MALFORMED, tool, &place.at("$ref"), "`$ref` is not a string, and is ignored");
@@ -283,8 +283,8 @@ impl<'d> Components<'d> {
         &self,
         from: &DocumentPlace,
         reference: &str,
-    ) -> Result<(DocumentPlace, &'d Value), Problem> {
-        let problem = |reason: String| Problem::new(from, reason);
+    ) -> Result<(DocumentPlace, &'d Value), ImportProblem> {
+        let problem = |reason: String| ImportProblem::new(from, reason);
         let documents = self.documents;
         let (mut place, mut value) =
             documents.reference_target(from, reference).map_err(|it| problem(it.to_string()))?;
