@@ -61,7 +61,7 @@ impl ApproveMode {
     }
 
     /// Derives the executor of a command from the `base` of the program. The decision applies in addition to the rules,
-    /// policies and the approver of the program: it can only reject more calls. `wary`: destructive tools require
+    /// policies and the approver of the program: it can only reject more calls. `confirms_destructive`: destructive tools require
     /// approval, also if they do not ask for it themselves. `events_shown`: questions wait until it is notified.
     ///
     /// # Errors
@@ -71,7 +71,7 @@ impl ApproveMode {
         self,
         base: &Executor,
         settings: RunSettings,
-        wary: bool,
+        confirms_destructive: bool,
         screen: Option<Screen>,
         events_shown: Option<Arc<Notify>>,
     ) -> Result<(Executor, MissingTerminalFlag), ExecutorError> {
@@ -88,7 +88,7 @@ impl ApproveMode {
             match self {
                 // A tool that was added later, for which there is no rule.
                 Self::ReadOnly if !metadata.is_read_only() => Permission::deny(ONLY_READING),
-                Self::Ask | Self::Never if wary && metadata.destructive == Some(true) => {
+                Self::Ask | Self::Never if confirms_destructive && metadata.destructive == Some(true) => {
                     Permission::ask(format!("`{}` is destructive.", request.tool()))
                 }
                 _ => Permission::Allow,
@@ -181,20 +181,25 @@ mod tests {
     use super::{ApproveMode, Arc, MissingTerminalFlag, Notify, Ordering, RunSettings};
 
     /// The executor of `tools` without guards of the program.
-    fn test_executor(how: ApproveMode, tools: Registry, wary: bool) -> (Executor, MissingTerminalFlag) {
-        how.derive_executor(&Executor::new(tools), RunSettings::new(), wary, None, None).unwrap()
+    fn test_executor(
+        mode: ApproveMode,
+        tools: Registry,
+        confirms_destructive: bool,
+    ) -> (Executor, MissingTerminalFlag) {
+        mode.derive_executor(&Executor::new(tools), RunSettings::new(), confirms_destructive, None, None)
+            .unwrap()
     }
 
     #[tool_args]
     struct Nothing {}
 
     /// The result of a destructive tool that does not ask for approval.
-    fn destructive_result(how: ApproveMode, wary: bool) -> String {
+    fn destructive_result(mode: ApproveMode, confirms_destructive: bool) -> String {
         let metadata = Metadata { destructive: Some(true), ..Metadata::default() };
         let wipe = ToolBuilder::new("wipe").description("Wipes.").metadata(metadata);
         let wipe = wipe.handler(|_: Nothing, _| async { Ok::<_, tool_runtime::ToolError>("wiped") }).unwrap();
         let tools = Registry::builder().add(wipe).build().unwrap();
-        let executor = test_executor(how, tools, wary).0;
+        let executor = test_executor(mode, tools, confirms_destructive).0;
         let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
         let outcomes = runtime.block_on(executor.run(vec![ToolCall::new("wipe", "{}")]));
         outcomes[0].result().unwrap().text().into_owned()
@@ -243,7 +248,7 @@ mod tests {
 
     // A destructive call of a model requires approval, also if the tool does not ask for it.
     #[test]
-    fn destructive_tools_require_approval_if_wary() {
+    fn destructive_tools_require_approval_if_the_command_confirms_them() {
         assert_eq!(destructive_result(ApproveMode::Ask, false), "wiped");
         assert!(
             destructive_result(ApproveMode::Ask, true)

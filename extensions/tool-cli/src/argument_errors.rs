@@ -70,9 +70,10 @@ fn add_violation(
     let around = properties.iter().filter(|it| steps.starts_with(&it.path));
     let Some(property) = around.max_by_key(|it| it.path.len()) else { return };
     // A missing object is made of the flags of its members.
-    let is_member =
-        |it: &&Property| it.has_flag && it.indispensable && !it.opens && it.path.starts_with(&property.path);
-    let members: Vec<_> = match property.opens && is_missing {
+    let is_member = |it: &&Property| {
+        it.has_flag && it.is_always_required && !it.has_inner_flags && it.path.starts_with(&property.path)
+    };
+    let members: Vec<_> = match property.has_inner_flags && is_missing {
         true => properties.iter().filter(is_member).collect(),
         false => Vec::new(),
     };
@@ -92,7 +93,7 @@ fn add_flag_line(page: &mut Page, property: &Property) {
     };
     let about = escaped_line(&property.summary_line());
     let about = if about.is_empty() { about } else { format!(" {about}") };
-    page.add_indented("    ", TextStyle::Name, &escaped_line(&flag), &about);
+    page.add_indented_item("    ", TextStyle::Name, &escaped_line(&flag), &about);
 }
 
 fn pointer_tokens(pointer: &str) -> Vec<String> {

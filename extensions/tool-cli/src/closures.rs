@@ -5,13 +5,12 @@ use std::error::Error;
 use tool_runtime::{executor::ExecutorBuilder, registry::RegistryBuilder};
 
 /// A closure that adds tools.
-pub(crate) type AddTools = Box<dyn Fn(RegistryBuilder) -> RegistryBuilder>;
+pub(crate) type ToolsClosure = Box<dyn Fn(RegistryBuilder) -> RegistryBuilder>;
 /// A closure that provides the values that tools need.
-pub(crate) type ProvideValues = Box<dyn FnOnce(RegistryBuilder) -> Result<RegistryBuilder, Box<dyn Error>>>;
+pub(crate) type ValuesClosure = Box<dyn FnOnce(RegistryBuilder) -> Result<RegistryBuilder, Box<dyn Error>>>;
 
 /// A closure that configures the executor.
-pub(crate) type ConfigureExecutor =
-    Box<dyn FnOnce(ExecutorBuilder) -> Result<ExecutorBuilder, Box<dyn Error>>>;
+pub(crate) type ExecutorClosure = Box<dyn FnOnce(ExecutorBuilder) -> Result<ExecutorBuilder, Box<dyn Error>>>;
 
 /// The return type of a closure that receives a builder: the builder, or a `Result` of it.
 pub trait Provides<B = RegistryBuilder> {
@@ -44,7 +43,7 @@ impl<B, E: Into<Box<dyn Error>>> Provides<B> for Result<B, E> {
 /// The closures that a program gave.
 #[derive(Default)]
 pub(crate) struct ProgramClosures {
-    pub(crate) tools: Vec<AddTools>,
-    pub(crate) provide: Option<ProvideValues>,
-    pub(crate) guard: Option<ConfigureExecutor>,
+    pub(crate) tools: Vec<ToolsClosure>,
+    pub(crate) provide: Option<ValuesClosure>,
+    pub(crate) guard: Option<ExecutorClosure>,
 }

@@ -43,7 +43,7 @@ pub(crate) fn detect_dialect(tools: &Registry, text: &str) -> Result<(Dialect, V
     let readers = names(&candidates);
     let mut different: Vec<(Dialect, Vec<ToolCall>)> = Vec::new();
     for candidate in candidates.into_iter().filter(|(_, calls)| !calls.is_empty()) {
-        if !different.iter().any(|other| read_and_write_alike(tools, other, &candidate)) {
+        if !different.iter().any(|other| dialects_agree_on_calls(tools, other, &candidate)) {
             different.push(candidate);
         }
     }
@@ -60,7 +60,7 @@ pub(crate) fn detect_dialect(tools: &Registry, text: &str) -> Result<(Dialect, V
 }
 
 /// Returns `true` if both dialects read the same calls and write the same results for them.
-fn read_and_write_alike(
+fn dialects_agree_on_calls(
     tools: &Registry,
     one: &(Dialect, Vec<ToolCall>),
     other: &(Dialect, Vec<ToolCall>),

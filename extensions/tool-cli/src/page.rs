@@ -24,7 +24,7 @@ pub(crate) enum TextStyle {
 }
 
 impl TextStyle {
-    fn style(self) -> Style {
+    fn to_ansi_style(self) -> Style {
         match self {
             Self::Heading => Style::new().bold().underline(),
             Self::Name => Style::new().bold(),
@@ -35,7 +35,7 @@ impl TextStyle {
         }
     }
 
-    fn cell(self, text: &str) -> Cell {
+    fn table_cell(self, text: &str) -> Cell {
         let cell = Cell::new(Escape::LINE.at_most(MAX_CELL_CHARS).text(text));
         match self {
             _ if text.is_empty() => cell,
@@ -89,24 +89,24 @@ impl Page {
     }
 
     /// Adds a message after its label, such as `error:`, and breaks long lines between words.
-    pub(crate) fn add_message(&mut self, look: TextStyle, label: &str, message: &str) -> &mut Self {
+    pub(crate) fn add_message(&mut self, text_style: TextStyle, label: &str, message: &str) -> &mut Self {
         let label = Escape::LINE.text(label);
         let message = Escape::LINES.text(message.trim_end());
         let text = wrap_lines(&format!("{label} {message}"), self.width, "    ");
         let label = label.as_str();
-        self.add_styled_text(look, label).add(text.strip_prefix(label).unwrap_or(&text)).add("\n")
+        self.add_styled_text(text_style, label).add(text.strip_prefix(label).unwrap_or(&text)).add("\n")
     }
 
     /// Adds text with its line breaks, and breaks long lines between words.
-    pub(crate) fn add_wrapped(&mut self, text: &str) -> &mut Self {
+    pub(crate) fn add_wrapped_text(&mut self, text: &str) -> &mut Self {
         // Escaped before it is broken: escapes are wider.
         self.add(&wrap_lines(&Escape::LINES.text(text), self.width, ""))
     }
 
     /// Adds a text as a part of a line.
-    pub(crate) fn add_styled_text(&mut self, look: TextStyle, text: &str) -> &mut Self {
-        let (text, style) = (Escape::LINE.text(text), look.style());
-        if self.colours && !text.is_empty() && look != TextStyle::Plain {
+    pub(crate) fn add_styled_text(&mut self, text_style: TextStyle, text: &str) -> &mut Self {
+        let (text, style) = (Escape::LINE.text(text), text_style.to_ansi_style());
+        if self.colours && !text.is_empty() && text_style != TextStyle::Plain {
             self.text.push_str(&format!("{style}{text}{style:#}"));
         } else {
             self.text.push_str(&text);
@@ -115,22 +115,22 @@ impl Page {
     }
 
     /// Adds an indented line that begins with a styled word, and breaks it between words.
-    pub(crate) fn add_item(&mut self, look: TextStyle, word: &str, rest: &str) -> &mut Self {
-        self.add_indented("  ", look, word, rest)
+    pub(crate) fn add_item(&mut self, text_style: TextStyle, word: &str, rest: &str) -> &mut Self {
+        self.add_indented_item("  ", text_style, word, rest)
     }
 
     /// Adds a line after `indent` that begins with a styled word, and breaks it between words.
-    pub(crate) fn add_indented(
+    pub(crate) fn add_indented_item(
         &mut self,
         indent: &str,
-        look: TextStyle,
+        text_style: TextStyle,
         word: &str,
         rest: &str,
     ) -> &mut Self {
         let line = wrap_lines(&Escape::LINE.text(&format!("{indent}{word}{rest}")), self.width, "      ");
         let rest = line.strip_prefix(indent).and_then(|line| line.strip_prefix(word));
         match rest {
-            Some(rest) => self.add(indent).add_styled_text(look, word).add(rest),
+            Some(rest) => self.add(indent).add_styled_text(text_style, word).add(rest),
             None => self.add(&line),
         }
         .add("\n")
@@ -162,17 +162,18 @@ impl Page {
             }
             is_after_blank = line.is_empty();
             let (indent, words) = line.split_at(line.len() - line.trim_start().len());
-            let (look, end) = match words.find(": ").filter(|at| matches!(&words[..*at], "tip" | "Usage")) {
-                Some(at) => (TextStyle::Heading, at + 1),
-                None if indent.is_empty() && words.ends_with(':') => (TextStyle::Heading, words.len()),
-                None if (2..=MAX_FLAG_INDENT).contains(&indent.len())
-                    && begins_with_flag_or_placeholder(words) =>
-                {
-                    (TextStyle::Name, words.find("  ").unwrap_or(words.len()))
-                }
-                None => (TextStyle::Plain, 0),
-            };
-            self.add(indent).add_styled_text(look, &words[..end]).add(&words[end..]).add("\n");
+            let (text_style, end) =
+                match words.find(": ").filter(|at| matches!(&words[..*at], "tip" | "Usage")) {
+                    Some(at) => (TextStyle::Heading, at + 1),
+                    None if indent.is_empty() && words.ends_with(':') => (TextStyle::Heading, words.len()),
+                    None if (2..=MAX_FLAG_INDENT).contains(&indent.len())
+                        && begins_with_flag_or_placeholder(words) =>
+                    {
+                        (TextStyle::Name, words.find("  ").unwrap_or(words.len()))
+                    }
+                    None => (TextStyle::Plain, 0),
+                };
+            self.add(indent).add_styled_text(text_style, &words[..end]).add(&words[end..]).add("\n");
         }
         self
     }
@@ -192,12 +193,12 @@ impl Page {
             table.force_no_tty()
         };
         table.style_text_only();
-        table.set_header(header.map(|name| TextStyle::Heading.cell(name)));
+        table.set_header(header.map(|name| TextStyle::Heading.table_cell(name)));
         let mut widest = header.first().map(|name| name.len()).unwrap_or_default();
         for row in rows {
             let first = row.first().map(|(_, text)| Escape::LINE.text(text).chars().count());
             widest = first.unwrap_or_default().max(widest);
-            table.add_row(row.map(|(look, text)| look.cell(&text)));
+            table.add_row(row.map(|(text_style, text)| text_style.table_cell(&text)));
         }
         for column in table.column_iter_mut() {
             column.set_padding((0, 2));

@@ -78,7 +78,7 @@ pub(crate) fn refuse_secret_in_json(definition: &ToolDefinition, text: &str) -> 
     let canonical = definition.canonical(received.clone()).ok();
     let found = canonical.iter().chain([&received]).find_map(|arguments| {
         let redacted = definition.redacted(arguments);
-        first_hidden_member("", arguments.as_str(), redacted.as_str())
+        first_redacted_member("", arguments.as_str(), redacted.as_str())
     });
     let Some(name) = found else { return Ok(()) };
     let properties = argument_properties(definition);
@@ -126,43 +126,45 @@ pub(crate) fn refuse_secret_in_json_flags(
 
 /// The name of the first member of `text` whose value `redacted`, the same arguments without secrets, hides. `null` is no
 /// secret.
-fn first_hidden_member(name: &str, text: &str, redacted: &str) -> Option<String> {
+fn first_redacted_member(name: &str, text: &str, redacted: &str) -> Option<String> {
     if let (Some(all), Some(shown)) = (object_members(text), object_members(redacted)) {
         let mut pairs = all.iter().zip(&shown);
         return pairs
-            .find_map(|((_, value), (name, shown))| first_hidden_member(name, value.get(), shown.get()));
+            .find_map(|((_, value), (name, shown))| first_redacted_member(name, value.get(), shown.get()));
     }
     let items = |text| serde_json::from_str::<Vec<&RawValue>>(text).ok();
     if let (Some(all), Some(shown)) = (items(text), items(redacted)) {
         return all
             .iter()
             .zip(&shown)
-            .find_map(|(item, shown)| first_hidden_member(name, item.get(), shown.get()));
+            .find_map(|(item, shown)| first_redacted_member(name, item.get(), shown.get()));
     }
     let is_hidden = |text| serde_json::from_str::<String>(text).is_ok_and(|it| it == "***");
     (text.trim() != "null" && is_hidden(redacted) && !is_hidden(text)).then(|| name.to_owned())
 }
 
-/// Asks for each required secret that `given` lacks, if there is a terminal.
+/// Asks for each required secret that `call_arguments` lacks, if there is a terminal.
 pub(crate) fn ask_for_missing_secrets(
     terminal: &Terminal,
     properties: &[Property],
-    given: CallArguments,
+    call_arguments: CallArguments,
 ) -> Result<CallArguments, Failure> {
-    let present = object_members(&given.text);
+    let present = object_members(&call_arguments.text);
     let is_missing = |it: &&Property| {
         let has = |members: &Vec<(String, _)>| members.iter().any(|(name, _)| it.path.first() == Some(name));
         it.secret && it.path.len() == 1 && it.required && present.as_ref().is_some_and(|all| !has(all))
     };
     let missing: Vec<_> = properties.iter().filter(is_missing).collect();
     if missing.is_empty() || terminal.question_screen().is_none() {
-        return Ok(given);
+        return Ok(call_arguments);
     }
     let object = |text: &str| match parse_lossless_json(text) {
         Ok(Value::Object(object)) => Some(object),
         _ => None,
     };
-    let Some(mut arguments): Option<Map<String, Value>> = object(&given.text) else { return Ok(given) };
+    let Some(mut arguments): Option<Map<String, Value>> = object(&call_arguments.text) else {
+        return Ok(call_arguments);
+    };
     for property in missing {
         let value = read_secret(terminal, property, "-")?;
         property.insert_into(&mut arguments, value).map_err(Failure::usage)?;

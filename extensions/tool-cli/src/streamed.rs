@@ -52,14 +52,14 @@ impl<'t> StreamedOutput<'t> {
         // A bar or a question is drawn at the start of a line.
         if is_read && !self.terminal.stderr().is_asking() {
             if let Some(at) = self.text.rfind('\n') {
-                self.write_text(at + 1);
+                self.write_text_up_to(at + 1);
             }
-            self.write_items();
+            self.write_new_items();
         }
         true
     }
 
-    fn write_text(&mut self, end: usize) {
+    fn write_text_up_to(&mut self, end: usize) {
         if let Some(part) = self.text.get(self.written..end).filter(|part| !part.is_empty()) {
             // A failure is reported when the result is written.
             let _ = self.terminal.stderr().without_bars(|| self.terminal.print_text(part));
@@ -68,7 +68,7 @@ impl<'t> StreamedOutput<'t> {
     }
 
     /// Writes the items that are not written yet, one in a line.
-    fn write_items(&mut self) {
+    fn write_new_items(&mut self) {
         let new = self.items.get(self.written_items..).unwrap_or_default();
         let lines: String = new.iter().map(|item| format!("{item}\n")).collect();
         if !lines.is_empty() {
@@ -85,8 +85,8 @@ impl<'t> StreamedOutput<'t> {
             if !self.text.is_empty() && !self.text.ends_with('\n') {
                 self.text.push('\n');
             }
-            self.write_text(self.text.len());
-            self.write_items();
+            self.write_text_up_to(self.text.len());
+            self.write_new_items();
         } else if !self.terminal.can_draw_bars() && !parts.is_empty() {
             self.terminal.write_labelled_error_text(&self.name, &escaped_and_indented(&parts));
         }
@@ -100,7 +100,7 @@ impl<'t> StreamedOutput<'t> {
     pub(crate) fn finish_with_result(mut self, text: &str, value: Option<&Value>) -> Result<(), Failure> {
         let is_list = !self.items.is_empty() && value.and_then(Value::as_array) == Some(&self.items);
         if is_list && self.terminal.is_read_by_a_person() {
-            self.write_items();
+            self.write_new_items();
             return Ok(());
         }
         if is_list || self.items.is_empty() && text.starts_with(self.text.as_str()) {

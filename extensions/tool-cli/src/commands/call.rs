@@ -13,7 +13,7 @@ use super::{
     answer::{ResultForm, write_result},
     call_words::CallWords,
     external_call_note, find_definition,
-    options::{self, CallOptions, call_options_besides_flags_of, tool_grammar},
+    options::{self, CallOptions, call_options_not_shadowed_by, tool_grammar},
 };
 use crate::{
     Command, Exit, Failure, Program, argument_errors,
@@ -49,7 +49,7 @@ impl Command for Call {
             .disable_help_subcommand(true)
             .after_help(EXAMPLES)
             .disable_help_flag(true)
-            .args(call_options_besides_flags_of(None))
+            .args(call_options_not_shadowed_by(None))
             .allow_external_subcommands(true)
     }
 

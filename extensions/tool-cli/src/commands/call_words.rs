@@ -129,7 +129,7 @@ impl CallWords {
         page.add("\n");
         let flags: Vec<_> = properties.iter().filter(|it| it.has_flag).collect();
         if flags.is_empty() {
-            page.add_wrapped(&format!("`{name}` has no arguments.")).add("\n");
+            page.add_wrapped_text(&format!("`{name}` has no arguments.")).add("\n");
         } else {
             page.add_table(
                 show::HEADER,
@@ -141,7 +141,7 @@ impl CallWords {
             more => format!("[{more} more flags] "),
         };
         let help = format!("{more}`{} {CALL} --help {name}` shows the help", program.name());
-        page.add("\n").add_wrapped(&help).add("\n");
+        page.add("\n").add_wrapped_text(&help).add("\n");
         page
     }
 
@@ -172,7 +172,9 @@ impl CallWords {
             None => page.add("Usage: ").add(&usage_line(program, definition, properties)).add("\n\n"),
         };
         let help = format!("`{} {CALL} --help {name}` lists the flags.", program.name());
-        page.add_wrapped(&format!("{help} JSON is given as '{{..}}', @FILE, or - for the standard input."));
+        page.add_wrapped_text(&format!(
+            "{help} JSON is given as '{{..}}', @FILE, or - for the standard input."
+        ));
         page.add("\n");
         page
     }
@@ -228,17 +230,18 @@ impl CallWords {
     }
 }
 
-/// The parameters for `values` without flags: the required ones that are not `given`, or the first ones, in their order. The
+/// The parameters for `values` without flags: the required ones that no path of `flag_paths` gives, or the first ones, in their order. The
 /// last one may be a list.
 fn properties_for_words_without_flags<'p>(
     properties: &'p [Property],
-    given: &[&Vec<String>],
+    flag_paths: &[&Vec<String>],
     values: &[&str],
 ) -> Option<Vec<&'p Property>> {
-    let is_given = |it: &Property| given.iter().any(|path| it.path.starts_with(path));
-    let free: Vec<_> = properties.iter().filter(|it| it.has_flag && !it.opens && !is_given(it)).collect();
+    let is_given = |it: &Property| flag_paths.iter().any(|path| it.path.starts_with(path));
+    let free: Vec<_> =
+        properties.iter().filter(|it| it.has_flag && !it.has_inner_flags && !is_given(it)).collect();
     let (required, first) = (
-        free.iter().copied().filter(|it| it.indispensable).collect::<Vec<_>>(),
+        free.iter().copied().filter(|it| it.is_always_required).collect::<Vec<_>>(),
         free.iter().copied().take(values.len()).collect::<Vec<_>>(),
     );
     let needed = required.len();
@@ -247,7 +250,7 @@ fn properties_for_words_without_flags<'p>(
             chosen.resize(chosen.len().max(values.len()), list);
         }
         let fits = chosen.iter().zip(values).all(|(it, value)| it.kind.parse(value).is_ok());
-        let has_required = chosen.iter().filter(|it| it.indispensable).count() >= needed;
+        let has_required = chosen.iter().filter(|it| it.is_always_required).count() >= needed;
         (fits && has_required && chosen.len() == values.len()).then_some(chosen)
     })
 }

@@ -31,7 +31,7 @@ fn completion_script(program: &Program, shell: Shell) -> Result<String, Failure>
     let definitions = program.tools()?.definitions();
     let mut grammar = program.grammar().mut_subcommand(CALL, |call| {
         call.allow_external_subcommands(false)
-            .subcommands(definitions.iter().map(|it| without_unsafe_words(&tool_grammar(program, it))))
+            .subcommands(definitions.iter().map(|it| grammar_of_plain_words(&tool_grammar(program, it))))
     });
     let names: Vec<_> = definitions.iter().map(|it| it.name().to_string()).collect();
     // A command of the program that replaces `show` may have no such argument.
@@ -56,7 +56,7 @@ fn completion_script(program: &Program, shell: Shell) -> Result<String, Failure>
 }
 
 /// A grammar without flags and values that are not plain words: a shell would interpret them in the script.
-fn without_unsafe_words(grammar: &clap::Command) -> clap::Command {
+fn grammar_of_plain_words(grammar: &clap::Command) -> clap::Command {
     let options =
         grammar.get_arguments().filter(|it| it.get_long().is_none_or(is_plain_shell_word)).map(|option| {
             let mut values = option.get_possible_values();

@@ -14,7 +14,7 @@ use crate::{
 };
 
 /// The options of `call` itself, without those that have the name of a property of `properties`.
-pub(super) fn call_options_besides_flags_of(properties: Option<&[Property]>) -> Vec<Arg> {
+pub(super) fn call_options_not_shadowed_by(properties: Option<&[Property]>) -> Vec<Arg> {
     // An alias of a property has an underscore, and no option has one.
     let is_free =
         |name: &str| !properties.unwrap_or_default().iter().any(|it| it.has_flag && it.flag == name);
@@ -55,7 +55,7 @@ pub(crate) fn tool_grammar(program: &Program, definition: &ToolDefinition) -> cl
         .term_width(program.terminal().width())
         .disable_help_flag(true)
         .args(flags::flag_arguments(&properties))
-        .args(call_options_besides_flags_of(Some(&properties)))
+        .args(call_options_not_shadowed_by(Some(&properties)))
         .arg(
             Arg::new("own arguments")
                 .value_name("ARGUMENTS")
@@ -73,7 +73,7 @@ pub(crate) fn tool_grammar(program: &Program, definition: &ToolDefinition) -> cl
 pub(super) fn usage_line(program: &Program, definition: &ToolDefinition, properties: &[Property]) -> String {
     // `clap` writes "Usage: " before the first line.
     const BEFORE: usize = "Usage: ".len();
-    let required = properties.iter().filter(|it| it.indispensable && !it.opens && it.has_flag);
+    let required = properties.iter().filter(|it| it.is_always_required && !it.has_inner_flags && it.has_flag);
     let required = required.map(|it| format!("{} <{}>", flags::flag_name(it), it.placeholder()));
     let words = required.chain(["[OPTIONS]".to_owned()]);
     let mut usage = format!("{} {CALL} {}", program.name(), definition.name());

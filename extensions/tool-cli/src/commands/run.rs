@@ -99,7 +99,7 @@ impl Command for Run {
             }
         }
         let ends = results.iter().map(exit_of_result);
-        Ok(ends.max_by_key(|exit| exit_rank(*exit)).unwrap_or(Exit::Done))
+        Ok(ends.max_by_key(|exit| exit_severity(*exit)).unwrap_or(Exit::Done))
     }
 }
 
@@ -130,7 +130,7 @@ fn max_concurrent_calls(strategy: ExecutionStrategy) -> usize {
 }
 
 /// The rank of an exit code: of several calls, the highest one counts.
-fn exit_rank(exit: Exit) -> u8 {
+fn exit_severity(exit: Exit) -> u8 {
     [Exit::Done, Exit::Failed, Exit::Usage, Exit::Refused]
         .iter()
         .position(|it| *it == exit)

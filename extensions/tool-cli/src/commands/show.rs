@@ -60,7 +60,7 @@ fn tool_page(program: &Program, definition: &ToolDefinition) -> Page {
     if definition.title() != name {
         page.add(&format!(" ({})", escaped_line(definition.title())));
     }
-    page.add("\n\n").add_wrapped(definition.description().trim()).add("\n");
+    page.add("\n\n").add_wrapped_text(definition.description().trim()).add("\n");
     let facts = metadata_lines(definition);
     if !facts.is_empty() {
         page.add("\n");

@@ -39,11 +39,11 @@ pub(super) fn flag_argument(property: &Property) -> clap::Arg {
         _ => argument.allow_negative_numbers(true),
     };
     let parser = kind.clone();
-    let hint = match property.opens {
+    let hint = match property.has_inner_flags {
         true => format!("; its properties have flags that begin with `--{}.`", property.flag),
         false => String::new(),
     };
-    match listed_choices(kind) {
+    match listable_choices(kind) {
         // This parser lists its values in messages and completions.
         Some(values) => argument.value_parser(clap::builder::PossibleValuesParser::new(values)),
         None => argument.value_parser(move |text: &str| {
@@ -53,7 +53,7 @@ pub(super) fn flag_argument(property: &Property) -> clap::Arg {
 }
 
 /// All choices, if they can be listed.
-fn listed_choices(kind: &ValueKind) -> Option<Vec<String>> {
+fn listable_choices(kind: &ValueKind) -> Option<Vec<String>> {
     match kind {
         ValueKind::Choice(values) if values.len() <= MAX_CHOICES => {
             let values: Vec<_> = values.iter().map(value_text).collect();
@@ -62,7 +62,7 @@ fn listed_choices(kind: &ValueKind) -> Option<Vec<String>> {
                 .all(|value| value.len() <= MAX_CHOICES && is_shown_unchanged(value))
                 .then_some(values)
         }
-        ValueKind::List(of) => listed_choices(of),
+        ValueKind::List(of) => listable_choices(of),
         _ => None,
     }
 }
@@ -75,9 +75,9 @@ fn property_help(property: &Property, long: bool) -> String {
     if matches!(property.kind, ValueKind::List(_)) {
         notes.push("repeat for each item".to_owned());
     }
-    if property.opens {
+    if property.has_inner_flags {
         notes.push("the whole object".to_owned());
-    } else if property.indispensable {
+    } else if property.is_always_required {
         notes.insert(0, "required".to_owned());
     }
     notes.extend(property.default.as_ref().map(|value| format!("default: {}", value_text(value))));

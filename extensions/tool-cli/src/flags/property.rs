@@ -36,9 +36,9 @@ pub(crate) struct Property {
     /// `true` if the object around it requires the property.
     pub(crate) required: bool,
     /// `true` if every call requires the property.
-    pub(crate) indispensable: bool,
+    pub(crate) is_always_required: bool,
     /// `true` if the properties inside have flags.
-    pub(crate) opens: bool,
+    pub(crate) has_inner_flags: bool,
     /// The description.
     pub(crate) about: String,
     pub(crate) default: Option<Value>,
@@ -51,12 +51,12 @@ pub(crate) fn schema_properties(schema: &Value) -> Vec<Property> {
     let mut walk = PropertyCollector { root: schema, found: Vec::new() };
     walk.add_object_properties(schema, &[], &mut Vec::new());
     let mut found = walk.found;
-    let exact: HashSet<_> = found.iter().map(|it| it.path.join(".")).collect();
-    let mut taken = HashSet::new();
+    let exact_names: HashSet<_> = found.iter().map(|it| it.path.join(".")).collect();
+    let mut taken_flags = HashSet::new();
     for at in 0..found.len() {
         let (before, rest) = found.split_at_mut(at);
         if let Some(property) = rest.first_mut() {
-            set_flag(property, &exact, &mut taken);
+            set_flag_name(property, &exact_names, &mut taken_flags);
             set_requirement(property, before);
         }
     }
@@ -74,14 +74,14 @@ pub(crate) fn argument_properties(definition: &ToolDefinition) -> Vec<Property> 
 }
 
 /// Sets the flag of `property`: with dashes for underscores, unless another property has that name.
-fn set_flag(property: &mut Property, names: &HashSet<String>, taken: &mut HashSet<String>) {
+fn set_flag_name(property: &mut Property, exact_names: &HashSet<String>, taken_flags: &mut HashSet<String>) {
     let exact = property.path.join(".");
     let dashed = exact.replace('_', "-");
     property.has_flag = property.path.iter().all(|name| is_valid_flag_name(name));
-    let stays = names.contains(&dashed) || dashed.starts_with('-') || taken.contains(&dashed);
+    let stays = exact_names.contains(&dashed) || dashed.starts_with('-') || taken_flags.contains(&dashed);
     (property.flag, property.alias) = if stays { (exact, None) } else { (dashed, Some(exact)) };
     if property.has_flag {
-        taken.insert(property.flag.clone());
+        taken_flags.insert(property.flag.clone());
     }
 }
 
@@ -89,9 +89,9 @@ fn set_flag(property: &mut Property, names: &HashSet<String>, taken: &mut HashSe
 fn set_requirement(property: &mut Property, earlier_properties: &mut [Property]) {
     let path = property.path.split_last().map_or(&[][..], |(_, path)| path);
     let outer = earlier_properties.iter_mut().find(|it| it.path == path);
-    property.indispensable = property.required && outer.as_ref().is_none_or(|it| it.indispensable);
+    property.is_always_required = property.required && outer.as_ref().is_none_or(|it| it.is_always_required);
     if let Some(outer) = outer {
-        outer.opens |= property.has_flag;
+        outer.has_inner_flags |= property.has_flag;
     }
 }
 
@@ -122,11 +122,11 @@ impl<'s> PropertyCollector<'s> {
                 known.merge_schema_branch(value_kind(self.root, target, 0), required);
             } else {
                 let described = create_property(self.root, property, target, &path, required);
-                let opens = described.kind == ValueKind::Object && path.len() < MAX_FLAG_DEPTH;
+                let has_inner_flags = described.kind == ValueKind::Object && path.len() < MAX_FLAG_DEPTH;
                 self.found.push(described);
                 let (outer, inner) = seen.split_at(depth);
                 let is_recursive = inner.iter().any(|it| outer.contains(it));
-                if opens && !is_recursive {
+                if has_inner_flags && !is_recursive {
                     self.add_object_properties(target, &path, seen);
                 } else if let Some(described) = self.found.last_mut() {
                     described.shape = json_properties(self.root, target);
@@ -167,8 +167,8 @@ fn create_property(
         secret: false,
         shape: Vec::new(),
         required,
-        indispensable: false,
-        opens: false,
+        is_always_required: false,
+        has_inner_flags: false,
         about: word("description").and_then(Value::as_str).unwrap_or_default().trim().to_owned(),
         default: word("default").filter(|value| is_default_worth_showing(value)).cloned(),
         limits: limit_texts(target),

@@ -27,7 +27,7 @@ fn names_are_whole_where_programs_read_them() {
 #[test]
 fn a_text_adds_no_styles_to_a_page() {
     let mut page = Page::new(true, 60);
-    page.add(HOSTILE).add_wrapped(HOSTILE).add_item(TextStyle::Plain, "note", HOSTILE).add_item(
+    page.add(HOSTILE).add_wrapped_text(HOSTILE).add_item(TextStyle::Plain, "note", HOSTILE).add_item(
         TextStyle::Plain,
         HOSTILE,
         "",
@@ -187,7 +187,7 @@ fn messages_and_items_are_indented_where_they_continue() {
     });
     assert_eq!(item, "  ^1mone^0m: two three\n      four five\n");
     let item = styled(|page| {
-        page.add_indented("    ", TextStyle::Name, "one", " two");
+        page.add_indented_item("    ", TextStyle::Name, "one", " two");
     });
     assert_eq!(item, "    ^1mone^0m two\n");
     // The word itself is broken.
@@ -203,13 +203,13 @@ fn messages_and_items_are_indented_where_they_continue() {
     );
     assert_eq!(
         styled(|page| {
-            page.add_wrapped("one\u{7} two three");
+            page.add_wrapped_text("one\u{7} two three");
         }),
         "one\\u{7} two three"
     );
     assert_eq!(
         styled(|page| {
-            page.add_wrapped("one\u{7} two threeeee");
+            page.add_wrapped_text("one\u{7} two threeeee");
         }),
         "one\\u{7} two\nthreeeee"
     );

@@ -239,7 +239,12 @@ fn flags_are_derived_from_names() {
     let flags: Vec<_> = schema_properties(&schema)
         .iter()
         .map(|it| {
-            let marks = [(it.has_flag, 'f'), (it.required, 'r'), (it.indispensable, 'i'), (it.opens, 'o')];
+            let marks = [
+                (it.has_flag, 'f'),
+                (it.required, 'r'),
+                (it.is_always_required, 'i'),
+                (it.has_inner_flags, 'o'),
+            ];
             let marks: String = marks.iter().filter(|(is, _)| *is).map(|(_, mark)| mark).collect();
             format!("{}:{marks}", it.flag)
         })
