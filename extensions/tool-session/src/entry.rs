@@ -159,7 +159,7 @@ impl EntryContent {
     }
 
     /// Removes the content, but for its time and its origin.
-    pub(crate) fn remove(&mut self) {
+    pub(crate) fn clear_content(&mut self) {
         (self.kind, self.body) = (Self::REMOVED.into(), JsonText::null());
     }
 

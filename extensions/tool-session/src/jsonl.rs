@@ -34,7 +34,7 @@ const FORMAT_VERSION: u32 = 1;
 const MAX_REVISION: u64 = 1 << 53;
 
 #[derive(Serialize, Deserialize)]
-struct Header {
+struct ExportHeader {
     format: String,
     v: u32,
 }
@@ -42,7 +42,7 @@ struct Header {
 /// A line after the first one.
 #[derive(Serialize, Deserialize)]
 #[serde(tag = "type", rename_all = "camelCase")]
-enum Line {
+enum ExportLine {
     Session(SessionLine),
     Entry(Entry),
     End { sessions: usize, entries: usize },
@@ -137,7 +137,7 @@ impl JsonlWriter {
     /// Returns the first line.
     pub(crate) fn header_line(&self) -> Result<String, SessionError> {
         let mut text = String::new();
-        push_json_line(&mut text, &Header { format: FORMAT_NAME.to_owned(), v: FORMAT_VERSION })?;
+        push_json_line(&mut text, &ExportHeader { format: FORMAT_NAME.to_owned(), v: FORMAT_VERSION })?;
         Ok(text)
     }
 
@@ -148,9 +148,12 @@ impl JsonlWriter {
     ) -> Result<String, SessionError> {
         let mut text = String::new();
         let state = JsonText::of(&export.state)?;
-        push_json_line(&mut text, &Line::Session(SessionLine { session: export.session.clone(), state }))?;
+        push_json_line(
+            &mut text,
+            &ExportLine::Session(SessionLine { session: export.session.clone(), state }),
+        )?;
         for entry in &export.entries {
-            push_json_line(&mut text, &Line::Entry(entry.clone()))?;
+            push_json_line(&mut text, &ExportLine::Entry(entry.clone()))?;
         }
         self.sessions += 1;
         self.entries += export.entries.len();
@@ -160,7 +163,7 @@ impl JsonlWriter {
     /// Returns the last line.
     pub(crate) fn end_line(&self) -> Result<String, SessionError> {
         let mut text = String::new();
-        push_json_line(&mut text, &Line::End { sessions: self.sessions, entries: self.entries })?;
+        push_json_line(&mut text, &ExportLine::End { sessions: self.sessions, entries: self.entries })?;
         Ok(text)
     }
 
@@ -193,15 +196,15 @@ pub fn from_jsonl(text: &str) -> Result<Vec<SessionExport>, SessionError> {
         let invalid =
             |problem: String| SessionError::Invalid(format!("line {number} of the export: {problem}"));
         match serde_json::from_str(line).map_err(|error| invalid(error.to_string()))? {
-            Line::Session(SessionLine { session, state }) => {
+            ExportLine::Session(SessionLine { session, state }) => {
                 let state = state.read()?;
                 exports.push(SessionExport { session, state, entries: Vec::new() });
             }
-            Line::Entry(entry) => match exports.last_mut() {
+            ExportLine::Entry(entry) => match exports.last_mut() {
                 Some(export) => export.entries.push(entry),
                 None => return Err(invalid("an entry has no session".to_owned())),
             },
-            Line::End { sessions, entries } => {
+            ExportLine::End { sessions, entries } => {
                 let count = exports.iter().map(|export| export.entries.len()).sum::<usize>();
                 if (sessions, entries) != (exports.len(), count) {
                     let counts = format!("{sessions} sessions and {entries} entries are counted");
@@ -222,10 +225,11 @@ pub fn from_jsonl(text: &str) -> Result<Vec<SessionExport>, SessionError> {
 }
 
 fn check_header_line(line: &str) -> Result<(), SessionError> {
-    let header = serde_json::from_str::<Header>(line).ok().filter(|header| header.format == FORMAT_NAME);
+    let header =
+        serde_json::from_str::<ExportHeader>(line).ok().filter(|header| header.format == FORMAT_NAME);
     match header {
-        Some(Header { v: FORMAT_VERSION, .. }) => Ok(()),
-        Some(Header { v, .. }) => Err(SessionError::Invalid(format!(
+        Some(ExportHeader { v: FORMAT_VERSION, .. }) => Ok(()),
+        Some(ExportHeader { v, .. }) => Err(SessionError::Invalid(format!(
             "the export has version {v}, and this program reads version {FORMAT_VERSION}; update the program"
         ))),
         None => {

@@ -182,8 +182,8 @@ impl StoredLease {
         }
     }
 
-    /// Defers the expiry.
-    pub(crate) fn defer_expiry(&mut self, now: SystemTime) {
+    /// Extends the lease by its duration from `now` on.
+    pub(crate) fn extend_expiry(&mut self, now: SystemTime) {
         self.expires_at = expiry_time(now, self.duration);
     }
 

@@ -25,12 +25,15 @@ pub(super) struct ArtifactRows {
 
 impl ArtifactRows {
     /// Removes the artifacts of sessions that do not exist.
-    pub(super) fn remove_of_missing_sessions(&mut self, mut exists: impl FnMut(&SessionKey) -> bool) {
+    pub(super) fn remove_artifacts_of_missing_sessions(
+        &mut self,
+        mut exists: impl FnMut(&SessionKey) -> bool,
+    ) {
         self.owners.retain(|owner, _| owner.session_key().is_none_or(|key| exists(&key)));
     }
 
     /// Removes the artifacts of a user and of the user's sessions.
-    pub(super) fn remove_of_user(&mut self, user: &UserKey) -> Vec<StoredArtifact> {
+    pub(super) fn remove_artifacts_of_user(&mut self, user: &UserKey) -> Vec<StoredArtifact> {
         let removed = self.owners.extract_if(|owner, _| owner.user_key() == user);
         removed.flat_map(|(_, names)| names.into_values().flatten()).collect()
     }
@@ -145,7 +148,7 @@ impl Artifacts for InMemoryStore {
     }
 
     async fn delete_artifacts(&self, user: &UserKey) -> Result<Vec<StoredArtifact>, SessionError> {
-        Ok(self.lock_sessions().artifacts.remove_of_user(user))
+        Ok(self.lock_sessions().artifacts.remove_artifacts_of_user(user))
     }
 
     async fn unused_bodies(&self, bodies: &[String]) -> Result<Vec<String>, SessionError> {

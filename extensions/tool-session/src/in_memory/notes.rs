@@ -8,7 +8,9 @@ use std::{
 use crate::{
     EntryNotes, InMemoryStore, Memory, Note, NoteContent, NoteMatch, SessionError, SessionKey, UserKey,
     memory::{
-        rank::{Candidates, MAX_CANDIDATES, NoteCounts, QueryTerm, best_matches, retain_found_rarest_first},
+        rank::{
+            MAX_CANDIDATES, NoteCandidates, NoteCounts, QueryTerm, best_matches, retain_found_rarest_first,
+        },
         tokens::{for_each_token, query_tokens},
     },
     store::not_found_error,
@@ -99,7 +101,7 @@ impl Notes {
     }
 
     /// Removes the notes of sessions that do not exist.
-    pub(super) fn remove_of_missing_sessions(&mut self, mut exists: impl FnMut(&SessionKey) -> bool) {
+    pub(super) fn remove_notes_of_missing_sessions(&mut self, mut exists: impl FnMut(&SessionKey) -> bool) {
         let gone: Vec<_> = self.sessions.keys().filter(|key| !exists(key)).cloned().collect();
         for key in gone {
             let session = self.sessions.remove(&key).unwrap_or_default();
@@ -108,7 +110,7 @@ impl Notes {
     }
 
     /// Removes all notes of a user; returns their number.
-    pub(super) fn remove_of_user(&mut self, user: &UserKey) -> u64 {
+    pub(super) fn remove_notes_of_user(&mut self, user: &UserKey) -> u64 {
         let numbers = self.users.get(user).map(|user_notes| user_notes.numbers.clone()).unwrap_or_default();
         numbers.iter().for_each(|number| self.remove_note(*number));
         u64::try_from(numbers.len()).unwrap_or(u64::MAX)
@@ -119,10 +121,10 @@ impl Notes {
         let numbers_with = |token: &str| user_notes.terms.get(token);
         let mut terms: Vec<_> = query_tokens(query)
             .into_iter()
-            .map(|token| QueryTerm { notes: numbers_with(&token).map_or(0, set_size), token })
+            .map(|token| QueryTerm { notes: numbers_with(&token).map_or(0, note_count), token })
             .collect();
         retain_found_rarest_first(&mut terms);
-        let mut candidates = Candidates::default();
+        let mut candidates = NoteCandidates::default();
         for term in &terms {
             let newest = numbers_with(&term.token).into_iter().flatten().rev().take(MAX_CANDIDATES);
             candidates.add_until_full(newest.copied());
@@ -133,7 +135,7 @@ impl Notes {
         };
         let sizes = candidates.numbers().filter_map(text_bytes).collect();
         candidates.truncate_to_byte_limit(&sizes);
-        let counts = NoteCounts { notes: set_size(&user_notes.numbers), tokens: user_notes.tokens };
+        let counts = NoteCounts { notes: note_count(&user_notes.numbers), tokens: user_notes.tokens };
         let texts = candidates.numbers().filter_map(|number| {
             let stored = self.notes.get(&number)?;
             Some((number, Arc::clone(&stored.content.text)))
@@ -147,7 +149,7 @@ impl Notes {
     }
 }
 
-fn set_size(numbers: &BTreeSet<u64>) -> u64 {
+fn note_count(numbers: &BTreeSet<u64>) -> u64 {
     u64::try_from(numbers.len()).unwrap_or(u64::MAX)
 }
 
@@ -210,6 +212,6 @@ impl Memory for InMemoryStore {
     }
 
     async fn delete_notes(&self, user: &UserKey) -> Result<u64, SessionError> {
-        Ok(self.lock_sessions().notes.remove_of_user(user))
+        Ok(self.lock_sessions().notes.remove_notes_of_user(user))
     }
 }

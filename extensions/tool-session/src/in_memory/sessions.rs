@@ -139,7 +139,7 @@ impl Sessions {
     pub(super) fn renew_lease(&mut self, lease: &Lease, now: SystemTime) -> Result<Lease, SessionError> {
         let stored = self.stored_lease_mut(lease)?;
         stored.check_epoch_and_unreleased(lease)?;
-        stored.defer_expiry(now);
+        stored.extend_expiry(now);
         Ok(stored.to_lease(&lease.key))
     }
 
@@ -188,7 +188,7 @@ impl Sessions {
         let user_bytes = checked_bytes_after(self.users.get(&app_and_user(&lease.key)), of_user)?;
         let app_bytes = checked_bytes_after(self.apps.get(lease.key.app()), of_app)?;
         // Nothing fails from here on.
-        stored_lease.defer_expiry(now);
+        stored_lease.extend_expiry(now);
         stored_lease.is_released = write.ends_run;
         if write.usage.is_some() {
             stored_lease.usage.clone_from(&write.usage);
@@ -198,7 +198,7 @@ impl Sessions {
         }
         for view in &write.removed_views {
             let removed = entries.iter_mut().filter(|entry| entry.content.is_in_view(view));
-            removed.for_each(|entry| entry.content.remove());
+            removed.for_each(|entry| entry.content.clear_content());
         }
         for content in &write.entries {
             session.entries += 1;
@@ -256,9 +256,9 @@ impl Sessions {
 
     /// Deletes what came from sessions that do not exist any more.
     fn delete_data_of_missing_sessions(&mut self) {
-        self.notes.remove_of_missing_sessions(|key| self.sessions.contains_key(key));
+        self.notes.remove_notes_of_missing_sessions(|key| self.sessions.contains_key(key));
         #[cfg(feature = "artifacts")]
-        self.artifacts.remove_of_missing_sessions(|key| self.sessions.contains_key(key));
+        self.artifacts.remove_artifacts_of_missing_sessions(|key| self.sessions.contains_key(key));
     }
 
     pub(super) fn delete_user(&mut self, app: &str, user: &str) -> u64 {
@@ -266,9 +266,9 @@ impl Sessions {
         self.sessions.retain(|key, _| (key.app(), key.user()) != (app, user));
         self.users.remove(&(app.to_owned(), user.to_owned()));
         if let Ok(user) = UserKey::new(app, user) {
-            self.notes.remove_of_user(&user);
+            self.notes.remove_notes_of_user(&user);
             #[cfg(feature = "artifacts")]
-            self.artifacts.remove_of_user(&user);
+            self.artifacts.remove_artifacts_of_user(&user);
         }
         self.delete_data_of_missing_sessions();
         saturating_u64(sessions - self.sessions.len())

@@ -77,10 +77,10 @@ fn a_holder_has_the_last_epoch_and_a_run_that_goes_on() {
 #[test]
 fn a_lease_ends_after_its_duration_in_whole_milliseconds() {
     let mut lease = stored();
-    lease.defer_expiry(at(5_000) + Duration::from_micros(400));
+    lease.extend_expiry(at(5_000) + Duration::from_micros(400));
     assert_eq!(lease.expires_at, at(7_000));
     lease.duration = Duration::from_micros(1_600);
-    lease.defer_expiry(at(5_000));
+    lease.extend_expiry(at(5_000));
     assert_eq!(lease.expires_at, at(5_001));
     // A clock cannot add every duration.
     let century = Duration::from_secs(100 * 365 * 86_400);

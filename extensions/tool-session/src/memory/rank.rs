@@ -46,12 +46,12 @@ pub(crate) fn retain_found_rarest_first(terms: &mut Vec<QueryTerm>) {
 
 /// The numbers of the notes that are compared, in the order in which they were found.
 #[derive(Debug, Default)]
-pub(crate) struct Candidates {
+pub(crate) struct NoteCandidates {
     numbers: Vec<u64>,
     known: HashSet<u64>,
 }
 
-impl Candidates {
+impl NoteCandidates {
     /// Adds notes with one term, the newest first.
     pub(crate) fn add_until_full(&mut self, numbers: impl IntoIterator<Item = u64>) {
         for number in numbers {

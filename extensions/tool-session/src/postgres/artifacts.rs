@@ -40,7 +40,7 @@ impl Artifacts for PostgresStore {
         limit: usize,
     ) -> Result<Vec<StoredArtifact>, SessionError> {
         self.run_read_transaction(async |connection| {
-            sql::last_versions(connection, owner, after, limit).await
+            sql::read_last_versions(connection, owner, after, limit).await
         })
         .await
     }
@@ -53,7 +53,7 @@ impl Artifacts for PostgresStore {
         limit: usize,
     ) -> Result<Vec<StoredArtifact>, SessionError> {
         self.run_read_transaction(async |connection| {
-            sql::versions_of(connection, owner, name, after, limit).await
+            sql::read_versions(connection, owner, name, after, limit).await
         })
         .await
     }

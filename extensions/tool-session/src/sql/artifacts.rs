@@ -119,7 +119,7 @@ pub(crate) async fn add_artifact<C: SqlConnection>(
 }
 
 /// Reads the last version of each name after `after`.
-pub(crate) async fn last_versions<C: SqlConnection>(
+pub(crate) async fn read_last_versions<C: SqlConnection>(
     connection: &mut C,
     owner: &ArtifactOwner,
     after: &str,
@@ -136,7 +136,7 @@ pub(crate) async fn last_versions<C: SqlConnection>(
 }
 
 /// Reads the versions of a name after `after`.
-pub(crate) async fn versions_of<C: SqlConnection>(
+pub(crate) async fn read_versions<C: SqlConnection>(
     connection: &mut C,
     owner: &ArtifactOwner,
     name: &str,

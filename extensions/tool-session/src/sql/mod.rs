@@ -18,7 +18,7 @@ mod write;
 #[cfg(feature = "artifacts")]
 pub(crate) use self::artifacts::{
     add_artifact, delete_artifacts, delete_upload, delete_versions, find_version, insert_upload,
-    last_versions, remove_expired_uploads_and_list_unused_bodies, versions_of,
+    read_last_versions, read_versions, remove_expired_uploads_and_list_unused_bodies,
 };
 #[cfg(feature = "postgres")]
 pub(crate) use self::session_writes::apply_write;

@@ -8,7 +8,9 @@ use super::{
 use crate::{
     Note, NoteContent, NoteMatch, SessionError, UserKey,
     memory::{
-        rank::{Candidates, MAX_CANDIDATES, NoteCounts, QueryTerm, best_matches, retain_found_rarest_first},
+        rank::{
+            MAX_CANDIDATES, NoteCandidates, NoteCounts, QueryTerm, best_matches, retain_found_rarest_first,
+        },
         tokens::query_tokens,
     },
     millis,
@@ -37,7 +39,7 @@ pub(crate) async fn search_notes<C: NoteIndex>(
         terms.push(QueryTerm { notes, token });
     }
     retain_found_rarest_first(&mut terms);
-    let mut candidates = Candidates::default();
+    let mut candidates = NoteCandidates::default();
     for QueryTerm { token, .. } in &terms {
         if candidates.is_full() {
             break;

@@ -44,9 +44,9 @@ pub(crate) async fn remove_old_and_insert_unless_open<C: SqlConnection>(
         .bind(content_hash_text(address))
         .bind(address.run.as_ref().map(content_hash_text));
     let insert =
-        insert.bind(content_hash_text(&address.call_id)).bind(name_or_empty_hash(record.app.as_deref()));
+        insert.bind(content_hash_text(&address.call_id)).bind(hash_of_optional_name(record.app.as_deref()));
     let insert = insert
-        .bind(name_or_empty_hash(record.user.as_deref()))
+        .bind(hash_of_optional_name(record.user.as_deref()))
         .bind(record.session.as_ref().map(content_hash_text));
     let insert = insert.bind(record.tag.to_string());
     let insert = insert.bind(record.expires_at.map(millis::from_time));
@@ -116,7 +116,7 @@ pub(super) async fn delete_records_of_sessions<C: SqlConnection>(
 ) -> Result<(), SessionError> {
     for sessions in sessions.chunks(C::MAX_ROWS) {
         let delete = "DELETE FROM open_calls WHERE app_hash = ?1 AND (user_hash, session_hash) IN (VALUES ";
-        let mut delete = SqlStatement::new(delete).bind(name_or_empty_hash(Some(app)));
+        let mut delete = SqlStatement::new(delete).bind(hash_of_optional_name(Some(app)));
         delete.push_rows(
             sessions.iter().map(|(user, id)| [content_hash_text(user).into(), content_hash_text(id).into()]),
         );
@@ -134,13 +134,13 @@ pub(super) async fn delete_records_of_user<C: SqlConnection>(
 ) -> Result<(), SessionError> {
     let delete = SqlStatement::new("DELETE FROM open_calls WHERE app_hash = ?1 AND user_hash = ?2");
     connection
-        .execute(delete.bind(name_or_empty_hash(Some(app))).bind(name_or_empty_hash(Some(user))))
+        .execute(delete.bind(hash_of_optional_name(Some(app))).bind(hash_of_optional_name(Some(user))))
         .await
         .map(drop)
 }
 
 /// Returns the hash of an app or a user; an absent one counts as an empty one.
-fn name_or_empty_hash(name: Option<&str>) -> String {
+fn hash_of_optional_name(name: Option<&str>) -> String {
     content_hash_text(name.unwrap_or_default())
 }
 

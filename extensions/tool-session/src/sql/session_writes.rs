@@ -55,7 +55,7 @@ pub(crate) async fn apply_writes<C: SqlConnection>(
         }));
     }
     remove_views(connection, &changes).await?;
-    insert_entries(connection, changes.iter().flat_map(ChangedSession::numbered_entries)).await?;
+    insert_entries(connection, changes.iter().flat_map(ChangedSession::keyed_entries)).await?;
     store_changed_sessions(connection, &changes).await?;
     // The rows that other sessions wait for are locked last.
     for change in &changes {
@@ -110,7 +110,7 @@ fn checked_session_change<'a>(
         return Err(SessionError::RevisionChanged { expected, revision });
     }
     merge_patch(&mut state, &write.state.session);
-    stored.defer_expiry(now);
+    stored.extend_expiry(now);
     stored.is_released = write.ends_run;
     if write.usage.is_some() {
         stored.usage.clone_from(&write.usage);
@@ -130,7 +130,7 @@ fn checked_session_change<'a>(
 
 impl ChangedSession<'_> {
     /// Returns the new entries: the row of the session, their numbers and contents.
-    fn numbered_entries(&self) -> impl Iterator<Item = (i64, u64, &EntryContent)> {
+    fn keyed_entries(&self) -> impl Iterator<Item = (i64, u64, &EntryContent)> {
         let numbers = self.previous_entries + 1..;
         numbers.zip(&self.write.entries).map(|(number, content)| (self.row_id, number, content))
     }

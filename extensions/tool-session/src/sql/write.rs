@@ -79,7 +79,7 @@ pub(crate) async fn renew_lease<C: SqlConnection>(
 ) -> Result<Lease, SessionError> {
     let (row, mut stored) = find_and_lock_lease(connection, lease).await?;
     stored.check_epoch_and_unreleased(lease)?;
-    stored.defer_expiry(now);
+    stored.extend_expiry(now);
     store_lease(connection, row.row_id, &stored).await?;
     Ok(stored.to_lease(&lease.key))
 }

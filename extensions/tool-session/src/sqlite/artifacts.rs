@@ -50,7 +50,7 @@ impl Artifacts for SqliteStore {
         limit: usize,
     ) -> Result<Vec<StoredArtifact>, SessionError> {
         let mut connection = self.0.readers.acquire().await.map_err(store_error)?;
-        sql::last_versions(&mut *connection, owner, after, limit).await
+        sql::read_last_versions(&mut *connection, owner, after, limit).await
     }
 
     async fn artifact_versions(
@@ -61,7 +61,7 @@ impl Artifacts for SqliteStore {
         limit: usize,
     ) -> Result<Vec<StoredArtifact>, SessionError> {
         let mut connection = self.0.readers.acquire().await.map_err(store_error)?;
-        sql::versions_of(&mut *connection, owner, name, after, limit).await
+        sql::read_versions(&mut *connection, owner, name, after, limit).await
     }
 
     async fn find_artifact(

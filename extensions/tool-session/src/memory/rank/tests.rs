@@ -16,7 +16,7 @@ fn the_rarest_term_is_the_first_and_one_without_notes_is_none() {
 
 #[test]
 fn candidates_are_those_that_were_found_first() {
-    let mut candidates = Candidates::default();
+    let mut candidates = NoteCandidates::default();
     candidates.add_until_full([7, 5, 7, 6]);
     candidates.add_until_full([5, 4]);
     assert_eq!(candidates.numbers().collect::<Vec<_>>(), [7, 5, 6, 4]);
@@ -33,7 +33,7 @@ fn candidates_are_those_that_were_found_first() {
 #[test]
 fn candidates_are_compared_up_to_a_number_of_bytes() {
     let compared = |sizes: &[u64]| {
-        let mut candidates = Candidates::default();
+        let mut candidates = NoteCandidates::default();
         let sizes: HashMap<u64, u64> = (0..).zip(sizes.iter().copied()).collect();
         candidates.add_until_full((0..).take(sizes.len()));
         candidates.truncate_to_byte_limit(&sizes);
@@ -45,7 +45,7 @@ fn candidates_are_compared_up_to_a_number_of_bytes() {
     assert_eq!(compared(&[MAX_CANDIDATE_BYTES - 2, 3, 0]), 1);
     assert_eq!(compared(&[1, u64::MAX, 1]), 1);
     // A note that is deleted has no size.
-    let mut candidates = Candidates::default();
+    let mut candidates = NoteCandidates::default();
     candidates.add_until_full([1, 2, 3]);
     candidates.truncate_to_byte_limit(&HashMap::from([(1, MAX_CANDIDATE_BYTES), (3, 1)]));
     assert_eq!(candidates.numbers().collect::<Vec<_>>(), [1, 2]);
