@@ -87,7 +87,7 @@ pub struct ToolContext {
     shared: OnceLock<Arc<Shared>>,
     /// The parent of the token; shared, since a clone of a token takes a lock.
     above: Option<Arc<CancellationToken>>,
-    /// The state at the start of the call's group; `None` for the state of the run.
+    /// The state at the start of the call's wave; `None` for the state of the run.
     state: Option<Arc<Map<String, Value>>>,
     // Created on first use, like the token.
     attempted: OnceLock<Arc<AttemptState>>,

@@ -19,8 +19,8 @@ use crate::ToolError;
 /// The state of the session that a call belongs to: named values, read and changed by one attempt of the call.
 ///
 /// A tool takes it as a parameter of type `&State` or by [`ToolContext::state`](crate::ToolContext::state). A read
-/// returns the attempt's own change, otherwise the value at the start of the call's group: calls that run together
-/// see the same values, and later groups see the changes of earlier ones. Changes are buffered and become part of the
+/// returns the attempt's own change, otherwise the value at the start of the call's wave: calls that run together
+/// see the same values, and later waves see the changes of earlier ones. Changes are buffered and become part of the
 /// result's [`Actions`](crate::Actions) if the call succeeds. A call that fails, is denied, skipped or cancelled, or
 /// times out, changes nothing; neither does an attempt that is retried.
 ///
@@ -52,7 +52,7 @@ use crate::ToolError;
 /// # Ok::<(), ToolError>(())
 /// ```
 pub struct State {
-    /// The values at the start of the group.
+    /// The values at the start of the wave.
     before: Arc<Map<String, Value>>,
     /// The values set since then, `null` for removed ones; `None` after the end of the attempt.
     changes: Mutex<Option<BTreeMap<String, Arc<Value>>>>,

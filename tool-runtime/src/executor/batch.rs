@@ -1,4 +1,4 @@
-//! Execution of a batch: groups, steering, cancellation.
+//! Execution of a batch: waves, steering, cancellation.
 
 use std::sync::{Arc, atomic::Ordering};
 
@@ -13,13 +13,13 @@ use super::{
     build::ExecutionStrategy,
     event_sink::EventSink,
     finish::CallFinisher,
-    group::CallEnd,
     open::Confirmed,
-    plan::{CallPlan, plan_group},
+    plan::{CallPlan, plan_wave},
     prepare::{AnswerSource, CallRequest, EarlyAnswer},
     state::{BatchState, CallState},
     steering::{Steer, Steering},
     stop::StopReason,
+    wave::CallEnd,
 };
 use crate::{CallOutcome, ToolCall, event::ToolEvent, guard::Guarded, registry::Entry, telemetry};
 
@@ -131,7 +131,7 @@ impl Batch {
             CallRequest { call, entry, serial, confirmed, plan: CallPlan::default() }
         });
         let mut requests: Vec<_> = requests.collect();
-        let size = executor.group_size(&requests);
+        let size = executor.wave_size(&requests);
         let mut outcomes = Vec::with_capacity(calls.len());
         let mut stop = None;
         for requests in requests.chunks_mut(size) {
@@ -144,11 +144,11 @@ impl Batch {
                     }
                 }
                 None => {
-                    batch.begin_group();
-                    plan_group(executor, &batch, requests);
+                    batch.begin_wave();
+                    plan_wave(executor, &batch, requests);
                     let before = outcomes.len();
-                    batch.run_group(executor, requests, &mut outcomes).await;
-                    batch.end_group(outcomes.get(before..).unwrap_or_default());
+                    batch.run_wave(executor, requests, &mut outcomes).await;
+                    batch.end_wave(outcomes.get(before..).unwrap_or_default());
                     if let Some(steering) = &steering
                         && batch.stop_reason().is_none()
                     {
@@ -192,7 +192,7 @@ impl ExecutorParts {
     }
 
     /// Returns the number of calls that run together.
-    fn group_size(&self, requests: &[CallRequest<'_>]) -> usize {
+    fn wave_size(&self, requests: &[CallRequest<'_>]) -> usize {
         let is_sequential = |request: &CallRequest<'_>| {
             request.entry.is_some_and(|entry| entry.definition().metadata().sequential)
         };

@@ -16,7 +16,7 @@ use crate::{
     },
 };
 
-/// The strategy for the calls of a batch: sequential, parallel, or in groups. Chosen by the program, never by the
+/// The strategy for the calls of a batch: sequential, parallel, or in waves. Chosen by the program, never by the
 /// model. Default: [`Parallel`](Self::Parallel).
 ///
 /// With every strategy, calls start in the order in which the model requested them. A tool marked `sequential` makes
@@ -29,14 +29,14 @@ pub enum ExecutionStrategy {
     /// All calls at once.
     #[default]
     Parallel,
-    /// Groups of `size` calls, one group at a time.
+    /// Waves of `size` calls, one wave at a time.
     Batched {
-        /// The number of calls in a group; at least 1.
+        /// The number of calls in a wave; at least 1.
         size: usize,
     },
 }
 
-/// The error of a strategy whose groups have size 0.
+/// The error of a strategy whose waves have size 0.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct InvalidStrategy;
 
@@ -48,7 +48,7 @@ impl fmt::Display for InvalidStrategy {
 
 impl std::error::Error for InvalidStrategy {}
 
-/// The time at which the calls of a group are finished: their results pass the `after` hooks, and
+/// The time at which the calls of a wave are finished: their results pass the `after` hooks, and
 /// [`Finished`](crate::event::EventKind::Finished) is sent. Default: [`InOrder`](Self::InOrder).
 ///
 /// By default, the results and the `Finished` events of a parallel batch wait for its last body: a call that takes a
@@ -58,7 +58,7 @@ impl std::error::Error for InvalidStrategy {}
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub enum Finish {
-    /// After the last body of the group has ended, in the order of the calls.
+    /// After the last body of the wave has ended, in the order of the calls.
     #[default]
     InOrder,
     /// Each call as soon as its own body has ended. Calls that are left to the caller are last.

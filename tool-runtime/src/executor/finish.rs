@@ -7,13 +7,13 @@ use tool_core::{Arguments, CallAddress, ErrorKind, ToolDefinition, ToolError, To
 use super::{
     ExecutorParts,
     event_sink::{HOOK_COMPONENT, report_panic},
-    group::CallEnd,
     open::{Confirmed, Opening},
     prepare::{AnswerSource, CallRequest, EarlyAnswer},
     questions::{AskingCall, question_of},
     settings::apply_result_settings,
     state::{BatchState, CallState},
     stop::stop_error_of,
+    wave::CallEnd,
 };
 use crate::{
     CallOutcome, ToolCall, ToolResult,

@@ -11,7 +11,7 @@ use tool_core::{Arguments, BoxFuture, CallAddress, ContentHash, ErrorKind, RunCo
 use super::{
     attempts::{AttemptEnd, RunningCall},
     finish::CallFinisher,
-    group::CallEnd,
+    wave::CallEnd,
 };
 use crate::{
     CallOutcome, guard::GuardedArc, open_calls::AuthenticatedText, panics::run_in_call,
@@ -91,7 +91,7 @@ pub trait CallJournal: Send + Sync {
     /// Stores the outcome of the call at `address`, as the batch returns it: after the `after` hooks. A call that is
     /// left to the caller, or continues after the batch, ends here as open, before the event that announces it.
     ///
-    /// Called when the call is [finished](super::Finish): with `InOrder`, after the last body of its group; with
+    /// Called when the call is [finished](super::Finish): with `InOrder`, after the last body of its wave; with
     /// `AsCompleted`, as soon as its own body has ended, so that fewer outcomes are lost in a crash. Once the batch is
     /// cancelled or past its deadline, the future is dropped after the grace period.
     fn ended(

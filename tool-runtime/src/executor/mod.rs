@@ -19,7 +19,7 @@
 //!
 //! 1. Prepare, in the order of the calls: look-up, admission, validation, `before` hooks, permission, approval.
 //!    External calls are left to the caller.
-//! 2. Run, concurrently with the other calls of its group: concurrency limits, attempts with their timeouts, panic
+//! 2. Run, concurrently with the other calls of its wave: concurrency limits, attempts with their timeouts, panic
 //!    barrier. All bodies run in the task that polls the batch, so that dropping the batch drops them.
 //! 3. Finish, in the order of the calls by default: `recover` and `after` hooks, size limit, `Finished` event.
 //!
@@ -35,7 +35,6 @@ mod boxed;
 mod build;
 mod event_sink;
 mod finish;
-mod group;
 mod guards;
 mod journal;
 mod open;
@@ -53,6 +52,7 @@ mod stop;
 mod stream;
 mod timeouts;
 mod update_queue;
+mod wave;
 
 use std::{
     fmt,

@@ -19,12 +19,12 @@ use super::{
     attempts::{Attempts, RunningCall, asks_approver, end_if_stopped},
     attributes::CallSpan,
     boxed::boxed,
-    group::GroupCall,
     prepare::{PlainBody, ReadyCall},
     redact::redacted_call,
     reports::CallReports,
     state::unless_cancelled,
     timeouts::{AttemptTimeouts, run_with_timeouts},
+    wave::WaveCall,
 };
 use crate::{ToolCall, registry::Entry, telemetry};
 
@@ -33,9 +33,9 @@ pub(super) type CallAnswer = Option<Result<ToolOutput, ToolError>>;
 
 /// A running call. It is polled in the scope of its grace period, which inner batches read.
 pub(super) struct CallBody<'a> {
-    /// Its index in its group.
+    /// Its index in its wave.
     index: usize,
-    pub(super) call: GroupCall<'a>,
+    pub(super) call: WaveCall<'a>,
     stage: BodyStage<'a>,
 }
 
@@ -48,13 +48,13 @@ enum BodyStage<'a> {
 
 impl<'a> CallBody<'a> {
     #[inline]
-    pub(super) fn of_plain_call(call: GroupCall<'a>, index: usize, body: PlainBody<'a>) -> Self {
+    pub(super) fn of_plain_call(call: WaveCall<'a>, index: usize, body: PlainBody<'a>) -> Self {
         Self { index, call, stage: BodyStage::Plain(body) }
     }
 
     /// Returns the body of a prepared call, in a span; `None` if it has no context, which every call has.
-    pub(super) fn of_wrapped_call(call: GroupCall<'a>, index: usize, ready: ReadyCall<'a>) -> Option<Self> {
-        let GroupCall { executor, batch, request, state } = call;
+    pub(super) fn of_wrapped_call(call: WaveCall<'a>, index: usize, ready: ReadyCall<'a>) -> Option<Self> {
+        let WaveCall { executor, batch, request, state } = call;
         let running = RunningCall { executor, batch, request: *request, cx: state.cx.as_ref()?, state };
         let span = telemetry::call_span(ready.entry.definition(), running.cx);
         let body: BoxFuture<'a, _> = match span.is_disabled() {
@@ -75,7 +75,7 @@ impl<'a> CallBody<'a> {
     /// Polls the body of a plain call. Its question is answered in a wrapper.
     #[inline]
     fn poll_plain(&mut self, task: &mut Context<'_>) -> Poll<CallAnswer> {
-        let GroupCall { executor, batch, request, state } = self.call;
+        let WaveCall { executor, batch, request, state } = self.call;
         let (BodyStage::Plain(body), Some(entry), Some(cx)) = (&mut self.stage, request.entry, &state.cx)
         else {
             return Poll::Ready(None);

@@ -1,4 +1,4 @@
-//! The components that take part in the calls of a tool, decided when a group begins, once for calls in succession.
+//! The components that take part in the calls of a tool, decided when a wave begins, once for calls in succession.
 //!
 //! All calls take one path: prepare, run, finish. What a call does not need is not made on its way. A *plain* call is one
 //! in which nothing but its tool takes part: no receiver of events, hook, span, rule, policy, permission, confirmation,
@@ -11,9 +11,9 @@
 //!   attempts after it, make such a future when it is asked.
 //! - Finish: where calls end alone, a result that no component receives and no answer follows is complete at once.
 //!
-//! Calls of a group *end alone* if nothing can observe their order apart from their bodies: plain calls whose tools only
-//! decode their arguments, and the only call of a group. Each of them is prepared, polled and finished before the next one,
-//! so that the next one reuses its memory: see [`BatchState::run_group`].
+//! Calls of a wave *end alone* if nothing can observe their order apart from their bodies: plain calls whose tools only
+//! decode their arguments, and the only call of a wave. Each of them is prepared, polled and finished before the next one,
+//! so that the next one reuses its memory: see [`BatchState::run_wave`].
 
 use std::ptr;
 
@@ -47,9 +47,9 @@ impl CallPlan {
     }
 }
 
-/// Sets the plans of the calls of a group, when it begins: the calls of earlier groups may have changed what takes part.
+/// Sets the plans of the calls of a wave, when it begins: the calls of earlier waves may have changed what takes part.
 /// Models often call one tool several times in succession, for which one plan is made.
-pub(super) fn plan_group<'a>(executor: &ExecutorParts, batch: &BatchState, requests: &mut [CallRequest<'a>]) {
+pub(super) fn plan_wave<'a>(executor: &ExecutorParts, batch: &BatchState, requests: &mut [CallRequest<'a>]) {
     let mut last: Option<(Option<&'a Entry>, CallPlan)> = None;
     // A call that was open before is never plain.
     for request in requests.iter_mut().filter(|request| request.confirmed.is_none()) {

@@ -39,7 +39,7 @@ pub(super) struct BatchState {
     /// runs receives events from the next batch on.
     pub(super) is_unobserved: bool,
     pub(super) run: Option<Arc<RunContext>>,
-    /// The session state that the calls of a group read; not set if it is empty.
+    /// The session state that the calls of a wave read; not set if it is empty.
     session_state: OnceLock<Mutex<Arc<Map<String, Value>>>>,
     pub(super) token: Arc<CancellationToken>,
     /// The deadline of the run, and `true` if there is a timer.
@@ -58,7 +58,7 @@ pub(super) struct BatchState {
     approver_turn: OnceLock<Turn<()>>,
 }
 
-/// The state of one call of a group.
+/// The state of one call of a wave.
 #[derive(Default)]
 pub(super) struct CallState {
     /// The context of the call.
@@ -222,8 +222,8 @@ impl BatchState {
         }
     }
 
-    /// Begins a group: its calls read the session state as it is now.
-    pub(super) fn begin_group(&self) {
+    /// Begins a wave: its calls read the session state as it is now.
+    pub(super) fn begin_wave(&self) {
         if let Some(run) = &self.run {
             *self.lock_session_state() = run.state();
         }
@@ -233,8 +233,8 @@ impl BatchState {
         self.session_state.get_or_init(Mutex::default).lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Ends a group: the changes of its successful calls are applied in order, for later calls.
-    pub(super) fn end_group(&self, outcomes: &[CallOutcome]) {
+    /// Ends a wave: the changes of its successful calls are applied in order, for later calls.
+    pub(super) fn end_wave(&self, outcomes: &[CallOutcome]) {
         let actions = outcomes.iter().filter_map(|outcome| outcome.result()?.actions());
         for actions in actions.filter(|actions| !actions.state.is_empty()) {
             match &self.run {

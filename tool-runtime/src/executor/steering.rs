@@ -14,7 +14,7 @@ use crate::guard::{Guarded, Panic, catch};
 /// Polls for messages between the calls of a batch, such as one that the user wrote meanwhile, and keeps them for the
 /// caller. Cheap to clone; clones share their messages.
 ///
-/// It is polled after each call if calls run sequentially, after each group of a batched strategy, and after all calls
+/// It is polled after each call if calls run sequentially, after each wave of a batched strategy, and after all calls
 /// if they run together. A message before the last call skips the calls that did not start; they are answered with
 /// [`ErrorKind::Skipped`](crate::ErrorKind::Skipped). The caller adds the message to the next turn, after the results.
 /// after the results.

@@ -349,9 +349,9 @@ fn a_tool_whose_external_check_panics_does_not_run() {
     });
 }
 
-// X01, G08: what takes part in a call is decided when its group begins.
+// X01, G08: what takes part in a call is decided when its wave begins.
 #[test]
-fn a_call_is_external_if_its_tool_says_so_after_the_groups_before() {
+fn a_call_is_external_if_its_tool_says_so_after_the_waves_before() {
     /// External once another tool has run.
     struct Switched(ExternalTool, Counter);
     impl Tool for Switched {

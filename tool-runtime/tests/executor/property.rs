@@ -146,7 +146,7 @@ struct Case {
     finish: Finish,
     /// The time until it is cancelled, in milliseconds.
     cancel_after: Option<u64>,
-    /// The group from which on it is skipped.
+    /// The wave from which on it is skipped.
     steer_after: Option<u32>,
     /// The number of events after which its stream is dropped.
     drop_after: Option<usize>,

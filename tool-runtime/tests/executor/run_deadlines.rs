@@ -91,7 +91,7 @@ fn past_the_deadline_of_a_run_the_tokens_of_ended_calls_are_cancelled_too() {
         let batch = executor.batch(calls(&["keep", "hang"])).with_run(run_of(5));
         assert_eq!(texts(&executor.drive(batch).await), ["kept", OVER]);
         let [token] = &tokens.lock().unwrap()[..] else { panic!("{way:?}") };
-        // Those of earlier groups are not.
+        // Those of earlier waves are not.
         assert_eq!(token.is_cancelled(), way.size() > 1, "{way:?}");
     });
 }

@@ -89,10 +89,10 @@ fn a_message_after_the_last_call_is_kept_and_skips_nothing() {
     each_way_paused(async |way| {
         let executor = way.executor(Registry::builder().tool::<nap>().provide(Timeline::default()));
         let asked = Counter::default();
-        let (asking, groups) = (asked.clone(), 3_usize.div_ceil(way.size()));
-        // Steering is polled once for each group, and waits each time.
+        let (asking, waves) = (asked.clone(), 3_usize.div_ceil(way.size()));
+        // Steering is polled once for each wave, and waits each time.
         let steering = Steering::new(move || {
-            let is_last = asking.count() == groups;
+            let is_last = asking.count() == waves;
             async move {
                 sleep(Duration::from_secs(1)).await;
                 is_last.then_some("and one more thing")
@@ -100,7 +100,7 @@ fn a_message_after_the_last_call_is_kept_and_skips_nothing() {
         });
         let outcomes = executor.drive(executor.batch(calls(&["nap"; 3])).steering(&steering)).await;
         assert_eq!(texts(&outcomes), ["nap 0", "nap 1", "nap 2"]);
-        assert_eq!((asked.get(), steering.take()), (groups, vec!["and one more thing"]));
+        assert_eq!((asked.get(), steering.take()), (waves, vec!["and one more thing"]));
     });
 }
 
@@ -375,7 +375,7 @@ fn cancelling_one_call_does_not_touch_the_others() {
         let stopping = async {
             for at in 0..2 {
                 sleep(Duration::from_secs(1)).await;
-                // Calls of later groups get their tokens later.
+                // Calls of later waves get their tokens later.
                 let tokens: Vec<CancellationToken> = tokens.lock().unwrap().clone();
                 tokens[at].cancel();
             }
@@ -529,7 +529,7 @@ fn an_external_call_of_a_stopped_batch_has_an_error() {
             let mut listener = watched.then(|| executor.subscribe());
             let batch = executor.batch(calls(&["elsewhere", "stop", "elsewhere", "elsewhere"]));
             let outcomes = crate::run(batch.with_run(RunContext::new()).run());
-            // An external call of an earlier group stays open.
+            // An external call of an earlier wave stays open.
             let first = if strategy == ExecutionStrategy::Sequential { "-" } else { "Cancelled" };
             assert_eq!(
                 texts(&outcomes),
@@ -566,7 +566,7 @@ fn an_external_call_is_skipped_by_steering() {
     assert_eq!(told(&mut listener), ["external 0", "started 1", "finished 1"]);
 }
 
-// G11: the batch is stopped while an earlier call of the group is prepared.
+// G11: the batch is stopped while an earlier call of the wave is prepared.
 #[test]
 fn an_external_call_of_a_batch_stopped_by_a_hook_has_an_error() {
     let token = CancellationToken::new();

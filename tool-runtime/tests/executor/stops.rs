@@ -75,7 +75,7 @@ fn a_call_that_stops_the_run_keeps_the_results_of_its_siblings() {
         let told = texts(&outcomes);
         assert_eq!(told[..3], ["slow", "Stopped: enough", SKIPPED]);
         assert_eq!(told[4], SKIPPED);
-        // All calls of a group were prepared before.
+        // All calls of a wave were prepared before.
         let looked_up = if way.size() > 3 { "Tool not found: nope" } else { SKIPPED };
         assert_eq!(told[3], looked_up);
         let stop = stop_error(&outcomes).unwrap();
@@ -120,7 +120,7 @@ impl Tool for ByHand {
 
 // G05, E09
 #[test]
-fn tools_prepare_all_calls_of_a_group_before_the_first_body() {
+fn tools_prepare_all_calls_of_a_wave_before_the_first_body() {
     each_way(async |way| {
         let schema = InputSchema::new(json!({ "type": "object" })).unwrap();
         let by_hand = ByHand(ToolDefinition::new(ToolName::new("by_hand").unwrap(), "Ends the run.", schema));

@@ -55,7 +55,7 @@ pub(super) fn crash() {
 
 // G02, G03, G04, G05, G06, A21
 #[test]
-fn only_bodies_of_a_group_overlap() {
+fn only_bodies_of_a_wave_overlap() {
     each_way_paused(async |way| {
         let timeline = Timeline::default();
         let executor = way.executor(Registry::builder().tool::<nap>().provide(timeline.clone()));
@@ -95,7 +95,7 @@ fn parallel_calls_overlap() {
 
 // G04
 #[test]
-fn a_group_has_at_least_one_call() {
+fn a_wave_has_at_least_one_call() {
     let tools = registry(Registry::builder().tool::<fail>());
     let none = Executor::builder(tools).strategy(ExecutionStrategy::Batched { size: 0 }).build();
     let error = none.unwrap_err();
@@ -107,7 +107,7 @@ fn a_group_has_at_least_one_call() {
 #[test]
 fn outcomes_of_calls_are_independent() {
     each_way(async |way| {
-        // The first and the last call are in the same group only if all calls are.
+        // The first and the last call are in the same wave only if all calls are.
         let meeting = Barrier::new(if way.size() < 5 { 1 } else { 2 });
         let tools = Registry::builder().tool::<meet>().tool::<fail>().tool::<crash>().provide(meeting);
         let executor = way.executor(tools);

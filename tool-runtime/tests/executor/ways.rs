@@ -200,16 +200,16 @@ impl Observed {
         }
     }
 
-    /// Checks that the events since the last call are the starts and ends of `ids`: each group starts in order, and then
+    /// Checks that the events since the last call are the starts and ends of `ids`: each wave starts in order, and then
     /// ends in order or in order of completion.
     #[track_caller]
     pub(super) fn assert_calls_told(&self, ids: &[&str]) {
         let Some(mut told) = self.texts() else { return };
         let mut expected = Vec::new();
-        for group in ids.chunks(self.way.size().min(ids.len())) {
-            expected.extend(group.iter().map(|id| format!("started {id}")));
+        for wave in ids.chunks(self.way.size().min(ids.len())) {
+            expected.extend(wave.iter().map(|id| format!("started {id}")));
             let started = expected.len();
-            expected.extend(group.iter().map(|id| format!("finished {id}")));
+            expected.extend(wave.iter().map(|id| format!("finished {id}")));
             if self.way.finish == Finish::AsCompleted && told.len() >= expected.len() {
                 expected[started..].sort();
                 told[started..expected.len()].sort();

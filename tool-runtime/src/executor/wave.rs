@@ -24,9 +24,9 @@ use super::{
 };
 use crate::{CallOutcome, policy::ApprovalRequest, registry::Entry};
 
-/// A call of a group, after its preparation.
+/// A call of a wave, after its preparation.
 #[derive(Clone, Copy)]
-pub(super) struct GroupCall<'a> {
+pub(super) struct WaveCall<'a> {
     pub(super) executor: &'a Arc<ExecutorParts>,
     pub(super) batch: &'a BatchState,
     pub(super) request: &'a CallRequest<'a>,
@@ -39,7 +39,7 @@ impl BatchState {
     /// All calls are prepared before the first one runs, and finished after the last one has run. If calls end alone,
     /// nothing can observe that order: each is polled as soon as it is prepared, and finished as soon as the calls
     /// before it are, so that the next one reuses its memory.
-    pub(super) async fn run_group(
+    pub(super) async fn run_wave(
         &self,
         executor: &Arc<ExecutorParts>,
         requests: &[CallRequest<'_>],
@@ -48,13 +48,13 @@ impl BatchState {
         let ends_alone = requests.len() == 1 || self.ends_alone(executor, requests);
         let mut states: Vec<_> = iter::repeat_with(CallState::default).take(requests.len()).collect();
         let mut others = requests.iter().zip(&mut states);
-        let mut group = GroupRun { ends_alone, outcomes, steps: Vec::new(), later: LaterCalls::default() };
+        let mut wave = WaveRun { ends_alone, outcomes, steps: Vec::new(), later: LaterCalls::default() };
         let mut prepared = None;
         loop {
             // As far as no component takes part that may wait.
             let waiting = poll_fn(|task| {
                 if let Some((call, step)) = prepared.take() {
-                    group.add(call, step, task);
+                    wave.add(call, step, task);
                 }
                 for (request, state) in others.by_ref() {
                     if !request.plan.is_plain {
@@ -63,7 +63,7 @@ impl BatchState {
                     // The bodies of calls that end alone check for themselves.
                     let stop = if ends_alone { None } else { self.stop_reason() };
                     let (step, state) = prepare_plain(executor, request, stop, self, state);
-                    group.add(GroupCall { executor, batch: self, request, state }, step, task);
+                    wave.add(WaveCall { executor, batch: self, request, state }, step, task);
                 }
                 Poll::Ready(None)
             })
@@ -71,9 +71,9 @@ impl BatchState {
             let Some((request, state)) = waiting else { break };
             // Boxed to keep the future of a batch small.
             let (step, state) = boxed(|| prepare_call(executor, *request, self, state)).await;
-            prepared = Some((GroupCall { executor, batch: self, request, state }, step));
+            prepared = Some((WaveCall { executor, batch: self, request, state }, step));
         }
-        if let Some(later) = group.into_unfinished_calls() {
+        if let Some(later) = wave.into_unfinished_calls() {
             outcomes.extend(boxed(|| later.run_and_finish(executor, self)).await);
         }
     }
@@ -87,20 +87,20 @@ impl BatchState {
     }
 }
 
-/// The progress of a group.
-struct GroupRun<'a, 'o> {
+/// The progress of a wave.
+struct WaveRun<'a, 'o> {
     ends_alone: bool,
     outcomes: &'o mut Vec<CallOutcome>,
     /// The calls that run after all are prepared.
-    steps: Vec<(GroupCall<'a>, NextStep<'a>)>,
+    steps: Vec<(WaveCall<'a>, NextStep<'a>)>,
     /// The calls that are not finished.
     later: LaterCalls<'a>,
 }
 
-impl<'a> GroupRun<'a, '_> {
+impl<'a> WaveRun<'a, '_> {
     /// Adds a call whose next step is `step`. If calls end alone, it is polled, and finished if it has ended.
     #[inline]
-    fn add(&mut self, call: GroupCall<'a>, step: NextStep<'a>, task: &mut Context<'_>) {
+    fn add(&mut self, call: WaveCall<'a>, step: NextStep<'a>, task: &mut Context<'_>) {
         call.batch.stop_on_step(&step, &call.request.call.name);
         if !self.ends_alone {
             self.steps.push((call, step));
@@ -140,7 +140,7 @@ impl<'a> GroupRun<'a, '_> {
 /// Calls that are finished together, each with its body or its end.
 #[derive(Default)]
 struct LaterCalls<'a> {
-    calls: Vec<GroupCall<'a>>,
+    calls: Vec<WaveCall<'a>>,
     bodies: Vec<CallBody<'a>>,
     ends: Vec<Option<CallEnd>>,
     /// `true` if each body was polled.
@@ -148,7 +148,7 @@ struct LaterCalls<'a> {
 }
 
 impl<'a> LaterCalls<'a> {
-    fn add(&mut self, call: GroupCall<'a>, body: Option<CallBody<'a>>, end: Option<CallEnd>) {
+    fn add(&mut self, call: WaveCall<'a>, body: Option<CallBody<'a>>, end: Option<CallEnd>) {
         self.calls.push(call);
         self.bodies.extend(body);
         self.ends.push(end);
@@ -157,15 +157,15 @@ impl<'a> LaterCalls<'a> {
     /// Runs the bodies to their ends, and finishes the calls.
     async fn run_and_finish(self, executor: &ExecutorParts, batch: &BatchState) -> Vec<CallOutcome> {
         let Self { calls, bodies, ends, is_polled } = self;
-        let group = CallGroup { batch, calls: &calls, is_polled };
+        let wave = CallWave { batch, calls: &calls, is_polled };
         match executor.settings.finish {
-            Finish::InOrder => boxed(|| group.finish_in_order(bodies, ends)).await,
-            Finish::AsCompleted => boxed(|| group.finish_as_completed(bodies, ends)).await,
+            Finish::InOrder => boxed(|| wave.finish_in_order(bodies, ends)).await,
+            Finish::AsCompleted => boxed(|| wave.finish_as_completed(bodies, ends)).await,
         }
     }
 }
 
-impl<'a> GroupCall<'a> {
+impl<'a> WaveCall<'a> {
     /// Returns the body of the call, which is at `index`; or its end if it does not run.
     #[inline]
     fn begin(self, step: NextStep<'a>, index: usize) -> Result<CallBody<'a>, CallEnd> {
@@ -202,13 +202,13 @@ impl<'a> GroupCall<'a> {
 }
 
 /// Calls that are finished together.
-struct CallGroup<'a> {
+struct CallWave<'a> {
     batch: &'a BatchState,
-    calls: &'a [GroupCall<'a>],
+    calls: &'a [WaveCall<'a>],
     is_polled: bool,
 }
 
-impl<'a> CallGroup<'a> {
+impl<'a> CallWave<'a> {
     async fn finish_in_order(
         &self,
         bodies: Vec<CallBody<'a>>,
@@ -256,7 +256,7 @@ impl<'a> CallGroup<'a> {
             let mut external = Vec::new();
             while let Some((index, end)) = receiver.recv().await {
                 match end {
-                    // Left to the caller only when it is certain that the group was not stopped.
+                    // Left to the caller only when it is certain that the wave was not stopped.
                     CallEnd::External => external.push(index),
                     end => outcomes[index] = Some(self.finish_call(index, end).await),
                 }
