@@ -135,8 +135,8 @@ mod telemetry;
 pub use self::model::HttpModel;
 pub use self::{
     agent::{
-        Agent, AgentBuilder, AgentError, AgentPart, AgentTools, Compaction, Conversation, GroupBuilder,
-        InputDecision, Limit, Limits, MessageFilter, Price, QueueMode,
+        Agent, AgentBuilder, AgentError, AgentPart, AgentTools, Compaction, Conversation, InputDecision,
+        Limit, Limits, MessageFilter, Price, QueueMode, TeamBuilder,
     },
     agent_tool::{
         AgentTool, ChildState, DynamicAgentBuilder, DynamicAgentTool, HistoryScope, RequestField,

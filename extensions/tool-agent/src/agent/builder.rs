@@ -310,7 +310,7 @@ impl AgentBuilder {
     /// `agent_name` is the name of a sub-agent, of the agent above, or of another sub-agent of that one. The optional `message` tells the other
     /// agent what it is to do.
     ///
-    /// A [group](crate::Agent::sequence) of agents is no sub-agent, and its members have none; it may be an [`AgentTool`](crate::AgentTool).
+    /// A [team](crate::Agent::sequence) of agents is no sub-agent, and its members have none; it may be an [`AgentTool`](crate::AgentTool).
     ///
     /// The calls beside a transfer run, and all results are stored. From the next round on, instruction, model, tools, hooks, output and
     /// settings are those of the other agent, which reads the same conversation. It stays active, also for the next messages of the user and in other
@@ -368,7 +368,7 @@ impl AgentBuilder {
     ///
     /// Returns an error if the name is empty, the type of the output has no valid schema, or a [part](Self::with) cannot be added; also if two agents
     /// of the tree have one name, or a tool has the name of a sub-agent and is not that [agent as a tool](crate::AgentTool), or the name of a tool of
-    /// this crate that the agent receives; also if a sub-agent is a group, such as a [sequence](crate::Agent::sequence).
+    /// this crate that the agent receives; also if a sub-agent is a team, such as a [sequence](crate::Agent::sequence).
     pub fn build(mut self) -> Result<Agent, AgentError> {
         if self.settings.name.trim().is_empty() {
             return Err(AgentError::MissingName);

@@ -19,10 +19,10 @@ pub enum AgentError {
         /// The reason.
         message: String,
     },
-    /// A [sequence](crate::Agent::sequence), [parallel group](crate::Agent::parallel) or [loop](crate::Agent::repeat) has no agents.
+    /// A [sequence](crate::Agent::sequence), [parallel team](crate::Agent::parallel) or [loop](crate::Agent::repeat) has no agents.
     NoMembers {
-        /// The name of the group.
-        group: Arc<str>,
+        /// The name of the team.
+        team: Arc<str>,
     },
     /// Two agents of one tree have the same name, or one agent has two places in it.
     DuplicateAgent {
@@ -32,7 +32,7 @@ pub enum AgentError {
     /// A [loop](crate::Agent::repeat) has no iterations.
     NoIterations {
         /// The name of the loop.
-        group: Arc<str>,
+        team: Arc<str>,
     },
     /// The agent cannot be a tool: see [`AgentTool::new`](crate::AgentTool::new).
     InvalidTool {
@@ -63,8 +63,8 @@ impl fmt::Display for AgentError {
                 write!(f, "the type of the output has no valid schema: {message}")
             }
             Self::InvalidSubAgent { message } => write!(f, "the agent cannot have its sub-agents: {message}"),
-            Self::NoMembers { group } => {
-                write!(f, "the agent `{group}` has no agents; give it at least one")
+            Self::NoMembers { team } => {
+                write!(f, "the agent `{team}` has no agents; give it at least one")
             }
             Self::DuplicateAgent { name } => {
                 write!(
@@ -72,8 +72,8 @@ impl fmt::Display for AgentError {
                     "the name `{name}` has two places in one tree of agents; give each agent another name"
                 )
             }
-            Self::NoIterations { group } => {
-                write!(f, "the loop `{group}` has 0 iterations; give it at least 1")
+            Self::NoIterations { team } => {
+                write!(f, "the loop `{team}` has 0 iterations; give it at least 1")
             }
             Self::NestedSubAgent { name } => write!(
                 f,

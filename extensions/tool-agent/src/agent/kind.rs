@@ -29,9 +29,9 @@ pub(crate) enum AgentKind {
     },
 }
 
-/// Builds an [`Agent`] of several agents.
+/// Builds a team: an [`Agent`] whose members are agents, which run in sequence, in parallel or in a loop.
 #[must_use = "a builder does nothing until `build`"]
-pub struct GroupBuilder {
+pub struct TeamBuilder {
     settings: AgentSettings,
 }
 
@@ -61,8 +61,8 @@ impl Agent {
     /// # })?;
     /// # Ok::<(), anyhow::Error>(())
     /// ```
-    pub fn sequence(name: impl Into<Arc<str>>, agents: impl IntoIterator<Item = Self>) -> GroupBuilder {
-        GroupBuilder::new(name.into(), AgentKind::Sequence(agents.into_iter().collect()))
+    pub fn sequence(name: impl Into<Arc<str>>, agents: impl IntoIterator<Item = Self>) -> TeamBuilder {
+        TeamBuilder::new(name.into(), AgentKind::Sequence(agents.into_iter().collect()))
     }
 
     /// Creates a builder of an agent whose members run at the same time, in the task that polls the run.
@@ -71,10 +71,10 @@ impl Agent {
     /// The answer has the texts of all members in their order, each below its name; the structured output, if a member has one, is an
     /// object with the output or the text of each member by its name. Changes of state are merged in the order of the members.
     ///
-    /// A member that ends without an answer does not end the others, unless [they are cancelled](GroupBuilder::cancel_on_failure); once all have
+    /// A member that ends without an answer does not end the others, unless [they are cancelled](TeamBuilder::cancel_on_failure); once all have
     /// ended, the run ends for the reason of the first member that failed, with the texts of the others. While calls of a member
     /// stay open, the run ends with those of all members, once the others have ended: [`Runner::resume`](crate::Runner::resume) continues the
-    /// members whose calls are answered, in any process with a store, and runs no member that has ended. A run of a group waits for the answers of
+    /// members whose calls are answered, in any process with a store, and runs no member that has ended. A run of a team waits for the answers of
     /// its handle if [one of its agents does](crate::AgentBuilder::wait_for_answers).
     ///
     /// # Examples
@@ -93,9 +93,9 @@ impl Agent {
     /// # })?;
     /// # Ok::<(), anyhow::Error>(())
     /// ```
-    pub fn parallel(name: impl Into<Arc<str>>, agents: impl IntoIterator<Item = Self>) -> GroupBuilder {
+    pub fn parallel(name: impl Into<Arc<str>>, agents: impl IntoIterator<Item = Self>) -> TeamBuilder {
         let members = agents.into_iter().collect();
-        GroupBuilder::new(name.into(), AgentKind::Parallel { members, cancels_on_failure: false })
+        TeamBuilder::new(name.into(), AgentKind::Parallel { members, cancels_on_failure: false })
     }
 
     /// Creates a builder of an agent whose members run as a [sequence](Self::sequence), at most `max` times.
@@ -127,9 +127,9 @@ impl Agent {
         name: impl Into<Arc<str>>,
         agents: impl IntoIterator<Item = Self>,
         max: u64,
-    ) -> GroupBuilder {
+    ) -> TeamBuilder {
         let members = agents.into_iter().collect();
-        GroupBuilder::new(name.into(), AgentKind::Repeat { members, max })
+        TeamBuilder::new(name.into(), AgentKind::Repeat { members, max })
     }
 
     /// Returns the agents with a model among the members, and the members of members, in order.
@@ -142,7 +142,7 @@ impl Agent {
     }
 }
 
-impl GroupBuilder {
+impl TeamBuilder {
     fn new(name: Arc<str>, kind: AgentKind) -> Self {
         Self { settings: AgentSettings::new(name, kind) }
     }
@@ -153,7 +153,7 @@ impl GroupBuilder {
         self
     }
 
-    /// Sets whether the first member of a parallel group that ends without an answer cancels the others; other kinds end in any case.
+    /// Sets whether the first member of a parallel team that ends without an answer cancels the others; other kinds end in any case.
     /// Default: `false`.
     pub fn cancel_on_failure(mut self, cancels: bool) -> Self {
         if let AgentKind::Parallel { cancels_on_failure, .. } = &mut self.settings.kind {
@@ -180,9 +180,9 @@ impl GroupBuilder {
         if name.trim().is_empty() {
             return Err(AgentError::MissingName);
         }
-        let group = Arc::clone(name);
+        let team = Arc::clone(name);
         if matches!(kind, AgentKind::Repeat { max: 0, .. }) {
-            return Err(AgentError::NoIterations { group });
+            return Err(AgentError::NoIterations { team });
         }
         let branch_state = match kind {
             AgentKind::Model(_) => Vec::new(),
@@ -202,23 +202,23 @@ impl GroupBuilder {
         self.settings.branch_state = branch_state;
         let agent = Agent(Arc::new(self.settings));
         if agent.members().is_empty() {
-            return Err(AgentError::NoMembers { group });
+            return Err(AgentError::NoMembers { team });
         }
         check_distinct_agent_names(&agent, &mut HashSet::new())?;
         if let Some(member) = agent.members().iter().find(|member| !member.sub_agents().is_empty()) {
-            return Err(AgentError::InvalidSubAgent { message: sub_agents_in_group_problem(&agent, member) });
+            return Err(AgentError::InvalidSubAgent { message: sub_agents_in_team_problem(&agent, member) });
         }
         Ok(agent)
     }
 }
 
-/// Returns the problem of a member that has sub-agents: control moves between agents of a conversation, and not between the turns of a group.
-fn sub_agents_in_group_problem(group: &Agent, member: &Agent) -> String {
+/// Returns the problem of a member that has sub-agents: control moves between agents of a conversation, and not between the turns of a team.
+fn sub_agents_in_team_problem(team: &Agent, member: &Agent) -> String {
     format!(
-        "the member `{}` of `{}` has sub-agents, which a member cannot transfer to; give the group an agent whose tool is \
+        "the member `{}` of `{}` has sub-agents, which a member cannot transfer to; give the team an agent whose tool is \
          `AgentTool` of it",
         member.name(),
-        group.name()
+        team.name()
     )
 }
 
@@ -254,8 +254,8 @@ fn check_distinct_agent_names<'a>(agent: &'a Agent, names: &mut HashSet<&'a str>
     agent.members().iter().try_for_each(|member| check_distinct_agent_names(member, names))
 }
 
-impl fmt::Debug for GroupBuilder {
+impl fmt::Debug for TeamBuilder {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("GroupBuilder").field("name", &self.settings.name).finish_non_exhaustive()
+        f.debug_struct("TeamBuilder").field("name", &self.settings.name).finish_non_exhaustive()
     }
 }

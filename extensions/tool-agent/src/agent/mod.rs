@@ -24,7 +24,7 @@ pub use self::{
     compaction::{Compaction, Conversation},
     error::AgentError,
     input_check::InputDecision,
-    kind::GroupBuilder,
+    kind::TeamBuilder,
     limits::{Limit, Limits},
     message_filter::MessageFilter,
     part::AgentPart,

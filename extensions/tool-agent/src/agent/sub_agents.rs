@@ -88,7 +88,7 @@ pub(super) fn check_sub_agents(settings: &AgentSettings) -> Result<(), String> {
         }
         if child.model().is_none() {
             return Err(format!(
-                "`{}` is a group of agents, which cannot take over a conversation; offer it as an `AgentTool`",
+                "`{}` is a team of agents, which cannot take over a conversation; offer it as an `AgentTool`",
                 child.name()
             ));
         }

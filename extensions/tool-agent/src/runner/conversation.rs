@@ -10,7 +10,6 @@ use super::{
     control::Control,
     entry::{CompactionBody, ControlBody, CutOff, MessageBody, MessageMarks, UnstoredMessage},
     flow::{Flow, end_with},
-    group::{MemberState, POSITION_KIND, Position},
     handle::Inbox,
     member::EntryOrigin,
     parent_run::AnsweredHistories,
@@ -19,6 +18,7 @@ use super::{
     session_writer::SessionWriter,
     stored_conversation::StoredConversation,
     stored_progress::StoredProgress,
+    team::{MemberState, POSITION_KIND, Position},
     usage_ledger::LedgerEntry,
 };
 use crate::{Message, QueueMode, Role, model::Response};

@@ -9,8 +9,8 @@
 //! **What the root shows.** An `OpenChildRun` has a copy of each innermost question, with the calls above it. A run lists them in place of the
 //! call above ([`End::open`](crate::End::open), [`End::paths`](crate::End::paths)), so that each is listed once, on each level.
 //!
-//! **How an answer arrives.** A run finds the question that a [`CallRef`](tool_runtime::open_calls::CallRef) names among its own open calls and these copies, and passes the answer
-//! down as the input of a [`Continuation`]. [`Executor::continue_calls`] runs the body of the call above again, which takes the
+//! **How an answer arrives.** A run [finds](super::open_batch::OpenBatch::find_open_call) the question that a [`CallRef`](tool_runtime::open_calls::CallRef) names among its own
+//! open calls and these copies, and passes the answer down as the input of a [`Continuation`]. [`Executor::continue_calls`] runs the body of the call above again, which takes the
 //! continuation and continues its run. That run checks the answer against its own open calls and their records, so that a stale copy decides nothing. The
 //! record of the call above is consumed with its result, or replaced if its run waits again.
 //!

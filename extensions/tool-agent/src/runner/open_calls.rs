@@ -87,7 +87,7 @@ pub(super) async fn settle_open_calls(scope: &RunScope, conversation: &mut RunCo
     }
 }
 
-/// Returns the next answers of the handle; those for an agent that works beside others are passed on by its group.
+/// Returns the next answers of the handle; those for an agent that works beside others are passed on by its team.
 fn next_own_answers(scope: &RunScope) -> Option<Answers> {
     match scope.works_beside_others() {
         true => None,

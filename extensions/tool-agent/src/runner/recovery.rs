@@ -16,7 +16,6 @@ use super::{
     conversation::RunConversation,
     entry::OpenBatchBody,
     flow::{Flow, boxed, end_as_failed},
-    group::Position,
     open_batch::{OpenBatch, definition_hash, interrupted_result, unexecuted_result},
     open_below::{ChildInput, continue_child_runs, settle_child_runs},
     open_calls::{close_open_calls, ignore_early_answers},
@@ -26,6 +25,7 @@ use super::{
     },
     scope::RunScope,
     stored_progress::CallProgress,
+    team::Position,
     tools::executor_of_step,
 };
 use crate::{Message, Role, hook::Step, model::Response};

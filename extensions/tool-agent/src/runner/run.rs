@@ -18,7 +18,6 @@ use super::{
     child_history::ChildPlace,
     conversation::RunConversation,
     flow::{Flow, boxed, end_as_failed},
-    group::run_group,
     handle::Inbox,
     input_check::{checking_agent, start_check},
     member::CONTINUE_MESSAGE,
@@ -32,6 +31,7 @@ use super::{
     scope::RunScope,
     session_writer::SessionWriter,
     span::RunSpan,
+    team::run_team,
 };
 use crate::{Message, Role, event_stream::Emitter, model::SharedModel, skills::restore_skills};
 
@@ -57,7 +57,7 @@ pub(super) async fn run_to_end(
     let Some(opened) = opened else { return };
     match opened.scope.agent.model().cloned() {
         Some(model) => boxed(|| run_agent_to_end(&runner, model, opened)).await,
-        None => boxed(|| run_group_to_end(&runner, opened)).await,
+        None => boxed(|| run_team_to_end(&runner, opened)).await,
     }
 }
 
@@ -119,7 +119,7 @@ impl OpenedRun {
     }
 
     /// Returns the parts of a run of several agents, boxed, since runs nest.
-    fn into_group_run(self: Box<Self>) -> (Box<RunScope>, Box<RunConversation>, Input, RunSpan) {
+    fn into_team_run(self: Box<Self>) -> (Box<RunScope>, Box<RunConversation>, Input, RunSpan) {
         let Self { scope, mut conversation, input, span } = *self;
         let is_waiting =
             conversation.session.open.is_some() && check_has_unfinished_run(&scope, &conversation).is_break();
@@ -148,10 +148,10 @@ async fn run_agent_to_end(runner: &Runner, model: SharedModel, opened: Box<Opene
 }
 
 /// Runs several agents to their end.
-async fn run_group_to_end(runner: &Runner, opened: Box<OpenedRun>) {
-    let (scope, conversation, input, mut span) = opened.into_group_run();
+async fn run_team_to_end(runner: &Runner, opened: Box<OpenedRun>) {
+    let (scope, conversation, input, mut span) = opened.into_team_run();
     let writer = conversation.session.writer.clone();
-    let agents = boxed(|| run_group(&runner.0, &scope, conversation, input));
+    let agents = boxed(|| run_team(&runner.0, &scope, conversation, input));
     let (_conversation, end) = match writer {
         None => agents.await,
         Some(writer) => boxed(|| run_with_lease(agents, writer)).await,

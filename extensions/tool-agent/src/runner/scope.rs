@@ -115,7 +115,7 @@ impl RunScope {
     }
 
     /// Returns `true` if the tools of the run, if it has some, replace those of `agent`: an agent that has control after a transfer keeps its
-    /// tools, and the members of a group have no such agents.
+    /// tools, and the members of a team have no such agents.
     fn may_replace_tools_of(&self, agent: &Agent) -> bool {
         agent.name() == self.root.name() || self.root.model().is_none()
     }

@@ -15,11 +15,11 @@ use super::{
     child_history::{ChildHistories, HistoryLease},
     control::Control,
     entry::UnstoredMessage,
-    group::Position,
     open_batch::OpenBatch,
     parent_run::ParentRun,
     session_map::{CurrentRun, SessionKey, SessionMap, SharedSession},
     session_writer::SessionWriter,
+    team::Position,
 };
 use crate::Message;
 

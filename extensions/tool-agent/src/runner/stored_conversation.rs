@@ -10,8 +10,8 @@ use super::{
     context_note::SharedMessages,
     control::Control,
     entry::{CompactionBody, ControlBody, EntryCodec, MessageBody, OpenBatchBody},
-    group::{MEMBER_KIND, MemberProgress, Position, PositionReader},
     stored_progress::StoredProgress,
+    team::{MEMBER_KIND, MemberProgress, Position, PositionReader},
 };
 use crate::{Message, Role};
 
@@ -157,7 +157,7 @@ pub(super) async fn read_control(
     Ok(Control::default())
 }
 
-/// Reads the entries about the state and the end of a member of a parallel group from its history, in order; the last one has its usage and its end.
+/// Reads the entries about the state and the end of a member of a parallel team from its history, in order; the last one has its usage and its end.
 pub(super) async fn read_member_progress(
     store: &SharedSessionStore,
     codec: &EntryCodec,

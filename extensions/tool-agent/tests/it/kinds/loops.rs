@@ -67,7 +67,7 @@ async fn the_innermost_loop_ends_first() {
 }
 
 #[tokio::test]
-async fn a_parallel_group_in_a_sequence_in_a_loop_ends_the_loop_after_all_of_its_members() {
+async fn a_parallel_team_in_a_sequence_in_a_loop_ends_the_loop_after_all_of_its_members() {
     let (slow, slow_model) = builder("slow", [product(), Reply::text("100")]);
     let panel =
         Agent::parallel("panel", [agent("quitter", [exit()]), slow.build().unwrap()]).build().unwrap();

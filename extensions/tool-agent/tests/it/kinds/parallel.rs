@@ -241,7 +241,7 @@ async fn a_model_that_panics_costs_its_own_member() {
 }
 
 #[tokio::test]
-async fn groups_nest() {
+async fn teams_nest() {
     let inner = |name: &str| {
         let members = (0..3).map(|at| speaker(&format!("{name}{at}"), &format!("{name}{at}")));
         Agent::parallel(name, members).build().unwrap()
@@ -279,7 +279,7 @@ async fn members_of_a_session_in_memory_wait_for_answers_and_those_that_ended_ar
 }
 
 #[tokio::test]
-async fn a_group_waits_for_the_answers_of_the_handle_if_a_member_does() {
+async fn a_team_waits_for_the_answers_of_the_handle_if_a_member_does() {
     let tools = || Registry::builder().tool::<remove>().build().unwrap();
     let asking = |name: &str| {
         let calls = [ToolCallOf::id(&format!("{name}0"), name), ToolCallOf::id(&format!("{name}1"), name)];

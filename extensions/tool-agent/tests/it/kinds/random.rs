@@ -1,4 +1,4 @@
-//! A tree of parallel groups that ends at any of its events.
+//! A tree of parallel teams that ends at any of its events.
 
 use std::collections::{HashMap, HashSet};
 
@@ -18,13 +18,13 @@ fn tree() -> (Agent, Vec<ScriptedModel>) {
     };
     let tops: Vec<_> = (0..4)
         .map(|top| {
-            let groups: Vec<_> = (0..4)
-                .map(|group| {
-                    let leaves: Vec<_> = (0..4).map(|at| leaf(format!("leaf-{top}-{group}-{at}"))).collect();
-                    Agent::parallel(format!("group-{top}-{group}"), leaves).build().unwrap()
+            let teams: Vec<_> = (0..4)
+                .map(|team| {
+                    let leaves: Vec<_> = (0..4).map(|at| leaf(format!("leaf-{top}-{team}-{at}"))).collect();
+                    Agent::parallel(format!("team-{top}-{team}"), leaves).build().unwrap()
                 })
                 .collect();
-            Agent::parallel(format!("top-{top}"), groups).build().unwrap()
+            Agent::parallel(format!("top-{top}"), teams).build().unwrap()
         })
         .collect();
     (Agent::parallel("root", tops).build().unwrap(), models)

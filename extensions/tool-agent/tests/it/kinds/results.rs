@@ -43,7 +43,7 @@ async fn a_sequence_and_a_loop_have_the_output_of_their_last_member() {
 }
 
 #[tokio::test]
-async fn the_output_of_a_parallel_group_is_an_object_by_the_names_of_its_members() {
+async fn the_output_of_a_parallel_team_is_an_object_by_the_names_of_its_members() {
     let list = builder("list", [Reply::call("submit_output", json!({ "output": [1, 2] }))]).0;
     let members = [extractor("town"), list.output::<Vec<u8>>().build().unwrap(), speaker("text", "T.")];
     let panel = Agent::parallel("panel", members).build().unwrap();

@@ -1,4 +1,4 @@
-//! Questions of agents that work in parallel: their group waits, and another process answers.
+//! Questions of agents that work in parallel: their team waits, and another process answers.
 
 use tool_agent::{
     Agent, AgentBuilder, AgentEventKind, AgentTool, Answers, EndReason, Role, Runner, ScriptedModel, hook,
@@ -16,10 +16,10 @@ over_stores! {
     members_that_wait_are_answered_one_at_a_time_and_those_that_ended_are_not_run_again,
     an_answer_that_no_member_has_changes_nothing,
     a_message_in_place_of_the_answers_closes_the_calls_of_all_members,
-    groups_within_members_wait_and_continue,
-    a_parallel_group_below_a_call_asks_with_the_path_of_the_call,
+    teams_within_members_wait_and_continue,
+    a_parallel_team_below_a_call_asks_with_the_path_of_the_call,
     a_crash_is_continued_by_the_members_that_had_not_ended,
-    a_crash_after_the_answer_of_a_group_adds_no_second_answer,
+    a_crash_after_the_answer_of_a_team_adds_no_second_answer,
     a_member_that_fails_closes_the_calls_of_the_others_if_asked_to,
     two_calls_of_an_agent_in_sequence_are_answered_one_at_a_time,
 }
@@ -164,7 +164,7 @@ async fn a_message_in_place_of_the_answers_closes_the_calls_of_all_members<F: St
     assert!(office.effects().is_empty());
 }
 
-async fn groups_within_members_wait_and_continue<F: StoreFactory>() {
+async fn teams_within_members_wait_and_continue<F: StoreFactory>() {
     let office = Office::new::<F>().await;
     let tree = |x: Vec<Reply>, y: Vec<Reply>, z: Vec<Reply>, w: Vec<Reply>| {
         let pair = parallel("pair", [office.built("y", y), office.built("z", z)]);
@@ -190,7 +190,7 @@ async fn groups_within_members_wait_and_continue<F: StoreFactory>() {
     assert!(office.is_free_of_open_calls().await);
 }
 
-async fn a_parallel_group_below_a_call_asks_with_the_path_of_the_call<F: StoreFactory>() {
+async fn a_parallel_team_below_a_call_asks_with_the_path_of_the_call<F: StoreFactory>() {
     let office = Office::new::<F>().await;
     let process = |a: Vec<Reply>, b: Vec<Reply>, replies: Vec<Reply>| {
         let panel = parallel("panel", [office.built("a", a), office.built("b", b)]);
@@ -257,7 +257,7 @@ async fn a_crash_is_continued_by_the_members_that_had_not_ended<F: StoreFactory>
     assert!(runner.recover(run("s")).end().await.to_string().contains("nothing to continue"));
 }
 
-async fn a_crash_after_the_answer_of_a_group_adds_no_second_answer<F: StoreFactory>() {
+async fn a_crash_after_the_answer_of_a_team_adds_no_second_answer<F: StoreFactory>() {
     let office = Office::new::<F>().await;
     let team = |a: Vec<Reply>, next: Vec<Reply>, waits: bool| {
         let (next, _) = office.member("next", next);
@@ -281,19 +281,19 @@ async fn a_crash_after_the_answer_of_a_group_adds_no_second_answer<F: StoreFacto
 
 async fn a_member_that_fails_closes_the_calls_of_the_others_if_asked_to<F: StoreFactory>() {
     let office = Office::new::<F>().await;
-    let group = |a: Vec<Reply>, b: Vec<Reply>, cancels: bool| {
+    let team = |a: Vec<Reply>, b: Vec<Reply>, cancels: bool| {
         let members = [office.built("a", a), office.built("b", b)];
         office.runner_of(Agent::parallel("panel", members).cancel_on_failure(cancels).build().unwrap())
     };
     let failing = || vec![noting("k", "v"), Reply::error(ModelErrorKind::Other, "no model")];
-    let end = group(vec![removals(&["a.txt"])], failing(), true).run_with(run("s"), "Go.").end().await;
+    let end = team(vec![removals(&["a.txt"])], failing(), true).run_with(run("s"), "Go.").end().await;
     assert!(matches!(end.reason, EndReason::ModelFailed { .. }) && end.open.is_empty(), "{end}");
     assert!(office.is_free_of_open_calls().await);
-    // Otherwise the others are waited for, and then the group reports the failure.
-    let end = group(vec![removals(&["a.txt"])], failing(), false).run_with(run("t"), "Go.").end().await;
+    // Otherwise the others are waited for, and then the team reports the failure.
+    let end = team(vec![removals(&["a.txt"])], failing(), false).run_with(run("t"), "Go.").end().await;
     assert_eq!((&end.reason, end.open.len()), (&EndReason::OpenCalls, 1), "{end}");
     let answers = Answers::new().approve(address(&end, 0));
-    let end = group(vec![Reply::text("A.")], vec![], false).resume(run("t"), answers).end().await;
+    let end = team(vec![Reply::text("A.")], vec![], false).resume(run("t"), answers).end().await;
     assert!(matches!(end.reason, EndReason::ModelFailed { .. }), "{end}");
     assert_eq!((end.text.as_str(), office.effects()), ("a:\nA.", vec!["a.txt".to_owned()]));
 }

@@ -1,4 +1,4 @@
-//! Questions inside runs below calls, together with approvals of the agents themselves, groups, transfers and shared histories.
+//! Questions inside runs below calls, together with approvals of the agents themselves, teams, transfers and shared histories.
 
 use std::sync::{Arc, Mutex, OnceLock};
 
@@ -22,8 +22,8 @@ use super::{
 over_stores! {
     an_agent_whose_call_was_approved_in_another_run_waits_for_answers,
     a_rule_that_denies_an_agent_later_does_not_hide_what_its_run_did,
-    a_group_below_a_call_goes_on_with_its_usage,
-    a_group_that_waits_again_below_a_call_asks_again_after_a_crash,
+    a_team_below_a_call_goes_on_with_its_usage,
+    a_team_that_waits_again_below_a_call_asks_again_after_a_crash,
     an_agent_that_has_control_below_a_call_keeps_its_own_limits_after_an_answer,
     a_history_that_waits_for_an_answer_takes_no_message_of_another_call,
     a_call_on_the_second_level_reads_the_conversation_of_the_session,
@@ -77,7 +77,7 @@ async fn a_rule_that_denies_an_agent_later_does_not_hide_what_its_run_did<F: Sto
     assert!(office.world.open_calls.list(&OpenFilter::default()).await.unwrap().is_empty());
 }
 
-async fn a_group_below_a_call_goes_on_with_its_usage<F: StoreFactory>() {
+async fn a_team_below_a_call_goes_on_with_its_usage<F: StoreFactory>() {
     let office = Office::new::<F>().await;
     let manager = |cleaner: Vec<Reply>, checker: Vec<Reply>, replies: Vec<Reply>| {
         let (cleaner, checker) = (office.leaf("cleaner", cleaner).0, office.leaf("checker", checker).0);
@@ -106,7 +106,7 @@ async fn hang(begun: &tokio::sync::Notify) {
     std::future::pending().await
 }
 
-async fn a_group_that_waits_again_below_a_call_asks_again_after_a_crash<F: StoreFactory>() {
+async fn a_team_that_waits_again_below_a_call_asks_again_after_a_crash<F: StoreFactory>() {
     let office = Office::new::<F>().await;
     let begun = Arc::new(tokio::sync::Notify::new());
     let manager = |cleaner: Vec<Reply>, checker: Vec<Reply>, stuck: Vec<Reply>, replies: Vec<Reply>| {
@@ -125,7 +125,7 @@ async fn a_group_that_waits_again_below_a_call_asks_again_after_a_crash<F: Store
     let end = runner.run_with(run("s"), "Clean up.").end().await;
     assert_eq!(paths(&end), ["c1:team > r1", "c1:team > r2", "c2:stuck > h1"]);
 
-    // The process ends after the group waits for its other answer, while another call of the batch continues.
+    // The process ends after the team waits for its other answer, while another call of the batch continues.
     let outcomes = async || {
         let entries = office.world.entries("s").await.into_iter().map(|entry| entry.content);
         let is_outcome = |it: &EntryContent| &*it.kind == EntryContent::CALL_OUTCOME && it.view.is_none();
@@ -244,8 +244,8 @@ async fn an_agent_below_a_parallel_member_continues_the_history_of_its_key<F: St
         let cleaner = cleaner.history(HistoryScope::Persistent("k".to_owned()));
         let replies = [Reply::calls([ask("cleaner", "c1")]), Reply::text("Done.")];
         let (manager, _) = office.agent("manager", Registry::builder().add(cleaner), replies);
-        let group = Agent::parallel("group", [manager.build().unwrap()]).build().unwrap();
-        let runner = Runner::new(group).with_app("shop").with_store(office.world.store.clone());
+        let team = Agent::parallel("team", [manager.build().unwrap()]).build().unwrap();
+        let runner = Runner::new(team).with_app("shop").with_store(office.world.store.clone());
         runner.run_with(run("s"), request).answer().await.unwrap();
         child_model.requests()[0].messages.len()
     };

@@ -15,7 +15,7 @@ over_stores! {
     a_fresh_child_sees_no_earlier_history_and_leaves_none,
     a_question_of_a_fresh_child_is_answered_in_another_process,
     the_runs_below_a_fresh_child_leave_nothing_but_the_histories_that_they_keep,
-    members_of_a_fresh_group_leave_nothing,
+    members_of_a_fresh_team_leave_nothing,
     a_message_in_place_of_the_answer_removes_a_fresh_history,
     what_an_interrupted_run_left_of_a_fresh_history_is_removed_with_the_next_message,
 }
@@ -156,7 +156,7 @@ async fn the_runs_below_a_fresh_child_leave_nothing_but_the_histories_that_they_
 }
 
 // Q22
-async fn members_of_a_fresh_group_leave_nothing<F: StoreFactory>() {
+async fn members_of_a_fresh_team_leave_nothing<F: StoreFactory>() {
     let office = Office::new::<F>().await;
     let process = |replies: [Vec<Reply>; 2], above: Vec<Reply>| {
         let [left, right] = replies;

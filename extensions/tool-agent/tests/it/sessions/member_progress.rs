@@ -49,14 +49,14 @@ async fn a_temporary_value_of_a_member_is_in_no_entry<F: StoreFactory>() {
         let next = next.instruction_fn(|run| async move { Ok(json!(*run.state()).to_string()) });
         (office.runner_of(sequence("team", [panel, next.build().unwrap()])), model)
     };
-    // Within the run, the agents after the group have it.
+    // Within the run, the agents after the team have it.
     let noted = || vec![noting("temp:token", "t-1"), noting("kept", "k"), Reply::text("A.")];
     let (runner, model) = team(noted(), vec![Reply::text("B.")], vec![Reply::text("Done.")]);
     runner.run_with(run("s"), "Go.").answer().await.unwrap();
     let state =
         |model: &ScriptedModel| serde_json::from_str::<Value>(&model.requests()[0].instruction).unwrap();
     assert_eq!(state(&model), json!({ "kept": "k", "temp:token": "t-1" }));
-    // Another run that continues the group does not.
+    // Another run that continues the team does not.
     let (runner, _) = team(noted(), vec![removals(&["b.txt"])], vec![]);
     let end = runner.run_with(run("s"), "Go.").end().await;
     let (runner, model) = team(vec![], vec![Reply::text("B.")], vec![Reply::text("Done.")]);

@@ -49,15 +49,15 @@ fn no_tool_has_the_name_of_a_sub_agent_or_of_a_tool_that_the_agent_receives() {
 }
 
 #[test]
-fn groups_neither_take_over_nor_have_members_that_transfer() {
+fn teams_neither_take_over_nor_have_members_that_transfer() {
     let leaf = || builder("leaf").build().unwrap();
-    let group = Agent::sequence("group", [leaf()]).build().unwrap();
-    let taking_over = problem(builder("root").sub_agent(group));
-    assert!(taking_over.contains("`group` is a group of agents"), "{taking_over}");
+    let team = Agent::sequence("team", [leaf()]).build().unwrap();
+    let taking_over = problem(builder("root").sub_agent(team));
+    assert!(taking_over.contains("`team` is a team of agents"), "{taking_over}");
     let desk = builder("desk").sub_agent(leaf()).build().unwrap();
-    match Agent::sequence("group", [desk]).build() {
+    match Agent::sequence("team", [desk]).build() {
         Err(error @ AgentError::InvalidSubAgent { .. }) => {
-            assert!(error.to_string().contains("the member `desk` of `group` has sub-agents"), "{error}");
+            assert!(error.to_string().contains("the member `desk` of `team` has sub-agents"), "{error}");
         }
         other => panic!("{other:?}"),
     }

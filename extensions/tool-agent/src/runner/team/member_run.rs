@@ -1,4 +1,4 @@
-//! The members of a parallel group while they work.
+//! The members of a parallel team while they work.
 
 use std::collections::BTreeMap;
 
@@ -8,8 +8,8 @@ use tool_runtime::BoxFuture;
 use super::{
     super::{End, answers::Answers, conversation::RunConversation, flow::boxed},
     AgentPlace, TurnEnd, TurnStart,
-    members::{GroupMember, MemberWork, acquire_member_turn},
-    parallel::WorkingGroup,
+    members::{MemberWork, TeamMember, acquire_member_turn},
+    parallel::WorkingTeam,
     position::MemberEnd,
     run_agent,
 };
@@ -20,7 +20,7 @@ type MemberRun<'t> = BoxFuture<'t, (usize, Box<WorkedMember>)>;
 
 /// A member after its work.
 pub(super) struct WorkedMember {
-    pub(super) member: GroupMember,
+    pub(super) member: TeamMember,
     pub(super) end: End,
     pub(super) is_escalated: bool,
 }
@@ -36,7 +36,7 @@ impl WorkedMember {
     }
 
     /// Returns the member, with its end if it has ended.
-    pub(super) fn into_member(self) -> GroupMember {
+    pub(super) fn into_member(self) -> TeamMember {
         let Self { mut member, end, is_escalated } = self;
         if member.conversation.is_none() {
             member.progress.end = Some(MemberEnd::new(&end, is_escalated));
@@ -45,16 +45,16 @@ impl WorkedMember {
     }
 }
 
-impl WorkingGroup<'_> {
+impl WorkingTeam<'_> {
     /// Runs the members that have work, and returns all in the order of the list.
     pub(super) async fn run_members(
         &self,
-        members: Vec<GroupMember>,
+        members: Vec<TeamMember>,
         answers: BTreeMap<usize, Answers>,
     ) -> Vec<WorkedMember> {
         let (mut running, mut ends) = self.begin_members(members, answers);
         while let Some((index, worked)) = running.next().await {
-            if self.group.cancels_on_failure && worked.has_failed() {
+            if self.team.cancels_on_failure && worked.has_failed() {
                 self.token.cancel();
             }
             if let Some(end) = ends.get_mut(index) {
@@ -67,12 +67,12 @@ impl WorkingGroup<'_> {
     /// Returns the members that run, and those that have no work in their places. Not a part of a future, since runs nest.
     fn begin_members<'t>(
         &'t self,
-        members: Vec<GroupMember>,
+        members: Vec<TeamMember>,
         mut answers: BTreeMap<usize, Answers>,
     ) -> (FuturesUnordered<MemberRun<'t>>, Vec<Option<Box<WorkedMember>>>) {
         let (running, mut ends) = (FuturesUnordered::new(), Vec::new());
-        for (index, (mut member, agent)) in members.into_iter().zip(self.group.members).enumerate() {
-            let work = member.take_work(answers.remove(&index), &self.group_run.root.agent);
+        for (index, (mut member, agent)) in members.into_iter().zip(self.team.members).enumerate() {
+            let work = member.take_work(answers.remove(&index), &self.team_run.root.agent);
             let (end, is_escalated) = match work {
                 MemberWork::Runs(start) => {
                     let member = Box::new(member);
@@ -96,15 +96,15 @@ impl WorkingGroup<'_> {
         &self,
         index: usize,
         agent: &Agent,
-        member: Box<GroupMember>,
+        member: Box<TeamMember>,
         start: TurnStart,
     ) -> (usize, Box<WorkedMember>) {
-        let GroupMember { place, conversation, .. } = *member;
+        let TeamMember { place, conversation, .. } = *member;
         let conversation = match conversation {
             Some(conversation) => conversation,
             None => Box::new(RunConversation::new(acquire_member_turn(&place).await)),
         };
-        let turn = run_agent(self.group_run, agent, place.clone(), conversation, start).await;
+        let turn = run_agent(self.team_run, agent, place.clone(), conversation, start).await;
         (index, boxed(|| self.store_worked(place, turn)).await)
     }
 
@@ -117,7 +117,7 @@ impl WorkingGroup<'_> {
             conversation.session.position = None;
         }
         let progress = boxed(|| conversation.store_member_progress(stored)).await;
-        let mut member = GroupMember::new(place, conversation);
+        let mut member = TeamMember::new(place, conversation);
         member.progress = progress.with_end(None);
         if !is_open {
             member.conversation = None;

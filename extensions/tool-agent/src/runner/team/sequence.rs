@@ -2,7 +2,7 @@
 
 use super::{
     super::{conversation::RunConversation, flow::boxed},
-    AgentPlace, GroupRun, TurnEnd, TurnStart,
+    AgentPlace, TeamRun, TurnEnd, TurnStart,
     answer::{LastAnswer, failed_end},
     changed_agents_problem, run_agent,
 };
@@ -10,7 +10,7 @@ use crate::Agent;
 
 /// Runs `members` one after another, `iterations` times.
 pub(super) async fn run_sequence(
-    group_run: &GroupRun<'_>,
+    team_run: &TeamRun<'_>,
     members: &[Agent],
     iterations: u64,
     place: AgentPlace,
@@ -30,11 +30,11 @@ pub(super) async fn run_sequence(
         let index = usize::try_from(step.checked_rem(count).unwrap_or_default()).unwrap_or_default();
         // The run that is continued may have had more iterations.
         let Some(member) = members.get(index).filter(|_| step < steps) else {
-            return TurnEnd::new(conversation, failed_end(changed_agents_problem(&group_run.root.agent)));
+            return TurnEnd::new(conversation, failed_end(changed_agents_problem(&team_run.root.agent)));
         };
         let output = place.output.clone().filter(|_| index + 1 == members.len());
         let below = place.of_member(member, step, output);
-        let mut turn = run_agent(group_run, member, below, conversation, start).await;
+        let mut turn = run_agent(team_run, member, below, conversation, start).await;
         answer.note_answer(&mut turn.end);
         step += 1;
         if !turn.end.reason.is_success() || turn.is_escalated || step == steps {
@@ -47,13 +47,13 @@ pub(super) async fn run_sequence(
 
 /// Runs `members` one after another, at most `max` times, until a call asks to escalate.
 pub(super) async fn run_loop(
-    group_run: &GroupRun<'_>,
+    team_run: &TeamRun<'_>,
     members: &[Agent],
     max: u64,
     place: AgentPlace,
     conversation: Box<RunConversation>,
     start: TurnStart,
 ) -> TurnEnd {
-    let turn = boxed(|| run_sequence(group_run, members, max, place, conversation, start)).await;
+    let turn = boxed(|| run_sequence(team_run, members, max, place, conversation, start)).await;
     TurnEnd::new(turn.conversation, turn.end)
 }

@@ -17,20 +17,20 @@ use super::{
         scope::RunScope,
         span::RunSpan,
     },
-    AgentPlace, GroupRun, Position, TurnEnd,
+    AgentPlace, Position, TeamRun, TurnEnd,
 };
 use crate::{Agent, model::SharedModel};
 
 /// Runs an agent in the conversation of its run.
 pub(super) async fn run_turn(
-    group_run: &GroupRun<'_>,
+    team_run: &TeamRun<'_>,
     agent: &Agent,
     model: SharedModel,
     place: AgentPlace,
     conversation: Box<RunConversation>,
     input: Input,
 ) -> TurnEnd {
-    let (mut run, mut span) = begin_run(group_run, agent, model, place, conversation, &input);
+    let (mut run, mut span) = begin_run(team_run, agent, model, place, conversation, &input);
     let entered = span.span().clone();
     let rounds = boxed(|| run_rounds_to_end(&mut run, input));
     let end = rounds.instrument(entered).await;
@@ -40,7 +40,7 @@ pub(super) async fn run_turn(
 
 /// Returns the run of an agent that begins or continues its turn, and its span. Not a part of a future, since runs nest.
 fn begin_run(
-    group_run: &GroupRun<'_>,
+    team_run: &TeamRun<'_>,
     agent: &Agent,
     model: SharedModel,
     place: AgentPlace,
@@ -48,12 +48,12 @@ fn begin_run(
     input: &Input,
 ) -> (Box<ActiveRun>, RunSpan) {
     place.parent.begin_turn();
-    let usage_before = group_run.usage.total();
+    let usage_before = team_run.usage.total();
     let continued = match input {
         Input::Turn | Input::Message(_) => None,
         Input::Answers(_) | Input::Recovery => conversation.member_usage(),
     };
-    let (scope, mut turn) = group_run.begin_turn(agent, &place, continued.unwrap_or_default());
+    let (scope, mut turn) = team_run.begin_turn(agent, &place, continued.unwrap_or_default());
     let position = Position::new(place.path, usage_before);
     conversation.session.position = Some(position.clone());
     turn.position = Some(position);
@@ -79,14 +79,14 @@ fn end_run(run: Box<ActiveRun>, end: End) -> TurnEnd {
     TurnEnd { conversation: Box::new(conversation), is_escalated: end.reason == EndReason::Escalated, end }
 }
 
-impl GroupRun<'_> {
-    /// Returns the scope and the turn of a group, boxed, since runs nest.
-    pub(super) fn begin_group_turn(
+impl TeamRun<'_> {
+    /// Returns the scope and the turn of a team, boxed, since runs nest.
+    pub(super) fn begin_team_turn(
         &self,
-        group: &Agent,
+        team: &Agent,
         place: &AgentPlace,
     ) -> (Box<RunScope>, Box<MemberTurn>) {
-        let (scope, turn) = self.begin_turn(group, place, RunUsage::default());
+        let (scope, turn) = self.begin_turn(team, place, RunUsage::default());
         (Box::new(scope), Box::new(turn))
     }
 

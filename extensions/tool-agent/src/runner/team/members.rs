@@ -1,4 +1,4 @@
-//! The members of a parallel group that continue: their histories, and the answers for each of them.
+//! The members of a parallel team that continue: their histories, and the answers for each of them.
 
 use std::{collections::BTreeMap, ops::ControlFlow, sync::Arc};
 
@@ -21,21 +21,21 @@ use super::{
             ConversationView, StoredConversation, read_conversation, read_member_progress,
         },
     },
-    AgentPlace, GroupRun, TurnStart, changed_agents_problem,
+    AgentPlace, TeamRun, TurnStart, changed_agents_problem,
     member_state::MemberState,
     parallel::place_of_member,
     position::{MemberEnd, MemberProgress, MemberRecord, Position},
 };
 use crate::Agent;
 
-/// A member of a parallel group, before it runs.
-pub(super) struct GroupMember {
+/// A member of a parallel team, before it runs.
+pub(super) struct TeamMember {
     pub(super) place: AgentPlace,
     pub(super) progress: MemberProgress,
     /// The conversation of a member that has not ended.
     pub(super) conversation: Option<Box<RunConversation>>,
-    /// The members of the parallel group at the position of the member.
-    nested: Vec<GroupMember>,
+    /// The members of the parallel team at the position of the member.
+    nested: Vec<TeamMember>,
 }
 
 /// The answers for each member, by its index.
@@ -55,7 +55,7 @@ pub(super) enum MemberWork {
     Runs(TurnStart),
 }
 
-impl GroupMember {
+impl TeamMember {
     /// Creates a member that begins in `conversation`.
     pub(super) fn new(place: AgentPlace, conversation: Box<RunConversation>) -> Self {
         let (progress, conversation) = (MemberProgress::default(), Some(conversation));
@@ -79,14 +79,14 @@ impl GroupMember {
             return MemberWork::Ended(end);
         }
         // They read their histories when they run.
-        let is_group = !std::mem::take(&mut self.nested).is_empty();
+        let is_team = !std::mem::take(&mut self.nested).is_empty();
         let Some(session) = self.conversation.as_ref().map(|it| &it.session) else {
             return MemberWork::Runs(TurnStart::begin());
         };
         let input = match (answers, session.open.as_ref().and_then(OpenBatch::unfinished_calls)) {
             (Some(answers), _) => Input::Answers(answers),
             (None, Some(open)) => return MemberWork::Waits(Box::new(open.into_end(EndReason::OpenCalls))),
-            (None, None) if is_group => Input::Answers(Answers::new()),
+            (None, None) if is_team => Input::Answers(Answers::new()),
             (None, None) => Input::Recovery,
         };
         let Some(position) = &session.position else { return MemberWork::Runs(TurnStart::begin()) };
@@ -128,7 +128,7 @@ impl GroupMember {
 ///
 /// Returns the problem of the first answer that has no call, or is of the wrong kind.
 pub(super) fn routed_answers(
-    members: &[GroupMember],
+    members: &[TeamMember],
     answers: Answers,
     is_strict: bool,
 ) -> Result<RoutedAnswers, String> {
@@ -187,23 +187,23 @@ fn problem_of_unopened_call(batches: &[(usize, &OpenBatch)], call: &CallRef) -> 
     })
 }
 
-impl GroupRun<'_> {
-    /// Reads the members of the group `group` at `position`, in whose place a run continues.
+impl TeamRun<'_> {
+    /// Reads the members of the team `team` at `position`, in whose place a run continues.
     pub(super) fn load_members<'t>(
         &'t self,
-        group: &'t Agent,
+        team: &'t Agent,
         place: &'t AgentPlace,
         conversation: &'t RunConversation,
         position: &'t Position,
         token: &'t CancellationToken,
-    ) -> BoxFuture<'t, Flow<Vec<GroupMember>>> {
+    ) -> BoxFuture<'t, Flow<Vec<TeamMember>>> {
         Box::pin(async move {
-            let names = group.members().iter().map(Agent::name);
+            let names = team.members().iter().map(Agent::name);
             if !names.eq(position.members.iter().map(|member| member.agent.as_str())) {
                 return end_as_failed(changed_agents_problem(&self.root.agent));
             }
             let mut members = Vec::new();
-            for (index, (member, record)) in group.members().iter().zip(&position.members).enumerate() {
+            for (index, (member, record)) in team.members().iter().zip(&position.members).enumerate() {
                 let view = Some(Arc::clone(&record.view));
                 let place = place_of_member(self.root, place, member, index, view, token);
                 let mut member = boxed(|| self.load_member(place, conversation, record)).await?;
@@ -214,19 +214,19 @@ impl GroupRun<'_> {
         })
     }
 
-    /// Reads the members of the group at `position`, whose open calls are closed. Each that cannot be read is reported, and costs no other one.
+    /// Reads the members of the team at `position`, whose open calls are closed. Each that cannot be read is reported, and costs no other one.
     pub(super) fn load_members_to_close<'t>(
         &'t self,
         place: &'t AgentPlace,
         conversation: &'t RunConversation,
         position: &'t Position,
         token: &'t CancellationToken,
-    ) -> BoxFuture<'t, Vec<GroupMember>> {
+    ) -> BoxFuture<'t, Vec<TeamMember>> {
         Box::pin(async move {
-            let group = position.agent_below(&self.root.agent);
+            let team = position.agent_below(&self.root.agent);
             let mut members = Vec::new();
             for record in position.members.iter().filter(|record| record.progress.end.is_none()) {
-                let agents = group.into_iter().flat_map(Agent::members).enumerate();
+                let agents = team.into_iter().flat_map(Agent::members).enumerate();
                 let Some((index, agent)) = agents.into_iter().find(|(_, it)| it.name() == record.agent)
                 else {
                     self.report_unclosed_calls(&record.agent, "the agent is gone").await;
@@ -248,8 +248,8 @@ impl GroupRun<'_> {
         })
     }
 
-    /// Reads the members of the parallel group at the position of a member, whose open calls are closed.
-    pub(super) async fn load_nested_members_to_close(&self, member: &mut GroupMember) {
+    /// Reads the members of the parallel team at the position of a member, whose open calls are closed.
+    pub(super) async fn load_nested_members_to_close(&self, member: &mut TeamMember) {
         let Some(conversation) = &member.conversation else { return };
         let Some(position) = conversation.session.position.as_ref().filter(|it| !it.members.is_empty())
         else {
@@ -268,15 +268,15 @@ impl GroupRun<'_> {
         self.root.emit_notice(text).await;
     }
 
-    /// Reads a member, without those of a group at its position.
+    /// Reads a member, without those of a team at its position.
     async fn load_member(
         &self,
         place: AgentPlace,
-        group_conversation: &RunConversation,
+        team_conversation: &RunConversation,
         record: &MemberRecord,
-    ) -> Flow<GroupMember> {
+    ) -> Flow<TeamMember> {
         let initial = place.run.state();
-        let writer = group_conversation.session.writer.clone();
+        let writer = team_conversation.session.writer.clone();
         let entries = match &writer {
             None => vec![record.progress.clone()],
             Some(writer) => {
@@ -295,7 +295,7 @@ impl GroupRun<'_> {
         let mut progress = entries.into_iter().next_back().unwrap_or_default();
         progress.changes = state_changes(&initial, &place.run.state());
         if progress.end.is_some() {
-            return ControlFlow::Continue(GroupMember {
+            return ControlFlow::Continue(TeamMember {
                 place,
                 progress,
                 conversation: None,
@@ -305,11 +305,11 @@ impl GroupRun<'_> {
         let mut turn = acquire_member_turn(&place).await;
         let state = MemberState::new(&place, initial, progress.usage);
         let conversation = match &writer {
-            None if turn.messages.is_empty() => group_conversation.fork(turn, state),
+            None if turn.messages.is_empty() => team_conversation.fork(turn, state),
             None => {
                 let mut conversation = RunConversation::new(turn);
                 (conversation.has_secrets, conversation.member_state) =
-                    (group_conversation.has_secrets, Some(state));
+                    (team_conversation.has_secrets, Some(state));
                 conversation
             }
             Some(writer) => {
@@ -327,27 +327,27 @@ impl GroupRun<'_> {
                 if let Some(open) = &mut turn.open {
                     stored.progress.apply_outcomes(&place.run, open);
                 }
-                group_conversation.stored_fork(turn, stored, state)
+                team_conversation.stored_fork(turn, stored, state)
             }
         };
-        let mut member = GroupMember::new(place, Box::new(conversation));
+        let mut member = TeamMember::new(place, Box::new(conversation));
         member.progress = progress;
         ControlFlow::Continue(member)
     }
 
-    /// Reads the members of the parallel group at the position of a member.
-    pub(super) async fn load_nested_members(&self, member: &mut GroupMember) -> Flow {
+    /// Reads the members of the parallel team at the position of a member.
+    pub(super) async fn load_nested_members(&self, member: &mut TeamMember) -> Flow {
         let Some(conversation) = &member.conversation else { return ControlFlow::Continue(()) };
         let Some(position) = conversation.session.position.as_ref().filter(|it| !it.members.is_empty())
         else {
             return ControlFlow::Continue(());
         };
-        let Some(group) = position.agent_below(&self.root.agent) else {
+        let Some(team) = position.agent_below(&self.root.agent) else {
             return end_as_failed(changed_agents_problem(&self.root.agent));
         };
         let place = AgentPlace { path: position.path.clone(), ..member.place.clone() };
         let token = place.run.cancellation().clone();
-        member.nested = self.load_members(group, &place, conversation, position, &token).await?;
+        member.nested = self.load_members(team, &place, conversation, position, &token).await?;
         ControlFlow::Continue(())
     }
 

@@ -8,7 +8,7 @@
 //! The position of the run is stored with the first message of each turn. A later run continues the turn there, and then goes on with the
 //! remaining agents.
 //!
-//! Of agents in parallel, each has a history of its own under a view key, which is stored with the position of their group: its messages, its open
+//! Of agents in parallel, each has a history of its own under a view key, which is stored with the position of their team: its messages, its open
 //! calls, its position, and in the end its answer. While one of them waits for answers, the run ends with the open calls of all. A later run reads each
 //! history, passes each answer to the agent that has the call, and runs no agent that has ended.
 
@@ -49,7 +49,7 @@ use super::{
 use crate::{Agent, Message, OutputType, agent::AgentKind};
 
 /// The parts of a run that all of its agents share.
-struct GroupRun<'r> {
+struct TeamRun<'r> {
     settings: &'r RunnerSettings,
     /// The scope of the run.
     root: &'r RunScope,
@@ -102,20 +102,19 @@ impl TurnEnd {
 }
 
 /// Runs the agents of `scope` to their end, and stores it. The conversation has its turn in the session until it is dropped.
-pub(super) async fn run_group(
+pub(super) async fn run_team(
     settings: &RunnerSettings,
     scope: &RunScope,
     mut conversation: Box<RunConversation>,
     input: Input,
 ) -> (Box<RunConversation>, End) {
-    let group_run = GroupRun { settings, root: scope, usage: Arc::default() };
-    let (mut conversation, mut end) = match boxed(|| start_group(&group_run, &mut conversation, input)).await
-    {
-        ControlFlow::Continue(start) => boxed(|| run_turns(&group_run, conversation, start)).await,
+    let team_run = TeamRun { settings, root: scope, usage: Arc::default() };
+    let (mut conversation, mut end) = match boxed(|| start_team(&team_run, &mut conversation, input)).await {
+        ControlFlow::Continue(start) => boxed(|| run_turns(&team_run, conversation, start)).await,
         ControlFlow::Break(end) => (conversation, end),
     };
     if conversation.member.is_none() {
-        conversation.usage = group_run.usage.total();
+        conversation.usage = team_run.usage.total();
     }
     end.usage = conversation.total_usage();
     let has_open_members = |position: &Position| position.has_open_members();
@@ -130,16 +129,16 @@ pub(super) async fn run_group(
 
 /// Runs the agents, once more for each message that follows their answer.
 async fn run_turns(
-    group_run: &GroupRun<'_>,
+    team_run: &TeamRun<'_>,
     mut conversation: Box<RunConversation>,
     mut start: TurnStart,
 ) -> (Box<RunConversation>, End) {
     loop {
         let turn =
-            run_agent(group_run, &group_run.root.agent, group_run.root_place(), conversation, start).await;
+            run_agent(team_run, &team_run.root.agent, team_run.root_place(), conversation, start).await;
         let end = turn.end;
         conversation = turn.conversation;
-        if !end.reason.is_success() || !boxed(|| add_follow_ups(group_run, &mut conversation)).await {
+        if !end.reason.is_success() || !boxed(|| add_follow_ups(team_run, &mut conversation)).await {
             return (conversation, end);
         }
         start = TurnStart::begin();
@@ -147,21 +146,21 @@ async fn run_turns(
 }
 
 /// Stores the messages that follow the answer, with the position at the root: the first agent answers them, also after a crash.
-async fn add_follow_ups(group_run: &GroupRun<'_>, conversation: &mut RunConversation) -> bool {
-    let scope = group_run.root;
-    let (_, mut turn) = group_run.begin_turn(&scope.agent, &group_run.root_place(), RunUsage::default());
-    turn.position = Some(Position::new(Vec::new(), group_run.usage.total()));
+async fn add_follow_ups(team_run: &TeamRun<'_>, conversation: &mut RunConversation) -> bool {
+    let scope = team_run.root;
+    let (_, mut turn) = team_run.begin_turn(&scope.agent, &team_run.root_place(), RunUsage::default());
+    turn.position = Some(Position::new(Vec::new(), team_run.usage.total()));
     conversation.begin_turn(turn);
     let mode = scope.agent.0.follow_up_mode;
     let has_some = conversation.add_queued_messages(scope, mode, Inbox::next_follow_up).await;
     conversation.end_turn();
-    conversation.usage = group_run.usage.total();
+    conversation.usage = team_run.usage.total();
     has_some
 }
 
 /// Runs an agent of the tree.
 fn run_agent<'t>(
-    group_run: &'t GroupRun<'_>,
+    team_run: &'t TeamRun<'_>,
     agent: &'t Agent,
     place: AgentPlace,
     conversation: Box<RunConversation>,
@@ -169,32 +168,32 @@ fn run_agent<'t>(
 ) -> BoxFuture<'t, TurnEnd> {
     match &agent.0.kind {
         AgentKind::Model(model) => {
-            Box::pin(turn::run_turn(group_run, agent, model.clone(), place, conversation, start.input))
+            Box::pin(turn::run_turn(team_run, agent, model.clone(), place, conversation, start.input))
         }
         AgentKind::Sequence(members) => {
-            Box::pin(sequence::run_sequence(group_run, members, 1, place, conversation, start))
+            Box::pin(sequence::run_sequence(team_run, members, 1, place, conversation, start))
         }
         AgentKind::Repeat { members, max } => {
             let place = AgentPlace { is_in_loop: true, ..place };
-            Box::pin(sequence::run_loop(group_run, members, *max, place, conversation, start))
+            Box::pin(sequence::run_loop(team_run, members, *max, place, conversation, start))
         }
         AgentKind::Parallel { members, cancels_on_failure } => {
-            let group = parallel::ParallelGroup { agent, members, cancels_on_failure: *cancels_on_failure };
-            Box::pin(parallel::run_parallel(group_run, group, place, conversation, start))
+            let team = parallel::ParallelTeam { agent, members, cancels_on_failure: *cancels_on_failure };
+            Box::pin(parallel::run_parallel(team_run, team, place, conversation, start))
         }
     }
 }
 
 /// Stores the message of the user, or finds the agent that continues.
-async fn start_group(
-    group_run: &GroupRun<'_>,
+async fn start_team(
+    team_run: &TeamRun<'_>,
     conversation: &mut RunConversation,
     input: Input,
 ) -> Flow<TurnStart> {
-    let scope = group_run.root;
+    let scope = team_run.root;
     match &input {
         Input::Message(message) => {
-            close_members_of_position(group_run, conversation).await;
+            close_members_of_position(team_run, conversation).await;
             add_checked_message(scope, conversation, message.clone()).await?;
             return ControlFlow::Continue(TurnStart::begin());
         }
@@ -208,7 +207,7 @@ async fn start_group(
             conversation.progress.usage = scope.place.as_ref().map_or_else(RunUsage::default, |it| it.usage);
             if scope.place.is_some() {
                 // The run above has charged the budget when this one ended with its questions.
-                continue_usage(group_run, conversation, true);
+                continue_usage(team_run, conversation, true);
             }
         }
         Input::Turn => {}
@@ -218,7 +217,7 @@ async fn start_group(
                 check_has_unfinished_run(scope, conversation)?;
             }
             let is_charged = scope.place.is_some() && conversation.progress.has_end();
-            continue_usage(group_run, conversation, is_charged);
+            continue_usage(team_run, conversation, is_charged);
         }
     }
     let Some(position) = &conversation.session.position else {
@@ -236,35 +235,34 @@ async fn start_group(
     ControlFlow::Continue(TurnStart { input, path })
 }
 
-/// Returns `true` if the run stands at a parallel group of which a member may continue.
+/// Returns `true` if the run stands at a parallel team of which a member may continue.
 fn has_open_parallel_members(conversation: &RunConversation) -> bool {
     conversation.session.position.as_ref().is_some_and(Position::has_open_members)
 }
 
 /// Closes the open calls of agents in parallel before a message that is in place of their answers. Those of agents that are gone, or that cannot be
 /// read, are reported, and remain until they expire.
-async fn close_members_of_position(group_run: &GroupRun<'_>, conversation: &RunConversation) {
+async fn close_members_of_position(team_run: &TeamRun<'_>, conversation: &RunConversation) {
     let Some(position) = conversation.session.position.as_ref().filter(|it| it.has_open_members()) else {
         return;
     };
-    let place = AgentPlace { path: position.path.clone(), ..group_run.root_place() };
+    let place = AgentPlace { path: position.path.clone(), ..team_run.root_place() };
     let token = place.run.cancellation().clone();
-    for mut member in boxed(|| group_run.load_members_to_close(&place, conversation, position, &token)).await
-    {
+    for mut member in boxed(|| team_run.load_members_to_close(&place, conversation, position, &token)).await {
         member.close().await;
     }
 }
 
 /// Goes on with the usage of the run that waited or was interrupted, a part of which is the usage of the agent that continues. With `is_charged`, the
 /// budget has it already.
-fn continue_usage(group_run: &GroupRun<'_>, conversation: &mut RunConversation, is_charged: bool) {
+fn continue_usage(team_run: &TeamRun<'_>, conversation: &mut RunConversation, is_charged: bool) {
     let usage = conversation.progress.usage;
     let ended = conversation.session.position.as_ref().map_or(usage, |position| position.usage);
     if !is_charged {
-        charge_earlier_usage(&group_run.root.run, &usage);
+        charge_earlier_usage(&team_run.root.run, &usage);
     }
-    group_run.usage.continue_usage(ended);
-    group_run.root.parent.continue_usage(ended.children);
+    team_run.usage.continue_usage(ended);
+    team_run.root.parent.continue_usage(ended.children);
     conversation.progress.usage = usage.since(&ended);
 }
 
@@ -309,7 +307,7 @@ async fn add_checked_message(scope: &RunScope, conversation: &mut RunConversatio
     ControlFlow::Continue(())
 }
 
-impl GroupRun<'_> {
+impl TeamRun<'_> {
     /// Returns the place of the agent of the run.
     fn root_place(&self) -> AgentPlace {
         AgentPlace {

@@ -1,7 +1,7 @@
 //! The conversation and the state of an agent that works beside others.
 //!
-//! Its messages, its position and its open calls are in a history of its own, whose key is stored with the position of the group. Its changes of state
-//! are there, too, until the group ends: the state of the session has them when all members have ended. Values under `temp:` are in no history, since
+//! Its messages, its position and its open calls are in a history of its own, whose key is stored with the position of the team. Its changes of state
+//! are there, too, until the team ends: the state of the session has them when all members have ended. Values under `temp:` are in no history, since
 //! they end with the run.
 
 use std::sync::Arc;
@@ -30,7 +30,7 @@ use crate::{Message, Role};
 /// The state of an agent that works beside others.
 pub(in crate::runner) struct MemberState {
     origin: EntryOrigin,
-    /// The state with which the group began.
+    /// The state with which the team began.
     initial: Arc<Map<String, Value>>,
     /// The state of the member at its last entry.
     stored: Arc<Map<String, Value>>,
@@ -41,7 +41,7 @@ pub(in crate::runner) struct MemberState {
 }
 
 impl MemberState {
-    /// Returns the state of the member at `place`, whose group began with `initial`, and whose agent has used `usage`.
+    /// Returns the state of the member at `place`, whose team began with `initial`, and whose agent has used `usage`.
     pub(super) fn new(place: &AgentPlace, initial: Arc<Map<String, Value>>, usage: RunUsage) -> Self {
         let origin = EntryOrigin { run: Arc::clone(&place.run), view: place.view.clone() };
         Self { stored: origin.run.state(), origin, initial, usage, attempts: None }

@@ -15,7 +15,7 @@ use crate::{Agent, format_version::FormatVersion};
 /// The kind of the entry with the position of a run.
 pub(in crate::runner) const POSITION_KIND: &str = "position";
 
-/// The kind of the entry with the state and the end of a member of a parallel group.
+/// The kind of the entry with the state and the end of a member of a parallel team.
 pub(in crate::runner) const MEMBER_KIND: &str = "member";
 
 /// A step of the way from the root of a tree to an agent.
@@ -23,7 +23,7 @@ pub(in crate::runner) const MEMBER_KIND: &str = "member";
 pub(in crate::runner) struct PathStep {
     /// The name of the member.
     pub(in crate::runner) agent: String,
-    /// The number of members of its group that began before it, in all iterations.
+    /// The number of members of its team that began before it, in all iterations.
     pub(in crate::runner) step: u64,
 }
 
@@ -32,19 +32,19 @@ pub(in crate::runner) struct PathStep {
 pub(in crate::runner) struct Position {
     #[serde(default, rename = "v")]
     version: FormatVersion,
-    /// The way to the agent; to a parallel group, if its members run.
+    /// The way to the agent; to a parallel team, if its members run.
     pub(in crate::runner) path: Vec<PathStep>,
     /// The usage of the run when the agent began.
     pub(in crate::runner) usage: RunUsage,
-    /// The members of a parallel group, in the order of the list.
+    /// The members of a parallel team, in the order of the list.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub(in crate::runner) members: Vec<MemberRecord>,
-    /// `true` if the answer of the parallel group follows in the conversation.
+    /// `true` if the answer of the parallel team follows in the conversation.
     #[serde(skip)]
     pub(in crate::runner) is_answered: bool,
 }
 
-/// A member of a parallel group that has begun.
+/// A member of a parallel team that has begun.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub(in crate::runner) struct MemberRecord {
     /// The name of the member.
@@ -61,7 +61,7 @@ pub(in crate::runner) struct MemberRecord {
 pub(in crate::runner) struct MemberProgress {
     #[serde(default, rename = "v")]
     version: FormatVersion,
-    /// The changes to the state with which the group began; in an entry, those since the entry before.
+    /// The changes to the state with which the team began; in an entry, those since the entry before.
     #[serde(default, skip_serializing_if = "Map::is_empty")]
     pub(in crate::runner) changes: Map<String, Value>,
     /// The usage of the agent at the position of the member, with which it continues.
@@ -72,7 +72,7 @@ pub(in crate::runner) struct MemberProgress {
     pub(in crate::runner) end: Option<MemberEnd>,
 }
 
-/// The end of a member of a parallel group.
+/// The end of a member of a parallel team.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub(in crate::runner) struct MemberEnd {
     reason: EndReason,
@@ -80,7 +80,7 @@ pub(in crate::runner) struct MemberEnd {
     /// The structured output as JSON.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     output: Option<Arc<str>>,
-    /// `true` if the nearest loop around the group ends.
+    /// `true` if the nearest loop around the team ends.
     pub(in crate::runner) is_escalated: bool,
 }
 
@@ -123,7 +123,7 @@ impl Position {
         Self { version: FormatVersion, path, usage, members: Vec::new(), is_answered: false }
     }
 
-    /// Returns `true` if the agent is a parallel group of which a member has no end, as far as this process knows.
+    /// Returns `true` if the agent is a parallel team of which a member has no end, as far as this process knows.
     pub(in crate::runner) fn has_open_members(&self) -> bool {
         self.members.iter().any(|member| member.progress.end.is_none())
     }

@@ -15,45 +15,45 @@ use super::{
         parent_run::ParentRun,
         scope::RunScope,
     },
-    AgentPlace, GroupRun, PathStep, Position, TurnEnd, TurnStart,
+    AgentPlace, PathStep, Position, TeamRun, TurnEnd, TurnStart,
     answer::{JoinedOutput, end_with_open_calls, joined_end},
     changed_agents_problem,
     member_run::WorkedMember,
     member_state::{MemberState, lasting_changes},
-    members::{GroupMember, acquire_member_turn, routed_answers},
+    members::{TeamMember, acquire_member_turn, routed_answers},
     position::{MemberEnd, MemberRecord},
     with_time_limit,
 };
 use crate::{Agent, Message, Part};
 
-/// A parallel group.
-pub(super) struct ParallelGroup<'t> {
+/// A parallel team.
+pub(super) struct ParallelTeam<'t> {
     pub(super) agent: &'t Agent,
     pub(super) members: &'t [Agent],
     pub(super) cancels_on_failure: bool,
 }
 
-/// A parallel group that works.
-pub(super) struct WorkingGroup<'t> {
-    pub(super) group_run: &'t GroupRun<'t>,
-    pub(super) group: ParallelGroup<'t>,
+/// A parallel team that works.
+pub(super) struct WorkingTeam<'t> {
+    pub(super) team_run: &'t TeamRun<'t>,
+    pub(super) team: ParallelTeam<'t>,
     place: &'t AgentPlace,
     scope: &'t RunScope,
     pub(super) token: CancellationToken,
 }
 
-/// Runs the members of a group at the same time, and adds their answers to the conversation as one message. While a member waits for answers,
-/// the group does: the members that ended are not run again.
+/// Runs the members of a team at the same time, and adds their answers to the conversation as one message. While a member waits for answers,
+/// the team does: the members that ended are not run again.
 pub(super) async fn run_parallel(
-    group_run: &GroupRun<'_>,
-    group: ParallelGroup<'_>,
+    team_run: &TeamRun<'_>,
+    team: ParallelTeam<'_>,
     place: AgentPlace,
     mut conversation: Box<RunConversation>,
     start: TurnStart,
 ) -> TurnEnd {
-    let (scope, turn) = group_run.begin_group_turn(group.agent, &place);
+    let (scope, turn) = team_run.begin_team_turn(team.agent, &place);
     let token = place.run.cancellation().child_token();
-    let working = WorkingGroup { group_run, group, place: &place, scope: &scope, token };
+    let working = WorkingTeam { team_run, team, place: &place, scope: &scope, token };
     let started = boxed(|| working.begin_or_continue_turn(&mut conversation, *turn, start.input)).await;
     let (members, answers) = match started {
         ControlFlow::Continue(started) => started,
@@ -69,37 +69,37 @@ pub(super) async fn run_parallel(
     TurnEnd { conversation, end, is_escalated }
 }
 
-impl WorkingGroup<'_> {
-    /// Begins, or continues, the turn of the group; returns its members and their answers.
+impl WorkingTeam<'_> {
+    /// Begins, or continues, the turn of the team; returns its members and their answers.
     async fn begin_or_continue_turn(
         &self,
         conversation: &mut RunConversation,
         turn: MemberTurn,
         input: Input,
-    ) -> Flow<(Vec<GroupMember>, Answers)> {
+    ) -> Flow<(Vec<TeamMember>, Answers)> {
         if matches!(input, Input::Turn) {
             ignore_early_answers(self.scope).await;
-            let mut position = Position::new(self.place.path.clone(), self.group_run.usage.total());
+            let mut position = Position::new(self.place.path.clone(), self.team_run.usage.total());
             let members = self.new_members(conversation).await;
-            let record = |(agent, member): (&Agent, &GroupMember)| {
+            let record = |(agent, member): (&Agent, &TeamMember)| {
                 MemberRecord::new(agent.name().to_owned(), member.place.view.clone().unwrap_or_default())
             };
-            position.members = self.group.members.iter().zip(&members).map(record).collect();
+            position.members = self.team.members.iter().zip(&members).map(record).collect();
             self.set_position(conversation, turn, position).await;
             return ControlFlow::Continue((members, Answers::new()));
         }
         let Some(position) = conversation.session.position.clone().filter(|it| !it.members.is_empty()) else {
-            return end_as_failed(changed_agents_problem(&self.group_run.root.agent));
+            return end_as_failed(changed_agents_problem(&self.team_run.root.agent));
         };
-        let (group_run, agent) = (self.group_run, self.group.agent);
-        let members = group_run.load_members(agent, self.place, conversation, &position, &self.token).await?;
+        let (team_run, agent) = (self.team_run, self.team.agent);
+        let members = team_run.load_members(agent, self.place, conversation, &position, &self.token).await?;
         let is_outermost = self.place.view.is_none();
         let (answers, has_answers) = match input {
             Input::Answers(answers) => (answers, true),
             _ => (Answers::new(), false),
         };
-        let is_root = is_outermost && group_run.root.place.is_none();
-        if is_root && has_answers && !members.iter().any(GroupMember::has_open_calls) {
+        let is_root = is_outermost && team_run.root.place.is_none();
+        if is_root && has_answers && !members.iter().any(TeamMember::has_open_calls) {
             return end_as_failed(no_open_calls_problem(self.scope).to_owned());
         }
         if is_outermost {
@@ -109,7 +109,7 @@ impl WorkingGroup<'_> {
         ControlFlow::Continue((members, answers))
     }
 
-    /// Stores the position of the group before the messages of its members.
+    /// Stores the position of the team before the messages of its members.
     async fn set_position(
         &self,
         conversation: &mut RunConversation,
@@ -124,19 +124,19 @@ impl WorkingGroup<'_> {
 
     /// Goes on with what the members used before.
     fn continue_usage(&self, conversation: &mut RunConversation) {
-        let GroupRun { root, usage, .. } = self.group_run;
+        let TeamRun { root, usage, .. } = self.team_run;
         usage.add_ended(&std::mem::take(&mut conversation.progress.usage));
         root.parent.continue_usage(usage.total().children);
     }
 
-    /// Returns the members of a group that begins.
-    async fn new_members(&self, conversation: &RunConversation) -> Vec<GroupMember> {
+    /// Returns the members of a team that begins.
+    async fn new_members(&self, conversation: &RunConversation) -> Vec<TeamMember> {
         let mut members = Vec::new();
-        for (index, member) in self.group.members.iter().enumerate() {
+        for (index, member) in self.team.members.iter().enumerate() {
             let place = place_of_member(self.scope, self.place, member, index, None, &self.token);
             let state = MemberState::new(&place, self.place.run.state(), RunUsage::default());
             let fork = conversation.fork(acquire_member_turn(&place).await, state);
-            members.push(GroupMember::new(place, Box::new(fork)));
+            members.push(TeamMember::new(place, Box::new(fork)));
         }
         members
     }
@@ -145,10 +145,10 @@ impl WorkingGroup<'_> {
     async fn run_while_answered(
         &self,
         conversation: &mut RunConversation,
-        mut members: Vec<GroupMember>,
+        mut members: Vec<TeamMember>,
         mut answers: Answers,
     ) -> Flow<Vec<WorkedMember>> {
-        let mut is_strict = self.group_run.root.place.is_none();
+        let mut is_strict = self.team_run.root.place.is_none();
         loop {
             let routed = match routed_answers(&members, answers, is_strict) {
                 Ok(routed) => routed,
@@ -158,7 +158,7 @@ impl WorkingGroup<'_> {
                 self.scope.emit_notice(problem).await;
             }
             let mut worked = boxed(|| self.run_members(members, routed.by_member)).await;
-            if self.group.cancels_on_failure && worked.iter().any(WorkedMember::has_failed) {
+            if self.team.cancels_on_failure && worked.iter().any(WorkedMember::has_failed) {
                 self.close_open_members(&mut worked).await;
             }
             self.note_progress(conversation, &worked);
@@ -171,7 +171,7 @@ impl WorkingGroup<'_> {
             members = Vec::new();
             for worked in worked {
                 let mut member = worked.into_member();
-                boxed(|| self.group_run.load_nested_members(&mut member)).await?;
+                boxed(|| self.team_run.load_nested_members(&mut member)).await?;
                 members.push(member);
             }
         }
@@ -180,7 +180,7 @@ impl WorkingGroup<'_> {
     /// Closes the open calls of the members after another one has failed.
     async fn close_open_members(&self, worked: &mut [WorkedMember]) {
         for it in worked.iter_mut().filter(|it| it.is_open()) {
-            boxed(|| self.group_run.load_nested_members_to_close(&mut it.member)).await;
+            boxed(|| self.team_run.load_nested_members_to_close(&mut it.member)).await;
             it.member.close().await;
             it.end = End::new(EndReason::Cancelled);
             if let Some(conversation) = &mut it.member.conversation {
@@ -201,15 +201,15 @@ impl WorkingGroup<'_> {
         }
     }
 
-    /// Returns the next answers of the handle: those that arrived, or those that the run waits for. `None` for a group within another one, or if
+    /// Returns the next answers of the handle: those that arrived, or those that the run waits for. `None` for a team within another one, or if
     /// no agent waits.
     async fn next_answers(&self) -> Option<Answers> {
         if self.scope.works_beside_others() {
             return None;
         }
-        let is_root = self.group_run.root.place.is_none() && !self.scope.ends_with_call;
+        let is_root = self.team_run.root.place.is_none() && !self.scope.ends_with_call;
         let waits =
-            is_root && self.group.agent.agents_with_model().iter().any(|agent| agent.0.waits_for_answers);
+            is_root && self.team.agent.agents_with_model().iter().any(|agent| agent.0.waits_for_answers);
         loop {
             match self.scope.inbox.next_answers() {
                 None if !waits => return None,
@@ -225,7 +225,7 @@ impl WorkingGroup<'_> {
         }
     }
 
-    /// Returns the end of the group, and `true` if the nearest loop around it ends.
+    /// Returns the end of the team, and `true` if the nearest loop around it ends.
     async fn finish_turn(
         &self,
         conversation: &mut RunConversation,
@@ -242,13 +242,13 @@ impl WorkingGroup<'_> {
                 self.place.run.change_state(&it.member.progress.changes);
             }
         }
-        let names = self.group.members.iter().map(Agent::name);
+        let names = self.team.members.iter().map(Agent::name);
         let ends: Vec<_> = names.zip(worked).map(|(name, it)| (name, it.end)).collect();
         if is_open {
             return (end_with_open_calls(ends, self.interruption()), false);
         }
         report_failures(self.scope, &ends).await;
-        let output = match (self.place.output.clone(), self.group.agent.output_type()) {
+        let output = match (self.place.output.clone(), self.team.agent.output_type()) {
             (Some(output), _) => JoinedOutput::Of(output),
             (None, Some(_)) => JoinedOutput::Members,
             (None, None) => JoinedOutput::None,
@@ -278,7 +278,7 @@ impl WorkingGroup<'_> {
     }
 }
 
-/// Returns the place of a member of a group whose scope is `scope`, in its history `view` if it has begun before.
+/// Returns the place of a member of a team whose scope is `scope`, in its history `view` if it has begun before.
 pub(super) fn place_of_member(
     scope: &RunScope,
     place: &AgentPlace,
