@@ -145,25 +145,25 @@ impl Catalogue {
             }
             for (name, prompt) in prompts {
                 if Arc::make_mut(&mut state.prompts).insert(Arc::clone(&name), Arc::new(prompt)).is_some() {
-                    return Err(taken_error("prompt", &name));
+                    return Err(name_taken_error("prompt", &name));
                 }
             }
             for (uri, resource) in resources {
                 if Arc::make_mut(&mut state.resources).insert(Arc::clone(&uri), Arc::new(resource)).is_some()
                 {
-                    return Err(taken_error("resource", &uri));
+                    return Err(name_taken_error("resource", &uri));
                 }
             }
             for (key, template) in templates {
                 let uri = Arc::clone(&key.1);
                 if state.templates.insert(key, Arc::new(template)).is_some() {
-                    return Err(taken_error("template", &uri));
+                    return Err(name_taken_error("template", &uri));
                 }
             }
             let event = |change| CatalogueEvent::new(None, change);
             Ok(((), changes.into_iter().map(event).collect()))
         });
-        added.map_err(unaddable_items)
+        added.map_err(unaddable_items_error)
     }
 }
 
@@ -186,11 +186,11 @@ impl DiscoveredItems {
     }
 }
 
-fn taken_error(kind: &str, name: &str) -> ToolError {
+fn name_taken_error(kind: &str, name: &str) -> ToolError {
     ToolError::conflict(format!("there is a {kind} `{}`; remove it, or rename this one", shown_key(name)))
 }
 
 /// Returns the error of discovered items that cannot be added.
-fn unaddable_items(error: ToolError) -> DiscoveryError {
+fn unaddable_items_error(error: ToolError) -> DiscoveryError {
     DiscoveryError::of(Diagnostic::new(Severity::Error, "unusable_item", error.feedback()))
 }

@@ -18,7 +18,7 @@ use tool_runtime::{
 
 use super::{
     ConnectorState,
-    table::{AttachedConnector, AttachedPhase, Leaving, Slot},
+    table::{AttachedConnector, AttachedPhase, Detachment, Slot},
 };
 use crate::{
     catalogue::{
@@ -84,7 +84,7 @@ impl Catalogue {
     /// Returns an error of kind `NotFound` if there is none, and of kind `Conflict` for one that the catalogue connects itself.
     pub fn disconnect(&self, namespace: &str) -> Result<(), ToolError> {
         let shown = || shown_key(namespace);
-        let (id, leaving) = self.inner.connectors.change_state(|state| {
+        let (id, detachment) = self.inner.connectors.change_state(|state| {
             let slot = state.slots.iter_mut().find(|slot| slot.namespace.as_deref() == Some(namespace));
             let not_found = || ToolError::not_found(format!("there is no connector `{}`", shown()));
             let slot = slot.ok_or_else(not_found)?;
@@ -96,10 +96,10 @@ impl Catalogue {
             }
             // One that another thread connects or disconnects at present is not there.
             let listed = slot.attached.as_mut().filter(|it| it.phase == AttachedPhase::Listed);
-            let leaving = listed.and_then(AttachedConnector::begin_leaving).ok_or_else(not_found)?;
-            Ok((slot.id, leaving))
+            let detachment = listed.and_then(AttachedConnector::begin_detachment).ok_or_else(not_found)?;
+            Ok((slot.id, detachment))
         })?;
-        self.inner.complete_detachment(id, &leaving);
+        self.inner.complete_detachment(id, &detachment);
         self.inner.remove_slot(id);
         Ok(())
     }
@@ -147,17 +147,17 @@ impl CatalogueInner {
 
     /// Takes the items of the connector of a slot out of the lists; `false` if it has none, or another thread does so. The namespace stays held.
     pub(super) fn detach_connector(&self, id: u64) -> bool {
-        let begin = |slot: &mut Slot| slot.attached.as_mut().and_then(AttachedConnector::begin_leaving);
-        let leaving = self.connectors.change_slot(id, begin).flatten();
-        leaving.inspect(|leaving| self.complete_detachment(id, leaving)).is_some()
+        let begin = |slot: &mut Slot| slot.attached.as_mut().and_then(AttachedConnector::begin_detachment);
+        let detachment = self.connectors.change_slot(id, begin).flatten();
+        detachment.inspect(|detachment| self.complete_detachment(id, detachment)).is_some()
     }
 
-    fn complete_detachment(&self, id: u64, leaving: &Leaving) {
-        if leaving.has_tools {
-            self.tools.remove_toolset(&leaving.namespace);
+    fn complete_detachment(&self, id: u64, detachment: &Detachment) {
+        if detachment.has_tools {
+            self.tools.remove_toolset(&detachment.namespace);
         }
         self.connectors.change_slot(id, |slot| slot.attached = None);
-        self.announce_all_lists(&leaving.namespace);
+        self.announce_all_lists(&detachment.namespace);
     }
 
     fn announce_all_lists(&self, namespace: &str) {

@@ -74,11 +74,11 @@ pub(super) enum AttachedPhase {
     Arriving,
     Listed,
     /// Its tools are being removed from the toolbox, by one thread.
-    Leaving,
+    Detaching,
 }
 
-/// A connector that leaves.
-pub(super) struct Leaving {
+/// The removal of a connector that was attached.
+pub(super) struct Detachment {
     pub(super) namespace: Arc<str>,
     pub(super) has_tools: bool,
 }
@@ -201,10 +201,10 @@ impl AttachedConnector {
     }
 
     /// Takes the connector out of snapshots; `None` if another thread does so.
-    pub(super) fn begin_leaving(&mut self) -> Option<Leaving> {
-        let before = std::mem::replace(&mut self.phase, AttachedPhase::Leaving);
-        let leaving = || Leaving { namespace: Arc::clone(&self.namespace), has_tools: self.has_tools };
-        (before != AttachedPhase::Leaving).then(leaving)
+    pub(super) fn begin_detachment(&mut self) -> Option<Detachment> {
+        let before = std::mem::replace(&mut self.phase, AttachedPhase::Detaching);
+        let detachment = || Detachment { namespace: Arc::clone(&self.namespace), has_tools: self.has_tools };
+        (before != AttachedPhase::Detaching).then(detachment)
     }
 }
 
