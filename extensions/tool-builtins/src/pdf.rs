@@ -13,7 +13,7 @@ use tokio::sync::{Mutex, OnceCell};
 use tool_runtime::{CancellationToken, prelude::*};
 
 use crate::sandbox::{
-    CommandLine, Confinement, Ending, Launcher, OutputSink, RunLimit, Sandbox, ScratchFolder,
+    CommandEnd, CommandLine, Confinement, Launcher, OutputSink, RunLimit, Sandbox, ScratchFolder,
     find_system_program, run_blocking,
 };
 
@@ -214,23 +214,23 @@ struct ConvertedText {
 }
 
 impl ConversionOutput {
-    fn into_converted_text(self, ending: Ending, timeout: Duration) -> Result<ConvertedText, ToolError> {
+    fn into_converted_text(self, ending: CommandEnd, timeout: Duration) -> Result<ConvertedText, ToolError> {
         let message: String =
             String::from_utf8_lossy(&self.message).split_whitespace().collect::<Vec<_>>().join(" ");
         match ending {
-            Ending::Exited(0) => {
+            CommandEnd::Exited(0) => {
                 let text = String::from_utf8_lossy(&self.text).into_owned();
                 Ok(ConvertedText { text, is_cut: self.is_cut })
             }
             // The first page is past the last one.
-            Ending::Exited(_) if message.contains("Wrong page range") => Ok(ConvertedText::default()),
-            Ending::Exited(code) => Err(conversion_error(&format!("{message} (exit code {code})"))),
-            Ending::TimedOut => {
+            CommandEnd::Exited(_) if message.contains("Wrong page range") => Ok(ConvertedText::default()),
+            CommandEnd::Exited(code) => Err(conversion_error(&format!("{message} (exit code {code})"))),
+            CommandEnd::TimedOut => {
                 let seconds = timeout.as_secs_f64();
                 Err(conversion_error(&format!("it took more than {seconds} seconds; read another document")))
             }
-            Ending::Cancelled => Err(ToolError::cancelled()),
-            Ending::NotStarted => Err(conversion_error(&format!("its sandbox did not start: {message}"))),
+            CommandEnd::Cancelled => Err(ToolError::cancelled()),
+            CommandEnd::NotStarted => Err(conversion_error(&format!("its sandbox did not start: {message}"))),
         }
     }
 }

@@ -28,8 +28,8 @@ use tool_runtime::{prelude::*, schemars};
 use self::left::ProgramFiles;
 use crate::{
     sandbox::{
-        CommandLine, Confinement, Ending, Launcher, RunLimit, Sandbox, ScratchFolder, find_system_program,
-        path_without_links, run_blocking,
+        CommandEnd, CommandLine, Confinement, Launcher, RunLimit, Sandbox, ScratchFolder,
+        find_system_program, path_without_links, run_blocking,
     },
     shell::{CallOutput, MAX_TIMEOUT_MILLIS, start_error, wait_error},
 };
@@ -205,15 +205,15 @@ impl CodeTools {
         let limit = RunLimit { timeout, cancellation: cx.cancellation().clone() };
         let mut sink = CallOutput::new(cx, false);
         let running = launcher.spawn(line).await.map_err(start_error)?;
-        let ending = running.run_to_end(&limit, &mut sink).await.map_err(wait_error)?;
+        let command_end = running.run_to_end(&limit, &mut sink).await.map_err(wait_error)?;
         sink.show_rest().await;
-        match ending {
+        match command_end {
             // The call ends when the files are gone.
-            Ending::Cancelled => return run.remove_left_files().await.and(Err(ToolError::cancelled())),
-            Ending::NotStarted => return Err(sink.output.start_failure_error()),
-            Ending::Exited(_) | Ending::TimedOut => {}
+            CommandEnd::Cancelled => return run.remove_left_files().await.and(Err(ToolError::cancelled())),
+            CommandEnd::NotStarted => return Err(sink.output.start_failure_error()),
+            CommandEnd::Exited(_) | CommandEnd::TimedOut => {}
         }
-        let result = sink.output.build_result(ending, launcher.enforced(), None);
+        let result = sink.output.build_result(command_end, launcher.enforced(), None);
         let left = run_blocking(move || Ok(ProgramFiles::read_below(&folder.opened)));
         let left = left.await.map_err(|error| folder_error(&error))?;
         run.remove_left_files().await?;

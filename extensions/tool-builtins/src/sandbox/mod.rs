@@ -45,7 +45,7 @@ pub(crate) use self::{
     command::{CommandLine, find_system_program},
     launcher::Launcher,
     named_path::path_without_links,
-    running::{Ending, OutputSink, RunLimit, RunningCommand},
+    running::{CommandEnd, OutputSink, RunLimit, RunningCommand},
 };
 
 /// The choice between a sandbox and none.

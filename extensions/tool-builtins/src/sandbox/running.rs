@@ -44,7 +44,7 @@ pub(crate) struct RunLimit {
 
 /// The end of a command.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Ending {
+pub(crate) enum CommandEnd {
     /// With its exit code, or 128 and the number of the signal.
     Exited(i32),
     TimedOut,
@@ -83,11 +83,11 @@ impl RunningCommand {
         mut self,
         limit: &RunLimit,
         sink: &mut dyn OutputSink,
-    ) -> io::Result<Ending> {
+    ) -> io::Result<CommandEnd> {
         let mut output = OutputReader::default();
-        let (ending, was_killed) = self.wait_for_end(limit, &mut output, sink).await?;
+        let (command_end, was_killed) = self.wait_for_end(limit, &mut output, sink).await?;
         // A shell that was killed did not wait for the namespace.
-        if matches!(ending, Ending::Exited(_)) && self.is_in_namespace && !was_killed {
+        if matches!(command_end, CommandEnd::Exited(_)) && self.is_in_namespace && !was_killed {
             self.group.release_without_kill();
         } else {
             self.group.kill();
@@ -104,7 +104,7 @@ impl RunningCommand {
             sink.mark_possibly_incomplete();
         }
         sink.show_held_text();
-        Ok(ending)
+        Ok(command_end)
     }
 
     /// Waits for the end or a limit, and says if a signal ended the command.
@@ -113,7 +113,7 @@ impl RunningCommand {
         limit: &RunLimit,
         output: &mut OutputReader,
         sink: &mut dyn OutputSink,
-    ) -> io::Result<(Ending, bool)> {
+    ) -> io::Result<(CommandEnd, bool)> {
         let (timeout, pause) = (time::sleep(limit.timeout), time::sleep_until(Instant::now()));
         tokio::pin!(timeout, pause);
         loop {
@@ -124,16 +124,16 @@ impl RunningCommand {
             tokio::select! {
                 status = self.child.wait() => {
                     let status = status?;
-                    let ending = match self.is_in_namespace && is_namespace_start_failure(status) {
-                        true => Ending::NotStarted,
-                        false => Ending::Exited(exit_code(status)),
+                    let command_end = match self.is_in_namespace && is_namespace_start_failure(status) {
+                        true => CommandEnd::NotStarted,
+                        false => CommandEnd::Exited(exit_code(status)),
                     };
-                    return Ok((ending, status.code().is_none()));
+                    return Ok((command_end, status.code().is_none()));
                 }
                 () = output.read_from_either(&mut self.stdout, &mut self.stderr, sink), if !output.is_closed() => {}
                 () = &mut pause, if next_show_time.is_some() => sink.show_due_text(Instant::now()),
-                () = &mut timeout => return Ok((Ending::TimedOut, false)),
-                () = limit.cancellation.cancelled() => return Ok((Ending::Cancelled, false)),
+                () = &mut timeout => return Ok((CommandEnd::TimedOut, false)),
+                () = limit.cancellation.cancelled() => return Ok((CommandEnd::Cancelled, false)),
             }
         }
     }

@@ -10,7 +10,7 @@ use super::{
     capture::StreamCapture,
     update::{LineBuffer, MAX_HELD},
 };
-use crate::sandbox::{Ending, Enforced, OutputSink};
+use crate::sandbox::{CommandEnd, Enforced, OutputSink};
 
 /// The exit code of a command that reached its time limit, as of `timeout`.
 pub(crate) const TIMED_OUT_EXIT_CODE: i32 = 124;
@@ -77,7 +77,7 @@ impl CommandOutput {
     /// The result of a command that ended.
     pub(crate) fn build_result(
         &mut self,
-        ending: Ending,
+        command_end: CommandEnd,
         enforced: &Enforced,
         store: Option<&ResultStore>,
     ) -> ToolOutput {
@@ -85,21 +85,23 @@ impl CommandOutput {
         if text.is_empty() {
             text.push_str("[no output]");
         }
-        let note = match ending {
-            Ending::Exited(0) => None,
-            Ending::Exited(code) => Some(format!("[exit code {code}]")),
-            Ending::TimedOut => Some(format!("[timed out and was killed; exit code {TIMED_OUT_EXIT_CODE}]")),
-            Ending::Cancelled => Some("[stopped]".to_owned()),
-            Ending::NotStarted => Some("[the sandbox did not start; nothing was run]".to_owned()),
+        let note = match command_end {
+            CommandEnd::Exited(0) => None,
+            CommandEnd::Exited(code) => Some(format!("[exit code {code}]")),
+            CommandEnd::TimedOut => {
+                Some(format!("[timed out and was killed; exit code {TIMED_OUT_EXIT_CODE}]"))
+            }
+            CommandEnd::Cancelled => Some("[stopped]".to_owned()),
+            CommandEnd::NotStarted => Some("[the sandbox did not start; nothing was run]".to_owned()),
         };
         if let Some(note) = note {
             push_missing_line_end(&mut text);
             text.push_str(&note);
         }
         let details = CommandDetails {
-            exit_code: result_exit_code(ending),
-            success: ending == Ending::Exited(0),
-            timed_out: ending == Ending::TimedOut,
+            exit_code: result_exit_code(command_end),
+            success: command_end == CommandEnd::Exited(0),
+            timed_out: command_end == CommandEnd::TimedOut,
             stdout_bytes: self.stdout.total_bytes(),
             stderr_bytes: self.stderr.total_bytes(),
             enforced,
@@ -109,14 +111,14 @@ impl CommandOutput {
 }
 
 /// The exit code that a result has.
-pub(crate) fn result_exit_code(ending: Ending) -> i32 {
-    match ending {
-        Ending::Exited(code) => code,
-        Ending::TimedOut => TIMED_OUT_EXIT_CODE,
+pub(crate) fn result_exit_code(command_end: CommandEnd) -> i32 {
+    match command_end {
+        CommandEnd::Exited(code) => code,
+        CommandEnd::TimedOut => TIMED_OUT_EXIT_CODE,
         // As of a shell whose command was killed.
-        Ending::Cancelled => 137,
+        CommandEnd::Cancelled => 137,
         // As of a program that cannot be run.
-        Ending::NotStarted => 126,
+        CommandEnd::NotStarted => 126,
     }
 }
 

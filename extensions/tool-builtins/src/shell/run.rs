@@ -11,7 +11,7 @@ use super::{
     task::TaskTable,
 };
 use crate::{
-    sandbox::{CommandLine, Confinement, Ending, Launcher, RunLimit, find_system_program},
+    sandbox::{CommandEnd, CommandLine, Confinement, Launcher, RunLimit, find_system_program},
     session::SessionKey,
 };
 
@@ -77,13 +77,13 @@ pub(super) async fn run_command(
         RunLimit { timeout: Duration::from_millis(timeout_ms), cancellation: cx.cancellation().clone() };
     let mut sink = CallOutput::new(cx, results.is_some());
     let running = launcher.spawn(line).await.map_err(start_error)?;
-    let ending = running.run_to_end(&limit, &mut sink).await.map_err(wait_error)?;
+    let command_end = running.run_to_end(&limit, &mut sink).await.map_err(wait_error)?;
     sink.show_rest().await;
-    if ending == Ending::NotStarted {
+    if command_end == CommandEnd::NotStarted {
         return Err(sink.output.start_failure_error());
     }
-    let result = sink.output.build_result(ending, launcher.enforced(), results);
-    if ending == Ending::Cancelled {
+    let result = sink.output.build_result(command_end, launcher.enforced(), results);
+    if command_end == CommandEnd::Cancelled {
         let details = json!({ "output": result.text() });
         return Err(ToolError::cancelled().with_details(details));
     }
@@ -133,27 +133,27 @@ pub(super) async fn read_task(
     cx: &ToolContext,
 ) -> Result<ToolOutput, ToolError> {
     let task = tools.tasks().find_own_task(id, &SessionKey::of_call(cx))?;
-    let ending = match wait_ms {
+    let command_end = match wait_ms {
         None => task.ending_if_ended(),
         Some(wait_ms) => {
             let cancellation: &CancellationToken = cx.cancellation();
             tokio::select! {
-                ending = task.wait_for_ending(Duration::from_millis(wait_ms)) => ending,
+                command_end = task.wait_for_ending(Duration::from_millis(wait_ms)) => command_end,
                 () = cancellation.cancelled() => return Err(ToolError::cancelled()),
             }
         }
     };
     let results = tools.settings.results.as_deref();
-    let Some(ending) = ending else {
+    let Some(command_end) = command_end else {
         let status = if wait_ms.is_some() { "timeout" } else { "not_ready" };
         let text = format!("[{status}: {id} is still running]\n{}", task.output.lock().text_of_streams(None));
         return Ok(ToolOutput::from(text).with_details(json!({ "task_id": id, "status": status })));
     };
-    if ending == Ending::NotStarted {
+    if command_end == CommandEnd::NotStarted {
         return Err(task.output.lock().start_failure_error());
     }
     let launcher = tools.state.start_launcher_once(&tools.settings.confinement).await?;
-    let result = task.output.lock().build_result(ending, launcher.enforced(), results);
+    let result = task.output.lock().build_result(command_end, launcher.enforced(), results);
     let mut details = result.details().cloned().unwrap_or_default();
     if let Some(details) = details.as_object_mut() {
         details.insert("task_id".to_owned(), json!(id));
@@ -168,16 +168,16 @@ pub(super) async fn stop_task(
     cx: &ToolContext,
 ) -> Result<ToolOutput, ToolError> {
     let task = tools.tasks().find_own_task(id, &SessionKey::of_call(cx))?;
-    if let Some(ending) = task.ending_if_ended() {
+    if let Some(command_end) = task.ending_if_ended() {
         let message = format!(
             "the task {id} has ended with exit code {}; only a running task can be stopped",
-            output::result_exit_code(ending)
+            output::result_exit_code(command_end)
         );
         return Err(ToolError::conflict(message));
     }
-    let ending = task.kill_and_wait().await;
+    let command_end = task.kill_and_wait().await;
     let text = task.output.lock().text_of_streams(None);
     let details =
-        json!({ "task_id": id, "status": "stopped", "exit_code": ending.map(output::result_exit_code) });
+        json!({ "task_id": id, "status": "stopped", "exit_code": command_end.map(output::result_exit_code) });
     Ok(ToolOutput::from(format!("[{id} is stopped]\n{text}")).with_details(details))
 }

@@ -11,7 +11,7 @@ use tool_runtime::{CancellationToken, prelude::*};
 
 use super::output::CommandOutput;
 use crate::{
-    sandbox::{Ending, Launcher, OutputSink, RunLimit, RunningCommand},
+    sandbox::{CommandEnd, Launcher, OutputSink, RunLimit, RunningCommand},
     session::SessionKey,
 };
 
@@ -37,7 +37,7 @@ pub(super) struct ShellTask {
     owner: SessionKey,
     pub(super) id: String,
     pub(super) output: SharedOutput,
-    ending: watch::Receiver<Option<Ending>>,
+    command_end: watch::Receiver<Option<CommandEnd>>,
     cancellation: CancellationToken,
 }
 
@@ -66,23 +66,23 @@ impl OutputSink for SharedOutput {
 }
 
 impl ShellTask {
-    pub(super) fn ending_if_ended(&self) -> Option<Ending> {
-        *self.ending.borrow()
+    pub(super) fn ending_if_ended(&self) -> Option<CommandEnd> {
+        *self.command_end.borrow()
     }
 
     /// Waits for the end, for at most `timeout`.
-    pub(super) async fn wait_for_ending(&self, timeout: Duration) -> Option<Ending> {
-        let mut ending = self.ending.clone();
-        let ended = ending.wait_for(Option::is_some);
-        time::timeout(timeout, ended).await.ok()?.ok().and_then(|ending| *ending)
+    pub(super) async fn wait_for_ending(&self, timeout: Duration) -> Option<CommandEnd> {
+        let mut command_end = self.command_end.clone();
+        let ended = command_end.wait_for(Option::is_some);
+        time::timeout(timeout, ended).await.ok()?.ok().and_then(|command_end| *command_end)
     }
 
     /// Kills the command and waits until it has ended.
-    pub(super) async fn kill_and_wait(&self) -> Option<Ending> {
+    pub(super) async fn kill_and_wait(&self) -> Option<CommandEnd> {
         self.cancellation.cancel();
-        let mut ending = self.ending.clone();
-        let ended = ending.wait_for(Option::is_some).await;
-        ended.ok().and_then(|ending| *ending)
+        let mut command_end = self.command_end.clone();
+        let ended = command_end.wait_for(Option::is_some).await;
+        ended.ok().and_then(|command_end| *command_end)
     }
 }
 
@@ -116,7 +116,7 @@ impl TaskTable {
         launcher: Arc<Launcher>,
         owner: SessionKey,
     ) -> Result<Arc<ShellTask>, ToolError> {
-        let (sender, ending) = watch::channel(None);
+        let (sender, command_end) = watch::channel(None);
         let cancellation = CancellationToken::new();
         let output = SharedOutput(Arc::new(Mutex::new(CommandOutput::new(keeps_all))));
         let limit = RunLimit { timeout, cancellation: cancellation.clone() };
@@ -126,11 +126,11 @@ impl TaskTable {
         tasks.check_task_limit()?;
         tasks.last_number += 1;
         let id = format!("task_{}", tasks.last_number);
-        let task = Arc::new(ShellTask { id, owner, output, ending, cancellation });
+        let task = Arc::new(ShellTask { id, owner, output, command_end, cancellation });
         tasks.running.spawn(async move {
-            let ending = running.run_to_end(&limit, &mut sink).await;
+            let command_end = running.run_to_end(&limit, &mut sink).await;
             // A command whose end cannot be seen was killed when it was dropped.
-            sender.send_replace(Some(ending.unwrap_or(Ending::Cancelled)));
+            sender.send_replace(Some(command_end.unwrap_or(CommandEnd::Cancelled)));
             drop(launcher);
         });
         tasks.known.push_back(Arc::clone(&task));

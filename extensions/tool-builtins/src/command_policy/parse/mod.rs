@@ -23,9 +23,9 @@ pub(super) const MAX_DEPTH: usize = 32;
 const MAX_SOURCE_CHARS: usize = 120;
 
 /// A text that is not read further; the reason is a doubt of the script.
-pub(super) struct Unreadable;
+pub(super) struct UnreadableText;
 
-type Parsed<T = ()> = Result<T, Unreadable>;
+type Parsed<T = ()> = Result<T, UnreadableText>;
 
 /// A cursor over a text, or over a part of it that is read on its own, such as the content of backticks.
 pub(super) struct ShellParser<'a> {
@@ -122,9 +122,9 @@ impl<'a> ShellParser<'a> {
         }
     }
 
-    fn record_unreadable(&mut self, what: &'static str) -> Unreadable {
+    fn record_unreadable(&mut self, what: &'static str) -> UnreadableText {
         self.record_doubt(what);
-        Unreadable
+        UnreadableText
     }
 
     /// Runs `parse` one level deeper.

@@ -125,7 +125,7 @@ pub(super) fn read_and_push_declarations(
         }
         "flex" => push(Property::FlexGrow, flex_grow_of_flex(&value)),
         "flex-flow" => {
-            let direction = components(&value).find(|it| !it.contains("wrap")).unwrap_or("row");
+            let direction = value_components(&value).find(|it| !it.contains("wrap")).unwrap_or("row");
             push(Property::FlexDirection, direction);
         }
         "overflow" | "overflow-x" | "overflow-y" => push(Property::Overflow, &value),
@@ -196,7 +196,7 @@ fn side_properties(shorthand: &str) -> [Property; 4] {
 }
 
 fn side_values(value: &str) -> [&str; 4] {
-    let values: Vec<&str> = components(value).collect();
+    let values: Vec<&str> = value_components(value).collect();
     let indices: [usize; 4] = match values.len() {
         1 => [0; 4],
         2 => [0, 1, 0, 1],
@@ -208,7 +208,7 @@ fn side_values(value: &str) -> [&str; 4] {
 
 /// The part of the free room that an element takes by a value of `flex`.
 fn flex_grow_of_flex(value: &str) -> &str {
-    match components(value).next() {
+    match value_components(value).next() {
         Some("none" | "initial" | "unset" | "revert") => "0",
         Some(part) if part.parse::<f64>().is_ok() => part,
         _ => "1",
@@ -289,7 +289,7 @@ pub(super) fn read_condition_text(input: &mut Parser<'_>) -> Result<String, Pars
 }
 
 /// The parts of a value that stand between blanks outside of parentheses.
-pub(super) fn components(value: &str) -> impl Iterator<Item = &str> {
+pub(super) fn value_components(value: &str) -> impl Iterator<Item = &str> {
     let mut depth = 0_usize;
     value.split(move |character| {
         match character {
@@ -311,7 +311,7 @@ fn is_picture(value: &str) -> bool {
 /// The colour among the parts of a background.
 fn background_colour(value: &str) -> &str {
     let is_colour = |it: &&str| super::super::colour::canonical_colour(it).is_some();
-    components(value).find(is_colour).unwrap_or(if is_picture(value) { PICTURE } else { value })
+    value_components(value).find(is_colour).unwrap_or(if is_picture(value) { PICTURE } else { value })
 }
 
 /// The size in a value of `font`; the keywords of a whole value, such as `inherit`, stay.
@@ -322,6 +322,6 @@ fn font_size_of_font(value: &str) -> &str {
         let is_weight = size.parse::<f64>().is_ok_and(|it| it >= 1.0) && !has_line_height;
         size.starts_with(|it: char| it.is_ascii_digit() || it == '.') && !is_weight
     };
-    let size = components(value).find(is_size).unwrap_or(value);
+    let size = value_components(value).find(is_size).unwrap_or(value);
     size.split('/').next().unwrap_or(size)
 }

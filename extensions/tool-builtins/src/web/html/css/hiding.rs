@@ -4,7 +4,7 @@ use super::{
     super::colour::{
         alpha_of_colour, canonical_colour, is_opaque, is_same_colour, is_transparent, mixed_colour,
     },
-    declaration::{Declaration, PICTURE, PROPERTY_COUNT, Property, components},
+    declaration::{Declaration, PICTURE, PROPERTY_COUNT, Property, value_components},
     layout::ParentLayout,
     length::{
         Axis, CssLength, font_pixels, functions_and_arguments, is_far_away, is_invisible_fraction,
@@ -83,10 +83,10 @@ impl<'s> ElementStyle<'s> {
             .or_else(|| hides(ContentVisibility, &|it| it == "hidden"))
             .or_else(|| hides(Opacity, &is_invisible_fraction))
             .or_else(|| hides(Zoom, &is_zero_scale))
-            .or_else(|| hides(Scale, &|it| components(it).take(2).any(is_zero_scale)))
+            .or_else(|| hides(Scale, &|it| value_components(it).take(2).any(is_zero_scale)))
             .or_else(|| self.empty_box_source(tag, parent))
             .or_else(|| self.shift_source())
-            .or_else(|| hides(Translate, &|it| is_translated_away(components(it))))
+            .or_else(|| hides(Translate, &|it| is_translated_away(value_components(it))))
             .or_else(|| hides(Clip, &is_clipped))
             .or_else(|| hides(ClipPath, &|it| functions_and_arguments(it).into_iter().any(is_empty_shape)))
             .or_else(|| {

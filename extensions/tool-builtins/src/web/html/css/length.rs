@@ -15,7 +15,7 @@ pub(super) fn number_and_unit(value: &str) -> Option<(f64, &str)> {
 }
 
 /// Returns a number or a percentage as a part of the whole.
-pub(super) fn fraction(value: &str) -> Option<f64> {
+pub(super) fn parse_fraction(value: &str) -> Option<f64> {
     match number_and_unit(value)? {
         (number, "") => Some(number),
         (number, "%") => Some(number / 100.0),
@@ -24,12 +24,12 @@ pub(super) fn fraction(value: &str) -> Option<f64> {
 }
 
 pub(super) fn is_invisible_fraction(value: &str) -> bool {
-    fraction(value).is_some_and(|it| it < MIN_VISIBLE_PART)
+    parse_fraction(value).is_some_and(|it| it < MIN_VISIBLE_PART)
 }
 
 /// Returns `true` for a factor that leaves nothing; a negative one mirrors.
 pub(super) fn is_zero_scale(value: &str) -> bool {
-    fraction(value).is_some_and(|it| it.abs() < MIN_VISIBLE_PART)
+    parse_fraction(value).is_some_and(|it| it.abs() < MIN_VISIBLE_PART)
 }
 
 /// The direction of a length.

@@ -2,7 +2,7 @@
 
 use super::{
     super::colour::{canonical_colour, is_colour_name, is_transparent},
-    declaration::{PICTURE, Property, UNREAD, components},
+    declaration::{PICTURE, Property, UNREAD, value_components},
     length::{Axis, is_far_away, number_and_unit},
 };
 
@@ -131,7 +131,7 @@ pub(super) fn is_valid_value(property: Property, value: &str) -> bool {
         Display => words_are(&DISPLAY_WORDS),
         Visibility => ["visible", "hidden", "collapse"].contains(&value),
         ContentVisibility => ["visible", "auto", "hidden"].contains(&value),
-        Opacity | Zoom | Scale => components(value).all(|part| {
+        Opacity | Zoom | Scale => value_components(value).all(|part| {
             ["none", "normal", "reset", UNREAD].contains(&part)
                 || starts_with_function(part, &["calc", "min", "max", "clamp"])
                 || number_and_unit(part).is_some_and(|(_, unit)| unit.is_empty() || unit == "%")
@@ -171,7 +171,7 @@ pub(super) fn is_valid_value(property: Property, value: &str) -> bool {
             is_length(value) && number_and_unit(value).is_none_or(is_positive)
         }
         LetterSpacing | TextIndent | Left | Right | Top | Bottom | MarginLeft | MarginRight | MarginTop
-        | MarginBottom | Translate => components(value).all(is_length),
+        | MarginBottom | Translate => value_components(value).all(is_length),
     }
 }
 
