@@ -44,7 +44,7 @@ pub(crate) fn to_contents(resource: &Resource) -> ResourceContents {
 /// Returns a received block as content. A block whose data is not base64, or of an unknown kind, is a text that says so.
 #[cfg(feature = "client")]
 pub(crate) fn from_block(block: &ContentBlock) -> Content {
-    let decoded = |data: &str, mime_type: &str, kind: &str| match decode_base64(data) {
+    let decoded = |data: &str, mime_type: &str, kind: &str| match decode_lenient_base64(data) {
         Ok(data) => Ok(data),
         Err(error) => {
             Err(Content::text(format!("[{kind} of type {mime_type}: the data is not base64: {error}]")))
@@ -72,7 +72,7 @@ pub(crate) fn from_block(block: &ContentBlock) -> Content {
 
 /// Decodes base64 of any server: also of the alphabet for URLs, without padding, in lines, and as a `data:` URL.
 #[cfg(feature = "client")]
-fn decode_base64(data: &str) -> Result<Vec<u8>, base64::DecodeError> {
+fn decode_lenient_base64(data: &str) -> Result<Vec<u8>, base64::DecodeError> {
     const LENIENT: GeneralPurposeConfig = GeneralPurposeConfig::new()
         .with_decode_padding_mode(DecodePaddingMode::Indifferent)
         .with_decode_allow_trailing_bits(true);
@@ -92,7 +92,7 @@ fn decode_base64(data: &str) -> Result<Vec<u8>, base64::DecodeError> {
 
 /// Returns the kind of a block whose data cannot be decoded.
 #[cfg(feature = "client")]
-pub(crate) fn undecodable_kind(block: &ContentBlock) -> Option<&'static str> {
+pub(crate) fn kind_of_undecodable_block(block: &ContentBlock) -> Option<&'static str> {
     let (kind, data) = match block {
         ContentBlock::Image(image) => ("image", &image.data),
         ContentBlock::Audio(audio) => ("audio", &audio.data),
@@ -102,7 +102,7 @@ pub(crate) fn undecodable_kind(block: &ContentBlock) -> Option<&'static str> {
         },
         _ => return None,
     };
-    decode_base64(data).is_err().then_some(kind)
+    decode_lenient_base64(data).is_err().then_some(kind)
 }
 
 #[cfg(feature = "client")]
@@ -119,7 +119,7 @@ pub(crate) fn from_contents(contents: &ResourceContents) -> Content {
         }
         ResourceContents::BlobResourceContents { uri, mime_type, blob, .. } => {
             let mime_type = mime_type.as_deref().unwrap_or("application/octet-stream");
-            match decode_base64(blob) {
+            match decode_lenient_base64(blob) {
                 Ok(data) => (uri, mime_type, ResourceBody::Blob(tool_runtime::output::Blob(data))),
                 Err(error) => {
                     return Content::text(format!(

@@ -13,7 +13,7 @@ pub(super) struct ListingDiagnostics(Mutex<BTreeMap<String, Vec<Diagnostic>>>);
 
 impl ListingDiagnostics {
     /// Sets the diagnostics of a server, and logs those that are new.
-    pub(super) fn replace(&self, server: &str, diagnostics: Vec<Diagnostic>) {
+    pub(super) fn replace_and_log_new(&self, server: &str, diagnostics: Vec<Diagnostic>) {
         let all = self.0.lock();
         let before = all
             .unwrap_or_else(PoisonError::into_inner)

@@ -76,14 +76,14 @@ type OptionsHook =
 
 /// The hooks of a broker.
 #[derive(Default)]
-pub(super) struct Hooks {
+pub(super) struct BrokerHooks {
     #[cfg(feature = "http")]
     pub(super) headers: Option<Box<HeaderHook>>,
     pub(super) errors: Option<Box<ErrorHook>>,
     pub(super) options: Option<Box<OptionsHook>>,
 }
 
-impl Hooks {
+impl BrokerHooks {
     /// The error of an operation, as the model reads it.
     pub(super) fn error_for_model(&self, target: &BrokerTarget<'_>, error: ClientError) -> ToolError {
         let Some(intercept) = self.errors.as_ref().filter(|_| target.url().is_some()) else {

@@ -60,7 +60,7 @@ use std::{collections::BTreeMap, fmt, sync::Arc, time::Duration};
 use tool_runtime::{BoxFuture, Tool, ToolError, ToolSet, context::ReadonlyContext, diagnostic::Diagnostic};
 
 pub use self::hooks::{BrokerPhase, BrokerTarget, Interception};
-use self::{diagnostics::ListingDiagnostics, hooks::Hooks, tools::BrokerTool};
+use self::{diagnostics::ListingDiagnostics, hooks::BrokerHooks, tools::BrokerTool};
 use crate::client::{ConfigError, McpServers, McpToolSetBuilder, ServerConfig};
 
 /// Four tools for the tools of many servers; see [the module](self).
@@ -81,17 +81,17 @@ use crate::client::{ConfigError, McpServers, McpToolSetBuilder, ServerConfig};
 #[derive(Clone)]
 pub struct McpBroker {
     tools: Vec<Arc<dyn Tool>>,
-    settings: Arc<Settings>,
+    settings: Arc<BrokerSettings>,
 }
 
 /// The settings that the tools share.
-struct Settings {
+struct BrokerSettings {
     servers: BTreeMap<String, ServerConfig>,
     allows_urls: bool,
     /// In lower case.
     refused_headers: Vec<String>,
     time_limit: Option<Duration>,
-    hooks: Hooks,
+    hooks: BrokerHooks,
     diagnostics: ListingDiagnostics,
 }
 
@@ -118,12 +118,12 @@ impl McpBroker {
     /// Creates a builder.
     pub fn builder() -> McpBrokerBuilder {
         let refused_headers = REFUSED_HEADERS.map(str::to_owned).to_vec();
-        let settings = Settings {
+        let settings = BrokerSettings {
             servers: BTreeMap::new(),
             allows_urls: false,
             refused_headers,
             time_limit: None,
-            hooks: Hooks::default(),
+            hooks: BrokerHooks::default(),
             diagnostics: ListingDiagnostics::default(),
         };
         McpBrokerBuilder { settings, error: None }
@@ -163,7 +163,7 @@ impl fmt::Debug for McpBroker {
 /// A broker before it is built; created by [`McpBroker::builder`].
 #[must_use = "a builder does nothing until it is built"]
 pub struct McpBrokerBuilder {
-    settings: Settings,
+    settings: BrokerSettings,
     error: Option<ConfigError>,
 }
 

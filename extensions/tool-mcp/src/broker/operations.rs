@@ -10,11 +10,13 @@ use tool_runtime::{
 };
 
 use super::{
-    BrokerPhase, BrokerTarget, Settings,
-    selector::{self, Selected},
-    signature::{required_properties, tool_signature},
+    BrokerPhase, BrokerSettings, BrokerTarget,
+    selector::{self, ServerSelection},
+    signature::{required_property_names, tool_signature},
 };
-use crate::client::{ClientError, Endpoint, McpToolSet, ServerConfig, Transport, shown_url, tool_output};
+use crate::client::{
+    ClientError, Endpoint, McpToolSet, ServerConfig, Transport, tool_output, url_without_secrets,
+};
 
 /// The time for which the answer of an operation waits for the end of its connection.
 const CLOSE_TIMEOUT: Duration = Duration::from_millis(250);
@@ -28,13 +30,13 @@ pub(super) struct UrlAccess {
 
 /// A selected server.
 struct SelectedServer<'a> {
-    settings: &'a Settings,
-    selected: Selected<'a>,
+    settings: &'a BrokerSettings,
+    selected: ServerSelection<'a>,
     target: BrokerTarget<'a>,
     set: McpToolSet,
 }
 
-impl Settings {
+impl BrokerSettings {
     /// Lists the servers. Connects to none.
     pub(super) fn list_servers(&self) -> Value {
         let servers = self.servers.values().map(|config| {
@@ -55,12 +57,13 @@ impl Settings {
         cx: &ToolContext,
     ) -> Result<Value, ToolError> {
         let selected_server = self.select_server(selector, BrokerPhase::ListTools, access, cx).await?;
-        let mut tools = selected_server.run_then_close(selected_server.list_admitted_tools()).await?;
+        let mut tools =
+            selected_server.run_within_limit_then_close(selected_server.list_admitted_tools()).await?;
         tools.sort_by(|one, other| one.name.cmp(&other.name));
         let tools = tools.iter().map(|tool| {
             let mut entry = json!({
                 "name": tool.name,
-                "selector": selector::tool_selector(selected_server.selected, &tool.name, &self.servers),
+                "selector": selector::format_tool_selector(selected_server.selected, &tool.name, &self.servers),
                 "signature": tool_signature(&tool.name, &tool.input_schema, tool.output_schema.as_deref()),
                 "hasOutputSchema": tool.output_schema.is_some(),
             });
@@ -94,7 +97,8 @@ impl Settings {
             return Err(ToolError::bad_parameter("`tools` is empty; pass the names of the tools to inspect"));
         }
         let selected_server = self.select_server(selector, BrokerPhase::InspectTools, access, cx).await?;
-        let tools = selected_server.run_then_close(selected_server.list_admitted_tools()).await?;
+        let tools =
+            selected_server.run_within_limit_then_close(selected_server.list_admitted_tools()).await?;
         let find = |name: &str| tools.iter().find(|tool| tool.name == name);
         let missing: Vec<_> = wanted.iter().filter(|name| find(name).is_none()).collect();
         if !missing.is_empty() {
@@ -106,7 +110,7 @@ impl Settings {
         let tools = wanted.into_iter().filter_map(find).map(|tool| {
             let mut inspected = json!({
                 "name": tool.name,
-                "selector": selector::tool_selector(selected_server.selected, &tool.name, &self.servers),
+                "selector": selector::format_tool_selector(selected_server.selected, &tool.name, &self.servers),
                 "inputSchema": *tool.input_schema,
             });
             if let Some(description) = &tool.description {
@@ -128,7 +132,7 @@ impl Settings {
         access: UrlAccess,
         cx: &ToolContext,
     ) -> Result<ToolOutput, ToolError> {
-        let Some((selected, tool)) = selector::find_tool(selector, &self.servers) else {
+        let Some((selected, tool)) = selector::parse_tool_selector(selector, &self.servers) else {
             return Err(ToolError::not_found(format!(
                 "the selector `{selector}` names no tool of a known server; it is `server.tool`, \
                  as `mcp_list_tools` prints it"
@@ -137,13 +141,17 @@ impl Settings {
         let selected_server =
             self.prepare_server(selector, selected, Some(&tool), BrokerPhase::CallTool, access, cx).await?;
         let set = &selected_server.set;
-        let called = selected_server.run_then_close(async {
-            match argument_problem(&selected_server.list_admitted_tools().await?, &tool, &arguments) {
+        let called = selected_server.run_within_limit_then_close(async {
+            match unknown_tool_or_missing_argument_error(
+                &selected_server.list_admitted_tools().await?,
+                &tool,
+                &arguments,
+            ) {
                 Some(problem) => Ok(Err(problem)),
                 None => set.call_tool_for(cx, &tool, arguments).await.map(Ok),
             }
         });
-        called.await?.map(|result| broker_output(&result))
+        called.await?.map(|result| structured_or_content_output(&result))
     }
 
     async fn select_server<'a>(
@@ -153,7 +161,7 @@ impl Settings {
         access: UrlAccess,
         cx: &'a ToolContext,
     ) -> Result<SelectedServer<'a>, ToolError> {
-        let Some(selected) = selector::find_server(selector, &self.servers) else {
+        let Some(selected) = selector::parse_server_selector(selector, &self.servers) else {
             let names: Vec<_> = self.servers.keys().map(|name| format!("`{name}`")).collect();
             let known = if names.is_empty() { "none".to_owned() } else { names.join(", ") };
             return Err(ToolError::not_found(format!(
@@ -167,7 +175,7 @@ impl Settings {
     async fn prepare_server<'a>(
         &'a self,
         selector: &'a str,
-        selected: Selected<'a>,
+        selected: ServerSelection<'a>,
         tool: Option<&'a str>,
         phase: BrokerPhase,
         access: UrlAccess,
@@ -175,14 +183,14 @@ impl Settings {
     ) -> Result<SelectedServer<'a>, ToolError> {
         #[cfg_attr(not(feature = "http"), expect(unused_mut, reason = "headers are of HTTP"))]
         let (server, mut config) = match selected {
-            Selected::Named(name) => {
+            ServerSelection::Named(name) => {
                 let config = self.servers.get(name).cloned();
                 (
                     Some(name),
                     config.ok_or_else(|| ToolError::not_found(format!("there is no server `{name}`")))?,
                 )
             }
-            Selected::Url(url) => (None, self.server_config_for_url(url, access)?),
+            ServerSelection::Url(url) => (None, self.server_config_for_url(url, access)?),
         };
         let mut target = BrokerTarget { selector, server, tool, phase, config: config.clone(), call: cx };
         #[cfg(feature = "http")]
@@ -200,7 +208,7 @@ impl Settings {
                 "servers cannot be selected by URL here; select one that `mcp_list_servers` lists",
             ));
         }
-        if let Some(problem) = url_problem(url) {
+        if let Some(problem) = model_url_problem(url) {
             return Err(ToolError::bad_parameter(format!("the URL {problem}")));
         }
         let mut endpoint = Endpoint::new(url);
@@ -221,14 +229,14 @@ impl Settings {
                 return Err(ToolError::bad_parameter(message));
             }
         };
-        let config = ServerConfig::new(shown_url(url), transport);
+        let config = ServerConfig::new(url_without_secrets(url), transport);
         config.validate().map_err(|error| ToolError::bad_parameter(error.to_string()))?;
         Ok(config)
     }
 }
 
 /// Returns the reason why a model may not choose `url`, if any.
-fn url_problem(url: &str) -> Option<&'static str> {
+fn model_url_problem(url: &str) -> Option<&'static str> {
     // Parsers of URLs read a backslash as a slash, and leave out some of the others.
     if url.chars().any(|it| it == '\\' || it.is_control() || it.is_whitespace()) {
         return Some("has a backslash, a blank or a control character");
@@ -251,13 +259,13 @@ impl SelectedServer<'_> {
         };
         // A server that a model chose is none of the program's.
         if let Some(server) = self.target.server {
-            self.settings.diagnostics.replace(server, diagnostics);
+            self.settings.diagnostics.replace_and_log_new(server, diagnostics);
         }
         Ok(listing?.0)
     }
 
     /// Does an operation over a connection of its own, within the time limit.
-    async fn run_then_close<T>(
+    async fn run_within_limit_then_close<T>(
         &self,
         operation: impl Future<Output = Result<T, ClientError>>,
     ) -> Result<T, ToolError> {
@@ -279,11 +287,15 @@ impl SelectedServer<'_> {
 }
 
 /// Returns the reason why a tool cannot be called with these arguments.
-fn argument_problem(tools: &[RawTool], name: &str, arguments: &Map<String, Value>) -> Option<ToolError> {
+fn unknown_tool_or_missing_argument_error(
+    tools: &[RawTool],
+    name: &str,
+    arguments: &Map<String, Value>,
+) -> Option<ToolError> {
     let Some(tool) = tools.iter().find(|tool| tool.name == name) else {
         return Some(ToolError::not_found(format!("the server has no tool `{name}`; list its tools first")));
     };
-    let missing: Vec<_> = required_properties(&tool.input_schema)
+    let missing: Vec<_> = required_property_names(&tool.input_schema)
         .filter(|name| !arguments.contains_key(*name))
         .map(|name| format!("`{name}`"))
         .collect();
@@ -294,7 +306,7 @@ fn argument_problem(tools: &[RawTool], name: &str, arguments: &Map<String, Value
 }
 
 /// The result of a tool: its structured value if there is one, and otherwise its content.
-fn broker_output(result: &CallToolResult) -> ToolOutput {
+fn structured_or_content_output(result: &CallToolResult) -> ToolOutput {
     let is_error = result.is_error == Some(true);
     // Serializers write `null` for a value that is not there.
     let structured = result.structured_content.as_ref();

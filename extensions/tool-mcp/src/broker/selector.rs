@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 /// The selected server.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Selected<'a> {
+pub(super) enum ServerSelection<'a> {
     /// By its name.
     Named(&'a str),
     /// By its URL.
@@ -15,27 +15,27 @@ pub(super) enum Selected<'a> {
 const TOOL_PARAMETER: &str = "tool=";
 
 /// Returns the server that `selector` names; `None` if there is none.
-pub(super) fn find_server<'a, T>(
+pub(super) fn parse_server_selector<'a, T>(
     selector: &'a str,
     servers: &'a BTreeMap<String, T>,
-) -> Option<Selected<'a>> {
+) -> Option<ServerSelection<'a>> {
     let selector = selector.trim();
     match servers.get_key_value(selector) {
-        Some((name, _)) => Some(Selected::Named(name)),
-        None => is_url(selector).then_some(Selected::Url(selector)),
+        Some((name, _)) => Some(ServerSelection::Named(name)),
+        None => has_http_scheme(selector).then_some(ServerSelection::Url(selector)),
     }
 }
 
 /// Returns the server and the tool that `selector` names; `None` if it names no tool.
-pub(super) fn find_tool<'a, T>(
+pub(super) fn parse_tool_selector<'a, T>(
     selector: &'a str,
     servers: &'a BTreeMap<String, T>,
-) -> Option<(Selected<'a>, String)> {
+) -> Option<(ServerSelection<'a>, String)> {
     let selector = selector.trim();
     if let Some((server, tool)) = split_tool_fragment(selector) {
         let selected = match servers.get_key_value(server) {
-            Some((name, _)) => Some(Selected::Named(name)),
-            None => is_url(server).then_some(Selected::Url(server)),
+            Some((name, _)) => Some(ServerSelection::Named(name)),
+            None => has_http_scheme(server).then_some(ServerSelection::Url(server)),
         };
         if let Some(selected) = selected.filter(|_| !tool.is_empty()) {
             return Some((selected, tool));
@@ -46,25 +46,29 @@ pub(super) fn find_tool<'a, T>(
         (!tool.is_empty()).then_some((name.as_str(), tool))
     });
     if let Some((name, tool)) = named.max_by_key(|(name, _)| name.len()) {
-        return Some((Selected::Named(name), tool.to_owned()));
+        return Some((ServerSelection::Named(name), tool.to_owned()));
     }
     let (url, tool) = split_url_and_tool(selector)?;
-    Some((Selected::Url(url), tool.to_owned()))
+    Some((ServerSelection::Url(url), tool.to_owned()))
 }
 
 /// Returns the selector of a tool.
-pub(super) fn tool_selector<T>(selected: Selected<'_>, tool: &str, servers: &BTreeMap<String, T>) -> String {
-    let (Selected::Named(server) | Selected::Url(server)) = selected;
+pub(super) fn format_tool_selector<T>(
+    selected: ServerSelection<'_>,
+    tool: &str,
+    servers: &BTreeMap<String, T>,
+) -> String {
+    let (ServerSelection::Named(server) | ServerSelection::Url(server)) = selected;
     let plain = format!("{server}.{tool}");
     // The plain form may select another tool: of a server with a longer name, or of a URL that has a dot.
-    if find_tool(&plain, servers).is_some_and(|(read, name)| read == selected && name == tool) {
+    if parse_tool_selector(&plain, servers).is_some_and(|(read, name)| read == selected && name == tool) {
         return plain;
     }
     let separator = if server.contains('#') { '&' } else { '#' };
-    format!("{server}{separator}{TOOL_PARAMETER}{}", encode_tool_name(tool))
+    format!("{server}{separator}{TOOL_PARAMETER}{}", percent_encode_tool_name(tool))
 }
 
-pub(super) fn is_url(text: &str) -> bool {
+pub(super) fn has_http_scheme(text: &str) -> bool {
     let starts =
         |scheme: &str| text.get(..scheme.len()).is_some_and(|start| start.eq_ignore_ascii_case(scheme));
     starts("http://") || starts("https://")
@@ -81,12 +85,12 @@ fn split_tool_fragment(selector: &str) -> Option<(&str, String)> {
         _ => false,
     };
     let tool = selector.get(at + TOOL_PARAMETER.len()..)?;
-    separates.then(|| Some((selector.get(..separator)?, decode_tool_name(tool)?))).flatten()
+    separates.then(|| Some((selector.get(..separator)?, percent_decode_tool_name(tool)?))).flatten()
 }
 
 /// Splits `url.tool`, at the first dot of the last segment of the path.
 fn split_url_and_tool(selector: &str) -> Option<(&str, &str)> {
-    if !is_url(selector) || selector.contains(['?', '#']) {
+    if !has_http_scheme(selector) || selector.contains(['?', '#']) {
         return None;
     }
     let path = selector.find("://")? + 3;
@@ -98,7 +102,7 @@ fn split_url_and_tool(selector: &str) -> Option<(&str, &str)> {
 }
 
 /// Encodes what would end a selector, or be removed from its end.
-fn encode_tool_name(tool: &str) -> String {
+fn percent_encode_tool_name(tool: &str) -> String {
     let mut text = String::with_capacity(tool.len());
     for byte in tool.bytes() {
         match byte {
@@ -112,7 +116,7 @@ fn encode_tool_name(tool: &str) -> String {
 }
 
 /// Decodes a tool; `None` if it is not UTF-8.
-fn decode_tool_name(text: &str) -> Option<String> {
+fn percent_decode_tool_name(text: &str) -> Option<String> {
     let mut bytes = Vec::with_capacity(text.len());
     let mut rest = text.as_bytes();
     while let Some((&byte, after)) = rest.split_first() {
@@ -142,8 +146,8 @@ mod tests {
     use std::collections::BTreeMap;
 
     use super::{
-        Selected, encode_tool_name, find_server, find_tool, is_url, split_tool_fragment, split_url_and_tool,
-        tool_selector,
+        ServerSelection, format_tool_selector, has_http_scheme, parse_server_selector, parse_tool_selector,
+        percent_encode_tool_name, split_tool_fragment, split_url_and_tool,
     };
 
     fn servers() -> BTreeMap<String, ()> {
@@ -154,27 +158,45 @@ mod tests {
     fn the_longest_name_of_a_server_wins() {
         let servers = servers();
         // N07
-        assert_eq!(find_tool("a.b.c", &servers), Some((Selected::Named("a.b"), "c".to_owned())));
-        assert_eq!(find_tool("a.c.d", &servers), Some((Selected::Named("a"), "c.d".to_owned())));
-        assert_eq!(find_tool("a#tool=b.c", &servers), Some((Selected::Named("a"), "b.c".to_owned())));
-        assert_eq!(find_tool(" a.b.c ", &servers), Some((Selected::Named("a.b"), "c".to_owned())));
+        assert_eq!(
+            parse_tool_selector("a.b.c", &servers),
+            Some((ServerSelection::Named("a.b"), "c".to_owned()))
+        );
+        assert_eq!(
+            parse_tool_selector("a.c.d", &servers),
+            Some((ServerSelection::Named("a"), "c.d".to_owned()))
+        );
+        assert_eq!(
+            parse_tool_selector("a#tool=b.c", &servers),
+            Some((ServerSelection::Named("a"), "b.c".to_owned()))
+        );
+        assert_eq!(
+            parse_tool_selector(" a.b.c ", &servers),
+            Some((ServerSelection::Named("a.b"), "c".to_owned()))
+        );
         for none in ["a", "a.", "b.c", "", ".", "a#tool="] {
-            assert_eq!(find_tool(none, &servers), None, "{none}");
+            assert_eq!(parse_tool_selector(none, &servers), None, "{none}");
         }
-        assert_eq!(find_server("a.b", &servers), Some(Selected::Named("a.b")));
-        assert_eq!(find_server("https://h/mcp", &servers), Some(Selected::Url("https://h/mcp")));
-        assert_eq!(find_server("ftp://h/mcp", &servers), None);
+        assert_eq!(parse_server_selector("a.b", &servers), Some(ServerSelection::Named("a.b")));
+        assert_eq!(
+            parse_server_selector("https://h/mcp", &servers),
+            Some(ServerSelection::Url("https://h/mcp"))
+        );
+        assert_eq!(parse_server_selector("ftp://h/mcp", &servers), None);
     }
 
     #[test]
     fn a_url_is_split_at_the_first_dot_of_its_last_segment() {
         let servers = servers();
         // N07
-        let url = Selected::Url("https://h.example/v1.2/mcp");
-        assert_eq!(find_tool("https://h.example/v1.2/mcp.x.y", &servers), Some((url, "x.y".to_owned())));
-        assert_eq!(find_tool("https://h.example/mcp#tool=x", &servers).unwrap().1, "x");
+        let url = ServerSelection::Url("https://h.example/v1.2/mcp");
+        assert_eq!(
+            parse_tool_selector("https://h.example/v1.2/mcp.x.y", &servers),
+            Some((url, "x.y".to_owned()))
+        );
+        assert_eq!(parse_tool_selector("https://h.example/mcp#tool=x", &servers).unwrap().1, "x");
         for none in ["https://h.example", "https://h.example/", "https://h.example/mcp", "https://h/.x"] {
-            assert_eq!(find_tool(none, &servers), None, "{none}");
+            assert_eq!(parse_tool_selector(none, &servers), None, "{none}");
         }
     }
 
@@ -195,17 +217,24 @@ mod tests {
             "https://h.example?x=1#y",
         ];
         let tools = ["add", "x.y", "a/b", "b.c", "a b", "50%", "%41", "a#b", "a&tool=c", "é", " x ", "?"];
-        let named = ["a", "a.b", "x#y"].map(Selected::Named);
-        for selected in urls.into_iter().map(Selected::Url).chain(named) {
+        let named = ["a", "a.b", "x#y"].map(ServerSelection::Named);
+        for selected in urls.into_iter().map(ServerSelection::Url).chain(named) {
             for name in tools {
-                let printed = tool_selector(selected, name, &servers);
+                let printed = format_tool_selector(selected, name, &servers);
                 // N08
-                assert_eq!(find_tool(&printed, &servers), Some((selected, name.to_owned())), "{printed}");
+                assert_eq!(
+                    parse_tool_selector(&printed, &servers),
+                    Some((selected, name.to_owned())),
+                    "{printed}"
+                );
             }
         }
-        assert_eq!(tool_selector(Selected::Url(urls[0]), "x.y", &servers), "https://h.example/mcp.x.y");
-        assert_eq!(tool_selector(Selected::Named("a"), "add", &servers), "a.add");
-        assert_eq!(tool_selector(Selected::Named("a"), "b.c", &servers), "a#tool=b.c");
+        assert_eq!(
+            format_tool_selector(ServerSelection::Url(urls[0]), "x.y", &servers),
+            "https://h.example/mcp.x.y"
+        );
+        assert_eq!(format_tool_selector(ServerSelection::Named("a"), "add", &servers), "a.add");
+        assert_eq!(format_tool_selector(ServerSelection::Named("a"), "b.c", &servers), "a#tool=b.c");
     }
 
     #[test]
@@ -218,7 +247,7 @@ mod tests {
             ("httpx://h", false),
             ("", false),
         ] {
-            assert_eq!(is_url(text), expected, "{text}");
+            assert_eq!(has_http_scheme(text), expected, "{text}");
         }
     }
 
@@ -241,7 +270,7 @@ mod tests {
             let read = split_tool_fragment(selector);
             assert_eq!(read.as_ref().map(|(server, tool)| (*server, tool.as_str())), expected, "{selector}");
         }
-        assert_eq!(encode_tool_name("aZ09._-~/ %&#\u{e9}"), "aZ09._-~/%20%25%26%23%C3%A9");
+        assert_eq!(percent_encode_tool_name("aZ09._-~/ %&#\u{e9}"), "aZ09._-~/%20%25%26%23%C3%A9");
     }
 
     #[test]

@@ -15,11 +15,13 @@ pub(super) fn tool_signature(
     output: Option<&Map<String, Value>>,
 ) -> String {
     let properties = input.get("properties").and_then(Value::as_object);
-    let required: Vec<&str> = required_properties(input).collect();
+    let required: Vec<&str> = required_property_names(input).collect();
     let known: HashSet<&str> = required.iter().copied().collect();
-    let type_of =
-        |name: &str| properties.and_then(|all| all.get(name)).map_or_else(|| "any".to_owned(), type_of);
-    let mut parameters: Vec<_> = required.iter().map(|name| format!("{name}: {}", type_of(name))).collect();
+    let property_type_text = |name: &str| {
+        properties.and_then(|all| all.get(name)).map_or_else(|| "any".to_owned(), schema_type_text)
+    };
+    let mut parameters: Vec<_> =
+        required.iter().map(|name| format!("{name}: {}", property_type_text(name))).collect();
     let mut optional: Vec<&str> = properties
         .into_iter()
         .flat_map(Map::keys)
@@ -27,20 +29,20 @@ pub(super) fn tool_signature(
         .filter(|name| !known.contains(name))
         .collect();
     optional.sort_unstable();
-    parameters.extend(optional.into_iter().map(|name| format!("{name}?: {}", type_of(name))));
-    let result = output.map(|schema| self::type_of(&Value::Object(schema.clone())));
+    parameters.extend(optional.into_iter().map(|name| format!("{name}?: {}", property_type_text(name))));
+    let result = output.map(|schema| schema_type_text(&Value::Object(schema.clone())));
     let result = result.filter(|it| it != "object" && it != "any").map(|it| format!(" -> {it}"));
     format!("{name}({}){}", parameters.join(", "), result.unwrap_or_default())
 }
 
 /// Returns the names of the required properties, without duplicates.
-pub(super) fn required_properties(schema: &Map<String, Value>) -> impl Iterator<Item = &str> {
+pub(super) fn required_property_names(schema: &Map<String, Value>) -> impl Iterator<Item = &str> {
     let names = schema.get("required").and_then(Value::as_array).map_or(&[][..], Vec::as_slice);
     let mut known = HashSet::new();
     names.iter().filter_map(Value::as_str).filter(move |name| known.insert(*name))
 }
 
-fn type_of(schema: &Value) -> String {
+fn schema_type_text(schema: &Value) -> String {
     let Value::Object(schema) = schema else { return "any".to_owned() };
     if let Some(value) = schema.get("const") {
         return value.to_string();
@@ -52,7 +54,7 @@ fn type_of(schema: &Value) -> String {
     }
     match schema.get("type") {
         Some(Value::String(name)) if name == "array" => match schema.get("items") {
-            Some(items) => format!("array<{}>", type_of(items)),
+            Some(items) => format!("array<{}>", schema_type_text(items)),
             None => "array<any>".to_owned(),
         },
         Some(Value::String(name)) => name.clone(),
@@ -61,7 +63,7 @@ fn type_of(schema: &Value) -> String {
         }
         _ => {
             let choices = ["anyOf", "oneOf"].into_iter().find_map(|key| schema.get(key)?.as_array());
-            choices.map_or_else(|| "any".to_owned(), |all| union_type_text(all.iter().map(type_of)))
+            choices.map_or_else(|| "any".to_owned(), |all| union_type_text(all.iter().map(schema_type_text)))
         }
     }
 }
@@ -77,7 +79,7 @@ fn union_type_text(types: impl Iterator<Item = String>) -> String {
 mod tests {
     use serde_json::{Value, json};
 
-    use super::{MAX_CHOICES, tool_signature, type_of};
+    use super::{MAX_CHOICES, schema_type_text, tool_signature};
 
     fn check(input: Value, output: Option<Value>, expected: &str) {
         let output = output.as_ref().map(|it| it.as_object().unwrap());
@@ -127,7 +129,7 @@ mod tests {
             (json!({ "anyOf": 7, "oneOf": [{ "type": "y" }] }), "y"),
             (json!({ "oneOf": [] }), "any"),
         ] {
-            assert_eq!(type_of(&schema), expected, "{schema}");
+            assert_eq!(schema_type_text(&schema), expected, "{schema}");
         }
     }
 

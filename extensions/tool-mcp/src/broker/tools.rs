@@ -9,14 +9,14 @@ use tool_runtime::{
     schema::{Arguments, InputSchema, OutputSchema},
 };
 
-use super::{Settings, operations::UrlAccess};
+use super::{BrokerSettings, operations::UrlAccess};
 use crate::client::ConfigError;
 
 /// One of the four tools.
 pub(super) struct BrokerTool {
     kind: BrokerToolKind,
     definition: ToolDefinition,
-    settings: Arc<Settings>,
+    settings: Arc<BrokerSettings>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -29,7 +29,7 @@ enum BrokerToolKind {
 
 impl BrokerTool {
     /// Makes the four tools.
-    pub(super) fn create_broker_tools(settings: &Arc<Settings>) -> Result<Vec<Self>, ConfigError> {
+    pub(super) fn create_broker_tools(settings: &Arc<BrokerSettings>) -> Result<Vec<Self>, ConfigError> {
         let kinds = [
             BrokerToolKind::ListServers,
             BrokerToolKind::ListTools,
@@ -49,12 +49,12 @@ impl BrokerTool {
         arguments: Map<String, Value>,
         cx: &ToolContext,
     ) -> Result<ToolOutput, ToolError> {
-        let mut call_arguments = CallArguments { arguments, tool: self.kind.name() };
+        let mut call_arguments = BrokerArguments { arguments, tool: self.kind.name() };
         let access = UrlAccess {
             transport: call_arguments
-                .take("transport")?
+                .take_non_null("transport")?
                 .map(|value| value.as_str().unwrap_or_default().to_owned()),
-            headers: match call_arguments.take("headers")? {
+            headers: match call_arguments.take_non_null("headers")? {
                 Some(Value::Object(headers)) => headers,
                 _ => Map::new(),
             },
@@ -66,13 +66,14 @@ impl BrokerTool {
                 settings.list_tools(&call_arguments.take_selector()?, access, cx).await?
             }
             BrokerToolKind::InspectTools => {
-                let (selector, names) = (call_arguments.take_selector()?, call_arguments.take_names()?);
-                let with_output = call_arguments.take("include_output_schema")?.is_some_and(|it| it == true);
+                let (selector, names) = (call_arguments.take_selector()?, call_arguments.take_tool_names()?);
+                let with_output =
+                    call_arguments.take_non_null("include_output_schema")?.is_some_and(|it| it == true);
                 settings.inspect_tools(&selector, &names, with_output, access, cx).await?
             }
             BrokerToolKind::Call => {
                 let (selector, arguments) =
-                    (call_arguments.take_selector()?, call_arguments.take_arguments()?);
+                    (call_arguments.take_selector()?, call_arguments.take_tool_arguments()?);
                 return settings.call_tool(&selector, arguments, access, cx).await;
             }
         };
@@ -100,31 +101,31 @@ impl Tool for BrokerTool {
 }
 
 /// The arguments of a call.
-struct CallArguments {
+struct BrokerArguments {
     arguments: Map<String, Value>,
     tool: &'static str,
 }
 
-impl CallArguments {
+impl BrokerArguments {
     /// Takes a member; `null` is none.
-    fn take(&mut self, name: &str) -> Result<Option<Value>, ToolError> {
+    fn take_non_null(&mut self, name: &str) -> Result<Option<Value>, ToolError> {
         Ok(self.arguments.shift_remove(name).filter(|value| !value.is_null()))
     }
 
     fn take_selector(&mut self) -> Result<String, ToolError> {
-        match self.take("selector")? {
+        match self.take_non_null("selector")? {
             Some(Value::String(selector)) if !selector.trim().is_empty() => Ok(selector.trim().to_owned()),
             _ => Err(ToolError::bad_parameter(format!("`{}` needs `selector`, a string", self.tool))),
         }
     }
 
-    fn take_names(&mut self) -> Result<Vec<String>, ToolError> {
+    fn take_tool_names(&mut self) -> Result<Vec<String>, ToolError> {
         let wrong = || ToolError::bad_parameter("`tools` is a list of names of tools");
-        let Some(Value::Array(names)) = self.take("tools")? else { return Err(wrong()) };
+        let Some(Value::Array(names)) = self.take_non_null("tools")? else { return Err(wrong()) };
         names.into_iter().map(|name| name.as_str().map(str::to_owned).ok_or_else(wrong)).collect()
     }
 
-    fn take_arguments(&mut self) -> Result<Map<String, Value>, ToolError> {
+    fn take_tool_arguments(&mut self) -> Result<Map<String, Value>, ToolError> {
         match self.arguments.shift_remove("arguments") {
             Some(Value::Object(arguments)) => Ok(arguments),
             _ => Err(ToolError::bad_parameter(
@@ -175,13 +176,13 @@ impl BrokerToolKind {
                 self.name()
             )));
         }
-        let mut call_arguments = CallArguments { arguments: received.clone(), tool: self.name() };
+        let mut call_arguments = BrokerArguments { arguments: received.clone(), tool: self.name() };
         if self != Self::ListServers {
             call_arguments.take_selector()?;
         }
         match self {
-            Self::InspectTools => call_arguments.take_names().map(drop),
-            Self::Call => call_arguments.take_arguments().map(drop),
+            Self::InspectTools => call_arguments.take_tool_names().map(drop),
+            Self::Call => call_arguments.take_tool_arguments().map(drop),
             Self::ListServers | Self::ListTools => Ok(()),
         }
     }

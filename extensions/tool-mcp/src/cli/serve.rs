@@ -95,7 +95,11 @@ impl Command for Serve {
                     program.note(&format!("{local} {REACHABLE_NOTE}"));
                 }
                 program.print(&format!("http://{local}/mcp\n"))?;
-                program.block_on(serve_with_notes(program, diagnostics, serve_http(server, listener)))?
+                program.block_on(serve_with_notes(
+                    program,
+                    diagnostics,
+                    serve_http_until_ctrl_c(server, listener),
+                ))?
             }
             None => {
                 if std::io::stdin().is_terminal() {
@@ -160,7 +164,7 @@ async fn serve_with_notes(
 }
 
 /// Serves until Ctrl-C; what is running is then answered.
-async fn serve_http(server: McpServer, listener: TcpListener) -> Result<(), ServeError> {
+async fn serve_http_until_ctrl_c(server: McpServer, listener: TcpListener) -> Result<(), ServeError> {
     let stop = CancellationToken::new();
     let serving = server.http()?.serve(listener, stop.clone());
     tokio::pin!(serving);

@@ -7,7 +7,9 @@ use tool_cli::{
     clap::{Arg, ArgAction, ArgMatches, value_parser},
 };
 
-use crate::client::{Endpoint, McpServers, Process, ServerConfig, Transport, error_chain, shown_url};
+use crate::client::{
+    Endpoint, McpServers, Process, ServerConfig, Transport, error_chain, url_without_secrets,
+};
 
 /// The file that is read without `--config`, if there is one.
 const DEFAULT_FILE: &str = ".mcp.json";
@@ -39,7 +41,7 @@ pub fn server_arguments() -> [Arg; 4] {
 pub fn server_config(matches: &ArgMatches) -> Result<ServerConfig, Failure> {
     let text = |name: &str| matches.get_one::<String>(name).map(String::as_str);
     let config = resolve_server(text("server").unwrap_or_default(), text("config"))?;
-    let config = with_headers(config, matches.get_many::<String>("header").into_iter().flatten())?;
+    let config = add_header_arguments(config, matches.get_many::<String>("header").into_iter().flatten())?;
     Ok(match matches.get_one::<u64>("timeout") {
         Some(seconds) => config.timeout(Duration::from_secs(*seconds)),
         None => config,
@@ -51,9 +53,9 @@ fn resolve_server(target: &str, config_file: Option<&str>) -> Result<ServerConfi
     let is_word = !target.contains(char::is_whitespace);
     if target.contains("://") && is_word {
         // Named without the parts that may be secret: messages contain the name.
-        return validated_config(ServerConfig::new(shown_url(target), Endpoint::new(target)));
+        return validated_config(ServerConfig::new(url_without_secrets(target), Endpoint::new(target)));
     }
-    if is_word && lacks_scheme(target) {
+    if is_word && is_url_without_scheme(target) {
         let message = format!("`{target}` has no scheme; a URL begins with `http://` or `https://`");
         return Err(Failure::quoting(Exit::Usage, message));
     }
@@ -71,7 +73,7 @@ fn resolve_server(target: &str, config_file: Option<&str>) -> Result<ServerConfi
             return servers.config(target).map_err(|error| Failure::quoting(Exit::Usage, error.to_string()));
         }
     }
-    let mut words = split_words(target)?.into_iter();
+    let mut words = split_command_line(target)?.into_iter();
     let Some(command) = words.next() else {
         return Err(Failure::usage(
             "SERVER is empty; give a command line, a URL, or a name of the configuration",
@@ -81,7 +83,7 @@ fn resolve_server(target: &str, config_file: Option<&str>) -> Result<ServerConfi
 }
 
 /// Adds headers as the command line has them: `Name: value`. No message contains a value.
-fn with_headers<'a>(
+fn add_header_arguments<'a>(
     mut config: ServerConfig,
     headers: impl Iterator<Item = &'a String>,
 ) -> Result<ServerConfig, Failure> {
@@ -103,7 +105,7 @@ fn with_headers<'a>(
 }
 
 /// Returns `true` for `localhost:3001/mcp` and the like, which no program is named.
-fn lacks_scheme(text: &str) -> bool {
+fn is_url_without_scheme(text: &str) -> bool {
     let authority = text.split('/').next().unwrap_or_default();
     let (host, port) = authority.rsplit_once(':').unwrap_or((authority, ""));
     let is_port = !port.is_empty() && port.bytes().all(|byte| byte.is_ascii_digit());
@@ -117,7 +119,7 @@ fn validated_config(config: ServerConfig) -> Result<ServerConfig, Failure> {
 
 /// Splits a command line into words: quotation marks group, and a backslash takes the next character as it is, except
 /// between single quotation marks.
-fn split_words(text: &str) -> Result<Vec<String>, Failure> {
+fn split_command_line(text: &str) -> Result<Vec<String>, Failure> {
     let mut words = Vec::new();
     let mut word: Option<String> = None;
     let mut quote = None;
@@ -176,7 +178,7 @@ mod tests {
             (r#""a\"b" 'a\b' a\'b"#, &["a\"b", r"a\b", "a'b"]),
             (r"\ \\", &[" \\"]),
         ] {
-            assert_eq!(split_words(text).unwrap(), expected, "{text}");
+            assert_eq!(split_command_line(text).unwrap(), expected, "{text}");
         }
         for (text, expected) in [
             ("a 'b", "a quotation mark in SERVER is not closed"),
@@ -185,19 +187,19 @@ mod tests {
             ("\"a\\", "SERVER ends in a backslash"),
             ("'a\\", "a quotation mark in SERVER is not closed"),
         ] {
-            assert_eq!(split_words(text).unwrap_err().to_string(), expected, "{text}");
+            assert_eq!(split_command_line(text).unwrap_err().to_string(), expected, "{text}");
         }
     }
 
     #[test]
     fn an_address_without_a_scheme_is_no_command() {
         for text in ["localhost:3001/mcp", "localhost:3001", "a:1", "http:/a", "https", "http", "https:"] {
-            assert!(lacks_scheme(text), "{text}");
+            assert!(is_url_without_scheme(text), "{text}");
             let message = resolve_server(text, None).unwrap_err().to_string();
             assert_eq!(message, format!("`{text}` has no scheme; a URL begins with `http://` or `https://`"));
         }
         for text in ["npx", ":3001", "a:", "a:b", "a:1b", "./a", "httpd", "a/b:1", ""] {
-            assert!(!lacks_scheme(text), "{text}");
+            assert!(!is_url_without_scheme(text), "{text}");
         }
         // A command may have such an argument.
         assert!(resolve_server("serve localhost:3001", None).is_ok());
@@ -207,7 +209,7 @@ mod tests {
     fn a_header_is_a_name_and_a_value_of_a_url() {
         let of = |server: &str, headers: &[&str]| {
             let headers: Vec<_> = headers.iter().map(|it| (*it).to_owned()).collect();
-            with_headers(resolve_server(server, None).unwrap(), headers.iter())
+            add_header_arguments(resolve_server(server, None).unwrap(), headers.iter())
         };
         let config = of("http://a/mcp", &["A: 1 ", "B:x:y"]).unwrap();
         let Transport::Http(endpoint) = &config.transport else { panic!("{config:?}") };

@@ -30,7 +30,7 @@ impl AnnouncedChanges {
     }
 
     /// Adds a toolbox that hears of changes of the tools. Those that the toolset was removed from are forgotten.
-    pub(super) fn add(&self, notifier: ToolSetNotifier) {
+    pub(super) fn add_notifier(&self, notifier: ToolSetNotifier) {
         // Code of the program, outside of the lock.
         let known = std::mem::take(&mut *self.notifiers.lock().unwrap_or_else(PoisonError::into_inner));
         let attached: Vec<_> = known.into_iter().filter(ToolSetNotifier::is_attached).collect();
@@ -64,7 +64,7 @@ mod tests {
     fn toolboxes_that_the_toolset_was_removed_from_are_forgotten() {
         let changes = AnnouncedChanges::new(None);
         for number in 0..10 {
-            changes.add(ToolSetNotifier::new(|| {}).attached_while(move || number == 3));
+            changes.add_notifier(ToolSetNotifier::new(|| {}).attached_while(move || number == 3));
         }
         // The last one is checked by the next addition.
         assert_eq!(changes.notifiers.lock().unwrap_or_else(PoisonError::into_inner).len(), 2);

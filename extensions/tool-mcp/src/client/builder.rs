@@ -19,7 +19,7 @@ use super::{
     error::ClientError,
     handler::{Question, QuestionHandlers, ServerChange},
     notices::Notices,
-    pins::{CurrentPins, Pinned},
+    pins::{CurrentPins, PinnedDefinitions},
     questions::QuestionLimiter,
     requests::RequestSender,
     set::McpToolSet,
@@ -289,14 +289,14 @@ impl McpToolSetBuilder {
             #[cfg(feature = "http")]
             headers: super::headers::HeaderSource::new(Arc::clone(&name), self.headers),
             #[cfg(feature = "auth")]
-            authorized: self.oauth.map(|oauth| Arc::new(super::oauth::Authorized::new(oauth))),
+            authorized: self.oauth.map(|oauth| Arc::new(super::oauth::ServerAuthorization::new(oauth))),
             name,
             config,
         };
         McpToolSet::new(ToolCaller {
             requests: RequestSender { connection: SharedConnection::new(connector) },
             definitions: self.definitions,
-            pins: CurrentPins::new(self.pins.map(|pins| Pinned::new(pins, self.pins_warn))),
+            pins: CurrentPins::new(self.pins.map(|pins| PinnedDefinitions::new(pins, self.pins_warn))),
             log_level: self.log_level,
             call_meta: self.meta,
         })

@@ -54,7 +54,7 @@ impl ToolCaller {
         let allowance = QuestionAllowance::new(&config.limits);
         let mut left = config.reconnect;
         loop {
-            let error = match self.call_over_connection(&connection, &call, &allowance).await {
+            let error = match self.call_in_rounds(&connection, &call, &allowance).await {
                 Ok(result) => return Ok(result),
                 Err(error) => error,
             };
@@ -68,14 +68,14 @@ impl ToolCaller {
                 }
                 if config.reconnect > 0 {
                     // The next call has a new connection.
-                    shared.discard(&connection);
+                    shared.discard_if_current(&connection);
                 }
             }
             return Err(error);
         }
     }
 
-    async fn call_over_connection(
+    async fn call_in_rounds(
         &self,
         connection: &Arc<Connection>,
         call: &RemoteCall<'_>,
@@ -115,7 +115,7 @@ impl ToolCaller {
     ) -> Result<ServerResult, ClientError> {
         let request = ClientRequest::CallToolRequest(CallToolRequest::new(params));
         let mut parts =
-            RequestParts { timeouts: self.call_timeouts(call.context), ..RequestParts::default() }
+            RequestParts { timeouts: self.timeouts_unless_deadline(call.context), ..RequestParts::default() }
                 .with_meta(call.meta.clone());
         #[cfg(feature = "http")]
         {
@@ -145,7 +145,7 @@ impl ToolCaller {
     }
 
     /// The timeout of a call: none if the run has a deadline.
-    fn call_timeouts(&self, context: Option<&ToolContext>) -> Option<Timeouts> {
+    fn timeouts_unless_deadline(&self, context: Option<&ToolContext>) -> Option<Timeouts> {
         context.and_then(ToolContext::deadline).is_none().then(|| self.requests.config().timeouts())
     }
 }

@@ -34,7 +34,9 @@ use super::{
     error::{ClientError, ClientErrorCause},
     handler::{ConnectionHandler, ServerChange},
     limits::ServerLimits,
-    transport::{CallSlot, Observed, Reception, StderrTail, connection_loss, is_temporary_refusal},
+    transport::{
+        CallSlot, Reception, ReportDeliveringTransport, StderrTail, connection_loss, is_temporary_refusal,
+    },
 };
 
 /// A connection, which ends when it is closed or dropped.
@@ -83,8 +85,12 @@ impl Connection {
         limits: ServerLimits,
     ) -> Result<Self, ClientInitializeError> {
         let handler = Arc::new(handler);
-        let transport = Observed::new(transport, Arc::clone(&handler.server), Arc::clone(&handler.calls))
-            .with_end_signal(reception.lost.clone());
+        let transport = ReportDeliveringTransport::new(
+            transport,
+            Arc::clone(&handler.server),
+            Arc::clone(&handler.calls),
+        )
+        .with_end_signal(reception.lost.clone());
         let service = match Arc::clone(&handler).serve_with_lifecycle(transport, mode).await {
             Ok(service) => service,
             Err(error) => {
@@ -103,9 +109,10 @@ impl Connection {
             }
         });
         if let Some(filter) = list_change_filter(&peer) {
-            let following = ListChanges { peer: peer.clone(), handler: Arc::clone(&handler), limits, filter };
+            let following =
+                ListChangeSubscription { peer: peer.clone(), handler: Arc::clone(&handler), limits, filter };
             let lost = reception.lost.clone();
-            tasks.spawn(async move { following.deliver(&lost).await });
+            tasks.spawn(async move { following.deliver_and_resubscribe(&lost).await });
         }
         let (service, tasks) = (Mutex::new(Some(service)), Mutex::new(tasks));
         let (is_expired, subscriptions) = (AtomicBool::new(false), Mutex::default());
@@ -130,7 +137,7 @@ impl Connection {
     ) -> Result<(), ClientError> {
         let subscription = match self.peer.listen(filter).await {
             Ok(subscription) => subscription,
-            Err(error) => return Err(self.request_error(error).await),
+            Err(error) => return Err(self.record_request_error(error).await),
         };
         let handler = Arc::clone(&self.handler);
         let passing = async move { deliver_changes(subscription, &handler).await };
@@ -168,7 +175,7 @@ impl Connection {
     }
 
     /// Makes an error of a failed request.
-    pub(super) async fn request_error(&self, error: ServiceError) -> ClientError {
+    pub(super) async fn record_request_error(&self, error: ServiceError) -> ClientError {
         let error = ClientError::from_service_error(&self.handler.server, error);
         if error.is_connection_loss() {
             self.reception.lost.cancel();
@@ -214,19 +221,19 @@ impl Connection {
         };
         let handle = match sent {
             Ok(handle) => handle,
-            Err(error) => return Err(self.request_error(error).await),
+            Err(error) => return Err(self.record_request_error(error).await),
         };
         waiting.id = Some(handle.id.clone());
         waiting.sent = Some(handle.id.clone());
         waiting.token = Some(handle.progress_token.clone());
         match self.await_answer(handle, parts.timeouts).await {
             // Its end, and the server hears of it.
-            Err(error @ ServiceError::Timeout { .. }) => Err(self.request_error(error).await),
+            Err(error @ ServiceError::Timeout { .. }) => Err(self.record_request_error(error).await),
             answer => {
                 waiting.id = None;
                 match answer {
                     Ok(answer) => Ok(answer),
-                    Err(error) => Err(self.request_error(error).await),
+                    Err(error) => Err(self.record_request_error(error).await),
                 }
             }
         }
@@ -301,16 +308,16 @@ fn list_change_filter(peer: &Peer<RoleClient>) -> Option<SubscriptionFilter> {
 }
 
 /// The subscription to the changes of lists, which is made again when it ends.
-struct ListChanges {
+struct ListChangeSubscription {
     peer: Peer<RoleClient>,
     handler: Arc<ConnectionHandler>,
     limits: ServerLimits,
     filter: SubscriptionFilter,
 }
 
-impl ListChanges {
+impl ListChangeSubscription {
     /// Passes changes on until the server cannot be asked for them any more; cancels `lost` then.
-    async fn deliver(self, lost: &CancellationToken) {
+    async fn deliver_and_resubscribe(self, lost: &CancellationToken) {
         let server = &*self.handler.server;
         let ServerLimits { min_reconnect_pause, max_reconnect_pause, stable_after, .. } = self.limits;
         let mut pause = min_reconnect_pause;
@@ -320,7 +327,7 @@ impl ListChanges {
                 Ok(subscription) => subscription,
                 Err(error) if !has_listened && is_temporary_refusal(&error) => {
                     may_have_missed = true;
-                    tokio::time::sleep(next_pause(&mut pause, max_reconnect_pause)).await;
+                    tokio::time::sleep(take_pause_and_double(&mut pause, max_reconnect_pause)).await;
                     continue;
                 }
                 Err(error) => {
@@ -343,13 +350,13 @@ impl ListChanges {
             if opened_at.elapsed() >= stable_after {
                 pause = min_reconnect_pause;
             }
-            tokio::time::sleep(next_pause(&mut pause, max_reconnect_pause)).await;
+            tokio::time::sleep(take_pause_and_double(&mut pause, max_reconnect_pause)).await;
         }
     }
 }
 
 /// Returns the pause, and doubles the next one.
-fn next_pause(pause: &mut Duration, max: Duration) -> Duration {
+fn take_pause_and_double(pause: &mut Duration, max: Duration) -> Duration {
     let next = pause.saturating_mul(2).min(max);
     std::mem::replace(pause, next)
 }
@@ -385,10 +392,10 @@ mod tests {
     fn pauses_before_another_attempt_double_up_to_the_longest() {
         let mut pause = Duration::from_secs(1);
         let pauses: Vec<_> =
-            (0..5).map(|_| next_pause(&mut pause, Duration::from_secs(6)).as_secs()).collect();
+            (0..5).map(|_| take_pause_and_double(&mut pause, Duration::from_secs(6)).as_secs()).collect();
         assert_eq!(pauses, [1, 2, 4, 6, 6]);
         let mut pause = Duration::MAX;
-        assert_eq!(next_pause(&mut pause, Duration::MAX), Duration::MAX);
+        assert_eq!(take_pause_and_double(&mut pause, Duration::MAX), Duration::MAX);
         assert_eq!(pause, Duration::MAX);
     }
 }

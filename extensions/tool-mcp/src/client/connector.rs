@@ -46,7 +46,7 @@ pub(super) struct Connector {
     #[cfg(feature = "http")]
     pub(super) headers: super::headers::HeaderSource,
     #[cfg(feature = "auth")]
-    pub(super) authorized: Option<Arc<super::oauth::Authorized>>,
+    pub(super) authorized: Option<Arc<super::oauth::ServerAuthorization>>,
 }
 
 impl Connector {
@@ -145,7 +145,7 @@ impl Connector {
 
     #[cfg(feature = "http")]
     fn http_client(&self) -> Result<reqwest::Client, ClientError> {
-        super::transport::http::http_client()
+        super::transport::http::http_client_without_redirects()
             .map_err(|error| self.error(ClientErrorCause::Connect(error.to_string())))
     }
 

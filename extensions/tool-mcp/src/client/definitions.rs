@@ -54,7 +54,7 @@ pub(super) fn schema_diagnostic(tool: &RawTool, problems: &[SchemaProblem]) -> O
 }
 
 /// Returns the diagnostics of a tool that is used.
-pub(super) fn accepted_tool_diagnostics(
+pub(super) fn renamed_or_hidden_text_diagnostics(
     tool: &RawTool,
     definition: &ToolDefinition,
 ) -> impl Iterator<Item = Diagnostic> {
@@ -157,7 +157,8 @@ mod tests {
         let tool = tool(members);
         let (definition, problems) = DefinitionReader::default().read_definition(&tool, "s").unwrap();
         let diagnostics = schema_diagnostic(&tool, &problems);
-        let diagnostics = diagnostics.into_iter().chain(accepted_tool_diagnostics(&tool, &definition));
+        let diagnostics =
+            diagnostics.into_iter().chain(renamed_or_hidden_text_diagnostics(&tool, &definition));
         let codes = diagnostics.map(|it| it.code).collect();
         (definition, codes)
     }
@@ -200,7 +201,7 @@ mod tests {
         }
         let renamed = tool(json!({ "name": "a b" }));
         let (definition, _) = DefinitionReader::default().read_definition(&renamed, "s").unwrap();
-        let diagnostic = accepted_tool_diagnostics(&renamed, &definition).next().unwrap();
+        let diagnostic = renamed_or_hidden_text_diagnostics(&renamed, &definition).next().unwrap();
         assert_eq!(diagnostic.severity, Severity::Note);
         let text = format!("the tool `a b`: it is named `{}` here", definition.name());
         assert_eq!(diagnostic.message, text);

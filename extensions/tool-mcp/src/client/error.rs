@@ -93,7 +93,7 @@ impl ClientError {
 
     /// The error of a request.
     pub(super) fn from_service_error(server: &str, error: ServiceError) -> Self {
-        let challenge = authorization_challenge(error.is_authorization_required(), challenge_of!(error));
+        let challenge = challenge_if_unauthorized(error.is_authorization_required(), challenge_of!(error));
         let cause = match error {
             _ if challenge.is_some() => ClientErrorCause::Unauthorized(challenge.flatten()),
             ServiceError::McpError(error) => ClientErrorCause::Refused(error),
@@ -113,7 +113,7 @@ impl ClientError {
 
     /// The error of connecting.
     pub(super) fn from_initialize_error(server: &str, error: &ClientInitializeError) -> Self {
-        let challenge = authorization_challenge(error.is_authorization_required(), challenge_of!(error));
+        let challenge = challenge_if_unauthorized(error.is_authorization_required(), challenge_of!(error));
         let cause = match error {
             _ if challenge.is_some() => ClientErrorCause::Unauthorized(challenge.flatten()),
             ClientInitializeError::ConnectionClosed(_) => {
@@ -214,7 +214,7 @@ impl ClientError {
 }
 
 /// Returns `Some` if the server requires an authorization, with its challenge.
-fn authorization_challenge(required: bool, challenge: Option<&str>) -> Option<Option<String>> {
+fn challenge_if_unauthorized(required: bool, challenge: Option<&str>) -> Option<Option<String>> {
     let is_refusal = required || challenge.is_some();
     is_refusal.then(|| challenge.filter(|challenge| !challenge.is_empty()).map(str::to_owned))
 }

@@ -28,7 +28,7 @@ fn question_caller<P>(question: &Question<P>) -> Option<&Caller> {
 }
 
 /// The name of a question: the same each time the body runs.
-fn question_name<P>(question: &Question<P>, params: &impl Serialize) -> String {
+fn stable_question_name<P>(question: &Question<P>, params: &impl Serialize) -> String {
     let hash = ContentHash::of(params).to_string();
     format!("{}-{}", question.server, hash.get(..16).unwrap_or(&hash))
 }
@@ -49,7 +49,7 @@ async fn forward_elicitation(question: Question<ElicitRequestParams>) -> Result<
     let schema = serde_json::to_value(requested_schema)?;
     // The user knows this program, and not the server that it uses.
     let message = format!("The server `{}` asks: {}", question.server, Escape::LINES.text(message));
-    match elicitation.form(&question_name(&question, &question.params), &message, schema).await? {
+    match elicitation.form(&stable_question_name(&question, &question.params), &message, schema).await? {
         Answer::Accepted(form) => {
             Ok(ElicitResult::new(ElicitationAction::Accept).with_content(Value::Object(form)))
         }
@@ -64,12 +64,12 @@ async fn forward_sampling(
     let sampling = question_caller(&question)
         .and_then(Caller::sampling)
         .ok_or_else(|| missing_capability_error("model"))?;
-    sampling.create(&question_name(&question, &question.params), question.params.clone()).await
+    sampling.create(&stable_question_name(&question, &question.params), question.params.clone()).await
 }
 
 async fn forward_roots(question: Question<()>) -> Result<Vec<Root>, ToolError> {
     let roots = question_caller(&question)
         .and_then(Caller::roots)
         .ok_or_else(|| missing_capability_error("folders"))?;
-    roots.list(&question_name(&question, &"roots")).await
+    roots.list(&stable_question_name(&question, &"roots")).await
 }

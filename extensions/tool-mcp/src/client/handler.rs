@@ -118,7 +118,7 @@ impl ConnectionHandler {
     ) -> Result<SemaphorePermit<'_>, ErrorData> {
         match allowance {
             Some(allowance) => self.questions.admit_round_question(allowance).await,
-            None => self.questions.admit_server_question(self.calls.take_question()).await,
+            None => self.questions.admit_server_question(self.calls.take_question_of_any_call()).await,
         }
     }
 
@@ -173,7 +173,7 @@ impl ConnectionHandler {
         request: &RequestContext<RoleClient>,
         answer: impl AsyncFnOnce(Option<&ToolContext>) -> Result<T, ErrorData>,
     ) -> Result<T, ErrorData> {
-        let (call, ends) = self.calls.waiting_call_and_ends();
+        let (call, ends) = self.calls.only_waiting_call_and_ends();
         let all_ended = async {
             for end in &ends {
                 end.cancelled().await;

@@ -74,7 +74,7 @@ fn cut_listing_diagnostic<T: ListedItem>(reason: &str) -> Diagnostic {
 
 impl RequestSender {
     /// Lists all pages; again from the first page if the connection was lost. The time of the listing goes on.
-    pub(super) async fn list_all<T: ListedItem>(&self) -> Result<Listing<T>, ClientError> {
+    pub(super) async fn list_all_pages<T: ListedItem>(&self) -> Result<Listing<T>, ClientError> {
         let started = OnceLock::new();
         self.connection.run_with_reconnects(|connection| self.list_pages(connection, &started)).await
     }
@@ -91,7 +91,7 @@ impl RequestSender {
         let limits = &self.config().limits;
         let started = started.get_or_init(Instant::now);
         for page_number in 0..MAX_PAGES {
-            let request = T::request(PaginatedRequestParams::default().with_cursor(cursor));
+            let request = T::page_request(PaginatedRequestParams::default().with_cursor(cursor));
             let time_left = limits.listing_timeout.saturating_sub(started.elapsed());
             let answer = match tokio::time::timeout(time_left, self.send(&connection, request)).await {
                 Ok(Ok(answer)) => answer,

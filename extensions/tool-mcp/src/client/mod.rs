@@ -74,7 +74,7 @@ pub use self::{
     servers::{McpServers, ServersError},
     set::McpToolSet,
 };
-pub(crate) use self::{config::shown_url, tool::tool_output};
+pub(crate) use self::{config::url_without_secrets, tool::tool_output};
 
 /// Awaits the future of a callback of the program; a panic is an error. Its message is not shown, since callbacks hold
 /// secrets.

@@ -35,11 +35,11 @@ impl Notices {
         if let Some(tool) = tool {
             diagnostic = diagnostic.of_tool(Escape::LINE.at_most(MAX_NAME_CHARS).text(tool));
         }
-        self.add(diagnostic);
+        self.add_if_new(diagnostic);
     }
 
     /// Adds a diagnostic, unless it is known.
-    pub(super) fn add(&self, diagnostic: Diagnostic) {
+    pub(super) fn add_if_new(&self, diagnostic: Diagnostic) {
         let text = diagnostic.to_string();
         let mut diagnostics = self.diagnostics.lock().unwrap_or_else(PoisonError::into_inner);
         let of_code = diagnostics.values().filter(|it| it.code == diagnostic.code).count();

@@ -31,7 +31,7 @@ pub(super) trait ListedItem: DeserializeOwned + Serialize + PartialEq {
     const MAX_ITEMS: usize = 100_000;
 
     /// Returns the request for a page.
-    fn request(params: PaginatedRequestParams) -> ClientRequest;
+    fn page_request(params: PaginatedRequestParams) -> ClientRequest;
 
     /// Returns the items and the next cursor of a page; `None` if the result is no such page.
     fn items_and_next_cursor(result: ServerResult) -> Option<(Vec<Self>, Option<String>)>;
@@ -49,7 +49,7 @@ macro_rules! item {
             const MEMBER: &'static str = $member;
             const REQUIRED: &'static [&'static str] = &[$($required),*];
 
-            fn request(params: PaginatedRequestParams) -> ClientRequest {
+            fn page_request(params: PaginatedRequestParams) -> ClientRequest {
                 ClientRequest::$request($request::with_param(params))
             }
 

@@ -19,7 +19,7 @@ use super::{
 };
 
 /// The pins of a server's tools, and the tools that differ from them.
-pub(super) struct Pinned {
+pub(super) struct PinnedDefinitions {
     pins: Pins,
     /// `true` if tools that differ are reported, and used all the same.
     warns: bool,
@@ -34,7 +34,7 @@ struct Differing {
     tools: Arc<HashMap<String, Change>>,
 }
 
-impl Pinned {
+impl PinnedDefinitions {
     pub(super) fn new(pins: Pins, warns: bool) -> Self {
         Self { pins, warns, differing: Mutex::default() }
     }
@@ -89,7 +89,7 @@ impl Pinned {
         self.warns || differing.as_ref().is_some_and(|it| !it.tools.contains_key(raw))
     }
 
-    fn is_current(&self, version: u64) -> bool {
+    fn has_compared_version(&self, version: u64) -> bool {
         let differing = self.differing.lock().unwrap_or_else(PoisonError::into_inner);
         differing.as_ref().is_some_and(|it| it.version == version)
     }
@@ -97,19 +97,19 @@ impl Pinned {
 
 /// The pins of a server's tools, which can be renewed.
 #[derive(Default)]
-pub(super) struct CurrentPins(Mutex<Option<Arc<Pinned>>>);
+pub(super) struct CurrentPins(Mutex<Option<Arc<PinnedDefinitions>>>);
 
 impl CurrentPins {
-    pub(super) fn new(pinned: Option<Pinned>) -> Self {
+    pub(super) fn new(pinned: Option<PinnedDefinitions>) -> Self {
         Self(Mutex::new(pinned.map(Arc::new)))
     }
 
     /// Returns the pins, if there are any.
-    pub(super) fn get(&self) -> Option<Arc<Pinned>> {
+    pub(super) fn get(&self) -> Option<Arc<PinnedDefinitions>> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
-    pub(super) fn replace(&self, pinned: Pinned) {
+    pub(super) fn replace(&self, pinned: PinnedDefinitions) {
         *self.0.lock().unwrap_or_else(PoisonError::into_inner) = Some(Arc::new(pinned));
     }
 
@@ -123,8 +123,8 @@ impl CurrentPins {
         let Some(pinned) = self.get().filter(|pinned| !pinned.warns) else { return Ok(()) };
         let connector = &requests.connection.connector;
         let version = connector.changes.tools_version();
-        if !pinned.is_current(version) {
-            let listing = requests.list_all().await?;
+        if !pinned.has_compared_version(version) {
+            let listing = requests.list_all_pages().await?;
             let definitions: Vec<_> = listing
                 .items
                 .iter()

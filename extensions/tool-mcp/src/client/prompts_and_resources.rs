@@ -30,10 +30,10 @@ macro_rules! listing {
         ///
         /// If the server cannot be asked, or has no such list.
         pub async fn $name(&self) -> Result<Vec<$item>, ClientError> {
-            let requests = self.requests();
-            let listing = requests.list_all::<$item>().await?;
+            let requests = self.request_sender();
+            let listing = requests.list_all_pages::<$item>().await?;
             for diagnostic in listing.diagnostics {
-                requests.connection.connector.notices.add(diagnostic);
+                requests.connection.connector.notices.add_if_new(diagnostic);
             }
             Ok(listing.items)
         }
@@ -66,7 +66,7 @@ impl McpToolSet {
         name: &str,
         arguments: Map<String, Value>,
     ) -> Result<GetPromptResult, ClientError> {
-        let requests = self.requests();
+        let requests = self.request_sender();
         let request = |(responses, state): RoundAnswers| {
             let mut params = GetPromptRequestParams::new(name);
             params.arguments = (!arguments.is_empty()).then(|| arguments.clone());
@@ -90,7 +90,7 @@ impl McpToolSet {
     ///
     /// If the server cannot be asked, or has no such resource.
     pub async fn read_resource(&self, uri: &str) -> Result<ReadResourceResult, ClientError> {
-        let requests = self.requests();
+        let requests = self.request_sender();
         let request = |(responses, state): RoundAnswers| {
             let mut params = ReadResourceRequestParams::new(uri);
             params.input_responses = responses;
@@ -140,7 +140,7 @@ impl McpToolSet {
         let request = || ClientRequest::CompleteRequest(CompleteRequest::new(params.clone()));
         match self.send_with_reconnects(request).await? {
             ServerResult::CompleteResult(completions) => Ok(completions),
-            _ => Err(self.requests().unusable_answer(OTHER_KIND)),
+            _ => Err(self.request_sender().unusable_answer(OTHER_KIND)),
         }
     }
 
@@ -151,7 +151,7 @@ impl McpToolSet {
     ///
     /// If the server cannot be asked, or has no subscriptions.
     pub async fn subscribe(&self, uri: &str) -> Result<(), ClientError> {
-        let requests = self.requests();
+        let requests = self.request_sender();
         let connection = requests.connection.get_or_connect().await?;
         if connection.protocol_has_initialize() {
             let request =
@@ -168,7 +168,7 @@ impl McpToolSet {
     ///
     /// If the server cannot be asked.
     pub async fn unsubscribe(&self, uri: &str) -> Result<(), ClientError> {
-        let requests = self.requests();
+        let requests = self.request_sender();
         let connection = requests.connection.get_or_connect().await?;
         if !connection.protocol_has_initialize() {
             connection.end_subscription(uri);
@@ -197,7 +197,7 @@ impl McpToolSet {
         &self,
         request: impl Fn() -> ClientRequest,
     ) -> Result<ServerResult, ClientError> {
-        let requests = self.requests();
+        let requests = self.request_sender();
         let send = |connection: Arc<Connection>| {
             let request = request();
             async move { requests.send(&connection, request).await }

@@ -45,12 +45,12 @@ use super::{
 /// ```
 #[derive(Debug, Clone)]
 pub struct McpServers {
-    servers: Vec<Server>,
+    servers: Vec<ServerEntry>,
     diagnostics: Vec<Diagnostic>,
 }
 
 #[derive(Debug, Clone)]
-struct Server {
+struct ServerEntry {
     name: String,
     disabled: bool,
     config: Result<ServerConfig, ConfigError>,
@@ -91,7 +91,7 @@ impl McpServers {
         };
         let mut diagnostics = Vec::new();
         let servers =
-            entries.into_iter().map(|(name, entry)| Server::read_entry(name, entry, &mut diagnostics));
+            entries.into_iter().map(|(name, entry)| ServerEntry::read_entry(name, entry, &mut diagnostics));
         Ok(Self { servers: servers.collect(), diagnostics })
     }
 
@@ -157,7 +157,7 @@ impl McpServers {
     }
 }
 
-impl Server {
+impl ServerEntry {
     fn read_entry(name: String, entry: Value, diagnostics: &mut Vec<Diagnostic>) -> Self {
         let shown = Escape::LINE.at_most(100).text(&name);
         let Value::Object(mut entry) = entry else {
@@ -175,14 +175,14 @@ impl Server {
             let message = format!("the member `{key}` of the server `{shown}` is unknown, and has no effect");
             diagnostics.push(Diagnostic::new(Severity::Warning, "unknown_member", message));
         }
-        let config = Self::entry_config(&name, &shown, entry);
+        let config = Self::read_entry_config(&name, &shown, entry);
         if let Err(error) = &config {
             diagnostics.push(Diagnostic::new(Severity::Error, "invalid_server", error.to_string()));
         }
         Self { name, disabled: disabled || !enabled, config }
     }
 
-    fn entry_config(
+    fn read_entry_config(
         name: &str,
         shown: &str,
         mut entry: Map<String, Value>,

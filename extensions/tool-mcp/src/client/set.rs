@@ -18,7 +18,7 @@ use super::{
     connector::Connector,
     error::ClientError,
     handler::ServerChange,
-    pins::Pinned,
+    pins::PinnedDefinitions,
     requests::RequestSender,
     tool::is_repeatable,
     tool_list::ToolList,
@@ -71,18 +71,18 @@ impl McpToolSet {
         Self { inner: Arc::new(ToolSetState { caller: Arc::new(caller), tools: Mutex::default() }) }
     }
 
-    pub(super) fn requests(&self) -> &RequestSender {
+    pub(super) fn request_sender(&self) -> &RequestSender {
         &self.inner.caller.requests
     }
 
     fn connector(&self) -> &Connector {
-        &self.requests().connection.connector
+        &self.request_sender().connection.connector
     }
 
     /// Returns the configuration.
     #[must_use]
     pub fn config(&self) -> &ServerConfig {
-        self.requests().config()
+        self.request_sender().config()
     }
 
     /// Lists the tools of the server again, and replaces the list as a whole. Tools that were handed out keep their
@@ -92,8 +92,8 @@ impl McpToolSet {
     ///
     /// If the tools cannot be listed; the list is unchanged.
     pub async fn refresh(&self) -> Result<(), ClientError> {
-        self.requests().connection.discard_lost();
-        self.inner.refresh_list().await.map(drop)
+        self.request_sender().connection.discard_if_lost();
+        self.inner.refresh_tool_list().await.map(drop)
     }
 
     /// Lists the tools as the server defines them: all of them, by their names there. Asks the server.
@@ -102,7 +102,7 @@ impl McpToolSet {
     ///
     /// If the tools cannot be listed.
     pub async fn list(&self) -> Result<Vec<RawTool>, ClientError> {
-        Ok(self.requests().list_all().await?.items)
+        Ok(self.request_sender().list_all_pages().await?.items)
     }
 
     /// Lists the tools that the filters keep and that are as they were pinned, with the diagnostics of the others. Asks the
@@ -110,7 +110,7 @@ impl McpToolSet {
     pub(crate) async fn list_admitted_tools(&self) -> Result<(Vec<RawTool>, Vec<Diagnostic>), ClientError> {
         let version = self.connector().changes.tools_version();
         let reader = &self.inner.caller.definitions;
-        let mut listing = self.requests().list_all::<RawTool>().await?;
+        let mut listing = self.request_sender().list_all_pages::<RawTool>().await?;
         listing.items.retain(|tool| reader.includes_tool(&tool.name));
         if let Some(pinned) = self.inner.caller.pins.get() {
             let definition = |tool: &RawTool| Some(reader.read_definition(tool, self.name()).ok()?.0);
@@ -133,7 +133,7 @@ impl McpToolSet {
         tool: &str,
         arguments: Map<String, Value>,
     ) -> Result<CallToolResult, ClientError> {
-        let list = self.inner.last_list();
+        let list = self.inner.last_tool_list();
         let known = list.tools.iter().find(|it| it.raw_definition().name == tool);
         let call = RemoteCall {
             tool,
@@ -169,10 +169,10 @@ impl McpToolSet {
     ///
     /// If there is no connection.
     pub async fn server_info(&self) -> Result<ServerPeerInfo, ClientError> {
-        let connection = self.requests().connection.get_or_connect().await?;
+        let connection = self.request_sender().connection.get_or_connect().await?;
         let info = connection.server_info();
         info.map(|info| (*info).clone())
-            .ok_or_else(|| self.requests().unusable_answer("it does not describe itself"))
+            .ok_or_else(|| self.request_sender().unusable_answer("it does not describe itself"))
     }
 
     /// Returns the diagnostics of the last listing (tools that are left out, renamed, or not as they were pinned), and those of
@@ -197,7 +197,7 @@ impl McpToolSet {
     /// Those of pins are warnings with [`pins_warn`](super::McpToolSetBuilder::pins_warn), and the tool is used.
     #[must_use]
     pub fn diagnostics(&self) -> Vec<Diagnostic> {
-        let mut diagnostics = self.inner.last_list().diagnostics.clone();
+        let mut diagnostics = self.inner.last_tool_list().diagnostics.clone();
         diagnostics.extend(self.connector().notices.diagnostics());
         diagnostics
     }
@@ -209,7 +209,7 @@ impl McpToolSet {
     /// If the tools cannot be listed.
     pub async fn current_pins(&self) -> Result<Pins, ClientError> {
         let reader = &self.inner.caller.definitions;
-        let listing = self.requests().list_all::<RawTool>().await?;
+        let listing = self.request_sender().list_all_pages::<RawTool>().await?;
         let definitions = listing.items.iter().filter(|tool| reader.includes_tool(&tool.name));
         let definitions: Vec<_> =
             definitions.filter_map(|tool| Some(reader.read_definition(tool, self.name()).ok()?.0)).collect();
@@ -220,7 +220,7 @@ impl McpToolSet {
     pub fn set_pins(&self, pins: Pins) {
         let current = &self.inner.caller.pins;
         let warns = current.get().is_some_and(|before| before.only_warns());
-        current.replace(Pinned::new(pins, warns));
+        current.replace(PinnedDefinitions::new(pins, warns));
         self.connector().changes.announce(ServerChange::Tools);
     }
 
@@ -228,36 +228,36 @@ impl McpToolSet {
     /// transport or process ends. Over HTTP, it is when a request does not reach the server, or the stream of its changes cannot be opened again:
     /// the loss of a server without changes is noticed by the next request.
     pub async fn disconnected(&self) -> ClientError {
-        self.requests().connection.wait_for_loss().await
+        self.request_sender().connection.wait_for_loss().await
     }
 
     /// Ends the connection and waits for its end; a child process that does not end by itself is killed. Later calls fail,
     /// and further calls of this method have no effect.
     pub async fn close(&self) {
-        self.requests().connection.close().await;
+        self.request_sender().connection.close().await;
     }
 }
 
 impl ToolSetState {
     /// Returns the tools as last listed.
-    fn last_list(&self) -> Arc<ToolList> {
+    fn last_tool_list(&self) -> Arc<ToolList> {
         Arc::clone(&self.tools.lock().unwrap_or_else(PoisonError::into_inner))
     }
 
     /// Returns the tools as last listed, if the server announced no change since.
-    async fn current_list(&self) -> Result<Arc<ToolList>, ClientError> {
-        let list = self.last_list();
+    async fn current_tool_list(&self) -> Result<Arc<ToolList>, ClientError> {
+        let list = self.last_tool_list();
         match list.version == self.caller.requests.connection.connector.changes.tools_version() {
             true => Ok(list),
-            false => self.refresh_list().await,
+            false => self.refresh_tool_list().await,
         }
     }
 
-    async fn refresh_list(&self) -> Result<Arc<ToolList>, ClientError> {
+    async fn refresh_tool_list(&self) -> Result<Arc<ToolList>, ClientError> {
         let requests = &self.caller.requests;
         let version = requests.connection.connector.changes.tools_version();
-        let listing = requests.list_all().await?;
-        let mut list = ToolList::read(listing, &self.last_list(), &self.caller, version);
+        let listing = requests.list_all_pages().await?;
+        let mut list = ToolList::from_listing(listing, &self.last_tool_list(), &self.caller, version);
         if let Some(pinned) = self.caller.pins.get() {
             list.diagnostics
                 .extend(pinned.compare_definitions(list.tools.iter().map(|tool| tool.definition()), version));
@@ -282,25 +282,25 @@ impl ToolSetState {
 
 impl ToolSet for McpToolSet {
     fn name(&self) -> &str {
-        self.requests().name()
+        self.request_sender().name()
     }
 
     fn tools<'a>(&'a self, _: ReadonlyContext<'a>) -> BoxFuture<'a, Result<Vec<Arc<dyn Tool>>, ToolError>> {
         Box::pin(async move {
-            let list = self.inner.current_list().await?;
+            let list = self.inner.current_tool_list().await?;
             Ok(list.tools.iter().map(|tool| Arc::clone(tool) as Arc<dyn Tool>).collect())
         })
     }
 
     fn close(&self) -> BoxFuture<'_, Result<(), ToolError>> {
         Box::pin(async move {
-            self.requests().connection.close().await;
+            self.request_sender().connection.close().await;
             Ok(())
         })
     }
 
     fn attached(&self, notifier: ToolSetNotifier) {
-        self.connector().changes.add(notifier);
+        self.connector().changes.add_notifier(notifier);
     }
 }
 
@@ -308,7 +308,7 @@ impl fmt::Debug for McpToolSet {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("McpToolSet")
             .field("config", self.config())
-            .field("tools", &self.inner.last_list().tools.len())
+            .field("tools", &self.inner.last_tool_list().tools.len())
             .finish_non_exhaustive()
     }
 }

@@ -45,11 +45,11 @@ impl SharedConnection {
             return Err(self.connector.error(ClientErrorCause::Closed));
         }
         let cell = self.current_cell();
-        let connection = match cell.get_or_init(|| self.connect()).await {
+        let connection = match cell.get_or_init(|| self.connect_announcing_reconnection()).await {
             Ok(connection) => connection,
             Err(error) => {
                 // The next user tries again.
-                self.discard_if(|current| Arc::ptr_eq(current, &cell));
+                self.discard_current_if(|current| Arc::ptr_eq(current, &cell));
                 return Err(error.clone());
             }
         };
@@ -61,7 +61,7 @@ impl SharedConnection {
         Ok(Arc::clone(connection))
     }
 
-    async fn connect(&self) -> Result<Arc<Connection>, ClientError> {
+    async fn connect_announcing_reconnection(&self) -> Result<Arc<Connection>, ClientError> {
         let connection = self.connector.connect().await?;
         if self.was_connected.swap(true, Ordering::AcqRel) {
             // Another process, maybe of another version.
@@ -75,23 +75,23 @@ impl SharedConnection {
         &self,
         lost: &Arc<Connection>,
     ) -> Result<Arc<Connection>, ClientError> {
-        self.discard(lost);
+        self.discard_if_current(lost);
         self.get_or_connect().await
     }
 
     /// Gives up a connection, unless it is replaced already.
-    pub(super) fn discard(&self, lost: &Arc<Connection>) {
-        self.discard_if(|current| matches!(current.get(), Some(Ok(it)) if Arc::ptr_eq(it, lost)));
+    pub(super) fn discard_if_current(&self, lost: &Arc<Connection>) {
+        self.discard_current_if(|current| matches!(current.get(), Some(Ok(it)) if Arc::ptr_eq(it, lost)));
     }
 
     /// Gives up the connection if it was lost.
-    pub(super) fn discard_lost(&self) {
+    pub(super) fn discard_if_lost(&self) {
         if let Some(connection) = self.existing_connection().filter(|it| it.is_lost()) {
-            self.discard(&connection);
+            self.discard_if_current(&connection);
         }
     }
 
-    fn discard_if(&self, is_discarded: impl FnOnce(&Arc<ConnectionCell>) -> bool) {
+    fn discard_current_if(&self, is_discarded: impl FnOnce(&Arc<ConnectionCell>) -> bool) {
         // A connection may end with it, outside of the lock.
         let _before = {
             let mut current = self.current.lock().unwrap_or_else(PoisonError::into_inner);
@@ -136,7 +136,7 @@ impl SharedConnection {
                 }
                 Err(error) => {
                     if error.is_connection_loss() && allowed > 0 {
-                        self.discard(&connection);
+                        self.discard_if_current(&connection);
                     }
                     return Err(error);
                 }

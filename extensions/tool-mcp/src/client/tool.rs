@@ -72,7 +72,7 @@ impl RemoteTool {
 impl RemoteTool {
     /// Adds a diagnostic for each kind of block whose data cannot be decoded: the block is a text that says so.
     fn warn_of_undecodable_blocks(&self, result: &CallToolResult) {
-        for kind in result.content.iter().filter_map(content::undecodable_kind) {
+        for kind in result.content.iter().filter_map(content::kind_of_undecodable_block) {
             let problem = format!("the data of a block of the type `{kind}` is not base64");
             self.caller.requests.connection.connector.notices.add_warning(
                 "unreadable_content",
@@ -114,7 +114,7 @@ pub(crate) fn tool_output(result: &CallToolResult) -> ToolOutput {
         let json = value.to_string();
         // Serializers write `null` for a value that is not there.
         let is_absent = value.is_null() && !blocks.is_empty();
-        if !is_absent && !is_in_texts(value, json.len(), &blocks) {
+        if !is_absent && !texts_contain_value(value, json.len(), &blocks) {
             blocks.insert(0, Content::text(json));
         }
     }
@@ -130,7 +130,7 @@ pub(crate) fn tool_output(result: &CallToolResult) -> ToolOutput {
 
 /// Returns `true` if the texts have a structured value: a text is its JSON, or has the only member of it, such as the
 /// `result` in which servers wrap what is no object; or each text has one element of a list.
-fn is_in_texts(value: &Value, json_bytes: usize, blocks: &[Content]) -> bool {
+fn texts_contain_value(value: &Value, json_bytes: usize, blocks: &[Content]) -> bool {
     // Indented JSON is longer; a much longer text is another one, and is not read.
     let max_text_bytes = json_bytes.saturating_mul(MAX_INDENTED_RATIO).saturating_add(64);
     let is_text = |value: &Value, text: &str| match value {
@@ -184,7 +184,7 @@ mod tests {
             (json!(1), &[], false),
         ] {
             let bytes = value.to_string().len();
-            assert_eq!(is_in_texts(&value, bytes, &texts(blocks)), expected, "{value} in {blocks:?}");
+            assert_eq!(texts_contain_value(&value, bytes, &texts(blocks)), expected, "{value} in {blocks:?}");
         }
     }
 
@@ -195,11 +195,11 @@ mod tests {
         let longest = bytes * MAX_INDENTED_RATIO + 64;
         for (length, expected) in [(longest, true), (longest + 1, false)] {
             let text = format!("{value}{}", " ".repeat(length - bytes));
-            assert_eq!(is_in_texts(&value, bytes, &texts(&[&text])), expected, "{length}");
+            assert_eq!(texts_contain_value(&value, bytes, &texts(&[&text])), expected, "{length}");
         }
         // The exact text is the value at any length.
         let text = "x".repeat(1_000);
-        assert!(is_in_texts(&json!({ "n": text }), 1, &texts(&[&text])));
+        assert!(texts_contain_value(&json!({ "n": text }), 1, &texts(&[&text])));
     }
 
     #[test]

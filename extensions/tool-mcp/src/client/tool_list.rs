@@ -13,7 +13,9 @@ use tool_runtime::{
 
 use super::{
     call::ToolCaller,
-    definitions::{accepted_tool_diagnostics, malformed_tool_diagnostic, schema_diagnostic, tool_diagnostic},
+    definitions::{
+        malformed_tool_diagnostic, renamed_or_hidden_text_diagnostics, schema_diagnostic, tool_diagnostic,
+    },
     listing::Listing,
     tool::RemoteTool,
 };
@@ -29,7 +31,7 @@ pub(super) struct ToolList {
 
 impl ToolList {
     /// Makes tools of a listing. Unchanged tools stay those of `before`.
-    pub(super) fn read(
+    pub(super) fn from_listing(
         mut raw: Listing<RawTool>,
         before: &Self,
         caller: &Arc<ToolCaller>,
@@ -66,7 +68,8 @@ impl ToolList {
                 Entry::Vacant(free) => {
                     free.insert(());
                     raw.diagnostics.extend(schema_diagnostic(tool, remote_tool.schema_problems()));
-                    raw.diagnostics.extend(accepted_tool_diagnostics(tool, remote_tool.definition()));
+                    raw.diagnostics
+                        .extend(renamed_or_hidden_text_diagnostics(tool, remote_tool.definition()));
                     tools.push(remote_tool);
                 }
             }

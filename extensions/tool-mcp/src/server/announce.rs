@@ -21,24 +21,24 @@ use super::{
     handler::RequestHandler,
     offer::{OfferChange, OfferChanges, Resources},
     offer_requests::protocol_error,
-    request_run::departure_of_client,
+    request_run::wait_for_client_departure,
     server_state::ServerState,
     session_state::SessionState,
 };
 
 /// The changes of a server.
-pub(super) struct Signals {
+pub(super) struct ServerSignals {
     tools: Option<ToolboxChanges>,
     resources: OfferChanges,
     prompts: OfferChanges,
     /// Those of the other processes of a cluster.
     #[cfg(feature = "postgres")]
-    others: Option<tokio::sync::broadcast::Receiver<Signal>>,
+    others: Option<tokio::sync::broadcast::Receiver<ServerSignal>>,
 }
 
 /// A change of a server.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub(super) enum Signal {
+pub(super) enum ServerSignal {
     Tools,
     Prompts,
     Resources,
@@ -47,7 +47,7 @@ pub(super) enum Signal {
     AllResources,
 }
 
-impl Signals {
+impl ServerSignals {
     /// The changes from now on.
     pub(super) fn from_now(shared: &ServerState) -> Self {
         #[cfg(feature = "postgres")]
@@ -72,13 +72,15 @@ impl Signals {
 
     /// Waits for a change of another process. Cancel-safe.
     #[cfg(feature = "postgres")]
-    async fn next_of_others(others: &mut Option<tokio::sync::broadcast::Receiver<Signal>>) -> Signal {
+    async fn next_of_other_processes(
+        others: &mut Option<tokio::sync::broadcast::Receiver<ServerSignal>>,
+    ) -> ServerSignal {
         use tokio::sync::broadcast::error::RecvError;
 
         if let Some(receiver) = others {
             match receiver.recv().await {
                 Ok(signal) => return signal,
-                Err(RecvError::Lagged(_)) => return Signal::AllResources,
+                Err(RecvError::Lagged(_)) => return ServerSignal::AllResources,
                 Err(RecvError::Closed) => *others = None,
             }
         }
@@ -86,7 +88,7 @@ impl Signals {
     }
 
     /// Waits for a change. Cancel-safe.
-    pub(super) async fn next(&mut self) -> Signal {
+    pub(super) async fn next(&mut self) -> ServerSignal {
         loop {
             let tools = async {
                 match &mut self.tools {
@@ -95,22 +97,22 @@ impl Signals {
                 }
             };
             #[cfg(feature = "postgres")]
-            let others = Self::next_of_others(&mut self.others);
+            let others = Self::next_of_other_processes(&mut self.others);
             #[cfg(not(feature = "postgres"))]
             let others = std::future::pending();
             tokio::select! {
                 signal = others => return signal,
                 is_open = tools => match is_open {
-                    true => return Signal::Tools,
+                    true => return ServerSignal::Tools,
                     false => self.tools = None,
                 },
                 change = self.resources.next() => return match change {
-                    OfferChange::List => Signal::Resources,
-                    OfferChange::Updated(uri) => Signal::Updated(uri),
-                    OfferChange::All => Signal::AllResources,
+                    OfferChange::List => ServerSignal::Resources,
+                    OfferChange::Updated(uri) => ServerSignal::Updated(uri),
+                    OfferChange::All => ServerSignal::AllResources,
                 },
                 change = self.prompts.next() => if matches!(change, OfferChange::List | OfferChange::All) {
-                    return Signal::Prompts;
+                    return ServerSignal::Prompts;
                 },
             }
         }
@@ -130,7 +132,7 @@ const SUBSCRIPTION_BYTES: usize = 64;
 pub(super) type SubscribedBytes = Arc<AtomicUsize>;
 
 /// The resources that a client subscribed to; dropped, it no longer does.
-pub(super) struct Subscriptions {
+pub(super) struct ResourceSubscriptions {
     /// Those whose program knows of them are `true`: in a cluster, it is the program of one process.
     uris: Mutex<HashMap<String, bool>>,
     resources: Option<Arc<dyn Resources>>,
@@ -138,7 +140,7 @@ pub(super) struct Subscriptions {
     bytes: SubscribedBytes,
 }
 
-impl Subscriptions {
+impl ResourceSubscriptions {
     pub(super) fn new(shared: &ServerState) -> Self {
         let bytes = Arc::clone(&shared.subscribed_bytes);
         Self { uris: Mutex::default(), resources: shared.resources.clone(), bytes }
@@ -167,13 +169,13 @@ impl Subscriptions {
         }
     }
 
-    fn add(&self, uri: &str) {
+    fn add_own(&self, uri: &str) {
         self.insert(uri, true);
     }
 
     /// Adds a subscription that the program of another process knows of.
     #[cfg(feature = "postgres")]
-    pub(super) fn note(&self, uri: &str) {
+    pub(super) fn note_of_other_process(&self, uri: &str) {
         if !self.contains(uri) {
             self.insert(uri, false);
         }
@@ -202,7 +204,7 @@ impl Subscriptions {
     }
 }
 
-impl Drop for Subscriptions {
+impl Drop for ResourceSubscriptions {
     fn drop(&mut self) {
         for uri in self.uris() {
             self.remove(&uri);
@@ -236,12 +238,12 @@ impl RequestHandler {
                 _ = listeners.wait_for(|number| *number == 0), if to_streams => continue,
             };
             let sent = match signal {
-                Signal::Tools => peer.notify_tool_list_changed().await,
-                Signal::Prompts => peer.notify_prompt_list_changed().await,
-                Signal::Resources => peer.notify_resource_list_changed().await,
-                Signal::Updated(uri) if subscribed.contains(&uri) => updated(uri).await,
-                Signal::Updated(_) => Ok(()),
-                Signal::AllResources => {
+                ServerSignal::Tools => peer.notify_tool_list_changed().await,
+                ServerSignal::Prompts => peer.notify_prompt_list_changed().await,
+                ServerSignal::Resources => peer.notify_resource_list_changed().await,
+                ServerSignal::Updated(uri) if subscribed.contains(&uri) => updated(uri).await,
+                ServerSignal::Updated(_) => Ok(()),
+                ServerSignal::AllResources => {
                     for uri in subscribed.uris() {
                         updated(uri).await.ok();
                     }
@@ -276,7 +278,7 @@ impl RequestHandler {
         resources: &Arc<dyn Resources>,
         uri: &str,
         context: &RequestContext<RoleServer>,
-        subscribed: &Subscriptions,
+        subscribed: &ResourceSubscriptions,
     ) -> Result<(), ErrorData> {
         if let Some(reason) = subscribed.refusal_reason(uri) {
             return Err(ErrorData::invalid_params(reason, None));
@@ -285,7 +287,7 @@ impl RequestHandler {
         let accepted = tool_runtime::guard::catch(|| resources.subscribe(&run, uri));
         match accepted {
             Ok(Ok(())) => {
-                subscribed.add(uri);
+                subscribed.add_own(uri);
                 Ok(())
             }
             Ok(Err(error)) => Err(protocol_error(&error, Some(uri))),
@@ -294,9 +296,12 @@ impl RequestHandler {
     }
 
     /// Sends the changes that a client asked for, until it cancels the subscription, is gone, or the server ends.
-    pub(super) async fn send_changes(&self, context: SubscriptionContext) -> Result<(), ErrorData> {
+    pub(super) async fn send_subscribed_changes(
+        &self,
+        context: SubscriptionContext,
+    ) -> Result<(), ErrorData> {
         let mut signals = self.take_accepted_signals();
-        let subscribed = Subscriptions::new(&self.shared);
+        let subscribed = ResourceSubscriptions::new(&self.shared);
         if let (Some(uris), Some(resources)) =
             (&context.accepted().resource_subscriptions, &self.shared.resources)
         {
@@ -307,7 +312,7 @@ impl RequestHandler {
         let wants = context.accepted().clone();
         let sink = context.sink();
         let is_wanted = |kind: Option<bool>| kind == Some(true);
-        let mut departure = pin!(departure_of_client(context.request_context()));
+        let mut departure = pin!(wait_for_client_departure(context.request_context()));
         loop {
             let signal = tokio::select! {
                 () = context.cancelled() => return Ok(()),
@@ -316,15 +321,19 @@ impl RequestHandler {
                 signal = signals.next() => signal,
             };
             let sent = match signal {
-                Signal::Tools if is_wanted(wants.tools_list_changed) => sink.notify_tool_list_changed().await,
-                Signal::Prompts if is_wanted(wants.prompts_list_changed) => {
+                ServerSignal::Tools if is_wanted(wants.tools_list_changed) => {
+                    sink.notify_tool_list_changed().await
+                }
+                ServerSignal::Prompts if is_wanted(wants.prompts_list_changed) => {
                     sink.notify_prompt_list_changed().await
                 }
-                Signal::Resources if is_wanted(wants.resources_list_changed) => {
+                ServerSignal::Resources if is_wanted(wants.resources_list_changed) => {
                     sink.notify_resource_list_changed().await
                 }
-                Signal::Updated(uri) if subscribed.contains(&uri) => sink.notify_resource_updated(uri).await,
-                Signal::AllResources => {
+                ServerSignal::Updated(uri) if subscribed.contains(&uri) => {
+                    sink.notify_resource_updated(uri).await
+                }
+                ServerSignal::AllResources => {
                     for uri in subscribed.uris() {
                         sink.notify_resource_updated(uri).await.ok();
                     }
@@ -349,12 +358,13 @@ mod tests {
     #[test]
     fn the_subscriptions_of_all_clients_have_a_limit() {
         let bytes = SubscribedBytes::default();
-        let client = || Subscriptions { uris: Mutex::default(), resources: None, bytes: Arc::clone(&bytes) };
+        let client =
+            || ResourceSubscriptions { uris: Mutex::default(), resources: None, bytes: Arc::clone(&bytes) };
         let uri = |number: usize| format!("{number:0>width$}", width = MAX_URI_BYTES);
-        let subscribe = |client: &Subscriptions, number| {
+        let subscribe = |client: &ResourceSubscriptions, number| {
             let refusal = client.refusal_reason(&uri(number));
             if refusal.is_none() {
-                client.add(&uri(number));
+                client.add_own(&uri(number));
             }
             refusal
         };
@@ -377,12 +387,13 @@ mod tests {
     #[test]
     fn a_subscription_counts_once_and_its_limits_are_exact() {
         let bytes = SubscribedBytes::default();
-        let client = Subscriptions { uris: Mutex::default(), resources: None, bytes: Arc::clone(&bytes) };
+        let client =
+            ResourceSubscriptions { uris: Mutex::default(), resources: None, bytes: Arc::clone(&bytes) };
         let longest = "u".repeat(MAX_URI_BYTES);
         assert_eq!(client.refusal_reason(&longest), None);
         assert!(client.refusal_reason(&format!("{longest}u")).is_some());
         for _ in 0..2 {
-            client.add("a:a");
+            client.add_own("a:a");
         }
         assert_eq!(bytes.load(Ordering::Relaxed), 3 + SUBSCRIPTION_BYTES);
         client.remove("a:b");

@@ -15,10 +15,10 @@ use tool_runtime::{
 use super::listed_tools::has_header_parameters;
 use super::{
     handler::RequestHandler,
-    listed_tools::{RESULT_PROPERTY, admits_only_objects, result_schema},
+    listed_tools::{RESULT_PROPERTY, admits_only_objects, non_text_result_schema},
     plain_call,
     question_round::{RoundOutcome, RoundRequest, RoundSubject},
-    reports::Reports,
+    reports::CallReports,
 };
 use crate::content;
 
@@ -35,9 +35,9 @@ impl<'a> ToolCallRequest<'a> {
     pub(super) fn new(handler: &'a RequestHandler, mut context: RequestContext<RoleServer>) -> Self {
         #[cfg(feature = "http")]
         if let Some(parts) = context.extensions.get_mut() {
-            super::http::HttpRequestFacts::take_headers(parts);
+            super::http::HttpRequestFacts::move_headers_to_facts(parts);
         }
-        let is_modern = is_modern(&context);
+        let is_modern = is_2026_07_or_later(&context);
         Self { handler, context, is_modern }
     }
 
@@ -72,8 +72,8 @@ impl<'a> ToolCallRequest<'a> {
         let bound = if self.is_modern { arguments.as_str().to_owned() } else { String::new() };
         let call = ToolCall::new(&*request.name, arguments).with_meta(self.context.meta.0.0.clone());
         if is_task {
-            let (start, permit) = self.handler.task_start(&self.context).await?;
-            let task = self.start_as_task(executor, definition, call, run, permit)?;
+            let (start, permit) = self.handler.create_task_start(&self.context).await?;
+            let task = self.start_call_as_task(executor, definition, call, run, permit)?;
             self.handler.share_task(&task, start, &self.context).await?;
             return Ok(task.into());
         }
@@ -127,7 +127,7 @@ impl<'a> ToolCallRequest<'a> {
         self.warn_of_unreadable_meta("progressToken", token.is_none());
         self.warn_of_unreadable_meta("io.modelcontextprotocol/logLevel", self.is_modern && level.is_none());
         let tool = call.name.clone();
-        let mut outcomes = match Reports::sink_and_reports(token, level) {
+        let mut outcomes = match CallReports::sink_and_reports(token, level) {
             // Boxed, so that the future of the request, which is copied, is small.
             None => Box::pin(executor.batch(vec![call]).with_run(run).run()).await,
             Some((sink, reports)) => {
@@ -160,7 +160,7 @@ pub(super) fn call_tool_result(
     {
         answer.content.push(content::to_block(&Content::text(value.to_string())));
     }
-    if answer.structured_content.is_none() && result_schema(definition).is_some() {
+    if answer.structured_content.is_none() && non_text_result_schema(definition).is_some() {
         // Such as the answer of an HTTP API that is no success: clients reject a success without the promised value.
         answer.is_error = Some(true);
     }
@@ -170,7 +170,7 @@ pub(super) fn call_tool_result(
 
 /// The structured value: of a tool that promises one, and any object.
 fn structured_value(result: &ToolResult, definition: &ToolDefinition, is_modern: bool) -> Option<Value> {
-    let schema = result_schema(definition);
+    let schema = non_text_result_schema(definition);
     let wraps = schema.is_some_and(|schema| !is_modern && !admits_only_objects(schema));
     match result.structured()? {
         value @ Value::Object(_) if !wraps => Some(value),
@@ -183,7 +183,7 @@ fn structured_value(result: &ToolResult, definition: &ToolDefinition, is_modern:
 }
 
 /// Returns `true` for a request of revision 2026-07-28 or later.
-pub(super) fn is_modern(context: &RequestContext<RoleServer>) -> bool {
+pub(super) fn is_2026_07_or_later(context: &RequestContext<RoleServer>) -> bool {
     let is_modern = |version: &str| version >= ProtocolVersion::V_2026_07_28.as_str();
     // As `RequestContext::protocol_version`, without copies.
     match context.meta.0.0.get("io.modelcontextprotocol/protocolVersion") {

@@ -16,7 +16,7 @@ use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
 use tool_runtime::ToolError;
 
-use super::question_round::Round;
+use super::question_round::QuestionRound;
 
 /// The client that a call serves. A tool receives it as `caller: &Caller`, or `Option<&Caller>` if it is also called
 /// without a server; the registry is built with
@@ -72,7 +72,7 @@ pub(super) enum QuestionChannel {
     /// A request on the connection, with a timeout.
     Request(Peer<RoleServer>, Duration),
     /// The result of the call.
-    Round(Arc<Round>),
+    Round(Arc<QuestionRound>),
     /// The state of the task.
     Task(TaskContext),
 }

@@ -33,7 +33,7 @@ impl ClientDescription {
 
 /// The last description that was decoded. From revision 2026-07-28 on, each request has one, and it is mostly the same.
 #[derive(Debug, Default)]
-pub(super) struct Clients(Mutex<Option<Arc<CachedClient>>>);
+pub(super) struct ClientDescriptionCache(Mutex<Option<Arc<CachedClient>>>);
 
 #[derive(Debug)]
 struct CachedClient {
@@ -42,7 +42,7 @@ struct CachedClient {
     description: ClientDescription,
 }
 
-impl Clients {
+impl ClientDescriptionCache {
     /// Returns the description of the client of a request.
     pub(super) fn client_description(&self, context: &RequestContext<RoleServer>) -> ClientDescription {
         let meta = &context.meta.0.0;

@@ -21,17 +21,17 @@ type DiagnosticListener = Arc<dyn Fn(&Diagnostic) + Send + Sync>;
 /// The diagnostics of a server. Clones are the same.
 #[derive(Clone, Default)]
 pub(super) struct DiagnosticLog {
-    recent: Arc<Mutex<HashMap<String, Recent>>>,
+    recent: Arc<Mutex<HashMap<String, RecentDiagnostic>>>,
     listener: Option<DiagnosticListener>,
 }
 
-struct Recent {
+struct RecentDiagnostic {
     diagnostic: Diagnostic,
     /// `None` if it does not depend on the run.
     last: Option<Instant>,
 }
 
-impl Recent {
+impl RecentDiagnostic {
     fn is_over(&self) -> bool {
         self.last.is_some_and(|last| last.elapsed() > RECENT_TIME)
     }
@@ -48,7 +48,7 @@ impl DiagnosticLog {
         self.listener = Some(listener);
     }
 
-    fn lock_recent(&self) -> std::sync::MutexGuard<'_, HashMap<String, Recent>> {
+    fn lock_recent(&self) -> std::sync::MutexGuard<'_, HashMap<String, RecentDiagnostic>> {
         self.recent.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -67,18 +67,18 @@ impl DiagnosticLog {
         Diagnostic: From<&'a D>,
     {
         for diagnostic in diagnostics {
-            self.report_one(&Diagnostic::from(diagnostic), lasting);
+            self.report_diagnostic(&Diagnostic::from(diagnostic), lasting);
         }
     }
 
     /// Logs the diagnostics of a list of prompts or resources, as [`report`](Self::report) does.
     pub(super) fn report_list(&self, diagnostics: &[Diagnostic]) {
         for diagnostic in diagnostics {
-            self.report_one(diagnostic, false);
+            self.report_diagnostic(diagnostic, false);
         }
     }
 
-    fn report_one(&self, diagnostic: &Diagnostic, lasting: bool) {
+    fn report_diagnostic(&self, diagnostic: &Diagnostic, lasting: bool) {
         if self.note_if_new(diagnostic, lasting) {
             self.log_and_notify_listener(diagnostic);
         }
@@ -98,7 +98,7 @@ impl DiagnosticLog {
         }
         let has_place = recent.len() < MAX_RECENT;
         if has_place {
-            recent.insert(key, Recent { diagnostic: diagnostic.clone(), last });
+            recent.insert(key, RecentDiagnostic { diagnostic: diagnostic.clone(), last });
         }
         // Beyond it, texts that are new each time are not reported.
         has_place

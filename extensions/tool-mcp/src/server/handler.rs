@@ -27,8 +27,8 @@ use rmcp::{
 use tokio_util::task::AbortOnDropHandle;
 
 use super::{
-    announce::Signals,
-    call::{ToolCallRequest, is_modern, listed_tool_with_headers},
+    announce::ServerSignals,
+    call::{ToolCallRequest, is_2026_07_or_later, listed_tool_with_headers},
     clients::ClientDescription,
     listed_tools::ListedTools,
     offer::Paging,
@@ -56,7 +56,7 @@ pub(super) struct RequestHandler {
     pub(super) client: OnceLock<ClientDescription>,
     pub(super) state: Arc<SessionState>,
     /// The changes since subscriptions were accepted, until they are served.
-    accepted: Mutex<VecDeque<Signals>>,
+    accepted: Mutex<VecDeque<ServerSignals>>,
     /// Sends changes to the client; ends with the session.
     announcer: Mutex<Option<AbortOnDropHandle<()>>>,
 }
@@ -76,9 +76,9 @@ impl RequestHandler {
     }
 
     /// The changes since the oldest subscription was accepted that is not served yet.
-    pub(super) fn take_accepted_signals(&self) -> Signals {
+    pub(super) fn take_accepted_signals(&self) -> ServerSignals {
         let accepted = self.accepted.lock().unwrap_or_else(PoisonError::into_inner).pop_front();
-        accepted.unwrap_or_else(|| Signals::from_now(&self.shared))
+        accepted.unwrap_or_else(|| ServerSignals::from_now(&self.shared))
     }
 
     /// Returns `true` if changes are noted until the client has a stream for them.
@@ -95,7 +95,7 @@ impl RequestHandler {
         Arc::clone(&self.shared.listed.lock().unwrap_or_else(PoisonError::into_inner))
     }
 
-    async fn current_tools(
+    async fn list_current_tools(
         &self,
         context: &RequestContext<RoleServer>,
     ) -> Result<Arc<ListedTools>, ErrorData> {
@@ -165,10 +165,10 @@ impl ServerHandler for RequestHandler {
         context: RequestContext<RoleServer>,
     ) -> impl Future<Output = Result<ListToolsResult, ErrorData>> + Send {
         Box::pin(async move {
-            let listed = self.current_tools(&context).await?;
+            let listed = self.list_current_tools(&context).await?;
             let cursor = request.and_then(|request| request.cursor);
             let (page, next) =
-                listed.tool_page(cursor.as_deref(), self.shared.page_size, !is_modern(&context));
+                listed.tool_page(cursor.as_deref(), self.shared.page_size, !is_2026_07_or_later(&context));
             let mut result = ListToolsResult::with_all_items(page);
             result.next_cursor = next;
             Ok(result)
@@ -181,7 +181,10 @@ impl ServerHandler for RequestHandler {
         context: RequestContext<RoleServer>,
     ) -> impl Future<Output = Result<CallToolResponse, ErrorData>> + Send {
         let unwatched = UnwatchedRequest::of(&context);
-        Box::pin(unwatched.answer(ToolCallRequest::new(self, context).answer_request(request)))
+        Box::pin(
+            unwatched
+                .run_passing_on_cancellation(ToolCallRequest::new(self, context).answer_request(request)),
+        )
     }
 
     fn get_tool(&self, name: &str) -> Option<Tool> {
@@ -271,7 +274,7 @@ impl ServerHandler for RequestHandler {
         request: ReadResourceRequestParams,
         context: RequestContext<RoleServer>,
     ) -> impl Future<Output = Result<ReadResourceResponse, ErrorData>> + Send {
-        Box::pin(async move { self.read_contents(request, &context).await })
+        Box::pin(async move { self.answer_read_resource(request, &context).await })
     }
 
     fn list_prompts(
@@ -298,7 +301,7 @@ impl ServerHandler for RequestHandler {
         request: GetPromptRequestParams,
         context: RequestContext<RoleServer>,
     ) -> impl Future<Output = Result<GetPromptResponse, ErrorData>> + Send {
-        Box::pin(async move { self.prompt_messages(request, &context).await })
+        Box::pin(async move { self.answer_get_prompt(request, &context).await })
     }
 
     fn complete(
@@ -306,7 +309,7 @@ impl ServerHandler for RequestHandler {
         request: CompleteRequestParams,
         context: RequestContext<RoleServer>,
     ) -> impl Future<Output = Result<CompleteResult, ErrorData>> + Send {
-        Box::pin(async move { self.completion_candidates(request, &context).await })
+        Box::pin(async move { self.answer_complete(request, &context).await })
     }
 
     fn subscribe(
@@ -337,7 +340,7 @@ impl ServerHandler for RequestHandler {
         if self.shared.cluster.get().is_some() {
             return;
         }
-        self.state.note_changes(&self.shared);
+        self.state.begin_noting_changes(&self.shared);
         let announcing = Self::announce_changes(
             Arc::clone(&self.state),
             context.peer.clone(),
@@ -355,13 +358,13 @@ impl ServerHandler for RequestHandler {
             if accepted.len() == MAX_ACCEPTED {
                 accepted.pop_front();
             }
-            accepted.push_back(Signals::from_now(&self.shared));
+            accepted.push_back(ServerSignals::from_now(&self.shared));
         }
         Some(requested.supported_by(&self.get_info().capabilities))
     }
 
     fn listen(&self, context: SubscriptionContext) -> impl Future<Output = Result<(), ErrorData>> + Send {
-        Box::pin(self.send_changes(context))
+        Box::pin(self.send_subscribed_changes(context))
     }
 
     fn on_custom_request(
@@ -370,7 +373,7 @@ impl ServerHandler for RequestHandler {
         context: RequestContext<RoleServer>,
     ) -> impl Future<Output = Result<CustomResult, ErrorData>> + Send {
         let CustomRequest { method, params, .. } = &request;
-        ready(Err(match params_problem(method, params.as_ref(), is_modern(&context)) {
+        ready(Err(match params_problem(method, params.as_ref(), is_2026_07_or_later(&context)) {
             Some(problem) => ErrorData::invalid_params(problem, None),
             None => ErrorData::new(ErrorCode::METHOD_NOT_FOUND, request.method, None),
         }))

@@ -34,7 +34,7 @@ impl ListedTools {
             }
             if !tools.is_deferred(name) {
                 listed.tools.push(listed_tool(definition));
-                listed.wrapped.push(result_schema(definition).and_then(object_wrapped_schema));
+                listed.wrapped.push(non_text_result_schema(definition).and_then(object_wrapped_schema));
             }
         }
         listed
@@ -106,13 +106,13 @@ fn listed_tool(definition: &ToolDefinition) -> Tool {
         object(&definition.input_schema().to_value()),
     );
     tool.title = (definition.title() != definition.name().as_str()).then(|| definition.title().to_owned());
-    tool.output_schema = result_schema(definition).map(|schema| object(schema.as_value()));
+    tool.output_schema = non_text_result_schema(definition).map(|schema| object(schema.as_value()));
     tool.annotations = content::to_annotations(definition.metadata());
     tool
 }
 
 /// Returns the schema of a tool's results; `None` for plain text, which would only be sent twice.
-pub(super) fn result_schema(definition: &ToolDefinition) -> Option<&OutputSchema> {
+pub(super) fn non_text_result_schema(definition: &ToolDefinition) -> Option<&OutputSchema> {
     let is_text = |schema: &&OutputSchema| {
         let keywords = schema.as_value().as_object();
         keywords.is_some_and(|it| it.get("type") == Some(&json!("string")) && it.len() == 1)

@@ -147,11 +147,11 @@ pub use self::{
     tools::ServedTools,
 };
 use self::{
-    clients::Clients,
+    clients::ClientDescriptionCache,
     handler::RequestHandler,
     listed_tools::ListedTools,
     offer::{PromptSources, ResourceSources},
-    running_requests::Running,
+    running_requests::RunningRequests,
     seal::Seals,
     server_state::ServerState,
     session_state::SessionState,
@@ -323,7 +323,7 @@ impl McpServer {
     ///
     /// If the streams cannot be used, or the client does not speak the protocol.
     pub async fn serve_stdio(self) -> Result<(), ServeError> {
-        let (read, write) = stdio::standard_streams().map_err(ServeError::Streams)?;
+        let (read, write) = stdio::take_standard_streams().map_err(ServeError::Streams)?;
         self.serve(read, write, CancellationToken::new()).await
     }
 
@@ -343,7 +343,7 @@ impl McpServer {
     ) -> Result<(), ServeError> {
         let max_request = self.max_request;
         let shared = self.into_server_state()?;
-        let read = stdio::Stopping::new(read, stop, Arc::clone(&shared));
+        let read = stdio::StoppableReader::new(read, stop, Arc::clone(&shared));
         let transport = StreamTransport::new(read, write, max_request);
         let state = Arc::new(SessionState::new(&shared));
         match rmcp::service::serve_server(RequestHandler::new(shared, state), transport).await {
@@ -374,9 +374,9 @@ impl McpServer {
             instructions: self.instructions,
             page_size: self.page_size,
             seals: Seals::new(&key, self.state_lifetime, self.used_states),
-            running: Running::new(self.max_calls, self.max_calls_per_caller),
+            running: RunningRequests::new(self.max_calls, self.max_calls_per_caller),
             tasks: Tasks::new(self.task_lifetime, self.task_limits),
-            clients: Clients::default(),
+            clients: ClientDescriptionCache::default(),
             subscribed_bytes: announce::SubscribedBytes::default(),
             #[cfg(feature = "http")]
             announces_to_streams: false.into(),

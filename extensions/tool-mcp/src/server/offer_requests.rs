@@ -22,7 +22,7 @@ use super::{
     handler::RequestHandler,
     offer::{Completing, Prompts, Resources},
     question_round::{RoundOutcome, RoundRequest, RoundSubject},
-    request_run::departure_of_client,
+    request_run::wait_for_client_departure,
 };
 use crate::content;
 
@@ -38,7 +38,7 @@ impl RequestHandler {
         self.shared.prompts.as_ref().ok_or_else(ErrorData::method_not_found::<M>)
     }
 
-    pub(super) async fn read_contents(
+    pub(super) async fn answer_read_resource(
         &self,
         request: ReadResourceRequestParams,
         context: &RequestContext<RoleServer>,
@@ -63,7 +63,7 @@ impl RequestHandler {
         })
     }
 
-    pub(super) async fn prompt_messages(
+    pub(super) async fn answer_get_prompt(
         &self,
         request: GetPromptRequestParams,
         context: &RequestContext<RoleServer>,
@@ -88,7 +88,7 @@ impl RequestHandler {
         })
     }
 
-    pub(super) async fn completion_candidates(
+    pub(super) async fn answer_complete(
         &self,
         request: CompleteRequestParams,
         context: &RequestContext<RoleServer>,
@@ -144,7 +144,7 @@ impl RequestHandler {
             biased;
             result = catch_async(|| body) => result.unwrap_or_else(|panic| Err(panic.into())),
             () = context.ct.cancelled() => Err(ToolError::cancelled()),
-            () = departure_of_client(context) => Err(ToolError::cancelled()),
+            () = wait_for_client_departure(context) => Err(ToolError::cancelled()),
         };
         result.map_err(|error| protocol_error(&error, uri))
     }

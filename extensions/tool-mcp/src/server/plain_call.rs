@@ -78,7 +78,7 @@ fn decode_params<'de, D: Deserializer<'de>>(deserializer: D) -> Result<PlainPara
 /// arguments, and the request with empty arguments.
 ///
 /// The arguments are skipped and not parsed, since they may be most of the text. The decoder of the tool reports what is no JSON.
-pub(super) fn split_arguments<T>(
+pub(super) fn split_plain_call_arguments<T>(
     text: &[u8],
     with: impl FnOnce(PlainCall<'_>, &str) -> Option<T>,
 ) -> Option<(T, Vec<u8>)> {
@@ -198,7 +198,7 @@ mod tests {
             let message = call.into_message(arguments)?;
             Some((message, arguments.to_owned()))
         };
-        split_arguments(text.as_bytes(), both).map(|((_, arguments), _)| arguments)
+        split_plain_call_arguments(text.as_bytes(), both).map(|((_, arguments), _)| arguments)
     }
 
     #[test]

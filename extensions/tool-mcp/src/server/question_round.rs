@@ -25,7 +25,7 @@ use tool_runtime::{RunContext, ToolDefinition, ToolError, definition::ContentHas
 use super::{
     Caller,
     approval::APPROVAL_PREFIX,
-    call::is_modern,
+    call::is_2026_07_or_later,
     caller::QuestionChannel,
     handler::RequestHandler,
     seal::{SealedState, StateBinding},
@@ -57,7 +57,7 @@ pub(super) enum RoundOutcome<T> {
 }
 
 /// The answers of a client to questions that were not asked yet.
-fn unsolicited_answers(answers: Option<InputResponses>) -> BTreeMap<String, Value> {
+fn unsolicited_answers_without_approvals(answers: Option<InputResponses>) -> BTreeMap<String, Value> {
     answers.unwrap_or_default().into_iter().filter(|(name, _)| !name.starts_with(APPROVAL_PREFIX)).collect()
 }
 
@@ -91,18 +91,18 @@ impl RequestHandler {
         let _running = self.admit_request(context)?;
         #[cfg(feature = "postgres")]
         let _counted = self.count_in_cluster(context).await?;
-        let is_modern = is_modern(context);
+        let is_modern = is_2026_07_or_later(context);
         let seals = &self.shared.seals;
         let answers = match (is_modern, request.state.take()) {
             (true, Some(state)) => {
                 let binding = request.state_binding(self.state_holder(context));
-                seals.open_state(&state, &binding).await?.merged_answers(request.responses.take())
+                seals.open_state_once(&state, &binding).await?.merged_answers(request.responses.take())
             }
             // A client may answer questions that it expects. No call is approved unasked.
-            (true, None) => unsolicited_answers(request.responses.take()),
+            (true, None) => unsolicited_answers_without_approvals(request.responses.take()),
             (false, _) => BTreeMap::new(),
         };
-        let round = Arc::new(Round::with_answers(answers));
+        let round = Arc::new(QuestionRound::with_answers(answers));
         let channel = match is_modern {
             true => QuestionChannel::Round(Arc::clone(&round)),
             false => QuestionChannel::Request(context.peer.clone(), self.shared.question_timeout),
@@ -130,7 +130,7 @@ impl RequestHandler {
 
 /// One round of a call.
 #[derive(Debug, Default)]
-pub(super) struct Round {
+pub(super) struct QuestionRound {
     answers: BTreeMap<String, Value>,
     /// All questions of the body, also those that are answered.
     questions: Mutex<InputRequests>,
@@ -141,7 +141,7 @@ pub(super) struct Round {
     lacking: Mutex<BTreeSet<&'static str>>,
 }
 
-impl Round {
+impl QuestionRound {
     /// A round with the answers of the rounds so far.
     pub(super) fn with_answers(answers: BTreeMap<String, Value>) -> Self {
         Self { answers, ..Self::default() }
@@ -216,7 +216,7 @@ mod tests {
     fn a_question_without_an_answer_of_its_type_ends_the_round() {
         let answers = [("number", json!(5)), ("text", json!("a"))];
         let answers = answers.map(|(name, answer)| (name.to_owned(), answer));
-        let round = Round::with_answers(BTreeMap::from(answers));
+        let round = QuestionRound::with_answers(BTreeMap::from(answers));
         let ask = |name, request| round.ask_question::<u32>(name, request).now_or_never();
         assert_eq!(ask("number", roots()).unwrap().unwrap(), 5);
         assert!(round.wait_for_questions().now_or_never().is_none());
@@ -232,7 +232,7 @@ mod tests {
 
     #[test]
     fn missing_capabilities_are_named() {
-        let round = Round::default();
+        let round = QuestionRound::default();
         assert!(round.missing_capabilities().is_none());
         round.note_missing_capability("roots");
         let lacking = round.missing_capabilities().unwrap();
@@ -245,9 +245,9 @@ mod tests {
     fn no_call_is_approved_by_an_answer_without_a_question() {
         let name = format!("{APPROVAL_PREFIX}delete");
         let answers = [(name, json!({})), ("city".to_owned(), json!("Oslo"))];
-        let accepted = unsolicited_answers(Some(answers.into_iter().collect()));
+        let accepted = unsolicited_answers_without_approvals(Some(answers.into_iter().collect()));
         assert_eq!(accepted.into_keys().collect::<Vec<_>>(), ["city"]);
-        assert!(unsolicited_answers(None).is_empty());
+        assert!(unsolicited_answers_without_approvals(None).is_empty());
     }
 
     #[test]

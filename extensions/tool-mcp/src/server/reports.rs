@@ -52,7 +52,7 @@ impl ReportSink {
         self.waiting.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn add(&self, report: CallReport) {
+    fn add_report(&self, report: CallReport) {
         let mut waiting = self.lock_waiting();
         if waiting.reports.len() == MAX_WAITING_REPORTS {
             // A later report replaces progress that was left out.
@@ -79,14 +79,14 @@ impl ReportSink {
 impl CallSink for ReportSink {
     fn progress(&self, progress: Progress) -> Result<(), ToolError> {
         if self.takes_progress {
-            self.add(CallReport::Progress(progress));
+            self.add_report(CallReport::Progress(progress));
         }
         Ok(())
     }
 
     fn log(&self, line: LogLine) -> Result<(), ToolError> {
         if self.least.is_some_and(|least| severity_rank(protocol_level(line.level)) >= least) {
-            self.add(CallReport::Log(line));
+            self.add_report(CallReport::Log(line));
         }
         Ok(())
     }
@@ -98,12 +98,12 @@ impl CallSink for ReportSink {
 pub(super) struct LogOrigin(pub(super) RequestId);
 
 /// The reports of one call.
-pub(super) struct Reports {
+pub(super) struct CallReports {
     sink: Arc<ReportSink>,
     token: Option<ProgressToken>,
 }
 
-impl Reports {
+impl CallReports {
     /// Creates the receiver for a call, and the reports to be sent; `None` if the client wants neither progress, for which
     /// it sends a `token`, nor lines of at least `level`.
     pub(super) fn sink_and_reports(
@@ -131,11 +131,11 @@ impl Reports {
             self.sink.end_reports();
             outcome
         };
-        tokio::join!(over, self.send_until_end(context, tool)).0
+        tokio::join!(over, self.send_reports_until_end(context, tool)).0
     }
 
     /// Sends reports until the call is over, and those that wait then.
-    async fn send_until_end(&self, context: &RequestContext<RoleServer>, tool: &str) {
+    async fn send_reports_until_end(&self, context: &RequestContext<RoleServer>, tool: &str) {
         loop {
             match self.sink.next_report() {
                 (Some(report), _) => self.send_report(report, context, tool).await,
@@ -222,7 +222,7 @@ mod tests {
     }
 
     /// The progress and the lines that wait, and the number of lines that were left out.
-    fn waiting(reports: &Reports) -> (usize, usize, usize) {
+    fn waiting(reports: &CallReports) -> (usize, usize, usize) {
         let waiting = reports.sink.lock_waiting();
         let progress = waiting.reports.iter().filter(|it| matches!(it, CallReport::Progress(_))).count();
         (progress, waiting.reports.len() - progress, waiting.left_out)
@@ -230,14 +230,14 @@ mod tests {
 
     #[test]
     fn only_the_reports_that_a_client_asked_for_wait() {
-        assert!(Reports::sink_and_reports(None, None).is_none());
+        assert!(CallReports::sink_and_reports(None, None).is_none());
         for (token, level, expected) in [
             (Some(token()), None, (1, 0, 0)),
             (None, Some(LoggingLevel::Warning), (0, 2, 0)),
             (Some(token()), Some(LoggingLevel::Debug), (1, 3, 0)),
             (None, Some(LoggingLevel::Emergency), (0, 0, 0)),
         ] {
-            let (sink, reports) = Reports::sink_and_reports(token, level).unwrap();
+            let (sink, reports) = CallReports::sink_and_reports(token, level).unwrap();
             sink.progress(Progress::new(1.0)).unwrap();
             for level in [LogLevel::Notice, LogLevel::Warning, LogLevel::Error] {
                 sink.log(line(level)).unwrap();
@@ -248,7 +248,8 @@ mod tests {
 
     #[test]
     fn reports_beyond_the_limit_are_left_out_and_lines_are_counted() {
-        let (sink, reports) = Reports::sink_and_reports(Some(token()), Some(LoggingLevel::Debug)).unwrap();
+        let (sink, reports) =
+            CallReports::sink_and_reports(Some(token()), Some(LoggingLevel::Debug)).unwrap();
         for _ in 0..MAX_WAITING_REPORTS {
             sink.log(line(LogLevel::Info)).unwrap();
         }

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use rmcp::{RoleServer, model::LoggingLevel, service::RequestContext};
 use tool_runtime::{CancellationToken, RunContext, call::CallId};
 
-use super::{call::is_modern, clients::ClientDescription, handler::RequestHandler};
+use super::{call::is_2026_07_or_later, clients::ClientDescription, handler::RequestHandler};
 
 impl RequestHandler {
     /// Creates the run of a request.
@@ -20,7 +20,7 @@ impl RequestHandler {
         if let (Some(parts), Some(facts)) = (http_parts(context), http_facts(context)) {
             let mut run = run.provide_shared(facts.request_headers(parts));
             // From 2026-07-28 on there is none, and the value of the header is not checked.
-            if let Some(session) = facts.session.as_ref().filter(|_| !is_modern(context)) {
+            if let Some(session) = facts.session.as_ref().filter(|_| !is_2026_07_or_later(context)) {
                 run = run.with_session(session);
             }
             if let Some(identity) = &facts.identity {
@@ -33,7 +33,7 @@ impl RequestHandler {
 
     /// Returns the client of a request as it describes itself: of a session, as it did at its start.
     pub(super) fn client_description(&self, context: &RequestContext<RoleServer>) -> ClientDescription {
-        match is_modern(context) {
+        match is_2026_07_or_later(context) {
             true => self.shared.clients.client_description(context),
             false => self.client.get_or_init(|| ClientDescription::decode(context)).clone(),
         }
@@ -87,7 +87,7 @@ fn http_parts(context: &RequestContext<RoleServer>) -> Option<&http::request::Pa
 
 /// Waits until the client of a request without a session is gone, of which the SDK does not tell if events are stored. One that comes back to the
 /// stream reads its end.
-pub(super) async fn departure_of_client(context: &RequestContext<RoleServer>) {
+pub(super) async fn wait_for_client_departure(context: &RequestContext<RoleServer>) {
     match departure_token(context) {
         Some(departure) => departure.cancelled().await,
         None => std::future::pending().await,
@@ -116,7 +116,7 @@ impl UnwatchedRequest {
     }
 
     /// Answers the request, whose run ends when its client is gone, or the SDK cancels it.
-    pub(super) async fn answer<T>(self, answering: impl Future<Output = T>) -> T {
+    pub(super) async fn run_passing_on_cancellation<T>(self, answering: impl Future<Output = T>) -> T {
         let Some([departure, request]) = self.0 else { return answering.await };
         let mut answering = pin!(answering);
         tokio::select! {

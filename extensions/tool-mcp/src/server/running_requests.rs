@@ -21,7 +21,7 @@ use super::{handler::RequestHandler, question_round::UNAVAILABLE};
 pub(super) type CallerCount = Arc<AtomicUsize>;
 
 /// The calls, prompts and resources that a server works on.
-pub(super) struct Running {
+pub(super) struct RunningRequests {
     /// Its tokens are those that run.
     all: TaskTracker,
     count: Arc<AtomicUsize>,
@@ -33,7 +33,7 @@ pub(super) struct Running {
     identities: Mutex<HashMap<String, Weak<AtomicUsize>>>,
 }
 
-impl Running {
+impl RunningRequests {
     pub(super) fn new(limit: usize, of_caller: usize) -> Self {
         Self {
             all: TaskTracker::new(),
@@ -63,12 +63,12 @@ impl Running {
     }
 
     /// Counts one more, for a caller with the number `own`, until the answer is dropped.
-    fn count_request(&self, own: CallerCount) -> Result<OneRunning, ErrorData> {
+    fn count_request(&self, own: CallerCount) -> Result<RunningRequest, ErrorData> {
         let limit = self.of_caller;
-        let own = Counted::increment_below(limit, own).ok_or_else(|| caller_limit_error(limit))?;
-        let all = Counted::increment_below(self.limit, Arc::clone(&self.count))
+        let own = CountGuard::increment_below(limit, own).ok_or_else(|| caller_limit_error(limit))?;
+        let all = CountGuard::increment_below(self.limit, Arc::clone(&self.count))
             .ok_or_else(|| limit_error(format!("{} calls run, the limit of the server", self.limit)))?;
-        Ok(OneRunning { _counted: [own, all], _token: self.all.token() })
+        Ok(RunningRequest { _counted: [own, all], _token: self.all.token() })
     }
 
     /// Waits until none runs.
@@ -87,15 +87,15 @@ fn limit_error(reason: String) -> ErrorData {
 }
 
 /// One of them.
-pub(super) struct OneRunning {
-    _counted: [Counted; 2],
+pub(super) struct RunningRequest {
+    _counted: [CountGuard; 2],
     _token: TaskTrackerToken,
 }
 
 /// One of a number.
-struct Counted(Arc<AtomicUsize>);
+struct CountGuard(Arc<AtomicUsize>);
 
-impl Counted {
+impl CountGuard {
     /// Adds one to `number`, unless it has reached `limit`.
     fn increment_below(limit: usize, number: Arc<AtomicUsize>) -> Option<Self> {
         let admit = |number| (number < limit).then_some(number + 1);
@@ -104,7 +104,7 @@ impl Counted {
     }
 }
 
-impl Drop for Counted {
+impl Drop for CountGuard {
     fn drop(&mut self) {
         self.0.fetch_sub(1, Ordering::AcqRel);
     }
@@ -115,7 +115,7 @@ impl RequestHandler {
     pub(super) fn admit_request(
         &self,
         context: &RequestContext<RoleServer>,
-    ) -> Result<OneRunning, ErrorData> {
+    ) -> Result<RunningRequest, ErrorData> {
         let running = &self.shared.running;
         #[cfg(feature = "http")]
         if let Some(identity) =
@@ -161,7 +161,7 @@ mod tests {
 
     use super::*;
 
-    fn message(refused: Result<OneRunning, ErrorData>) -> String {
+    fn message(refused: Result<RunningRequest, ErrorData>) -> String {
         let error = refused.err().unwrap();
         assert_eq!(error.code, UNAVAILABLE);
         error.message.into_owned()
@@ -169,7 +169,7 @@ mod tests {
 
     #[test]
     fn requests_are_counted_until_they_are_dropped() {
-        let running = Running::new(3, 2);
+        let running = RunningRequests::new(3, 2);
         let (one, other) = (CallerCount::default(), CallerCount::default());
         let start = |own: &CallerCount| running.count_request(Arc::clone(own));
         let first = start(&one).unwrap();
@@ -192,7 +192,7 @@ mod tests {
     #[cfg(feature = "http")]
     #[test]
     fn an_identity_has_one_number_while_it_has_requests() {
-        let running = Running::new(1, 1);
+        let running = RunningRequests::new(1, 1);
         let kept: Vec<_> = (0..1_024).map(|number| running.count_of_identity(&number.to_string())).collect();
         assert!(Arc::ptr_eq(&running.count_of_identity("7"), &kept[7]));
         assert!(!Arc::ptr_eq(&kept[6], &kept[7]));

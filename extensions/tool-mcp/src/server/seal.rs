@@ -58,9 +58,9 @@ pub trait UsedStates: Send + Sync + 'static {
 
 /// The used states of one process.
 #[derive(Default)]
-struct InMemory(Mutex<HashMap<String, SystemTime>>);
+struct InMemoryUsedStates(Mutex<HashMap<String, SystemTime>>);
 
-impl UsedStates for InMemory {
+impl UsedStates for InMemoryUsedStates {
     fn mark<'a>(&'a self, id: &'a str, until: SystemTime) -> BoxFuture<'a, Result<bool, ToolError>> {
         let mut used = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         if used.len() >= MAX_USED_STATES {
@@ -133,7 +133,7 @@ pub(super) struct Seals {
 impl Seals {
     /// Seals with `key`, of 32 bytes; a state is valid for `ttl`, and `used` remembers that it was used.
     pub(super) fn new(key: &[u8; 32], ttl: Duration, used: Option<Arc<dyn UsedStates>>) -> Self {
-        let used = used.unwrap_or_else(|| Arc::new(InMemory::default()));
+        let used = used.unwrap_or_else(|| Arc::new(InMemoryUsedStates::default()));
         Self { codec: RequestStateCodec::new_unchecked(key.to_vec()), ttl, used }
     }
 
@@ -152,7 +152,7 @@ impl Seals {
     /// Returns a new id that only `caller` can use.
     #[cfg(feature = "http")]
     pub(super) fn new_sealed_id(&self, caller: &str) -> String {
-        let bound = Self::id_binding(caller);
+        let bound = Self::session_id_binding(caller);
         let options = SealOptions::new().associated_data(&bound);
         self.codec.seal_with(CallId::generate().to_string().as_bytes(), &options)
     }
@@ -160,7 +160,7 @@ impl Seals {
     /// Returns `true` if `id` is one of `caller`'s.
     #[cfg(feature = "http")]
     pub(super) fn is_id_of_caller(&self, id: &str, caller: &str) -> bool {
-        self.codec.open_with(id, &Self::id_binding(caller)).is_ok()
+        self.codec.open_with(id, &Self::session_id_binding(caller)).is_ok()
     }
 
     /// Seals the id of an event: only its session can resume after it.
@@ -184,12 +184,12 @@ impl Seals {
     }
 
     #[cfg(feature = "http")]
-    fn id_binding(caller: &str) -> Vec<u8> {
+    fn session_id_binding(caller: &str) -> Vec<u8> {
         format!("session of {caller}").into_bytes()
     }
 
     /// Opens a state, and marks it as used.
-    pub(super) async fn open_state(
+    pub(super) async fn open_state_once(
         &self,
         text: &str,
         binding: &StateBinding,
@@ -231,7 +231,7 @@ mod tests {
     async fn used_states_are_remembered_until_they_expire() {
         let now = SystemTime::now();
         for (until, is_accepted) in [(now, true), (now + MAX_STATE_LIFETIME, false)] {
-            let used = InMemory::default();
+            let used = InMemoryUsedStates::default();
             for number in 0..MAX_USED_STATES {
                 assert!(used.mark(&number.to_string(), until).await.unwrap());
             }
@@ -241,7 +241,7 @@ mod tests {
 
     #[tokio::test]
     async fn a_state_is_marked_once() {
-        let used = InMemory::default();
+        let used = InMemoryUsedStates::default();
         let until = SystemTime::now() + MAX_STATE_LIFETIME;
         assert!(used.mark("a", until).await.unwrap() && used.mark("b", until).await.unwrap());
         assert!(!used.mark("a", until).await.unwrap());
@@ -262,13 +262,14 @@ mod tests {
         let asked = ["b", "c"].map(|name| (name.to_owned(), roots())).into_iter().collect();
         let bound = binding(["caller", "tool", "hash"]);
         let seal = || seals.seal_state(&SealedState::new(answers(&["a"]), &asked), &bound).unwrap();
-        let state = seals.open_state(&seal(), &bound).await.unwrap();
+        let state = seals.open_state_once(&seal(), &bound).await.unwrap();
         let responses = ["b", "x"].map(|name| (name.to_owned(), Value::from(name))).into_iter().collect();
         assert_eq!(state.merged_answers(Some(responses)), answers(&["a", "b"]));
         let text = seal();
-        let state = seals.open_state(&text, &bound).await.unwrap();
+        let state = seals.open_state_once(&text, &bound).await.unwrap();
         assert_eq!(state.merged_answers(None), answers(&["a"]));
-        let refused = async |text: &str, bound| seals.open_state(text, &bound).await.unwrap_err().message;
+        let refused =
+            async |text: &str, bound| seals.open_state_once(text, &bound).await.unwrap_err().message;
         let bound = || binding(["caller", "tool", "hash"]);
         assert!(refused(&text, bound()).await.contains("it was used before"));
         for other in [["other", "tool", "hash"], ["caller", "other", "hash"], ["caller", "tool", "other"]] {

@@ -10,10 +10,10 @@ use tool_runtime::CancellationToken;
 
 use super::{
     announce::SubscribedBytes,
-    clients::Clients,
+    clients::ClientDescriptionCache,
     listed_tools::ListedTools,
     offer::{Prompts, Resources},
-    running_requests::Running,
+    running_requests::RunningRequests,
     seal::Seals,
     tasks::Tasks,
     tools::ServedTools,
@@ -30,9 +30,9 @@ pub(super) struct ServerState {
     pub(super) seals: Seals,
     /// The tools as last listed.
     pub(super) listed: Mutex<Arc<ListedTools>>,
-    pub(super) running: Running,
+    pub(super) running: RunningRequests,
     pub(super) tasks: Tasks,
-    pub(super) clients: Clients,
+    pub(super) clients: ClientDescriptionCache,
     pub(super) subscribed_bytes: SubscribedBytes,
     /// Over HTTP, changes are sent while a client has a stream for them, and noted otherwise.
     #[cfg(feature = "http")]

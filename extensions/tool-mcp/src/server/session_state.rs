@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use tokio::sync::{Mutex as AsyncMutex, watch};
 
 use super::{
-    announce::{Signals, Subscriptions},
+    announce::{ResourceSubscriptions, ServerSignals},
     handler::RequestHandler,
     server_state::ServerState,
 };
@@ -24,9 +24,9 @@ pub(super) enum SessionSetting {
 pub(super) struct SessionState {
     level: Mutex<LoggingLevel>,
     /// The resources that the client subscribed to.
-    pub(super) subscribed: Subscriptions,
+    pub(super) subscribed: ResourceSubscriptions,
     /// The changes that the client has not been told, once it is initialized.
-    pub(super) signals: AsyncMutex<Option<Signals>>,
+    pub(super) signals: AsyncMutex<Option<ServerSignals>>,
     /// The number of streams on which the client receives changes.
     listeners: watch::Sender<usize>,
 }
@@ -35,7 +35,7 @@ impl SessionState {
     pub(super) fn new(shared: &ServerState) -> Self {
         Self {
             level: Mutex::new(LoggingLevel::Debug),
-            subscribed: Subscriptions::new(shared),
+            subscribed: ResourceSubscriptions::new(shared),
             signals: AsyncMutex::default(),
             listeners: watch::Sender::new(0),
         }
@@ -55,16 +55,16 @@ impl SessionState {
     pub(super) fn apply_setting(&self, setting: &SessionSetting) {
         match setting {
             SessionSetting::Level(level) => self.set_level(*level),
-            SessionSetting::Subscribed(uri) => self.subscribed.note(uri),
+            SessionSetting::Subscribed(uri) => self.subscribed.note_of_other_process(uri),
             SessionSetting::Unsubscribed(uri) => self.subscribed.remove(uri),
         }
     }
 
     /// Begins to note changes, unless it has begun.
-    pub(super) fn note_changes(&self, shared: &ServerState) {
+    pub(super) fn begin_noting_changes(&self, shared: &ServerState) {
         // Locked, they are being sent.
         if let Ok(mut signals) = self.signals.try_lock() {
-            signals.get_or_insert_with(|| Signals::from_now(shared));
+            signals.get_or_insert_with(|| ServerSignals::from_now(shared));
         }
     }
 
@@ -94,7 +94,7 @@ impl RequestHandler {
     ) -> Result<(), ErrorData> {
         let session = super::request_run::http_facts(context).and_then(|facts| facts.session.as_deref());
         let (Some(link), Some(session)) = (self.shared.cluster.get(), session) else { return Ok(()) };
-        link.cluster.set_in_session(session, setting).await.map_err(|error| {
+        link.cluster.store_and_share_setting(session, setting).await.map_err(|error| {
             tracing::error!(%error, "the other processes are not told what a client has set");
             let message = "the database of the server does not answer; try again later";
             ErrorData::new(super::question_round::UNAVAILABLE, message, None)

@@ -34,7 +34,7 @@ type StandardStreams = (Box<dyn AsyncRead + Send + Unpin>, Box<dyn AsyncWrite + 
 ///
 /// Pipes and sockets are polled; a read or write of another file occupies a thread.
 #[cfg(unix)]
-pub(super) fn standard_streams() -> io::Result<StandardStreams> {
+pub(super) fn take_standard_streams() -> io::Result<StandardStreams> {
     /// The lowest descriptor that is not of a standard stream.
     const OTHERS: i32 = 3;
 
@@ -87,13 +87,13 @@ impl StreamKind {
 
 /// Returns the standard streams. What the program prints breaks the protocol.
 #[cfg(not(unix))]
-pub(super) fn standard_streams() -> io::Result<StandardStreams> {
+pub(super) fn take_standard_streams() -> io::Result<StandardStreams> {
     Ok((Box::new(tokio::io::stdin()), Box::new(tokio::io::stdout())))
 }
 
 /// A stream of requests that ends when the server does: after the calls that run. When it ends by itself, subscriptions end,
 /// for which the server would wait otherwise.
-pub(super) struct Stopping<R> {
+pub(super) struct StoppableReader<R> {
     read: R,
     stop: CancellationToken,
     subscriptions: CancellationToken,
@@ -101,7 +101,7 @@ pub(super) struct Stopping<R> {
     ended: Option<Pin<Box<dyn Future<Output = ()> + Send>>>,
 }
 
-impl<R> Stopping<R> {
+impl<R> StoppableReader<R> {
     pub(super) fn new(read: R, stop: CancellationToken, shared: Arc<ServerState>) -> Self {
         let (stopped, subscriptions) = (stop.clone(), shared.stopping.clone());
         let ended: Pin<Box<dyn Future<Output = ()> + Send>> = Box::pin(async move {
@@ -115,7 +115,7 @@ impl<R> Stopping<R> {
     }
 }
 
-impl<R: AsyncRead + Unpin> AsyncRead for Stopping<R> {
+impl<R: AsyncRead + Unpin> AsyncRead for StoppableReader<R> {
     fn poll_read(
         mut self: Pin<&mut Self>,
         cx: &mut Context<'_>,

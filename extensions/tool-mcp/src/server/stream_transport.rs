@@ -20,7 +20,7 @@ use rmcp::{
 use tokio::io::{AsyncBufRead, AsyncRead, AsyncWrite, BufReader, ReadBuf};
 
 use super::{
-    plain_call::split_arguments,
+    plain_call::split_plain_call_arguments,
     requests::{ReadMessage, RefusedMessage, read_message, remove_byte_order_mark},
 };
 
@@ -39,7 +39,7 @@ const READ_BUFFER_BYTES: usize = 64 * 1024;
 
 /// A transport over `R` and `W`.
 pub(super) struct StreamTransport<R: AsyncRead + Unpin, W: AsyncWrite> {
-    inner: AsyncRwTransport<RoleServer, OtherLines<R>, W>,
+    inner: AsyncRwTransport<RoleServer, LinesForSdk<R>, W>,
     taken: SharedLine,
     /// The error for a line. No line is read before it is sent, so that a client that reads nothing is not read either.
     sending: Option<Pin<Box<dyn Future<Output = io::Result<()>> + Send>>>,
@@ -57,7 +57,7 @@ where
     /// Creates a transport. A line of more than `longest` bytes is dropped, and logged.
     pub(super) fn new(read: R, write: W, longest: usize) -> Self {
         let taken = SharedLine::default();
-        let others = OtherLines {
+        let others = LinesForSdk {
             read: BufReader::with_capacity(READ_BUFFER_BYTES, read),
             line: Vec::new(),
             longest,
@@ -182,7 +182,7 @@ where
 }
 
 /// The lines that are not calls in the plain form.
-struct OtherLines<R> {
+struct LinesForSdk<R> {
     read: BufReader<R>,
     /// The line that is read, as far as it is.
     line: Vec<u8>,
@@ -196,7 +196,7 @@ struct OtherLines<R> {
     taken: SharedLine,
 }
 
-impl<R: AsyncRead + Unpin> OtherLines<R> {
+impl<R: AsyncRead + Unpin> LinesForSdk<R> {
     /// Reads a part of a line; returns `true` at its end, and `None` at the end of the stream.
     fn poll_line_part(&mut self, cx: &mut Context<'_>) -> Poll<io::Result<Option<bool>>> {
         let available = ready!(Pin::new(&mut self.read).poll_fill_buf(cx))?;
@@ -211,7 +211,7 @@ impl<R: AsyncRead + Unpin> OtherLines<R> {
     }
 }
 
-impl<R: AsyncRead + Unpin> AsyncRead for OtherLines<R> {
+impl<R: AsyncRead + Unpin> AsyncRead for LinesForSdk<R> {
     fn poll_read(
         mut self: Pin<&mut Self>,
         cx: &mut Context<'_>,
@@ -249,7 +249,7 @@ impl<R: AsyncRead + Unpin> AsyncRead for OtherLines<R> {
 /// Returns what is taken out of the stream in the place of `line`, which may be changed for the SDK.
 fn taken_line(line: &mut Vec<u8>) -> Option<TakenLine> {
     let call_of = |line: &[u8]| {
-        let (message, _) = split_arguments(line, |call, arguments| call.into_message(arguments))?;
+        let (message, _) = split_plain_call_arguments(line, |call, arguments| call.into_message(arguments))?;
         Some(TakenLine::Message(Box::new(message)))
     };
     remove_byte_order_mark(line);

@@ -34,7 +34,7 @@ impl TaskRequest {
     }
 
     /// Answers with a task of this process. `caller` is the identity of the caller, if it has one.
-    pub(super) fn answer(
+    pub(super) fn answer_from_tasks(
         self,
         tasks: &Tasks,
         caller: Option<&str>,
@@ -68,7 +68,7 @@ impl TaskPermit {
     /// # Errors
     ///
     /// If the task was refused: its body never runs.
-    pub(super) async fn wait(&mut self) -> Result<(), TaskExit> {
+    pub(super) async fn wait_until_allowed(&mut self) -> Result<(), TaskExit> {
         let Some(receiver) = self.receiver.take() else { return Ok(()) };
         receiver.await.map_err(|_| TaskExit::Error(ErrorData::internal_error("the task was refused", None)))
     }
@@ -77,7 +77,7 @@ impl TaskPermit {
 #[cfg(not(feature = "postgres"))]
 impl TaskPermit {
     /// Returns at once: the body may run.
-    pub(super) fn wait(&mut self) -> std::future::Ready<Result<(), TaskExit>> {
+    pub(super) fn wait_until_allowed(&mut self) -> std::future::Ready<Result<(), TaskExit>> {
         std::future::ready(Ok(()))
     }
 }
@@ -85,7 +85,7 @@ impl TaskPermit {
 #[cfg(feature = "postgres")]
 impl RequestHandler {
     /// Counts the call of a task, and returns the start of its body.
-    pub(super) async fn task_start(
+    pub(super) async fn create_task_start(
         &self,
         context: &RequestContext<RoleServer>,
     ) -> Result<(TaskStart, TaskPermit), ErrorData> {
@@ -106,10 +106,12 @@ impl RequestHandler {
         let (id, tasks) = (&task.task.task_id, &self.shared.tasks);
         let caller = self.caller_subject(context);
         let new_task = NewTask { id, caller, retention: tasks.retention() };
-        let noted = link.note_task(&new_task, tasks.limits).await;
+        let noted = link.register_task(&new_task, tasks.limits).await;
         match noted {
             Ok(()) => drop(sender.send(())),
-            Err(_) => drop(TaskRequest::Cancel(CancelTaskParams::new(id.clone())).answer(tasks, caller)),
+            Err(_) => {
+                drop(TaskRequest::Cancel(CancelTaskParams::new(id.clone())).answer_from_tasks(tasks, caller))
+            }
         }
         noted
     }
@@ -118,7 +120,7 @@ impl RequestHandler {
 #[cfg(not(feature = "postgres"))]
 impl RequestHandler {
     /// Returns the start of the body of a task.
-    pub(super) fn task_start(
+    pub(super) fn create_task_start(
         &self,
         _: &RequestContext<RoleServer>,
     ) -> std::future::Ready<Result<(TaskStart, TaskPermit), ErrorData>> {
@@ -157,11 +159,11 @@ impl RequestHandler {
         #[cfg(feature = "postgres")]
         if let Some(link) = self.shared.cluster.get()
             && !self.shared.tasks.contains(request.task_id())
-            && let Some(answer) = link.ask_for_task(&request, caller).await
+            && let Some(answer) = link.ask_process_of_task(&request, caller).await
         {
             return answer;
         }
-        request.answer(&self.shared.tasks, caller)
+        request.answer_from_tasks(&self.shared.tasks, caller)
     }
 }
 

@@ -105,7 +105,7 @@ impl KeptTasks {
     }
 
     /// Removes the tasks that are older than `time`.
-    fn remove_older(&mut self, time: Duration, removed: &mut Vec<KeptTask>) {
+    fn remove_older_than(&mut self, time: Duration, removed: &mut Vec<KeptTask>) {
         while let Some(id) = self.started.front() {
             match self.tasks.get(id) {
                 Some(task) if task.start.elapsed() <= time => return,
@@ -211,7 +211,7 @@ impl Tasks {
             Box::pin(async move {
                 // Moved as a whole, so that it is dropped with the body.
                 let mut ending = ending;
-                let result = body.await.unwrap_or_else(|_| Err(TaskExit::Error(expired_error())));
+                let result = body.await.unwrap_or_else(|_| Err(TaskExit::Error(task_expired_error())));
                 ending.bytes = result.as_ref().map_or(0, result_json_bytes);
                 result
             })
@@ -229,7 +229,7 @@ impl Tasks {
         removed: &mut Vec<KeptTask>,
     ) -> Result<(), ErrorData> {
         // The manager drops a task after its lifetime, and its result after the same time again.
-        kept.remove_older(self.lifetime.saturating_mul(2), removed);
+        kept.remove_older_than(self.lifetime.saturating_mul(2), removed);
         let TaskLimits { max_tasks, max_tasks_per_caller, .. } = self.limits;
         if let Some(caller) = caller
             && kept.of_callers.get(caller).is_some_and(|number| *number >= max_tasks_per_caller)
@@ -265,7 +265,7 @@ impl Drop for TaskEnd {
     }
 }
 
-fn expired_error() -> ErrorData {
+fn task_expired_error() -> ErrorData {
     ErrorData::internal_error("the time of the task is over", None)
 }
 
@@ -298,7 +298,7 @@ impl ToolCallRequest<'_> {
     }
 
     /// Starts the call as a task.
-    pub(super) fn start_as_task(
+    pub(super) fn start_call_as_task(
         &self,
         executor: Executor,
         definition: ToolDefinition,
@@ -315,7 +315,7 @@ impl ToolCallRequest<'_> {
         let caller = self.handler.caller_subject(&self.context).map(str::to_owned);
         Tasks::start_task(&shared, caller, |task| async move {
             let (_running, mut permit) = (running, permit);
-            permit.wait().await?;
+            permit.wait_until_allowed().await?;
             let run = run.provide(Caller::new(QuestionChannel::Task(task.clone()), capabilities));
             let run = run.with_sink(Arc::new(TaskStatusSink(task.clone())));
             let mut events = executor.subscribe();

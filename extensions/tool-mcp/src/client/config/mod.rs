@@ -285,7 +285,7 @@ impl ServerConfig {
         match &self.transport {
             Transport::Stdio(process) if process.command.trim().is_empty() => wrong("`command` is empty"),
             Transport::Stdio(_) => Ok(()),
-            Transport::Http(endpoint) | Transport::Sse(endpoint) => match check_url(&endpoint.url) {
+            Transport::Http(endpoint) | Transport::Sse(endpoint) => match check_http_url(&endpoint.url) {
                 Ok(()) => Ok(()),
                 Err(problem) => wrong(problem),
             },
@@ -298,7 +298,7 @@ pub(super) fn default_client_info() -> Implementation {
 }
 
 /// Checks scheme and host of a URL.
-pub(crate) fn check_url(url: &str) -> Result<(), &'static str> {
+pub(crate) fn check_http_url(url: &str) -> Result<(), &'static str> {
     let Some((scheme, rest)) = url.split_once("://") else {
         return Err("`url` has no scheme; it begins with `http://` or `https://`");
     };
@@ -314,7 +314,7 @@ pub(crate) fn check_url(url: &str) -> Result<(), &'static str> {
 }
 
 /// Returns a URL without what may be secret: user, password, query and fragment.
-pub(crate) fn shown_url(url: &str) -> String {
+pub(crate) fn url_without_secrets(url: &str) -> String {
     let end = url.find(['?', '#']).unwrap_or(url.len());
     let (prefix, rest) = url.split_at(end);
     let shown = match prefix.split_once("://") {
@@ -346,7 +346,7 @@ impl fmt::Debug for Process {
 impl fmt::Debug for Endpoint {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Endpoint")
-            .field("url", &shown_url(&self.url))
+            .field("url", &url_without_secrets(&self.url))
             .field("headers", &self.headers.keys().collect::<Vec<_>>())
             .finish()
     }

@@ -120,7 +120,7 @@ fn each_cause_has_a_kind_a_text_and_an_error_of_a_call() {
 
 #[test]
 fn a_challenge_that_is_empty_is_none() {
-    let challenge = |required, challenge| authorization_challenge(required, challenge);
+    let challenge = |required, challenge| challenge_if_unauthorized(required, challenge);
     assert_eq!(challenge(false, None), None);
     assert_eq!(challenge(true, None), Some(None));
     assert_eq!(challenge(true, Some("")), Some(None));

@@ -8,7 +8,7 @@ use serde_json::{Map, Value};
 use super::{
     binding::{IssuerBinding, authorization_error, is_same_issuer},
     endpoint_answers::parse_json_body,
-    http::HttpClient,
+    http::AuthorizationHttpClient,
 };
 
 const RESOURCE_PATH: &str = "/.well-known/oauth-protected-resource";
@@ -37,7 +37,7 @@ struct ResourceMetadata {
 
 /// A discovery at one MCP server.
 pub(super) struct Discovery<'a> {
-    pub(super) http: &'a HttpClient,
+    pub(super) http: &'a AuthorizationHttpClient,
     pub(super) binding: &'a IssuerBinding,
     /// Other origins that may have metadata of the protected resource.
     pub(super) metadata_origins: &'a [String],
@@ -51,11 +51,11 @@ impl Discovery<'_> {
     ) -> Result<AuthorizationServer, AuthError> {
         let server = self.binding.server_url();
         let params = WWWAuthenticateParams::parse(challenge, server);
-        let mut scopes = params.scope.as_deref().map(split_words).unwrap_or_default();
-        let resource = self.resource_metadata(params.resource_metadata_url).await?;
+        let mut scopes = params.scope.as_deref().map(split_at_whitespace).unwrap_or_default();
+        let resource = self.fetch_resource_metadata(params.resource_metadata_url).await?;
         let metadata = match resource.issuers.as_slice() {
-            [] => self.metadata_without_issuers().await?,
-            issuers => self.first_issuer_metadata(issuers).await?,
+            [] => self.fetch_named_or_own_metadata().await?,
+            issuers => self.fetch_first_issuer_metadata(issuers).await?,
         };
         let issuer = metadata.issuer.as_deref();
         self.binding.check_issuer(issuer)?;
@@ -70,14 +70,14 @@ impl Discovery<'_> {
     }
 
     /// Reads the metadata of an issuer that the binding permits.
-    pub(super) async fn permitted_issuer_metadata(
+    pub(super) async fn fetch_permitted_issuer_metadata(
         &self,
         issuer: Option<&str>,
     ) -> Result<AuthorizationMetadata, AuthError> {
         self.binding.check_issuer(issuer)?;
         let metadata = match issuer {
             Some(issuer) => self
-                .issuer_metadata(issuer)
+                .fetch_issuer_metadata(issuer)
                 .await?
                 .ok_or_else(|| missing_metadata_error(&[issuer.to_owned()]))?,
             None => default_endpoints(self.binding.server_url()),
@@ -87,7 +87,7 @@ impl Discovery<'_> {
     }
 
     /// Reads the metadata of the protected resource, at another origin only if it is allowed.
-    async fn resource_metadata(&self, advertised: Option<Url>) -> Result<ResourceMetadata, AuthError> {
+    async fn fetch_resource_metadata(&self, advertised: Option<Url>) -> Result<ResourceMetadata, AuthError> {
         let server = self.binding.server_url();
         let is_permitted = |url: &Url| {
             url.origin() == server.origin()
@@ -96,7 +96,7 @@ impl Discovery<'_> {
         let foreign = advertised.as_ref().filter(|url| !is_permitted(url)).cloned();
         let advertised = advertised.filter(is_permitted);
         if let Some(url) = &advertised
-            && let Some(document) = self.fetch_document(url).await?
+            && let Some(document) = self.fetch_json_object(url).await?
         {
             let resource = self.read_resource_metadata(&document);
             return resource
@@ -104,7 +104,7 @@ impl Discovery<'_> {
         }
         let mut failure = None;
         for url in well_known_urls(server, &[RESOURCE_PATH]) {
-            match self.fetch_document(&url).await {
+            match self.fetch_json_object(&url).await {
                 Ok(Some(document)) => match self.read_resource_metadata(&document) {
                     Ok(resource) => return Ok(resource),
                     Err(problem) => tracing::debug!(%url, problem, "metadata of an MCP server is not used"),
@@ -128,7 +128,7 @@ impl Discovery<'_> {
         &self,
         document: &Map<String, Value>,
     ) -> Result<ResourceMetadata, &'static str> {
-        let mut issuers = document.get("authorization_servers").map(text_list).unwrap_or_default();
+        let mut issuers = document.get("authorization_servers").map(strings_or_words).unwrap_or_default();
         issuers.extend(document.get("authorization_server").and_then(Value::as_str).map(str::to_owned));
         let resource = document.get("resource").and_then(Value::as_str);
         if resource.is_none() && issuers.is_empty() {
@@ -139,12 +139,15 @@ impl Discovery<'_> {
         if !is_at_or_below(self.binding.server_url(), &url) {
             return Err("describes another `resource`");
         }
-        let scopes = document.get("scopes_supported").map(text_list).unwrap_or_default();
+        let scopes = document.get("scopes_supported").map(strings_or_words).unwrap_or_default();
         Ok(ResourceMetadata { resource: Some(resource.to_owned()), issuers, scopes })
     }
 
     /// Reads the metadata of the first permitted issuer that has any.
-    async fn first_issuer_metadata(&self, issuers: &[String]) -> Result<AuthorizationMetadata, AuthError> {
+    async fn fetch_first_issuer_metadata(
+        &self,
+        issuers: &[String],
+    ) -> Result<AuthorizationMetadata, AuthError> {
         let mut failure = None;
         for issuer in issuers.iter().take(MAX_ISSUERS) {
             let issuer = match Url::parse(issuer) {
@@ -153,7 +156,7 @@ impl Discovery<'_> {
                 Err(_) => self.binding.server_url().join(issuer)?.into(),
             };
             let read = match self.binding.check_issuer(Some(&issuer)) {
-                Ok(()) => self.issuer_metadata(&issuer).await,
+                Ok(()) => self.fetch_issuer_metadata(&issuer).await,
                 Err(error) => Err(error),
             };
             match read {
@@ -166,29 +169,29 @@ impl Discovery<'_> {
     }
 
     /// Reads the metadata for a server that names no authorization server: of the named issuer, or of its own origin.
-    async fn metadata_without_issuers(&self) -> Result<AuthorizationMetadata, AuthError> {
+    async fn fetch_named_or_own_metadata(&self) -> Result<AuthorizationMetadata, AuthError> {
         if let Some(issuer) = self.binding.named_issuer() {
-            return self.permitted_issuer_metadata(Some(issuer)).await;
+            return self.fetch_permitted_issuer_metadata(Some(issuer)).await;
         }
         let server = self.binding.server_url();
-        let found = self.issuer_metadata(server.as_str()).await?;
+        let found = self.fetch_issuer_metadata(server.as_str()).await?;
         Ok(found.unwrap_or_else(|| default_endpoints(server)))
     }
 
     /// Reads the metadata that an issuer has at its well-known URLs. `None` if it has none.
-    async fn issuer_metadata(&self, issuer: &str) -> Result<Option<AuthorizationMetadata>, AuthError> {
+    async fn fetch_issuer_metadata(&self, issuer: &str) -> Result<Option<AuthorizationMetadata>, AuthError> {
         let base = Url::parse(issuer)?;
         let is_server = issuer == self.binding.server_url().as_str();
         let mut failure = None;
         for (url, path) in issuer_metadata_urls(&base) {
-            let document = match self.fetch_document(&url).await {
+            let document = match self.fetch_json_object(&url).await {
                 Ok(document) => document,
                 Err(error) => {
                     failure = failure.or(Some(error));
                     continue;
                 }
             };
-            let Some(metadata) = document.and_then(read_metadata) else { continue };
+            let Some(metadata) = document.and_then(read_issuer_metadata) else { continue };
             let expected = match is_server {
                 true => url_at_path(&base, &path).to_string(),
                 false => issuer.to_owned(),
@@ -212,7 +215,7 @@ impl Discovery<'_> {
     }
 
     /// Reads a document; `None` if there is no JSON object.
-    async fn fetch_document(&self, url: &Url) -> Result<Option<Map<String, Value>>, AuthError> {
+    async fn fetch_json_object(&self, url: &Url) -> Result<Option<Map<String, Value>>, AuthError> {
         let response = self.http.fetch_public_document(url).await?;
         let status = response.status();
         if status.is_server_error() || [408, 425, 429].contains(&status.as_u16()) {
@@ -230,11 +233,11 @@ impl Discovery<'_> {
 }
 
 /// Reads the metadata of an authorization server, member by member. `None` without endpoints.
-fn read_metadata(mut document: Map<String, Value>) -> Option<AuthorizationMetadata> {
+fn read_issuer_metadata(mut document: Map<String, Value>) -> Option<AuthorizationMetadata> {
     let lists = ["scopes_supported", "response_types_supported", "code_challenge_methods_supported"];
     for name in lists {
         if let Some(value) = document.get_mut(name) {
-            match text_list(value) {
+            match strings_or_words(value) {
                 list if list.is_empty() && !value.is_array() => *value = Value::Null,
                 list => *value = list.into(),
             }
@@ -314,7 +317,7 @@ fn is_at_or_below(server: &Url, resource: &Url) -> bool {
 }
 
 /// Returns the texts of a list, or the words of a text.
-fn text_list(value: &Value) -> Vec<String> {
+fn strings_or_words(value: &Value) -> Vec<String> {
     match value {
         Value::Array(items) => {
             // A list of descriptions, where one of names belongs.
@@ -322,12 +325,12 @@ fn text_list(value: &Value) -> Vec<String> {
                 |item: &Value| item.as_str().or_else(|| item.get("issuer")?.as_str()).map(str::to_owned);
             items.iter().filter_map(name).collect()
         }
-        Value::String(text) => split_words(text),
+        Value::String(text) => split_at_whitespace(text),
         _ => Vec::new(),
     }
 }
 
-fn split_words(text: &str) -> Vec<String> {
+fn split_at_whitespace(text: &str) -> Vec<String> {
     text.split_whitespace().map(str::to_owned).collect()
 }
 

@@ -48,7 +48,7 @@ pub(super) fn normalized_token_answer(answer: &EndpointAnswer, is_refresh: bool)
     let is_success = (200..300).contains(&answer.status);
     match members {
         Some(members) if is_success && is_nonempty_text(members.get("access_token")) => {
-            EndpointAnswer { status: 200, body: normalized_token(members).to_string().into_bytes() }
+            EndpointAnswer { status: 200, body: normalized_token_members(members).to_string().into_bytes() }
         }
         _ => {
             let text = String::from_utf8_lossy(&answer.body);
@@ -138,7 +138,7 @@ fn answer_members(body: &[u8]) -> Option<Map<String, Value>> {
 }
 
 /// Returns the members of a token answer with the types of RFC 6749.
-fn normalized_token(mut members: Map<String, Value>) -> Value {
+fn normalized_token_members(mut members: Map<String, Value>) -> Value {
     let expires_in = members.remove("expires_in").and_then(|value| duration_seconds(&value));
     if let Some(seconds) = expires_in {
         members.insert("expires_in".to_owned(), seconds.into());

@@ -30,9 +30,9 @@ const MAX_REDIRECTS: usize = 10;
 
 /// A client that reaches public addresses; others only if the URL of the server itself, which the program chose, has such an address.
 #[derive(Clone)]
-pub(super) struct HttpClient(tool_http::HttpClient);
+pub(super) struct AuthorizationHttpClient(tool_http::HttpClient);
 
-impl HttpClient {
+impl AuthorizationHttpClient {
     pub(super) fn new(server: &Url, allows_private_addresses: bool) -> Result<Self, AuthError> {
         let near = AddressPolicy::near(server);
         let client = tool_http::HttpClient::builder()
@@ -95,7 +95,7 @@ fn response_with_body(
 
 /// The requests of the SDK, which go to the endpoints of one authorization server and nowhere else.
 pub(super) struct EndpointClient {
-    http: HttpClient,
+    http: AuthorizationHttpClient,
     token: String,
     registration: Option<String>,
     redirect_uri: String,
@@ -104,7 +104,7 @@ pub(super) struct EndpointClient {
 
 impl EndpointClient {
     pub(super) fn new(
-        http: HttpClient,
+        http: AuthorizationHttpClient,
         metadata: &AuthorizationMetadata,
         redirect_uri: &str,
         resource: &str,

@@ -23,8 +23,8 @@ use tool_runtime::{BoxFuture, ToolError};
 use self::{
     binding::IssuerBinding,
     discovery::Discovery,
-    http::{EndpointClient, HttpClient},
-    store::{BoundStore, StoredToken},
+    http::{AuthorizationHttpClient, EndpointClient},
+    store::{BoundCredentialStore, StoredToken},
 };
 
 /// The most times that the user is asked for one HTTP request.
@@ -188,7 +188,7 @@ impl fmt::Debug for OAuth {
 }
 
 /// The authorization at one server.
-pub(super) struct Authorized {
+pub(super) struct ServerAuthorization {
     oauth: OAuth,
     manager: Mutex<Option<TokenManager>>,
     /// The program knows that its store has tokens that are not used.
@@ -201,7 +201,7 @@ struct TokenManager {
     resource: String,
 }
 
-impl Authorized {
+impl ServerAuthorization {
     pub(super) fn new(oauth: OAuth) -> Self {
         Self { oauth, manager: Mutex::default(), has_warned: Arc::default() }
     }
@@ -211,20 +211,24 @@ impl Authorized {
         IssuerBinding::new(server.clone(), self.oauth.issuer.clone(), is_registered)
     }
 
-    fn bound_store(&self, binding: &IssuerBinding) -> BoundStore {
+    fn bound_store(&self, binding: &IssuerBinding) -> BoundCredentialStore {
         let client_id = self.oauth.request.client_id.clone();
         let has_warned = Arc::clone(&self.has_warned);
-        BoundStore::new(Arc::clone(&self.oauth.store), binding.clone(), client_id, has_warned)
+        BoundCredentialStore::new(Arc::clone(&self.oauth.store), binding.clone(), client_id, has_warned)
     }
 
-    fn discovery_for<'a>(&'a self, http: &'a HttpClient, binding: &'a IssuerBinding) -> Discovery<'a> {
+    fn discovery_for<'a>(
+        &'a self,
+        http: &'a AuthorizationHttpClient,
+        binding: &'a IssuerBinding,
+    ) -> Discovery<'a> {
         Discovery { http, binding, metadata_origins: &self.oauth.metadata_origins }
     }
 
     /// Creates a manager that sends credentials to the endpoints of `metadata` only.
-    async fn create_manager(
+    async fn create_token_manager(
         &self,
-        http: HttpClient,
+        http: AuthorizationHttpClient,
         binding: &IssuerBinding,
         resource: String,
         metadata: AuthorizationMetadata,
@@ -280,11 +284,14 @@ impl Authorized {
         binding: &IssuerBinding,
         stored: &StoredCredentials,
     ) -> Result<TokenManager, AuthError> {
-        let http = HttpClient::new(binding.server_url(), self.oauth.allow_private_addresses)?;
-        let metadata =
-            self.discovery_for(&http, binding).permitted_issuer_metadata(stored.issuer.as_deref()).await?;
-        let resource = store::stored_resource(stored).unwrap_or_else(|| binding.server_url().to_string());
-        let mut manager = self.create_manager(http, binding, resource, metadata).await?;
+        let http = AuthorizationHttpClient::new(binding.server_url(), self.oauth.allow_private_addresses)?;
+        let metadata = self
+            .discovery_for(&http, binding)
+            .fetch_permitted_issuer_metadata(stored.issuer.as_deref())
+            .await?;
+        let resource =
+            store::resource_of_stored_token(stored).unwrap_or_else(|| binding.server_url().to_string());
+        let mut manager = self.create_token_manager(http, binding, resource, metadata).await?;
         let request = &self.oauth.request;
         let mut client = OAuthClientConfig::new(&stored.client_id, &request.redirect_uri);
         if let Some(secret) = request.client_secret.as_ref().filter(|_| request.client_id.is_some()) {
@@ -295,7 +302,7 @@ impl Authorized {
     }
 
     /// Lets the user authorize the program after the server refused the token `refused`; returns the new token.
-    pub(super) async fn authorize_program(
+    pub(super) async fn authorize_after_refusal(
         &self,
         url: &str,
         refused: Option<&str>,
@@ -316,9 +323,10 @@ impl Authorized {
             return self.authorize_at_page(manager, page).await;
         }
         let binding = self.binding_for(&server);
-        let http = HttpClient::new(&server, self.oauth.allow_private_addresses)?;
+        let http = AuthorizationHttpClient::new(&server, self.oauth.allow_private_addresses)?;
         let discovered = self.discovery_for(&http, &binding).find_authorization_server(challenge).await?;
-        let manager = self.create_manager(http, &binding, discovered.resource, discovered.metadata).await?;
+        let manager =
+            self.create_token_manager(http, &binding, discovered.resource, discovered.metadata).await?;
         let mut request = self.oauth.request.clone();
         if request.scopes.is_empty() {
             request.scopes = discovered.scopes;

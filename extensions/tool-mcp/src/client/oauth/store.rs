@@ -26,7 +26,7 @@ const MAX_REFRESH_MARGIN_SECS: u64 = 30;
 
 /// The tokens of a store that belong to a binding.
 #[derive(Clone)]
-pub(super) struct BoundStore {
+pub(super) struct BoundCredentialStore {
     store: Arc<dyn CredentialStore>,
     binding: IssuerBinding,
     client_id: Option<String>,
@@ -36,7 +36,7 @@ pub(super) struct BoundStore {
     has_warned: Arc<AtomicBool>,
 }
 
-impl BoundStore {
+impl BoundCredentialStore {
     pub(super) fn new(
         store: Arc<dyn CredentialStore>,
         binding: IssuerBinding,
@@ -85,7 +85,7 @@ impl BoundStore {
 }
 
 /// Returns the identifier of the server that stored tokens were requested for.
-pub(super) fn stored_resource(stored: &StoredCredentials) -> Option<String> {
+pub(super) fn resource_of_stored_token(stored: &StoredCredentials) -> Option<String> {
     let members = stored.token_response.as_ref()?.extra_fields();
     members.0.get(RESOURCE_MEMBER)?.as_str().map(str::to_owned)
 }
@@ -100,7 +100,7 @@ fn url_without_query(url: &Url) -> String {
 
 type StoreFuture<'a, T> = Pin<Box<dyn Future<Output = Result<T, AuthError>> + Send + 'a>>;
 
-impl CredentialStore for BoundStore {
+impl CredentialStore for BoundCredentialStore {
     fn load<'s, 'a>(&'s self) -> StoreFuture<'a, Option<StoredCredentials>>
     where
         's: 'a,

@@ -100,11 +100,17 @@ impl<'a> PostedRequest<'a> {
         }
     }
 
-    /// Returns the request that an answer belongs to, whose id belongs to the open request `known`.
-    pub(super) fn answered_id(self, is_named: bool, known: Option<RequestId>) -> Option<RequestId> {
+    /// Returns the request that an answer belongs to, whose id belongs to the open request `request_with_id`.
+    pub(super) fn answered_request_id(
+        self,
+        answer_has_id: bool,
+        request_with_id: Option<RequestId>,
+    ) -> Option<RequestId> {
         match self {
-            Self::None => known,
-            Self::Event(id) if is_named => known.filter(|known| known == id),
+            Self::None => request_with_id,
+            Self::Event(id) if answer_has_id => {
+                request_with_id.filter(|request_with_id| request_with_id == id)
+            }
             Self::Event(id) | Self::Whole(id) => Some(id.clone()),
         }
     }

@@ -15,7 +15,10 @@ const MAX_ERROR_CHARS: usize = 2_000;
 
 /// Returns the error of `server/discover` after which the SDK goes on with `initialize`, if the server names older revisions
 /// only.
-pub(super) fn error_that_allows_initialize(awaited: &AwaitedAnswer, error: ErrorData) -> ErrorData {
+pub(super) fn method_not_found_if_only_older_revisions(
+    awaited: &AwaitedAnswer,
+    error: ErrorData,
+) -> ErrorData {
     let supported = error.data.as_ref().and_then(|data| data.get("supported")).and_then(Value::as_array);
     let is_older = matches!(awaited, AwaitedAnswer::Discover)
         && error.code == ErrorCode::UNSUPPORTED_PROTOCOL_VERSION
@@ -74,7 +77,7 @@ pub(super) fn means_no_error(error: &Value) -> bool {
 }
 
 /// Reads the id in the beginning of an answer, if it comes before the result.
-pub(super) fn request_id_in_head(head: &[u8]) -> Option<RequestId> {
+pub(super) fn request_id_in_answer_head(head: &[u8]) -> Option<RequestId> {
     let head = String::from_utf8_lossy(head);
     let members = ["\"result\"", "\"error\""].iter().filter_map(|member| head.find(member)).min()?;
     let message = format!("{}}}", head[..members].trim_end().trim_end_matches(','));

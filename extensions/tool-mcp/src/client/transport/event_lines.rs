@@ -19,7 +19,7 @@ use sse_stream::{Sse, SseStream};
 const MAX_RETRY_DIGITS: usize = 15;
 
 /// The lines of a body. It ends with an error at an event that is too large.
-pub(super) struct EventLines<S> {
+pub(super) struct NormalizedEventLines<S> {
     stream: Pin<Box<S>>,
     /// The beginning of a line whose end is not here yet.
     line: Vec<u8>,
@@ -32,7 +32,7 @@ pub(super) struct EventLines<S> {
     has_ended: bool,
 }
 
-impl<S> EventLines<S> {
+impl<S> NormalizedEventLines<S> {
     pub(super) fn new(stream: S, max_event_bytes: usize) -> Self {
         Self {
             stream: Box::pin(stream),
@@ -46,7 +46,7 @@ impl<S> EventLines<S> {
     }
 
     /// Reads a part of the body; `None` if an event is too large.
-    fn read_part(&mut self, mut part: &[u8]) -> Option<Vec<u8>> {
+    fn normalized_lines_of_part(&mut self, mut part: &[u8]) -> Option<Vec<u8>> {
         let mut lines = Vec::new();
         while let Some(&first) = part.first() {
             if std::mem::take(&mut self.follows_return) && first == b'\n' {
@@ -62,13 +62,13 @@ impl<S> EventLines<S> {
             let Some(end) = end else { break };
             self.follows_return = part[end] == b'\r';
             part = &part[end + 1..];
-            self.finish_line(&mut lines);
+            self.push_normalized_line(&mut lines);
         }
         Some(lines)
     }
 
     /// Adds the line to `lines`, unless it is of no use.
-    fn finish_line(&mut self, lines: &mut Vec<u8>) {
+    fn push_normalized_line(&mut self, lines: &mut Vec<u8>) {
         let line = std::mem::take(&mut self.line);
         let is_first_line = std::mem::take(&mut self.is_first_line);
         let mark = "\u{feff}".as_bytes();
@@ -76,7 +76,7 @@ impl<S> EventLines<S> {
         if text.is_empty() {
             self.event_bytes = 0;
             lines.push(b'\n');
-        } else if let Some((name, value)) = parse_field(text) {
+        } else if let Some((name, value)) = parse_known_field(text) {
             self.event_bytes += text.len() + 1;
             for part in [name, b": ", value, b"\n"] {
                 lines.extend_from_slice(part);
@@ -85,11 +85,11 @@ impl<S> EventLines<S> {
     }
 
     /// Ends the last line and the last event.
-    fn finish_stream(&mut self) -> Vec<u8> {
+    fn end_last_event(&mut self) -> Vec<u8> {
         self.has_ended = true;
         let mut lines = Vec::new();
         if !self.line.is_empty() {
-            self.finish_line(&mut lines);
+            self.push_normalized_line(&mut lines);
         }
         lines.push(b'\n');
         lines
@@ -97,7 +97,7 @@ impl<S> EventLines<S> {
 }
 
 /// Returns the name and the value of a field; `None` for a comment, and for a field that has no meaning.
-fn parse_field(line: &[u8]) -> Option<(&[u8], &[u8])> {
+fn parse_known_field(line: &[u8]) -> Option<(&[u8], &[u8])> {
     let (name, value) = match line.iter().position(|&byte| byte == b':') {
         Some(colon) => (&line[..colon], &line[colon + 1..]),
         None => (line, &b""[..]),
@@ -116,7 +116,7 @@ fn parse_field(line: &[u8]) -> Option<(&[u8], &[u8])> {
     Some((name, value))
 }
 
-impl<S: Stream<Item = Result<Bytes, reqwest::Error>>> Stream for EventLines<S> {
+impl<S: Stream<Item = Result<Bytes, reqwest::Error>>> Stream for NormalizedEventLines<S> {
     type Item = io::Result<Bytes>;
 
     fn poll_next(mut self: Pin<&mut Self>, task: &mut Context<'_>) -> Poll<Option<io::Result<Bytes>>> {
@@ -125,7 +125,7 @@ impl<S: Stream<Item = Result<Bytes, reqwest::Error>>> Stream for EventLines<S> {
                 return Poll::Ready(None);
             }
             return Poll::Ready(Some(match ready!(self.stream.as_mut().poll_next(task)) {
-                Some(Ok(part)) => match self.read_part(&part) {
+                Some(Ok(part)) => match self.normalized_lines_of_part(&part) {
                     Some(lines) if lines.is_empty() => continue,
                     Some(lines) => Ok(lines.into()),
                     None => {
@@ -137,7 +137,7 @@ impl<S: Stream<Item = Result<Bytes, reqwest::Error>>> Stream for EventLines<S> {
                     self.has_ended = true;
                     Err(io::Error::other(error.without_url()))
                 }
-                None => Ok(self.finish_stream().into()),
+                None => Ok(self.end_last_event().into()),
             }));
         }
     }
@@ -148,7 +148,7 @@ pub(super) type EventStream = BoxStream<'static, Result<Sse, SseError>>;
 
 /// Returns the events of a response, the size of each of which is bounded.
 pub(super) fn bounded_events(response: reqwest::Response, max_event_bytes: usize) -> EventStream {
-    let bytes = EventLines::new(response.bytes_stream(), max_event_bytes);
+    let bytes = NormalizedEventLines::new(response.bytes_stream(), max_event_bytes);
     Box::pin(SseStream::from_bytes_stream(bytes))
 }
 
@@ -158,12 +158,12 @@ mod tests {
 
     /// Returns the lines of a body that comes in parts of this size.
     fn lines_of(body: &str, part_bytes: usize) -> String {
-        let mut lines = EventLines::new((), 1_000);
+        let mut lines = NormalizedEventLines::new((), 1_000);
         let mut read = Vec::new();
         for part in body.as_bytes().chunks(part_bytes) {
-            read.extend(lines.read_part(part).unwrap_or_default());
+            read.extend(lines.normalized_lines_of_part(part).unwrap_or_default());
         }
-        read.extend(lines.finish_stream());
+        read.extend(lines.end_last_event());
         String::from_utf8_lossy(&read).into_owned()
     }
 
@@ -185,22 +185,25 @@ mod tests {
 
     #[test]
     fn an_event_is_bounded_and_comments_count_by_the_line() {
-        let mut lines = EventLines::new((), 100);
+        let mut lines = NormalizedEventLines::new((), 100);
         let comment = format!(": {}\n", "x".repeat(90));
         for _ in 0..100 {
-            assert_eq!(lines.read_part(comment.as_bytes()), Some(Vec::new()));
+            assert_eq!(lines.normalized_lines_of_part(comment.as_bytes()), Some(Vec::new()));
         }
         let data = format!("data: {}\n", "x".repeat(60));
-        assert!(lines.read_part(data.as_bytes()).is_some());
-        assert_eq!(lines.read_part(data.as_bytes()), None);
-        assert_eq!(EventLines::new((), 100).read_part(&[b'x'; 101]), None);
+        assert!(lines.normalized_lines_of_part(data.as_bytes()).is_some());
+        assert_eq!(lines.normalized_lines_of_part(data.as_bytes()), None);
+        assert_eq!(NormalizedEventLines::new((), 100).normalized_lines_of_part(&[b'x'; 101]), None);
     }
 
     #[test]
     fn the_ends_of_its_lines_count_towards_an_event_and_the_next_one_begins_anew() {
         let read = |parts: &[&str]| {
-            let mut lines = EventLines::new((), 20);
-            parts.iter().map(|part| lines.read_part(part.as_bytes()).is_some()).collect::<Vec<_>>()
+            let mut lines = NormalizedEventLines::new((), 20);
+            parts
+                .iter()
+                .map(|part| lines.normalized_lines_of_part(part.as_bytes()).is_some())
+                .collect::<Vec<_>>()
         };
         // 10 bytes with its end, and 10 more.
         assert_eq!(read(&["data: abc\n", "data: defg"]), [true, true]);
@@ -232,7 +235,7 @@ mod tests {
 
         let read = |parts: Vec<&'static str>| async move {
             let parts = parts.into_iter().map(|part| Ok(Bytes::from_static(part.as_bytes())));
-            let lines = EventLines::new(futures_util::stream::iter(parts), 20);
+            let lines = NormalizedEventLines::new(futures_util::stream::iter(parts), 20);
             let read = lines.map(|part| part.map_err(|error| error.to_string()));
             read.map(|part| part.map(|part| String::from_utf8_lossy(&part).into_owned()))
                 .collect::<Vec<_>>()

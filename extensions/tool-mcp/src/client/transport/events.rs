@@ -45,37 +45,40 @@ impl ReconnectPauses {
         Self { min, max: limits.max_reconnect_pause.max(min), stable_after, next: Mutex::default() }
     }
 
-    /// Waits until a stream may be opened, and returns its pause; `last` is the id of its last event. The first stream
+    /// Waits until a stream may be opened, and returns its pause; `last_event_id` is the id of its last event. The first stream
     /// is opened at once.
-    pub(super) async fn wait_before_opening(&self, last: Option<&str>) -> ReconnectPause {
-        let key = last.map(str::to_owned);
+    pub(super) async fn wait_before_opening(&self, last_event_id: Option<&str>) -> ReconnectPause {
+        let key = last_event_id.map(str::to_owned);
         let next = self.next.lock().unwrap_or_else(PoisonError::into_inner).remove(&key);
         let pause = match next {
             Some(pause) => pause,
-            None if last.is_none() => ReconnectPause::default(),
+            None if last_event_id.is_none() => ReconnectPause::default(),
             None => ReconnectPause { backoff: self.min, retry: Duration::ZERO },
         };
         tokio::time::sleep(pause.backoff.max(pause.retry.min(self.max))).await;
         pause
     }
 
-    /// Takes note of the end of a stream that was opened after `pause`, and was open for `duration`.
+    /// Takes note of the end of a stream that was opened after `pause`, and was open for `open_duration`.
     pub(super) fn schedule_next_pause(
         &self,
-        last: Option<&str>,
+        last_event_id: Option<&str>,
         pause: ReconnectPause,
-        duration: Duration,
+        open_duration: Duration,
         retry: Option<Duration>,
     ) {
-        let backoff = match duration >= self.stable_after {
+        let backoff = match open_duration >= self.stable_after {
             true => self.min,
             false => pause.backoff.saturating_mul(2).clamp(self.min, self.max),
         };
         let mut next = self.next.lock().unwrap_or_else(PoisonError::into_inner);
         if next.len() >= MAX_STREAMS {
-            next.retain(|last, _| last.is_none());
+            next.retain(|last_event_id, _| last_event_id.is_none());
         }
-        next.insert(last.map(str::to_owned), ReconnectPause { backoff, retry: retry.unwrap_or(pause.retry) });
+        next.insert(
+            last_event_id.map(str::to_owned),
+            ReconnectPause { backoff, retry: retry.unwrap_or(pause.retry) },
+        );
     }
 }
 
@@ -126,7 +129,7 @@ impl MessageEvents {
             return event;
         };
         let post = self.post.as_ref().map_or(PostedRequest::None, PostedRequest::Event);
-        let received = self.reception.read_text(data.as_bytes(), post);
+        let received = self.reception.read_messages(data.as_bytes(), post);
         self.is_answered |= self.post.is_some()
             && received
                 .messages
@@ -143,7 +146,7 @@ impl MessageEvents {
         event
     }
 
-    fn note_stream_end(&mut self) {
+    fn schedule_reopening_unless_answered(&mut self) {
         // A response without an id of an event is not opened again.
         if !self.is_answered && (self.post.is_none() || self.last.is_some()) {
             self.pauses.schedule_next_pause(
@@ -166,7 +169,7 @@ impl Stream for MessageEvents {
         Poll::Ready(match ready!(self.events.as_mut().poll_next(task)) {
             Some(Ok(event)) => Some(Ok(self.receive_event(event))),
             end => {
-                self.note_stream_end();
+                self.schedule_reopening_unless_answered();
                 end
             }
         })
@@ -279,7 +282,7 @@ mod tests {
         let reception = Arc::new(Reception::new(notices));
         let call = r#"{"jsonrpc":"2.0","id":7,"method":"tools/call","params":{"name":"one"}}"#;
         if let Ok(call) = serde_json::from_str(call) {
-            reception.note_sent(&call);
+            reception.note_sent_message(&call);
         }
         let pauses = Arc::new(ReconnectPauses::new(&ServerLimits::default()));
         let stream = futures_util::stream::iter(events).boxed();

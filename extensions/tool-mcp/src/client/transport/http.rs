@@ -23,7 +23,7 @@ use super::{
     http_error::{HttpFailure, UnknownHost, is_not_found},
     http_headers::{Headers, with_request_headers},
     is_temporary_refusal,
-    post::Post,
+    post::MessagePost,
     reception::Reception,
 };
 use crate::client::config::Endpoint;
@@ -54,7 +54,7 @@ fn transport_config(endpoint: &Endpoint, headers: Headers) -> StreamableHttpClie
 }
 
 /// Creates the client of a connection. Redirects are not followed: they would take credentials to another host.
-pub(in crate::client) fn http_client() -> Result<reqwest::Client, reqwest::Error> {
+pub(in crate::client) fn http_client_without_redirects() -> Result<reqwest::Client, reqwest::Error> {
     let builder = reqwest::Client::builder().redirect(reqwest::redirect::Policy::none());
     builder.dns_resolver(Arc::new(Resolver)).build()
 }
@@ -77,7 +77,7 @@ impl reqwest::dns::Resolve for Resolver {
 pub(in crate::client) struct Client {
     pub(in crate::client) http: reqwest::Client,
     #[cfg(feature = "auth")]
-    pub(in crate::client) authorized: Option<Arc<crate::client::oauth::Authorized>>,
+    pub(in crate::client) authorized: Option<Arc<crate::client::oauth::ServerAuthorization>>,
     pub(in crate::client) reception: Arc<Reception>,
     pub(in crate::client) pauses: Arc<ReconnectPauses>,
 }
@@ -110,12 +110,12 @@ impl Client {
                 return Err(failure);
             };
             attempts += 1;
-            token = Some(authorized.authorize_program(uri, token.as_deref(), challenge).await?);
+            token = Some(authorized.authorize_after_refusal(uri, token.as_deref(), challenge).await?);
         }
     }
 
     /// Returns `true` if a stream that could not be opened may be opened later. Takes note of a lost connection.
-    async fn may_open_later(
+    async fn may_open_stream_later(
         &self,
         failure: &HttpFailure,
         uri: &Arc<str>,
@@ -198,7 +198,7 @@ impl StreamableHttpClient for Client {
         let headers = with_request_headers(headers, &message);
         let send = |token| {
             let (message, session, headers) = (&message, session.as_deref(), &headers);
-            let post = Post { uri: &uri, message, session, token, headers, limits };
+            let post = MessagePost { uri: &uri, message, session, token, headers, limits };
             post.send(&self.http, &self.reception, &self.pauses)
         };
         self.send_authorized(&uri, token, send).await
@@ -254,7 +254,7 @@ impl StreamableHttpClient for Client {
             };
             self.pauses.schedule_next_pause(last.as_deref(), pause, Duration::ZERO, None);
             // Tried again here: the SDK gives up a stream that was never open.
-            if !self.may_open_later(&failure, &uri, &session, &token, &headers).await {
+            if !self.may_open_stream_later(&failure, &uri, &session, &token, &headers).await {
                 return Err(failure);
             }
         }
@@ -265,7 +265,7 @@ impl StreamableHttpClient for Client {
 mod tests {
     use reqwest::dns::Resolve as _;
 
-    use super::{Duration, Endpoint, Headers, Resolver, http_client, transport_config};
+    use super::{Duration, Endpoint, Headers, Resolver, http_client_without_redirects, transport_config};
     use crate::client::transport::http_error::connection_loss_of_http;
 
     #[test]
@@ -283,9 +283,10 @@ mod tests {
     #[tokio::test]
     async fn only_a_host_with_an_address_is_worth_another_connection() -> Result<(), reqwest::Error> {
         // Longer than a name may be: no resolver asks the network for it.
-        let unknown = http_client()?.get(format!("http://{}.invalid/", "a".repeat(64))).send().await;
+        let unknown =
+            http_client_without_redirects()?.get(format!("http://{}.invalid/", "a".repeat(64))).send().await;
         assert_eq!(unknown.as_ref().err().map(connection_loss_of_http), Some(None));
-        let refused = http_client()?.get("http://127.0.0.1:1/").send().await;
+        let refused = http_client_without_redirects()?.get("http://127.0.0.1:1/").send().await;
         assert_eq!(refused.as_ref().err().map(connection_loss_of_http), Some(Some(true)));
         Ok(())
     }
@@ -309,7 +310,7 @@ mod tests {
             let _ = stream.read(&mut [0; 4_096]).await?;
             stream.write_all(answer.as_bytes()).await
         };
-        let client = http_client().map_err(std::io::Error::other)?;
+        let client = http_client_without_redirects().map_err(std::io::Error::other)?;
         let read = async { client.get(url).send().await?.chunk().await };
         let (read, served) = tokio::join!(read, serving);
         served.map(|()| read.as_ref().err().map(connection_loss_of_http))

@@ -110,14 +110,14 @@ pub(super) fn connection_loss(error: &(dyn Error + 'static)) -> Option<Option<Ne
 pub(super) fn connection_loss_of_http(error: &reqwest::Error) -> Option<NeverSent> {
     match error {
         error if error.is_timeout() => None,
-        error if error.is_connect() => is_reachable_host(error).then_some(true),
+        error if error.is_connect() => has_known_host(error).then_some(true),
         // A body that ends too early is an error of decoding.
         error => (error.is_request() || error.is_decode()).then_some(false),
     }
 }
 
 /// Returns `false` if the name of the host is unknown: connecting again does not help.
-fn is_reachable_host(error: &reqwest::Error) -> bool {
+fn has_known_host(error: &reqwest::Error) -> bool {
     !super::error_sources(error).any(|error| error.is::<UnknownHost>())
 }
 

@@ -7,7 +7,7 @@ use serde_json::Value;
 /// Reads JSON, also with what serializers of other languages write although JSON does not have it: `NaN` and `Infinity`,
 /// numbers out of range (read as `null`), halves of surrogate pairs, bytes that are not UTF-8 (read as U+FFFD), and
 /// control characters in texts.
-pub(super) fn read_lenient(text: &[u8]) -> Result<Value, serde_json::Error> {
+pub(super) fn parse_lenient_json(text: &[u8]) -> Result<Value, serde_json::Error> {
     let error = match serde_json::from_slice(text) {
         Ok(value) => return Ok(value),
         Err(error) => error,
@@ -25,7 +25,9 @@ fn corrected_json(text: &str) -> String {
                 is_in_text = !is_in_text;
                 corrected.push('"');
             }
-            '\\' if is_in_text => corrected.push_str(&corrected_escape(text, start, &mut characters)),
+            '\\' if is_in_text => {
+                corrected.push_str(&escape_without_lone_surrogate(text, start, &mut characters))
+            }
             control if is_in_text && control.is_ascii_control() => {
                 corrected.push_str(&format!("\\u{:04x}", u32::from(control)));
             }
@@ -35,7 +37,7 @@ fn corrected_json(text: &str) -> String {
                 while let Some((at, part)) = characters.next_if(|(_, it)| is_part(*it)) {
                     end = at + part.len_utf8();
                 }
-                corrected.push_str(corrected_word(&text[start..end]));
+                corrected.push_str(null_if_not_finite(&text[start..end]));
             }
             other => corrected.push(other),
         }
@@ -44,7 +46,7 @@ fn corrected_json(text: &str) -> String {
 }
 
 /// Returns a word outside of texts; `null` for a number that JSON does not have.
-fn corrected_word(word: &str) -> &str {
+fn null_if_not_finite(word: &str) -> &str {
     match word.parse::<f64>() {
         Ok(number) if !number.is_finite() => "null",
         _ => word,
@@ -52,7 +54,11 @@ fn corrected_word(word: &str) -> &str {
 }
 
 /// Reads an escape that begins at `start`. A half of a surrogate pair is U+FFFD.
-fn corrected_escape(text: &str, start: usize, characters: &mut Peekable<CharIndices<'_>>) -> String {
+fn escape_without_lone_surrogate(
+    text: &str,
+    start: usize,
+    characters: &mut Peekable<CharIndices<'_>>,
+) -> String {
     let unit = |start: usize| {
         let digits = text.get(start..start + 6)?.strip_prefix("\\u")?;
         u32::from_str_radix(digits, 16).ok()

@@ -53,14 +53,14 @@ impl<R: AsyncRead + Unpin, W> LineTransport<R, W> {
     }
 
     /// Answers a malformed request of the server, unless the server does not read its answers.
-    fn refuse_request(&mut self, id: RequestId)
+    fn refuse_malformed_request(&mut self, id: RequestId)
     where
         W: AsyncWrite + Send + Unpin + 'static,
     {
         let error = ErrorData::invalid_request("the request is malformed", None);
         let answer = TxJsonRpcMessage::<RoleClient>::error(error, Some(id));
         let Ok(mut write) = Arc::clone(&self.write).try_lock_owned() else { return };
-        if write.pending.len() < MAX_PENDING_BYTES && write.add(&answer).is_ok() {
+        if write.pending.len() < MAX_PENDING_BYTES && write.queue_message(&answer).is_ok() {
             #[expect(clippy::disallowed_methods, reason = "`refusal` aborts it")]
             let flushing = tokio::spawn(async move { write.flush().await });
             self.refusal = Some(AbortOnDropHandle::new(flushing));
@@ -110,7 +110,7 @@ struct LineWriter<W> {
 
 impl<W: AsyncWrite + Unpin> LineWriter<W> {
     /// Adds a message with the end of its line.
-    fn add(&mut self, message: &TxJsonRpcMessage<RoleClient>) -> io::Result<()> {
+    fn queue_message(&mut self, message: &TxJsonRpcMessage<RoleClient>) -> io::Result<()> {
         let line = serde_json::to_vec(message)?;
         self.pending.extend(line);
         self.pending.push(b'\n');
@@ -156,13 +156,13 @@ where
         &mut self,
         message: TxJsonRpcMessage<RoleClient>,
     ) -> impl Future<Output = Result<(), io::Error>> + Send + 'static {
-        self.reception.note_sent(&message);
+        self.reception.note_sent_message(&message);
         let write = Arc::clone(&self.write);
         async move {
             let mut write = write.lock().await;
             // No message is added to what a server does not read.
             write.flush().await?;
-            write.add(&message)?;
+            write.queue_message(&message)?;
             write.flush().await
         }
     }
@@ -182,9 +182,9 @@ where
             }
             let line = self.line.trim_ascii();
             if !line.is_empty() {
-                let received = self.reception.read_text(line, PostedRequest::None);
+                let received = self.reception.read_messages(line, PostedRequest::None);
                 self.received.extend(received.messages);
-                received.malformed_requests.into_iter().for_each(|id| self.refuse_request(id));
+                received.malformed_requests.into_iter().for_each(|id| self.refuse_malformed_request(id));
             }
             self.line.clear();
             self.line.shrink_to(KEPT_LINE_BYTES);
@@ -215,7 +215,7 @@ mod tests {
         let (write, unread) = tokio::io::duplex(1);
         let reception = Arc::new(Reception::new(Arc::new(Notices::new("it".into()))));
         let mut transport = LineTransport::new(tokio::io::empty(), write, reception);
-        transport.refuse_request(RequestId::String("q".into()));
+        transport.refuse_malformed_request(RequestId::String("q".into()));
         yield_now().await;
         assert!(transport.write.try_lock().is_err(), "the refusal waits for the server");
         let mut polls = 0;

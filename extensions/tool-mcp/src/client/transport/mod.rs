@@ -33,7 +33,7 @@ pub(super) use self::{
     process::spawn_process,
     reception::Reception,
     stderr::StderrTail,
-    waiting_calls::{CallReport, CallSlot, Observed, WaitingCalls},
+    waiting_calls::{CallReport, CallSlot, ReportDeliveringTransport, WaitingCalls},
 };
 
 /// Returns `true` if the server answered that it does not know the session.

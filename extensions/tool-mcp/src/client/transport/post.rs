@@ -26,7 +26,7 @@ const SESSION: &str = "mcp-session-id";
 const MAX_PREVIEW_CHARS: usize = 256;
 
 /// A message to post.
-pub(super) struct Post<'a> {
+pub(super) struct MessagePost<'a> {
     pub(super) uri: &'a str,
     pub(super) message: &'a ClientJsonRpcMessage,
     pub(super) session: Option<&'a str>,
@@ -35,9 +35,9 @@ pub(super) struct Post<'a> {
     pub(super) limits: StreamableHttpResponseLimits,
 }
 
-impl Post<'_> {
+impl MessagePost<'_> {
     /// Returns the id of the request, if the message is one.
-    fn id(&self) -> Option<&RequestId> {
+    fn request_id(&self) -> Option<&RequestId> {
         match self.message {
             JsonRpcMessage::Request(request) => Some(&request.id),
             _ => None,
@@ -51,8 +51,8 @@ impl Post<'_> {
         reception: &Arc<Reception>,
         pauses: &Arc<ReconnectPauses>,
     ) -> Result<StreamableHttpPostResponse, HttpFailure> {
-        reception.note_sent(self.message);
-        let mut open = OpenRequest { reception, id: self.id() };
+        reception.note_sent_message(self.message);
+        let mut open = OpenRequest { reception, id: self.request_id() };
         let posted = self.send_message(client, reception, pauses).await;
         if matches!(posted, Ok(StreamableHttpPostResponse::Sse(..) | StreamableHttpPostResponse::Accepted)) {
             // The answer comes by a stream.
@@ -79,7 +79,7 @@ impl Post<'_> {
         }
         let response = request.json(self.message).send().await?;
         let status = response.status();
-        if let Some(id) = self.id() {
+        if let Some(id) = self.request_id() {
             reception.note_handshake_status(id, status.as_u16());
         }
         check_authorization_challenge(&response)?;
@@ -90,20 +90,20 @@ impl Post<'_> {
             return Err(StreamableHttpError::SessionExpired);
         }
         match status.is_success() {
-            true => self.read_response(response, reception, pauses).await,
+            true => self.read_successful_response(response, reception, pauses).await,
             false => self.read_refusal(response, reception).await,
         }
     }
 
     /// Reads a successful response.
-    async fn read_response(
+    async fn read_successful_response(
         &self,
         response: Response,
         reception: &Arc<Reception>,
         pauses: &Arc<ReconnectPauses>,
     ) -> Result<StreamableHttpPostResponse, HttpFailure> {
         let session = session_id_in_header(&response);
-        let Some(id) = self.id() else {
+        let Some(id) = self.request_id() else {
             // The message has no answer: whatever the body is, it was accepted.
             return Ok(StreamableHttpPostResponse::Accepted);
         };
@@ -120,7 +120,7 @@ impl Post<'_> {
                 Ok(StreamableHttpPostResponse::Sse(Box::pin(events), session))
             }
             Some(kind) if kind == JSON || kind.ends_with("+json") => {
-                let body = read_body(response, self.limits.max_json_response_size).await?;
+                let body = read_bounded_body(response, self.limits.max_json_response_size).await?;
                 match answer_in_body(reception, &body, id) {
                     Some(answer) => Ok(StreamableHttpPostResponse::Json(answer, session)),
                     None => Err(StreamableHttpError::UnexpectedServerResponse(Cow::Owned(format!(
@@ -130,7 +130,7 @@ impl Post<'_> {
                 }
             }
             _ => {
-                let body = read_json_body(response, self.limits.max_json_response_size).await?;
+                let body = read_body_if_object(response, self.limits.max_json_response_size).await?;
                 match body.and_then(|body| answer_in_body(reception, &body, id)) {
                     Some(answer) => Ok(StreamableHttpPostResponse::Json(answer, session)),
                     None => Err(StreamableHttpError::UnexpectedContentType(content_type)),
@@ -153,7 +153,7 @@ impl Post<'_> {
             false => self.limits.max_error_response_size,
         };
         let body = read_body_beginning(response, limit).await;
-        let answer = match self.id() {
+        let answer = match self.request_id() {
             Some(id) if is_json && !is_forbidden && has_protocol_error(&body) => {
                 answer_in_body(reception, &body, id)
             }
@@ -163,8 +163,9 @@ impl Post<'_> {
             return Ok(StreamableHttpPostResponse::Json(answer, session));
         }
         let text: String = String::from_utf8_lossy(&body).trim().chars().take(4_000).collect();
-        if let Some(id) =
-            self.id().filter(|_| self.is_revision_probe() && status.is_client_error() && !is_forbidden)
+        if let Some(id) = self
+            .request_id()
+            .filter(|_| self.is_discover_without_session() && status.is_client_error() && !is_forbidden)
         {
             // A server of an earlier revision: the handshake goes on with `initialize`.
             let error = ErrorData::invalid_request(format!("HTTP {status}: {text}"), None);
@@ -182,7 +183,7 @@ impl Post<'_> {
     }
 
     /// Returns `true` for the question for the newest revision, outside of a session.
-    fn is_revision_probe(&self) -> bool {
+    fn is_discover_without_session(&self) -> bool {
         use rmcp::model::ClientRequest;
         self.session.is_none()
             && matches!(self.message, JsonRpcMessage::Request(request)
@@ -240,12 +241,13 @@ impl Drop for OpenRequest<'_> {
 
 /// Returns `true` if a body has an error of the protocol, in whatever form.
 fn has_protocol_error(body: &[u8]) -> bool {
-    super::json::read_lenient(body).is_ok_and(|body| body.get("error").is_some_and(|error| !error.is_null()))
+    super::json::parse_lenient_json(body)
+        .is_ok_and(|body| body.get("error").is_some_and(|error| !error.is_null()))
 }
 
 /// Returns the answer to a request in a body.
 fn answer_in_body(reception: &Reception, body: &[u8], id: &RequestId) -> Option<ServerJsonRpcMessage> {
-    let messages = reception.read_text(body, PostedRequest::Whole(id)).messages;
+    let messages = reception.read_messages(body, PostedRequest::Whole(id)).messages;
     let is_answer =
         |it: &ServerJsonRpcMessage| matches!(it, JsonRpcMessage::Response(_) | JsonRpcMessage::Error(_));
     messages.into_iter().find(is_answer)
@@ -268,7 +270,7 @@ fn media_type_essence(media_type: &str) -> String {
 }
 
 /// Reads a whole body.
-async fn read_body(mut response: Response, max_size: usize) -> Result<Vec<u8>, HttpFailure> {
+async fn read_bounded_body(mut response: Response, max_size: usize) -> Result<Vec<u8>, HttpFailure> {
     let mut body = Vec::new();
     while let Some(chunk) = response.chunk().await? {
         if body.len() + chunk.len() > max_size {
@@ -280,12 +282,15 @@ async fn read_body(mut response: Response, max_size: usize) -> Result<Vec<u8>, H
 }
 
 /// Reads a body of another type, if it begins as a JSON object does.
-async fn read_json_body(mut response: Response, max_size: usize) -> Result<Option<Vec<u8>>, HttpFailure> {
+async fn read_body_if_object(
+    mut response: Response,
+    max_size: usize,
+) -> Result<Option<Vec<u8>>, HttpFailure> {
     let Some(first) = response.chunk().await? else { return Ok(None) };
     if !first.trim_ascii_start().starts_with(b"{") {
         return Ok(None);
     }
-    let rest = read_body(response, max_size.saturating_sub(first.len())).await?;
+    let rest = read_bounded_body(response, max_size.saturating_sub(first.len())).await?;
     Ok(Some([first.as_ref(), &rest].concat()))
 }
 

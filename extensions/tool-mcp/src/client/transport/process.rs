@@ -76,8 +76,11 @@ pub(in crate::client) fn spawn_process(
     let (output, input) = (child.stdout.take().ok_or_else(missing)?, child.stdin.take().ok_or_else(missing)?);
     let stderr = child.stderr.take();
     let (closed, ended) = (CancellationToken::new(), CancellationToken::new());
-    let watched =
-        WatchedProcess { group: ProcessGroup::of(child.id()), child, ended: ended.clone().drop_guard() };
+    let watched = WatchedProcess {
+        group: ProcessGroup::of_child(child.id()),
+        child,
+        ended: ended.clone().drop_guard(),
+    };
     let watching = Box::pin(watched.watch_end(closed.clone(), tail.clone().begin_activity()));
     let transport = LineTransport::new(output, input, reception);
     Ok(StartedProcess { transport: ProcessTransport { transport, closed, ended }, stderr, watching })
@@ -129,7 +132,7 @@ impl WatchedProcess {
             ended = self.child.wait() => ended.ok(),
             () = closed.cancelled() => self.end_process().await,
         };
-        self.group.kill();
+        self.group.kill_group_once();
         if let Some(status) = ended {
             tail.note_exit(status);
         }
@@ -140,7 +143,7 @@ impl WatchedProcess {
         if let Ok(ended) = tokio::time::timeout(EXIT_TIMEOUT, self.child.wait()).await {
             return ended.ok();
         }
-        if self.group.terminate()
+        if self.group.terminate_child()
             && let Ok(ended) = tokio::time::timeout(EXIT_TIMEOUT, self.child.wait()).await
         {
             return ended.ok();
@@ -158,18 +161,18 @@ struct ProcessGroup {
 
 impl ProcessGroup {
     #[cfg(unix)]
-    fn of(child: Option<u32>) -> Self {
+    fn of_child(child: Option<u32>) -> Self {
         let id = child.and_then(|id| i32::try_from(id).ok()).and_then(rustix::process::Pid::from_raw);
         Self { id }
     }
 
     #[cfg(not(unix))]
-    fn of(_: Option<u32>) -> Self {
+    fn of_child(_: Option<u32>) -> Self {
         Self {}
     }
 
     /// Asks the child to end. Returns `false` if it cannot be asked.
-    fn terminate(&self) -> bool {
+    fn terminate_child(&self) -> bool {
         #[cfg(unix)]
         if let Some(id) = self.id {
             return rustix::process::kill_process(id, rustix::process::Signal::TERM).is_ok();
@@ -178,7 +181,7 @@ impl ProcessGroup {
     }
 
     /// Kills what is left of the group. Once only: its id may be given to another group later.
-    fn kill(&mut self) {
+    fn kill_group_once(&mut self) {
         #[cfg(unix)]
         if let Some(id) = self.id.take() {
             // The group is gone if all of its processes ended by themselves.
@@ -189,6 +192,6 @@ impl ProcessGroup {
 
 impl Drop for ProcessGroup {
     fn drop(&mut self) {
-        self.kill();
+        self.kill_group_once();
     }
 }

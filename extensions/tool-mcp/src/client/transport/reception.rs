@@ -20,8 +20,8 @@ use tool_runtime::CancellationToken;
 use super::{
     awaited::{AwaitedAnswer, PostedRequest},
     envelope::{
-        error_that_allows_initialize, may_answer_handshake, means_no_error, open_request_id,
-        parse_request_id, read_error_data, request_id_in_head,
+        may_answer_handshake, means_no_error, method_not_found_if_only_older_revisions, open_request_id,
+        parse_request_id, read_error_data, request_id_in_answer_head,
     },
     repair,
 };
@@ -68,7 +68,7 @@ impl Reception {
         }
     }
 
-    fn lock_open(&self) -> MutexGuard<'_, HashMap<RequestId, AwaitedAnswer>> {
+    fn lock_open_requests(&self) -> MutexGuard<'_, HashMap<RequestId, AwaitedAnswer>> {
         self.open.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -86,22 +86,23 @@ impl Reception {
     /// Takes note of the HTTP status of the answer to a request, if that is one of the handshake.
     #[cfg(feature = "http")]
     pub(super) fn note_handshake_status(&self, id: &RequestId, status: u16) {
-        if self.lock_open().get(id).is_some_and(AwaitedAnswer::is_handshake) {
+        if self.lock_open_requests().get(id).is_some_and(AwaitedAnswer::is_handshake) {
             *self.refusal.lock().unwrap_or_else(PoisonError::into_inner) = (status >= 400).then_some(status);
         }
     }
 
     /// Takes note of a message that is sent.
-    pub(super) fn note_sent(&self, message: &TxJsonRpcMessage<RoleClient>) {
+    pub(super) fn note_sent_message(&self, message: &TxJsonRpcMessage<RoleClient>) {
         match message {
             JsonRpcMessage::Request(request) => {
-                self.lock_open().insert(request.id.clone(), AwaitedAnswer::of_request(&request.request));
+                self.lock_open_requests()
+                    .insert(request.id.clone(), AwaitedAnswer::of_request(&request.request));
             }
             JsonRpcMessage::Notification(notification) => {
                 if let ClientNotification::CancelledNotification(cancelled) = &notification.notification
                     && let Some(id) = &cancelled.params.request_id
                 {
-                    self.lock_open().remove(id);
+                    self.lock_open_requests().remove(id);
                 }
             }
             _ => {}
@@ -110,7 +111,7 @@ impl Reception {
 
     /// Gives up a request that was not sent, or has no answer.
     pub(in crate::client) fn forget_request(&self, id: &RequestId) {
-        self.lock_open().remove(id);
+        self.lock_open_requests().remove(id);
     }
 
     /// Answers the request of an answer that is too long; `head` is the beginning of the answer.
@@ -126,15 +127,16 @@ impl Reception {
     /// Answers the request that the beginning of an answer names, where the rest cannot be read.
     fn fail_request_of_head(&self, text: &[u8], problem: &str) -> Option<Message> {
         let head = &text[..text.len().min(MAX_HEAD_BYTES)];
-        let id = request_id_in_head(head).and_then(|id| open_request_id(&self.lock_open(), &id))?;
-        let awaited = self.lock_open().remove(&id)?;
+        let id = request_id_in_answer_head(head)
+            .and_then(|id| open_request_id(&self.lock_open_requests(), &id))?;
+        let awaited = self.lock_open_requests().remove(&id)?;
         self.notices.add_warning("unreadable_answer", awaited.tool_name(), &format!("an answer {problem}"));
         let reason = format!("the request was processed, but its answer {problem}");
         Some(Message::error(ErrorData::internal_error(reason, None), Some(id)))
     }
 
     /// Reads a text.
-    pub(super) fn read_text(&self, text: &[u8], post: PostedRequest<'_>) -> ReceivedMessages {
+    pub(super) fn read_messages(&self, text: &[u8], post: PostedRequest<'_>) -> ReceivedMessages {
         let text = text.strip_prefix("\u{feff}".as_bytes()).unwrap_or(text);
         if let Ok(message) = serde_json::from_slice::<Message>(text)
             && self.accept_verbatim(&message, post)
@@ -146,7 +148,7 @@ impl Reception {
             };
         }
         let mut received = ReceivedMessages::default();
-        match super::json::read_lenient(text) {
+        match super::json::parse_lenient_json(text) {
             Ok(Value::Array(batch)) => {
                 batch.into_iter().for_each(|message| self.add_received_message(message, post, &mut received));
             }
@@ -165,21 +167,23 @@ impl Reception {
     fn accept_verbatim(&self, message: &Message, post: PostedRequest<'_>) -> bool {
         match message {
             JsonRpcMessage::Response(response) => {
-                let mut open = self.lock_open();
+                let mut open = self.lock_open_requests();
                 let Some(id) = open_request_id(&open, &response.id) else { return false };
                 let is_usable = post.id().is_none_or(|post| *post == id)
                     && open.get(&id).is_some_and(|awaited| awaited.is_answered_by(&response.result));
                 is_usable && open.remove(&id).is_some()
             }
             JsonRpcMessage::Error(error) => {
-                let mut open = self.lock_open();
+                let mut open = self.lock_open_requests();
                 let id = error.id.as_ref().and_then(|id| open_request_id(&open, id));
                 let is_discover = |id: &RequestId| matches!(open.get(id), Some(AwaitedAnswer::Discover));
                 id.filter(|id| !is_discover(id) && post.id().is_none_or(|post| post == id))
                     .is_some_and(|id| open.remove(&id).is_some())
             }
             // A request of this client may have the same id: then it may be an answer to it.
-            JsonRpcMessage::Request(request) => open_request_id(&self.lock_open(), &request.id).is_none(),
+            JsonRpcMessage::Request(request) => {
+                open_request_id(&self.lock_open_requests(), &request.id).is_none()
+            }
             JsonRpcMessage::Notification(_) => true,
         }
     }
@@ -214,7 +218,7 @@ impl Reception {
     fn is_answer_with_method(&self, message: &Map<String, Value>) -> bool {
         let has_answer = message.contains_key("result") || message.contains_key("error");
         let id = message.get("id").and_then(parse_request_id).filter(|_| has_answer);
-        id.is_some_and(|id| open_request_id(&self.lock_open(), &id).is_some())
+        id.is_some_and(|id| open_request_id(&self.lock_open_requests(), &id).is_some())
     }
 
     /// Returns the open request that a message answers, which is no longer open then.
@@ -223,7 +227,7 @@ impl Reception {
         message: &Map<String, Value>,
         post: PostedRequest<'_>,
     ) -> Option<(RequestId, AwaitedAnswer)> {
-        let mut open = self.lock_open();
+        let mut open = self.lock_open_requests();
         let named = message.get("id").and_then(parse_request_id);
         let is_named = named.is_some();
         let is_answer = message.contains_key("result") || message.contains_key("error");
@@ -238,7 +242,7 @@ impl Reception {
         if !is_named && !is_answer && !matches!(post, PostedRequest::Whole(_)) {
             return None;
         }
-        let id = post.answered_id(is_named, known)?;
+        let id = post.answered_request_id(is_named, known)?;
         let awaited = open.remove(&id)?;
         Some((id, awaited))
     }
@@ -264,7 +268,7 @@ impl Reception {
         }
         let Some(result) = result.filter(|_| error.is_none()) else {
             if let Some(error) = error.clone().and_then(|error| serde_json::from_value(error).ok()) {
-                return Message::error(error_that_allows_initialize(awaited, error), Some(id));
+                return Message::error(method_not_found_if_only_older_revisions(awaited, error), Some(id));
             }
             let error = read_error_data(error, message);
             self.notices.add_warning(
@@ -278,7 +282,7 @@ impl Reception {
             AwaitedAnswer::Initialize => repair::initialize_result(result),
             AwaitedAnswer::Discover => repair::discover_result(result),
             AwaitedAnswer::Call(_) => repair::call_result(result),
-            AwaitedAnswer::Page(_) => repair::page_result(result),
+            AwaitedAnswer::Page(_) => repair::unrepaired_page_result(result),
             AwaitedAnswer::Prompt => repair::prompt_result(result),
             AwaitedAnswer::Resource(uri) => repair::resource_result(result, uri),
             AwaitedAnswer::Completion => repair::completion_result(result),

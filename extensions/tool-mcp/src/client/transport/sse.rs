@@ -17,7 +17,7 @@ use tokio_util::task::AbortOnDropHandle;
 
 use super::{
     awaited::PostedRequest,
-    event_lines::EventLines,
+    event_lines::NormalizedEventLines,
     http_headers::{Headers, with_request_headers},
     reception::Reception,
 };
@@ -94,7 +94,8 @@ pub(in crate::client) async fn connect(
         request = request.header(name, value);
     }
     let response = successful_response(request.send().await?).await?;
-    let mut events = SseStream::from_byte_stream(EventLines::new(response.bytes_stream(), MAX_EVENT_BYTES));
+    let mut events =
+        SseStream::from_byte_stream(NormalizedEventLines::new(response.bytes_stream(), MAX_EVENT_BYTES));
     let url = loop {
         let Some(Ok(event)) = next_event(&mut events).await else { return Err(SseFailure::Ended) };
         if event.event.as_deref() == Some("endpoint") {
@@ -129,7 +130,7 @@ fn same_origin_endpoint(base: &Url, named: &str) -> Result<Url, SseFailure> {
 fn event_messages(event: &Sse, reception: &Reception) -> Vec<RxJsonRpcMessage<RoleClient>> {
     let is_message = matches!(event.event.as_deref(), None | Some("" | "message"));
     match event.data.as_deref().filter(|data| is_message && !data.trim().is_empty()) {
-        Some(data) => reception.read_text(data.as_bytes(), PostedRequest::None).messages,
+        Some(data) => reception.read_messages(data.as_bytes(), PostedRequest::None).messages,
         None => Vec::new(),
     }
 }
@@ -162,7 +163,7 @@ impl Transport<RoleClient> for SseTransport {
         &mut self,
         message: TxJsonRpcMessage<RoleClient>,
     ) -> impl Future<Output = Result<(), SseFailure>> + Send + 'static {
-        self.reception.note_sent(&message);
+        self.reception.note_sent_message(&message);
         let headers = match &message {
             JsonRpcMessage::Request(_) => with_request_headers((*self.headers).clone(), &message),
             _ => (*self.headers).clone(),

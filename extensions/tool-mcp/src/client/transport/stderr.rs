@@ -75,17 +75,17 @@ impl StderrTail {
         while let Ok(read @ 1..) = stderr.read(&mut buffer).await {
             for &byte in &buffer[..read] {
                 match byte {
-                    b'\n' => self.keep_line(server, secrets, std::mem::take(&mut line)),
+                    b'\n' => self.keep_redacted_line(server, secrets, std::mem::take(&mut line)),
                     // A line beyond the limit is cut.
                     byte if line.len() < MAX_LINE_BYTES => line.push(byte),
                     _ => {}
                 }
             }
         }
-        self.keep_line(server, secrets, line);
+        self.keep_redacted_line(server, secrets, line);
     }
 
-    fn keep_line(&self, server: &str, secrets: &[String], line: Vec<u8>) {
+    fn keep_redacted_line(&self, server: &str, secrets: &[String], line: Vec<u8>) {
         let is_cut = line.len() == MAX_LINE_BYTES;
         let mut line = String::from_utf8_lossy(&line).trim_end().to_owned();
         if line.is_empty() {
@@ -154,7 +154,7 @@ mod tests {
         let long = "s3cr".repeat(175);
         let secrets = secret_lines(&["abcd".to_owned(), "abcdefgh\nsecond-line".to_owned(), long.clone()]);
         for line in ["x abcdefgh", "x second-line", &long.repeat(3)[..MAX_LINE_BYTES], "plain"] {
-            tail.keep_line("server", &secrets, line.as_bytes().to_vec());
+            tail.keep_redacted_line("server", &secrets, line.as_bytes().to_vec());
         }
         // M10
         assert_eq!(tail.last_lines(), ["x [redacted]", "x [redacted]", "[redacted][redacted]", "plain"]);
@@ -174,7 +174,7 @@ mod tests {
     fn a_line_is_cut_at_a_number_of_characters_and_escaped() {
         let tail = StderrTail::default();
         for line in ["x".repeat(MAX_LINE_CHARS), "y".repeat(MAX_LINE_CHARS + 1), "\u{1b}[31m".to_owned()] {
-            tail.keep_line("s", &[], line.into_bytes());
+            tail.keep_redacted_line("s", &[], line.into_bytes());
         }
         let lines = tail.last_lines();
         assert_eq!(lines[0], "x".repeat(MAX_LINE_CHARS));
@@ -223,7 +223,7 @@ mod tests {
         let secrets = ["s3cret".to_owned()];
         let long = format!("{}s3c", "x".repeat(MAX_LINE_BYTES - 3));
         for line in ["key s3c", &long, &long[1..]] {
-            tail.keep_line("s", &secrets, line.as_bytes().to_vec());
+            tail.keep_redacted_line("s", &secrets, line.as_bytes().to_vec());
         }
         assert_eq!(tail.last_lines()[0], "key s3c");
     }

@@ -71,13 +71,13 @@ impl WaitingCalls {
         self.slots.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn lock_signals(&self) -> MutexGuard<'_, HashMap<ProgressToken, Arc<Notify>>> {
+    fn lock_progress_signals(&self) -> MutexGuard<'_, HashMap<ProgressToken, Arc<Notify>>> {
         self.waiting.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Returns the signal of a request's progress, until the request ends.
     pub(in crate::client) fn progress_signal(&self, token: &ProgressToken) -> Arc<Notify> {
-        Arc::clone(self.lock_signals().entry(token.clone()).or_default())
+        Arc::clone(self.lock_progress_signals().entry(token.clone()).or_default())
     }
 
     /// Adds a call, unless it is over.
@@ -91,7 +91,7 @@ impl WaitingCalls {
     /// Ends a request, of a call that has a `slot`; `token` is `None` if it was not sent.
     pub(in crate::client) fn end_request(&self, slot: Option<&CallSlot>, token: Option<&ProgressToken>) {
         if let Some(token) = token {
-            self.lock_signals().remove(token);
+            self.lock_progress_signals().remove(token);
         }
         let Some(slot) = slot else { return };
         let mut calls = self.lock_slots();
@@ -102,7 +102,9 @@ impl WaitingCalls {
     }
 
     /// The context of the call that waits, if it is the only one, and the ends of all that wait.
-    pub(in crate::client) fn waiting_call_and_ends(&self) -> (Option<ToolContext>, Vec<CancellationToken>) {
+    pub(in crate::client) fn only_waiting_call_and_ends(
+        &self,
+    ) -> (Option<ToolContext>, Vec<CancellationToken>) {
         let calls = self.lock_slots();
         let context =
             calls.values().next().filter(|_| calls.len() == 1).and_then(|slot| slot.context.clone());
@@ -110,7 +112,7 @@ impl WaitingCalls {
     }
 
     /// Takes a question of the call that has most of them left: a question does not say which call it belongs to.
-    pub(in crate::client) fn take_question(&self) -> Result<(), QuestionRefusal> {
+    pub(in crate::client) fn take_question_of_any_call(&self) -> Result<(), QuestionRefusal> {
         let calls = self.lock_slots();
         let Some(slot) = calls.values().max_by_key(|slot| slot.allowance.questions_left()) else {
             return Err(QuestionRefusal::NoCall);
@@ -119,7 +121,7 @@ impl WaitingCalls {
     }
 
     fn deliver_progress(&self, report: &ProgressNotificationParam) {
-        if let Some(waiting) = self.lock_signals().get(&report.progress_token) {
+        if let Some(waiting) = self.lock_progress_signals().get(&report.progress_token) {
             waiting.notify_one();
         }
         let Some(reports) = self.lock_slots().get(&report.progress_token).map(|slot| slot.reports.clone())
@@ -135,7 +137,7 @@ impl WaitingCalls {
     }
 
     /// Gives a log line to the only call that waits. The protocol does not say which call a line belongs to.
-    fn deliver_log(&self, server: &str, message: &LoggingMessageNotificationParam) {
+    fn deliver_log_to_only_call(&self, server: &str, message: &LoggingMessageNotificationParam) {
         let line = log_line_of_message(message);
         let reports = {
             let calls = self.lock_slots();
@@ -144,7 +146,7 @@ impl WaitingCalls {
         };
         match reports.map(|reports| reports.try_send(CallReport::Log(line.clone()))) {
             Some(Ok(())) => {}
-            _ => trace_line(server, message.logger.as_deref(), &line),
+            _ => trace_server_log_line(server, message.logger.as_deref(), &line),
         }
     }
 }
@@ -175,7 +177,7 @@ fn log_line_of_message(message: &LoggingMessageNotificationParam) -> LogLine {
     }
 }
 
-fn trace_line(server: &str, logger: Option<&str>, line: &LogLine) {
+fn trace_server_log_line(server: &str, logger: Option<&str>, line: &LogLine) {
     let data = (!line.data.is_null()).then(|| tracing::field::display(&line.data));
     macro_rules! event {
         ($level:expr) => {
@@ -191,7 +193,7 @@ fn trace_line(server: &str, logger: Option<&str>, line: &LogLine) {
 }
 
 /// A transport whose reports go to the calls that they belong to.
-pub(in crate::client) struct Observed<T> {
+pub(in crate::client) struct ReportDeliveringTransport<T> {
     transport: T,
     server: Arc<str>,
     calls: Arc<WaitingCalls>,
@@ -199,7 +201,7 @@ pub(in crate::client) struct Observed<T> {
     _end: Option<DropGuard>,
 }
 
-impl<T> Observed<T> {
+impl<T> ReportDeliveringTransport<T> {
     pub(in crate::client) fn new(transport: T, server: Arc<str>, calls: Arc<WaitingCalls>) -> Self {
         Self { transport, server, calls, _end: None }
     }
@@ -211,7 +213,7 @@ impl<T> Observed<T> {
     }
 }
 
-impl<T: Transport<RoleClient>> Transport<RoleClient> for Observed<T> {
+impl<T: Transport<RoleClient>> Transport<RoleClient> for ReportDeliveringTransport<T> {
     type Error = T::Error;
 
     fn send(
@@ -235,7 +237,7 @@ impl<T: Transport<RoleClient>> Transport<RoleClient> for Observed<T> {
                     self.calls.deliver_progress(&report.params)
                 }
                 ServerNotification::LoggingMessageNotification(line) => {
-                    self.calls.deliver_log(&self.server, &line.params);
+                    self.calls.deliver_log_to_only_call(&self.server, &line.params);
                 }
                 _ => {}
             }

@@ -25,7 +25,7 @@ use super::{
 use crate::server::reports::LogOrigin;
 
 /// The last activity of a session.
-pub(super) struct Activity {
+pub(super) struct SessionActivity {
     streams: AtomicUsize,
     last: Mutex<Instant>,
     /// The requests whose stream was lost, by the stream.
@@ -36,7 +36,7 @@ pub(super) struct Activity {
     logs: Mutex<HashMap<RequestId, LogSender>>,
 }
 
-impl Drop for Activity {
+impl Drop for SessionActivity {
     fn drop(&mut self) {
         for (_, task) in self.lost.get_mut().unwrap_or_else(PoisonError::into_inner).values() {
             task.abort();
@@ -44,7 +44,7 @@ impl Drop for Activity {
     }
 }
 
-impl Default for Activity {
+impl Default for SessionActivity {
     fn default() -> Self {
         Self {
             streams: AtomicUsize::new(0),
@@ -56,7 +56,7 @@ impl Default for Activity {
     }
 }
 
-impl Activity {
+impl SessionActivity {
     pub(super) fn note_use(&self) {
         *self.last.lock().unwrap_or_else(PoisonError::into_inner) = Instant::now();
     }
@@ -89,7 +89,7 @@ impl Activity {
     }
 
     /// Notes a message of the client.
-    pub(super) fn note_received(&self, message: &ClientJsonRpcMessage) {
+    pub(super) fn note_received_message(&self, message: &ClientJsonRpcMessage) {
         match message {
             JsonRpcMessage::Request(request) => {
                 self.lock_open_requests().insert(request.id.clone());
@@ -106,7 +106,7 @@ impl Activity {
     }
 
     /// Notes a message of the server.
-    pub(super) fn note_sent(&self, message: &ServerJsonRpcMessage) {
+    pub(super) fn note_sent_message(&self, message: &ServerJsonRpcMessage) {
         let id = match message {
             JsonRpcMessage::Response(response) => Some(&response.id),
             JsonRpcMessage::Error(error) => error.id.as_ref(),
@@ -118,7 +118,7 @@ impl Activity {
     }
 
     /// The request that `stream` answers, if the stream was lost.
-    pub(super) fn resume_request(&self, stream: &str) -> Option<RequestId> {
+    pub(super) fn take_lost_request(&self, stream: &str) -> Option<RequestId> {
         let (request, task) = self.lost.lock().unwrap_or_else(PoisonError::into_inner).remove(stream)?;
         task.abort();
         Some(request)
@@ -215,7 +215,7 @@ pub(super) fn stream_of_event_id(event: &str) -> Option<&str> {
 }
 
 /// An open stream of a session.
-pub(super) struct OpenStream(pub(super) Arc<Activity>);
+pub(super) struct OpenStream(pub(super) Arc<SessionActivity>);
 
 impl Drop for OpenStream {
     fn drop(&mut self) {
@@ -232,7 +232,7 @@ mod tests {
 
     #[tokio::test(start_paused = true)]
     async fn a_session_is_idle_since_the_end_of_its_last_stream() {
-        let (activity, time) = (Arc::new(Activity::default()), Duration::from_secs(5));
+        let (activity, time) = (Arc::new(SessionActivity::default()), Duration::from_secs(5));
         let stream = activity.open_stream();
         tokio::time::advance(Duration::from_secs(60)).await;
         assert_eq!(activity.idle_deadline(time), Some(Instant::now() + time));
@@ -262,7 +262,7 @@ mod tests {
 
     #[tokio::test(start_paused = true)]
     async fn a_session_is_unused_without_stream_request_and_lost_stream() {
-        let activity = Arc::new(Activity::default());
+        let activity = Arc::new(SessionActivity::default());
         assert!(activity.is_unused());
         let stream = activity.open_stream();
         assert!(!activity.is_unused());
@@ -275,20 +275,20 @@ mod tests {
         assert!(activity.is_unused());
 
         let ping = |id: i64| received(serde_json::json!({ "jsonrpc": "2.0", "id": id, "method": "ping" }));
-        activity.note_received(&ping(1));
-        activity.note_received(&ping(2));
+        activity.note_received_message(&ping(1));
+        activity.note_received_message(&ping(2));
         let cancelled = serde_json::json!({
             "jsonrpc": "2.0", "method": "notifications/cancelled", "params": { "requestId": 1 }
         });
-        activity.note_received(&received(cancelled));
+        activity.note_received_message(&received(cancelled));
         assert!(!activity.is_unused(), "the other one is open");
         let answer =
             ServerJsonRpcMessage::response(rmcp::model::ServerResult::empty(()), RequestId::Number(2));
-        activity.note_sent(&answer);
+        activity.note_sent_message(&answer);
         assert!(activity.is_unused());
-        activity.note_received(&ping(3));
+        activity.note_received_message(&ping(3));
         let error = rmcp::ErrorData::internal_error("it broke", None);
-        activity.note_sent(&ServerJsonRpcMessage::error(error, Some(RequestId::Number(3))));
+        activity.note_sent_message(&ServerJsonRpcMessage::error(error, Some(RequestId::Number(3))));
         assert!(activity.is_unused());
 
         activity.cancel_unless_resumed(answered_request(4, None));
@@ -296,17 +296,17 @@ mod tests {
         activity.cancel_unless_resumed(answered_request(5, Some("5")));
         activity.cancel_unless_resumed(answered_request(6, Some("6")));
         assert!(!activity.is_unused());
-        assert_eq!(activity.resume_request("7"), None);
-        assert_eq!(activity.resume_request("5"), Some(RequestId::Number(5)));
-        assert_eq!(activity.resume_request("5"), None);
+        assert_eq!(activity.take_lost_request("7"), None);
+        assert_eq!(activity.take_lost_request("5"), Some(RequestId::Number(5)));
+        assert_eq!(activity.take_lost_request("5"), None);
         assert!(!activity.is_unused());
         tokio::time::sleep(Duration::from_secs(6)).await;
-        assert!(activity.is_unused() && activity.resume_request("6").is_none());
+        assert!(activity.is_unused() && activity.take_lost_request("6").is_none());
     }
 
     #[test]
     fn a_log_line_goes_to_the_stream_of_its_request() {
-        let activity = Activity::default();
+        let activity = SessionActivity::default();
         let line = |origin: Option<i64>| {
             let level = rmcp::model::LoggingLevel::Info;
             let param = rmcp::model::LoggingMessageNotificationParam::new(level, serde_json::json!("a"));

@@ -30,7 +30,7 @@ pub(super) struct Settling(pub(super) Arc<SessionTable>);
 
 impl Drop for Settling {
     fn drop(&mut self) {
-        self.0.rest_unused();
+        self.0.rest_unused_sessions();
     }
 }
 

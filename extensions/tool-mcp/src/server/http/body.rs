@@ -21,7 +21,7 @@ use super::{
     refusal::RequestRefusal,
 };
 use crate::server::{
-    plain_call::split_arguments,
+    plain_call::split_plain_call_arguments,
     requests::{ReadMessage, RefusedMessage, read_message, remove_byte_order_mark},
     server_state::ServerState,
 };
@@ -36,7 +36,7 @@ pub(super) struct BodyLimits {
 
 /// A body whose call, if it has the [plain form](crate::server::plain_call::PlainCall), arrives at the SDK with empty arguments; their text is in the
 /// [`HttpRequestFacts`] of the request. Other requests are [read](crate::server::requests) before the SDK does.
-pub(super) struct WithoutArguments<B> {
+pub(super) struct ArgumentStrippingBody<B> {
     body: Pin<Box<B>>,
     facts: Arc<HttpRequestFacts>,
     shared: Arc<ServerState>,
@@ -79,7 +79,7 @@ impl fmt::Display for RequestBodyError {
     }
 }
 
-impl<B: Body> WithoutArguments<B>
+impl<B: Body> ArgumentStrippingBody<B>
 where
     B::Error: fmt::Display,
 {
@@ -132,7 +132,7 @@ where
 
     /// Returns the call without its arguments, if it has the plain form.
     fn store_arguments_apart(&self, body: &[u8]) -> Option<Bytes> {
-        let (arguments, shortened) = split_arguments(body, |call, arguments| {
+        let (arguments, shortened) = split_plain_call_arguments(body, |call, arguments| {
             // The SDK compares arguments of such tools with headers.
             let is_in_headers = self.shared.has_header_parameters(call.name());
             // In a cluster, the ids of events name their request.
@@ -161,11 +161,11 @@ where
     /// # Errors
     ///
     /// If it takes too long, or too many bodies are received.
-    fn wait_for_data(&mut self, cx: &mut Context<'_>) -> Result<(), RequestBodyError> {
+    fn poll_wait_limits(&mut self, cx: &mut Context<'_>) -> Result<(), RequestBodyError> {
         let limit = self.limits.bodies.limit();
         let waiting = match &mut self.waiting {
             Some(waiting) => waiting,
-            None => match self.limits.bodies.admit_body() {
+            None => match self.limits.bodies.admit_body_displacing_slowest() {
                 Some(permit) => {
                     permit.count_received(self.received.len());
                     let idle = Box::pin(tokio::time::sleep(self.limits.idle_time));
@@ -211,7 +211,7 @@ where
     }
 }
 
-impl<B: Body> Body for WithoutArguments<B>
+impl<B: Body> Body for ArgumentStrippingBody<B>
 where
     B::Error: fmt::Display,
 {
@@ -231,7 +231,7 @@ where
                 Poll::Ready(frame) => frame,
                 Poll::Pending if matches!(it.state, BodyState::Passes) => return Poll::Pending,
                 Poll::Pending => {
-                    return match it.wait_for_data(cx) {
+                    return match it.poll_wait_limits(cx) {
                         Ok(()) => Poll::Pending,
                         Err(error) => Poll::Ready(Some(Err(error))),
                     };
@@ -278,7 +278,7 @@ mod tests {
     const MAX_BYTES: usize = 100;
 
     /// A body of at most [`MAX_BYTES`] bytes, whose parts are sent.
-    fn body() -> (WithoutArguments<BoxBody<Bytes, std::io::Error>>, Parts, Arc<ReceivedBodies>) {
+    fn body() -> (ArgumentStrippingBody<BoxBody<Bytes, std::io::Error>>, Parts, Arc<ReceivedBodies>) {
         let (sender, mut receiver) = mpsc::unbounded_channel();
         let parts = futures_util::stream::poll_fn(move |cx| receiver.poll_recv(cx));
         let bodies = Arc::new(ReceivedBodies::new(1));
@@ -287,7 +287,7 @@ mod tests {
         let shared = crate::server::McpServer::new(Registry::default()).into_server_state().unwrap();
         let facts = Arc::new(HttpRequestFacts::new(None, None, None));
         let body = BodyExt::boxed(StreamBody::new(SyncStream(parts)));
-        (WithoutArguments::new(body, facts, shared, Arc::default(), limits), sender, bodies)
+        (ArgumentStrippingBody::new(body, facts, shared, Arc::default(), limits), sender, bodies)
     }
 
     /// A stream that is polled by one task at a time.
@@ -323,13 +323,13 @@ mod tests {
         let (mut body, parts, bodies) = body();
         let mut frame = Box::pin(body.frame());
         assert!(futures_util::poll!(&mut frame).is_pending());
-        assert!(bodies.admit_body().is_none(), "it holds the only place");
+        assert!(bodies.admit_body_displacing_slowest().is_none(), "it holds the only place");
         parts.send(part(MAX_BYTES)).unwrap();
         assert!(futures_util::poll!(&mut frame).is_pending());
         parts.send(part(1)).unwrap();
         let first = frame.await.unwrap().unwrap().into_data().unwrap();
         assert_eq!(first.len(), MAX_BYTES + 1);
-        assert!(bodies.admit_body().is_some());
+        assert!(bodies.admit_body_displacing_slowest().is_some());
         parts.send(part(7)).unwrap();
         assert_eq!(body.frame().await.unwrap().unwrap().into_data().unwrap().len(), 7);
         drop(parts);
@@ -352,7 +352,7 @@ mod tests {
         let error = tokio::time::timeout(Duration::from_secs(4), body.frame()).await.unwrap().unwrap();
         assert_eq!(error.unwrap_err().to_string(), "the request is refused");
         assert!(matches!(body.current.refusal(), Some(RequestRefusal::IdleBody(_))));
-        assert!(bodies.admit_body().is_some(), "it holds no place");
+        assert!(bodies.admit_body_displacing_slowest().is_some(), "it holds no place");
         assert_eq!(body.received.capacity(), 0, "it holds no memory");
         assert!(body.frame().await.is_none());
     }

@@ -43,12 +43,12 @@ impl McpServer {
         let cluster_tasks = config.cluster.as_ref().map(|cluster| {
             let (link, ended_tasks) = ClusterLink::new(cluster.clone());
             shared.cluster.set(link).ok();
-            cluster.serve(&shared, &sessions.table, config.idle_time, ended_tasks)
+            cluster.spawn_serving_tasks(&shared, &sessions.table, config.idle_time, ended_tasks)
         });
         let factory = {
             let shared = Arc::clone(&shared);
             move || {
-                let state = REQUEST.try_with(|request| request.session_state(&shared));
+                let state = REQUEST.try_with(|request| request.session_state_or_new(&shared));
                 let state = state.unwrap_or_else(|_| Arc::new(SessionState::new(&shared)));
                 Ok(RequestHandler::new(Arc::clone(&shared), state))
             }

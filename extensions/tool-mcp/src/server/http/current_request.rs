@@ -31,12 +31,12 @@ impl CurrentRequest {
     }
 
     /// Returns the state of the session, or else the one of a new session.
-    pub(super) fn session_state(&self, shared: &ServerState) -> Arc<SessionState> {
+    pub(super) fn session_state_or_new(&self, shared: &ServerState) -> Arc<SessionState> {
         let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
         Arc::clone(state.get_or_insert_with(|| Arc::new(SessionState::new(shared))))
     }
 
-    pub(super) fn set_state(&self, session: Arc<SessionState>) {
+    pub(super) fn set_session_state(&self, session: Arc<SessionState>) {
         *self.state.lock().unwrap_or_else(PoisonError::into_inner) = Some(session);
     }
 

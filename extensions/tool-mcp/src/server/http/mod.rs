@@ -47,7 +47,7 @@ pub(super) use self::cluster::{ClusterLink, CountedCall, CountedCaller, NewTask}
 pub(super) use self::request_facts::HttpRequestFacts;
 use self::{
     answer_body::{AnswerBody, Settling},
-    body::{BodyLimits, WithoutArguments},
+    body::{ArgumentStrippingBody, BodyLimits},
     connections::{ConnectionTimes, serve_connections},
     current_request::{CurrentRequest, REQUEST},
     names::AcceptedNames,
@@ -201,7 +201,7 @@ impl HttpServer {
         if self.0.shared.stopping.is_cancelled() {
             return Err(unavailable_response("the server ends".to_owned()));
         }
-        if let Err((status, reason)) = self.0.names.validate_names(uri, headers) {
+        if let Err((status, reason)) = self.0.names.validate_host_and_origin(uri, headers) {
             tracing::warn!(reason, "a request is refused");
             return Err(text_response(status, reason));
         }
@@ -254,7 +254,7 @@ impl HttpServer {
         let current = Arc::new(CurrentRequest::new(identity));
         if let Some(session) = &session {
             let stop = &self.0.service.config.cancellation_token;
-            if let Some(used) = self.0.sessions.use_session(session, stop).await {
+            if let Some(used) = self.0.sessions.use_and_wake_session(session, stop).await {
                 current.hold_session(used);
             }
         }
@@ -300,7 +300,7 @@ impl HttpServer {
             bodies: Arc::clone(&self.0.bodies),
         };
         let (shared, of_body) = (Arc::clone(&self.0.shared), Arc::clone(current));
-        let request = request.map(|body| WithoutArguments::new(body, facts, shared, of_body, limits));
+        let request = request.map(|body| ArgumentStrippingBody::new(body, facts, shared, of_body, limits));
         // Boxed: the future of the SDK is large, and would be copied with this one.
         let answering = Box::pin(self.0.service.handle(request));
         let response = REQUEST.scope(Arc::clone(current), answering).await;
@@ -315,7 +315,7 @@ impl HttpServer {
             }
             #[cfg(feature = "postgres")]
             (StatusCode::INTERNAL_SERVER_ERROR, _) => {
-                Ok(self.failure_answer(response, request_facts.session.as_deref()).await)
+                Ok(self.session_refusal_or_answer(response, request_facts.session.as_deref()).await)
             }
             _ => Ok(response),
         }

@@ -43,13 +43,13 @@ impl Authority {
     }
 
     /// Parses a setting, where an IPv6 address needs no brackets.
-    fn parse_setting(text: &str) -> Option<Self> {
+    fn parse_host_setting(text: &str) -> Option<Self> {
         let address = |address: Ipv6Addr| Self { host: address.to_string(), port: None };
         text.parse().ok().map(address).or_else(|| Self::parse(text))
     }
 
     /// Returns `true` if both are the same server by the URL scheme `scheme`.
-    fn is_same(&self, other: &Self, scheme: Option<&str>) -> bool {
+    fn is_same_server(&self, other: &Self, scheme: Option<&str>) -> bool {
         let port = |it: &Self| it.port.or_else(|| default_port(scheme?));
         self.host == other.host && port(self) == port(other)
     }
@@ -156,7 +156,7 @@ impl AcceptedNames {
     ///
     /// The setting, and the value that has not its form.
     pub(super) fn parse(hosts: &[String], origins: &[String]) -> Result<Self, (&'static str, String)> {
-        let host = |text: &String| Authority::parse_setting(text.trim()).ok_or(("hosts", text.clone()));
+        let host = |text: &String| Authority::parse_host_setting(text.trim()).ok_or(("hosts", text.clone()));
         let origin = |text: &String| AcceptedOrigin::parse(text.trim()).ok_or(("origins", text.clone()));
         Ok(Self {
             hosts: hosts.iter().map(host).collect::<Result<_, _>>()?,
@@ -169,7 +169,11 @@ impl AcceptedNames {
     /// # Errors
     ///
     /// The status of the answer, and the reason.
-    pub(super) fn validate_names(&self, uri: &Uri, headers: &HeaderMap) -> Result<(), (StatusCode, String)> {
+    pub(super) fn validate_host_and_origin(
+        &self,
+        uri: &Uri,
+        headers: &HeaderMap,
+    ) -> Result<(), (StatusCode, String)> {
         let host = request_host(uri, headers).map_err(|reason| (StatusCode::BAD_REQUEST, reason))?;
         let is_accepted =
             |it: &Authority| it.host == host.host && (it.port.is_none() || it.port == host.port);
@@ -219,7 +223,7 @@ fn request_host(uri: &Uri, headers: &HeaderMap) -> Result<Authority, String> {
             None => None,
         };
     match (header, target) {
-        (Some(header), Some(target)) if !header.is_same(&target, uri.scheme_str()) => {
+        (Some(header), Some(target)) if !header.is_same_server(&target, uri.scheme_str()) => {
             Err("the request target and the header `Host` name two servers: send a path, or the same host"
                 .to_owned())
         }
@@ -241,7 +245,7 @@ mod tests {
             map.append(name, value);
         }
         accepted
-            .validate_names(&uri.parse().unwrap(), &map)
+            .validate_host_and_origin(&uri.parse().unwrap(), &map)
             .map_or_else(|(status, _)| status.as_u16(), |()| 200)
     }
 

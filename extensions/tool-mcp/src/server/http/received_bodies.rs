@@ -46,15 +46,15 @@ impl ReceivedBodies {
         self.limit
     }
 
-    fn lock_open(&self) -> MutexGuard<'_, Vec<Arc<OpenBody>>> {
+    fn lock_open_bodies(&self) -> MutexGuard<'_, Vec<Arc<OpenBody>>> {
         self.open.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Counts one more body. At the limit, the body with the lowest rate gives way, so that clients that send nothing do not keep
     /// others from the server; `None` if all bodies are new.
-    pub(super) fn admit_body(self: &Arc<Self>) -> Option<BodyPermit> {
+    pub(super) fn admit_body_displacing_slowest(self: &Arc<Self>) -> Option<BodyPermit> {
         let now = Instant::now();
-        let mut open = self.lock_open();
+        let mut open = self.lock_open_bodies();
         if open.len() >= self.limit {
             let is_old = |body: &Arc<OpenBody>| now.saturating_duration_since(body.start) >= MIN_AGE;
             let candidates = open.iter().enumerate().filter(|(_, body)| is_old(body));
@@ -101,7 +101,7 @@ impl BodyPermit {
 
 impl Drop for BodyPermit {
     fn drop(&mut self) {
-        self.bodies.lock_open().retain(|body| !Arc::ptr_eq(body, &self.body));
+        self.bodies.lock_open_bodies().retain(|body| !Arc::ptr_eq(body, &self.body));
     }
 }
 
@@ -130,32 +130,32 @@ mod tests {
     #[tokio::test(start_paused = true)]
     async fn the_slowest_body_gives_way_to_a_new_one() {
         let bodies = Arc::new(ReceivedBodies::new(3));
-        let [slow, mute, fast] = [(); 3].map(|()| bodies.admit_body().unwrap());
-        assert!(bodies.admit_body().is_none(), "all are new");
+        let [slow, mute, fast] = [(); 3].map(|()| bodies.admit_body_displacing_slowest().unwrap());
+        assert!(bodies.admit_body_displacing_slowest().is_none(), "all are new");
         tokio::time::advance(MIN_AGE).await;
         slow.count_received(10);
         fast.count_received(1_000);
-        let new = bodies.admit_body().unwrap();
+        let new = bodies.admit_body_displacing_slowest().unwrap();
         assert_eq!([&slow, &mute, &fast, &new].map(has_given_way), [false, true, false, false]);
         // One that has given way holds no place any more.
         drop(mute);
-        let newer = bodies.admit_body().unwrap();
+        let newer = bodies.admit_body_displacing_slowest().unwrap();
         assert_eq!([&slow, &fast, &new, &newer].map(has_given_way), [true, false, false, false]);
         drop((fast, new, newer));
-        assert_eq!(bodies.lock_open().len(), 0);
+        assert_eq!(bodies.lock_open_bodies().len(), 0);
     }
 
     #[tokio::test(start_paused = true)]
     async fn the_reader_of_a_body_that_gives_way_is_woken() {
         let bodies = Arc::new(ReceivedBodies::new(1));
-        let slow = bodies.admit_body().unwrap();
+        let slow = bodies.admit_body_displacing_slowest().unwrap();
         let wakes = Arc::new(WakeCount::default());
         assert!(!slow.poll_given_way(&Context::from_waker(&Waker::from(Arc::clone(&wakes)))));
         tokio::time::advance(MIN_AGE - Duration::from_millis(1)).await;
-        assert!(bodies.admit_body().is_none());
+        assert!(bodies.admit_body_displacing_slowest().is_none());
         assert_eq!(wakes.0.load(Ordering::Relaxed), 0);
         tokio::time::advance(Duration::from_millis(1)).await;
-        let new = bodies.admit_body().unwrap();
+        let new = bodies.admit_body_displacing_slowest().unwrap();
         assert_eq!(wakes.0.load(Ordering::Relaxed), 1);
         assert_eq!([&slow, &new].map(has_given_way), [true, false]);
     }

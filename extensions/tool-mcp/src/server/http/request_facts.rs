@@ -37,7 +37,7 @@ impl HttpRequestFacts {
     }
 
     /// Moves the headers out of `parts`, in place of a copy.
-    pub(in crate::server) fn take_headers(parts: &mut Parts) {
+    pub(in crate::server) fn move_headers_to_facts(parts: &mut Parts) {
         if let Some(via) = parts.extensions.get::<Arc<Self>>() {
             let headers = mem::take(&mut parts.headers);
             via.headers.get_or_init(|| Arc::new(RequestHeaders(headers)));

@@ -28,8 +28,12 @@ use crate::server::handler::RequestHandler;
 
 impl HttpSessions {
     /// Keeps the session `id` from resting, if there is one, and sets it up again if it rests. `stop` ends its handler.
-    pub(super) async fn use_session(&self, id: &str, stop: &CancellationToken) -> Option<OpenStream> {
-        let (used, waking) = self.table.use_session(id)?;
+    pub(super) async fn use_and_wake_session(
+        &self,
+        id: &str,
+        stop: &CancellationToken,
+    ) -> Option<OpenStream> {
+        let (used, waking) = self.table.hold_session_and_wake_lock(id)?;
         if let Some(waking) = waking {
             let _waking = waking.lock().await;
             // Another request may have set it up.
@@ -55,7 +59,8 @@ impl HttpSessions {
             serde_json::from_str(&initialize).map_err(|_| SessionError::SessionServiceTerminated)?;
         let gone = || SessionsError::from(LocalSessionManagerError::SessionNotFound(Arc::clone(&id)));
         // It may have ended since.
-        let ready = self.table.set_up(&id, None, || Arc::clone(&state), self.idle_time, |_| Some(gone()))?;
+        let ready =
+            self.table.set_up_session(&id, None, || Arc::clone(&state), self.idle_time, |_| Some(gone()))?;
         let ReadySession { activity, end } = ready;
         let RestoreOutcome::Restored(transport) = self.table.local.restore_session(Arc::clone(&id)).await?
         else {

@@ -20,11 +20,11 @@ use rmcp::{
 #[cfg(feature = "postgres")]
 use super::{
     Cluster,
-    cluster::{refuse_for_events, refuse_request},
+    cluster::{refuse_if_event_store_failed, refuse_without_database},
 };
 use super::{
     HttpConfig, Identity,
-    activity::{Activity, AnsweredRequest, stream_of_event_id},
+    activity::{AnsweredRequest, SessionActivity, stream_of_event_id},
     current_request::{CurrentRequest, REQUEST},
     refusal::RequestRefusal,
     session_error::{SessionLimit, SessionsError},
@@ -84,16 +84,16 @@ impl HttpSessions {
     }
 
     /// Opens or restores the session `id`, unless the limit is reached; it ends when it is idle.
-    async fn admit_session(
+    async fn open_or_restore_session(
         &self,
         id: SessionId,
     ) -> Result<RestoreOutcome<<Self as SessionManager>::Transport>, SessionsError> {
         let current = REQUEST.try_with(Arc::clone).unwrap_or_default();
         let identity = current.identity().cloned();
-        let state = || current.session_state(&self.shared);
+        let state = || current.session_state_or_new(&self.shared);
         let is_full =
             |open: &mut dyn Iterator<Item = &OpenSession>| self.exceeded_limit(open, identity.as_deref());
-        let ready = self.table.set_up(&id, identity.clone(), state, self.idle_time, is_full);
+        let ready = self.table.set_up_session(&id, identity.clone(), state, self.idle_time, is_full);
         let ReadySession { activity, end } = ready.map_err(|full| {
             current.refuse(RequestRefusal::Sessions(full));
             SessionsError::Full(full)
@@ -101,7 +101,7 @@ impl HttpSessions {
         // Until the request is answered, it does not rest; its handler has the state that it had.
         current.hold_session(activity.open_stream());
         if let Some(state) = self.table.state(&id) {
-            current.set_state(state);
+            current.set_session_state(state);
         }
         match self.table.local.restore_session(Arc::clone(&id)).await {
             Ok(RestoreOutcome::Restored(transport)) => {
@@ -116,7 +116,7 @@ impl HttpSessions {
     pub(super) fn session_transport<T>(
         &self,
         transport: T,
-        activity: Arc<Activity>,
+        activity: Arc<SessionActivity>,
         end: SessionEnd,
     ) -> SessionTransport<T> {
         SessionTransport {
@@ -215,7 +215,7 @@ impl SessionManager for HttpSessions {
         let id = SessionId::from(self.shared.seals.new_sealed_id(&subject));
         #[cfg(feature = "postgres")]
         self.open_in_cluster(&id).await?;
-        match self.admit_session(Arc::clone(&id)).await? {
+        match self.open_or_restore_session(Arc::clone(&id)).await? {
             RestoreOutcome::Restored(transport) => Ok((id, transport)),
             // A new id that is in use.
             _ => Err(LocalSessionManagerError::SessionNotFound(id).into()),
@@ -233,7 +233,7 @@ impl SessionManager for HttpSessions {
             && let ClientRequest::InitializeRequest(initialize) = &request.request
             && let Ok(params) = serde_json::to_string(&initialize.params)
         {
-            self.table.set_initialize(id, params.into());
+            self.table.set_initialize_params(id, params.into());
             #[cfg(feature = "postgres")]
             {
                 state = self.cluster.as_ref().map(|_| StoredState::new(initialize.params.clone()));
@@ -243,7 +243,7 @@ impl SessionManager for HttpSessions {
         // Before the client knows of the session.
         #[cfg(feature = "postgres")]
         if let (Some(cluster), Some(state)) = (&self.cluster, state) {
-            cluster.store_session(id, &state).await.map_err(refuse_request)?;
+            cluster.store_session_state(id, &state).await.map_err(refuse_without_database)?;
         }
         Ok(answer)
     }
@@ -259,7 +259,7 @@ impl SessionManager for HttpSessions {
         }
         #[cfg(feature = "postgres")]
         if let Some(cluster) = &self.cluster {
-            cluster.end_session(id).await.map_err(refuse_request)?;
+            cluster.end_session_everywhere(id).await.map_err(refuse_without_database)?;
         }
         self.table.remove(id);
         Ok(self.table.local.close_session(id).await?)
@@ -293,7 +293,7 @@ impl SessionManager for HttpSessions {
             };
             let stream = stream.await;
             #[cfg(feature = "postgres")]
-            let stream = stream.map_err(refuse_for_events);
+            let stream = stream.map_err(refuse_if_event_store_failed);
             if let (Err(_), Some((request, activity))) = (&stream, begun) {
                 activity.forget_request(&request);
             }
@@ -310,7 +310,11 @@ impl SessionManager for HttpSessions {
         let message = match &self.cluster {
             Some(cluster) => {
                 let has_request = |id: &RequestId| activity.is_some_and(|it| it.has_request(id));
-                match cluster.route_message(id, message, has_request).await.map_err(refuse_request)? {
+                match cluster
+                    .route_message(id, message, has_request)
+                    .await
+                    .map_err(refuse_without_database)?
+                {
                     Some(message) => message,
                     None => return Ok(()),
                 }
@@ -327,7 +331,7 @@ impl SessionManager for HttpSessions {
         let opening = async {
             #[cfg(feature = "postgres")]
             if let Some(cluster) = &self.cluster {
-                return self.follow_session(cluster, id, None).await;
+                return self.follow_session_stream(cluster, id, None).await;
             }
             Ok(Box::pin(self.table.local.create_standalone_stream(id).await?) as StreamEvents)
         };
@@ -339,14 +343,14 @@ impl SessionManager for HttpSessions {
         id: &SessionId,
         last_event_id: String,
     ) -> Result<impl Stream<Item = ServerSseMessage> + Send + Sync + 'static, Self::Error> {
-        let resumed = |activity: Arc<Activity>| {
+        let resumed = |activity: Arc<SessionActivity>| {
             let stream = stream_of_event_id(&last_event_id)?;
-            Some((activity.resume_request(stream)?, Some(stream.to_owned())))
+            Some((activity.take_lost_request(stream)?, Some(stream.to_owned())))
         };
         let request = self.table.activity(id).and_then(resumed);
         // The store knows events, and not whose they are.
         let event_store = self.table.local.event_store();
-        let opened = event_store.map(|_| EventSealing::open(&self.shared, &last_event_id, id));
+        let opened = event_store.map(|_| EventSealing::unseal_event_id(&self.shared, &last_event_id, id));
         let answered = opened.as_ref().and_then(|opened| opened.as_ref()?.1.clone());
         let resuming = async {
             let (last, _request) = match opened {
@@ -355,7 +359,7 @@ impl SessionManager for HttpSessions {
             };
             #[cfg(feature = "postgres")]
             if let Some(cluster) = &self.cluster {
-                return self.follow_stream(cluster, id, &last, _request).await;
+                return self.continue_stream(cluster, id, &last, _request).await;
             }
             Ok(Box::pin(self.table.local.resume(id, last).await?) as StreamEvents)
         };
@@ -363,10 +367,10 @@ impl SessionManager for HttpSessions {
     }
 
     async fn restore_session(&self, id: SessionId) -> Result<RestoreOutcome<Self::Transport>, Self::Error> {
-        let restored = self.admit_session(Arc::clone(&id)).await?;
+        let restored = self.open_or_restore_session(Arc::clone(&id)).await?;
         #[cfg(feature = "postgres")]
         if let (Some(cluster), Some(state)) = (&self.cluster, self.table.state(&id)) {
-            let settings = cluster.session_settings(&id).await.map_err(refuse_request)?;
+            let settings = cluster.load_session_settings(&id).await.map_err(refuse_without_database)?;
             settings.iter().for_each(|setting| state.apply_setting(setting));
         }
         Ok(restored)
@@ -378,7 +382,7 @@ impl SessionManager for HttpSessions {
         if let Some(cluster) = &self.cluster
             && let Ok(current) = REQUEST.try_with(Arc::clone)
         {
-            return Some(cluster.request_events(&current));
+            return Some(cluster.request_event_store(&current));
         }
         self.table.local.event_store()
     }

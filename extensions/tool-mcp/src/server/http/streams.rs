@@ -18,7 +18,7 @@ use rmcp::{
 use tokio_util::either::Either;
 
 use super::{
-    activity::{Activity, AnsweredRequest, OpenStream, stream_of_event_id},
+    activity::{AnsweredRequest, OpenStream, SessionActivity, stream_of_event_id},
     logs::LogReceiver,
     table::SessionEnd,
 };
@@ -49,13 +49,13 @@ pub(super) struct EventSealing {
 }
 
 impl EventSealing {
-    fn seal(&self, event: &str) -> String {
+    fn seal_event_id(&self, event: &str) -> String {
         let request = serde_json::to_string(&self.request).unwrap_or_default();
         self.shared.seals.sealed_event_id(&format!("{request}\n{event}"), &self.session)
     }
 
     /// Returns the id of an event in its store, and the request that its stream answers.
-    pub(super) fn open(
+    pub(super) fn unseal_event_id(
         shared: &ServerState,
         sealed: &str,
         session: &str,
@@ -102,7 +102,7 @@ impl ActiveStream {
     }
 
     /// The next line, if there is one.
-    fn next_line(&mut self, cx: &mut Context<'_>) -> Option<ServerSseMessage> {
+    fn poll_log_line(&mut self, cx: &mut Context<'_>) -> Option<ServerSseMessage> {
         match self.logs.as_mut()?.poll_line(cx) {
             Poll::Ready(line) => line,
             Poll::Pending => None,
@@ -122,7 +122,7 @@ impl Stream for ActiveStream {
 
     fn poll_next(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Self::Item>> {
         // The lines of a call precede its answer, also those that arrive with it.
-        if let Some(line) = self.next_line(cx) {
+        if let Some(line) = self.poll_log_line(cx) {
             return Poll::Ready(Some(line));
         }
         if let Some(event) = self.held.take() {
@@ -141,13 +141,13 @@ impl Stream for ActiveStream {
                     && let Some(id) = event.event_id.take()
                 {
                     // An event without an id is one that is not stored yet.
-                    event.event_id = (!id.is_empty()).then(|| sealing.seal(&id));
+                    event.event_id = (!id.is_empty()).then(|| sealing.seal_event_id(&id));
                 }
             }
             Poll::Pending => {}
         }
         if let Poll::Ready(Some(_)) = &polled
-            && let Some(line) = self.next_line(cx)
+            && let Some(line) = self.poll_log_line(cx)
             && let Poll::Ready(event) = std::mem::replace(&mut polled, Poll::Ready(Some(line)))
         {
             self.held = event;
@@ -167,7 +167,7 @@ impl Drop for ActiveStream {
 /// The transport of a session, whose log lines go to the streams of their requests.
 pub(super) struct SessionTransport<T> {
     pub(super) transport: T,
-    pub(super) activity: Arc<Activity>,
+    pub(super) activity: Arc<SessionActivity>,
     /// Names this process in questions.
     #[cfg(feature = "postgres")]
     pub(super) cluster: Option<super::Cluster>,
@@ -185,9 +185,9 @@ impl<T: Transport<RoleServer>> Transport<RoleServer> for SessionTransport<T> {
     ) -> impl Future<Output = Result<(), Self::Error>> + Send + 'static {
         #[cfg(feature = "postgres")]
         if let Some(cluster) = &self.cluster {
-            cluster.name_process(&mut message);
+            cluster.add_process_to_question_id(&mut message);
         }
-        self.activity.note_sent(&message);
+        self.activity.note_sent_message(&message);
         match self.activity.log_line_sender(&message) {
             // Small, since the SDK moves the future of each message several times.
             Some(stream) => Either::Left(Box::pin(async move {
@@ -201,7 +201,7 @@ impl<T: Transport<RoleServer>> Transport<RoleServer> for SessionTransport<T> {
 
     async fn receive(&mut self) -> Option<ClientJsonRpcMessage> {
         let message = self.transport.receive().await?;
-        self.activity.note_received(&message);
+        self.activity.note_received_message(&message);
         Some(message)
     }
 
@@ -232,7 +232,7 @@ mod tests {
         };
         ActiveStream {
             stream: Box::pin(stream::pending()),
-            opened: Arc::new(Activity::default()).open_stream(),
+            opened: Arc::new(SessionActivity::default()).open_stream(),
             answers: Some(answers),
             _listening: None,
             logs: None,
@@ -285,7 +285,7 @@ mod tests {
         };
         // One of the stream of a session itself is not its end.
         for (answers, ends) in [(Some(answers()), true), (None, false)] {
-            let activity = Arc::new(Activity::default());
+            let activity = Arc::new(SessionActivity::default());
             let mut active = ActiveStream {
                 stream: Box::pin(stream::iter([answer()]).chain(stream::pending())),
                 opened: activity.open_stream(),

@@ -21,7 +21,7 @@ use tokio_util::task::{AbortOnDropHandle, TaskTracker};
 
 use super::{
     Identity,
-    activity::{Activity, OpenStream},
+    activity::{OpenStream, SessionActivity},
 };
 use crate::server::session_state::SessionState;
 
@@ -48,7 +48,7 @@ struct OpenSessions {
 
 /// An open session, and the task that ends it.
 pub(super) struct OpenSession {
-    activity: Arc<Activity>,
+    activity: Arc<SessionActivity>,
     state: Arc<SessionState>,
     pub(super) identity: Option<Arc<Identity>>,
     /// The JSON of the params of `initialize`, once it is answered.
@@ -73,7 +73,7 @@ impl OpenSessions {
 
 /// A session that is set up.
 pub(super) struct ReadySession {
-    pub(super) activity: Arc<Activity>,
+    pub(super) activity: Arc<SessionActivity>,
     pub(super) end: SessionEnd,
 }
 
@@ -94,11 +94,11 @@ impl SessionTable {
 
     /// Returns the number of sessions that do not rest.
     #[cfg(test)]
-    pub(super) fn ready_sessions(&self) -> usize {
+    pub(super) fn ready_session_count(&self) -> usize {
         self.lock_sessions().ready.len()
     }
 
-    pub(super) fn activity(&self, id: &str) -> Option<Arc<Activity>> {
+    pub(super) fn activity(&self, id: &str) -> Option<Arc<SessionActivity>> {
         self.lock_sessions().open.get(id).map(|session| Arc::clone(&session.activity))
     }
 
@@ -115,7 +115,10 @@ impl SessionTable {
     }
 
     /// Keeps the session `id` from resting, if there is one. Returns the lock of its set-up, too, if it rests.
-    pub(super) fn use_session(&self, id: &str) -> Option<(OpenStream, Option<Arc<AsyncMutex<()>>>)> {
+    pub(super) fn hold_session_and_wake_lock(
+        &self,
+        id: &str,
+    ) -> Option<(OpenStream, Option<Arc<AsyncMutex<()>>>)> {
         // Under the lock, under which a session is put to rest.
         let sessions = self.lock_sessions();
         let session = sessions.open.get(id)?;
@@ -124,7 +127,7 @@ impl SessionTable {
     }
 
     /// Sets the session `id` up: a new one if `is_full` returns nothing for those that are open, or one that rests.
-    pub(super) fn set_up<E>(
+    pub(super) fn set_up_session<E>(
         self: &Arc<Self>,
         id: &SessionId,
         identity: Option<Arc<Identity>>,
@@ -137,9 +140,9 @@ impl SessionTable {
             if let Some(full) = is_full(&mut sessions.open.values()) {
                 return Err(full);
             }
-            let activity = Arc::new(Activity::default());
+            let activity = Arc::new(SessionActivity::default());
             let ending =
-                end_when_idle(Arc::downgrade(self), Arc::clone(id), Arc::clone(&activity), idle_time);
+                end_session_when_idle(Arc::downgrade(self), Arc::clone(id), Arc::clone(&activity), idle_time);
             #[expect(clippy::disallowed_methods, reason = "the session aborts it")]
             let task = AbortOnDropHandle::new(tokio::spawn(ending));
             let session = OpenSession {
@@ -181,20 +184,20 @@ impl SessionTable {
     }
 
     /// Puts sessions to rest that are not used, beyond the number of those that need not.
-    pub(super) fn rest_unused(&self) {
+    pub(super) fn rest_unused_sessions(&self) {
         let mut sessions = self.lock_sessions();
         let mut candidates = MAX_CANDIDATES.min(sessions.ready.len());
         while candidates > 0 && sessions.ready.len() > self.max_ready {
             candidates -= 1;
             let Some(id) = sessions.ready.pop_front() else { return };
-            if !self.put_to_rest(&mut sessions, &id) {
+            if !self.rest_if_unused(&mut sessions, &id) {
                 sessions.ready.push_back(id);
             }
         }
     }
 
     /// Puts the session `id` to rest, if it is not used.
-    fn put_to_rest(&self, sessions: &mut OpenSessions, id: &SessionId) -> bool {
+    fn rest_if_unused(&self, sessions: &mut OpenSessions, id: &SessionId) -> bool {
         let Some(session) = sessions.open.get_mut(id) else { return true };
         if session.initialize.is_none() || !session.activity.is_unused() {
             return false;
@@ -216,7 +219,7 @@ impl SessionTable {
     }
 
     /// Sets the JSON of the params with which the session is set up again.
-    pub(super) fn set_initialize(&self, id: &str, initialize: Box<str>) {
+    pub(super) fn set_initialize_params(&self, id: &str, initialize: Box<str>) {
         if let Some(session) = self.lock_sessions().open.get_mut(id) {
             session.initialize = Some(initialize);
         }
@@ -257,7 +260,12 @@ impl Drop for SessionEnd {
     }
 }
 
-async fn end_when_idle(table: Weak<SessionTable>, id: SessionId, activity: Arc<Activity>, time: Duration) {
+async fn end_session_when_idle(
+    table: Weak<SessionTable>,
+    id: SessionId,
+    activity: Arc<SessionActivity>,
+    time: Duration,
+) {
     loop {
         // Beyond the clock, the session never ends.
         let Some(at) = activity.idle_deadline(time) else { return };
@@ -341,7 +349,7 @@ mod tests {
         tokio::time::sleep(idle_time / 2).await;
         client.request("ping", json!({})).await;
         tokio::time::sleep(idle_time * 3 / 4).await;
-        assert_eq!((server.sessions(), server.0.sessions.table.ready_sessions()), (1, 0));
+        assert_eq!((server.sessions(), server.0.sessions.table.ready_session_count()), (1, 0));
         tokio::time::sleep(idle_time / 2).await;
         assert_eq!(server.sessions(), 0);
     }
@@ -359,13 +367,13 @@ mod tests {
             let answer = client.request("resources/subscribe", json!({ "uri": "a:a" })).await;
             assert!(answer.contains("result"), "{answer}");
             clients.push(client);
-            assert_eq!((table.len(), table.ready_sessions()), (opened, READY.min(opened)));
+            assert_eq!((table.len(), table.ready_session_count()), (opened, READY.min(opened)));
         }
         // A request that is refused sets its session up, too.
         for client in &mut clients {
             let refused = client.send("POST", json!({ "jsonrpc": "2.0", "id": 1, "method": 5 })).await;
             assert_eq!(refused.status(), 400);
-            assert_eq!(table.ready_sessions(), READY);
+            assert_eq!(table.ready_session_count(), READY);
         }
         resources.updated("a:a");
         for mut client in clients {
@@ -378,14 +386,14 @@ mod tests {
                 let frame = stream.frame().await.unwrap().unwrap();
                 events += &String::from_utf8_lossy(&frame.into_data().unwrap());
             }
-            assert!(table.ready_sessions() <= READY + 1);
+            assert!(table.ready_session_count() <= READY + 1);
             drop(stream);
-            assert!(table.ready_sessions() <= READY);
+            assert!(table.ready_session_count() <= READY);
             let open = table.len();
             assert_eq!(client.send("DELETE", Value::Null).await.status(), 204);
             assert_eq!(table.len(), open - 1);
             assert_eq!(client.send("GET", Value::Null).await.status(), 404);
         }
-        assert_eq!((table.len(), table.ready_sessions()), (0, 0));
+        assert_eq!((table.len(), table.ready_session_count()), (0, 0));
     }
 }

@@ -169,7 +169,7 @@ impl OfferChanges {
 
     /// Waits for a change; forever if there is none to come. A listener that panics is dropped, with a log line.
     pub(in crate::server) async fn next(&mut self) -> OfferChange {
-        let (place, change) = self.next_of_any().await;
+        let (place, change) = self.next_of_any_listener().await;
         match change {
             Ok(change) => {
                 // One that always has a change does not hide those of others.
@@ -186,7 +186,7 @@ impl OfferChanges {
     }
 
     /// Waits for the first listener with a change; returns its place.
-    async fn next_of_any(&mut self) -> (usize, Result<OfferChange, Panic>) {
+    async fn next_of_any_listener(&mut self) -> (usize, Result<OfferChange, Panic>) {
         let mut waiting: Vec<_> =
             self.0.iter_mut().map(|listener| Box::pin(catch_async(|| listener.next()))).collect();
         poll_fn(|cx| {

@@ -58,11 +58,11 @@ impl<T> Collection<T> {
 
     /// Adds an item, and returns the one of the same key that it replaces. The caller announces it.
     pub(super) fn insert(&self, key: String, item: T) -> Option<T> {
-        self.insert_completed(key, item, None)
+        self.insert_with_completion(key, item, None)
     }
 
     /// Adds an item with the candidates for its arguments, as [`insert`](Self::insert).
-    pub(super) fn insert_completed(
+    pub(super) fn insert_with_completion(
         &self,
         key: String,
         item: T,

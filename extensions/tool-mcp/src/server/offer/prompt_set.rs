@@ -83,7 +83,7 @@ impl PromptSet {
     where
         F: Future<Output = Result<Vec<PromptMessage>, ToolError>> + Send + 'static,
     {
-        self.insert(prompt, Arc::new(move |run, arguments| Box::pin(get(run, arguments))), None)
+        self.insert_prompt(prompt, Arc::new(move |run, arguments| Box::pin(get(run, arguments))), None)
     }
 
     /// Adds a prompt as [`dynamic`](Self::dynamic), with messages of the content that tools have, too.
@@ -109,7 +109,7 @@ impl PromptSet {
     where
         F: Future<Output = Result<Vec<(Role, Content)>, ToolError>> + Send + 'static,
     {
-        self.insert(prompt, get_contents(get), None)
+        self.insert_prompt(prompt, wrap_content_getter(get), None)
     }
 
     /// Adds a prompt as [`contents`](Self::contents) and [`complete`](Self::complete) at once: no client sees the one without the other,
@@ -124,11 +124,11 @@ impl PromptSet {
     where
         F: Future<Output = Result<Vec<(Role, Content)>, ToolError>> + Send + 'static,
     {
-        self.insert(prompt, get_contents(get), Some(Arc::new(complete)))
+        self.insert_prompt(prompt, wrap_content_getter(get), Some(Arc::new(complete)))
     }
 
-    fn insert(self, prompt: Prompt, get: Arc<Get>, complete: Option<Arc<Complete>>) -> Self {
-        self.prompts.insert_completed(prompt.name.clone(), (prompt, get), complete);
+    fn insert_prompt(self, prompt: Prompt, get: Arc<Get>, complete: Option<Arc<Complete>>) -> Self {
+        self.prompts.insert_with_completion(prompt.name.clone(), (prompt, get), complete);
         self.prompts.changes.list_changed();
         self
     }
@@ -150,7 +150,7 @@ impl PromptSet {
 }
 
 /// Returns what gets the messages of the content that `get` returns.
-fn get_contents<F>(
+fn wrap_content_getter<F>(
     get: impl Fn(Arc<RunContext>, BTreeMap<String, String>) -> F + Send + Sync + 'static,
 ) -> Arc<Get>
 where

@@ -41,7 +41,9 @@ impl Prompts for PromptSources {
             for source in &self.sources {
                 merged.add_source(list_source!(source, list, run).await, |prompt: &Prompt| &prompt.name);
             }
-            Ok(page.of(merged.finish(self.sources.len(), &self.notes)?, |prompt| &prompt.name))
+            Ok(page.of(merged.into_items_unless_all_failed(self.sources.len(), &self.notes)?, |prompt| {
+                &prompt.name
+            }))
         })
     }
 
@@ -54,7 +56,7 @@ impl Prompts for PromptSources {
         Box::pin(async move {
             let mut unknown = UnknownItem::default();
             for source in &self.sources {
-                if let Some(result) = unknown.note(source.get(run, name, arguments).await) {
+                if let Some(result) = unknown.note_if_not_found(source.get(run, name, arguments).await) {
                     return result;
                 }
             }

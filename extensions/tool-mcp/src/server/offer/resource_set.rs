@@ -11,7 +11,7 @@ use tool_runtime::{
 use super::{
     ChangeSignal, Completing, Page, Paging, Resources, TemplateError,
     collection::{Collection, unknown_item_error},
-    template::Template,
+    template::UriTemplate,
 };
 
 type Read = dyn Fn(Arc<RunContext>) -> BoxFuture<'static, Result<ReadContent, ToolError>> + Send + Sync;
@@ -70,7 +70,7 @@ pub struct ResourceSet {
 
 struct Offered {
     template: ResourceTemplate,
-    matcher: Template,
+    matcher: UriTemplate,
     read: Arc<ReadTemplate>,
 }
 
@@ -154,7 +154,7 @@ impl ResourceSet {
     where
         F: Future<Output = Result<ResourceBody, ToolError>> + Send + 'static,
     {
-        self.insert(resource, move |run| {
+        self.insert_resource(resource, move |run| {
             let reading = read(run);
             async move { Ok(reading.await?.into()) }
         })
@@ -183,13 +183,13 @@ impl ResourceSet {
     where
         F: Future<Output = Result<output::Resource, ToolError>> + Send + 'static,
     {
-        self.insert(resource, move |run| {
+        self.insert_resource(resource, move |run| {
             let reading = read(run);
             async move { Ok(reading.await?.into()) }
         })
     }
 
-    fn insert<F>(
+    fn insert_resource<F>(
         self,
         resource: Resource,
         read: impl Fn(Arc<RunContext>) -> F + Send + Sync + 'static,
@@ -259,7 +259,7 @@ impl ResourceSet {
     where
         F: Future<Output = Result<ReadContent, ToolError>> + Send + 'static,
     {
-        let matcher = Template::parse(&template.uri_template)?;
+        let matcher = UriTemplate::parse(&template.uri_template)?;
         let read: Arc<ReadTemplate> = Arc::new(move |run, variables| Box::pin(read(run, variables)));
         self.templates.insert(template.uri_template.clone(), Offered { template, matcher, read });
         self.templates.changes.list_changed();

@@ -50,7 +50,9 @@ impl Resources for ResourceSources {
             for source in &self.sources {
                 merged.add_source(list_source!(source, list, run).await, |resource: &Resource| &resource.uri);
             }
-            Ok(page.of(merged.finish(self.sources.len(), &self.notes)?, |resource| &resource.uri))
+            Ok(page.of(merged.into_items_unless_all_failed(self.sources.len(), &self.notes)?, |resource| {
+                &resource.uri
+            }))
         })
     }
 
@@ -65,7 +67,7 @@ impl Resources for ResourceSources {
                 let listed = list_source!(source, templates, run).await;
                 merged.add_source(listed, |template: &ResourceTemplate| &template.uri_template);
             }
-            let templates = merged.finish(self.sources.len(), &self.template_notes)?;
+            let templates = merged.into_items_unless_all_failed(self.sources.len(), &self.template_notes)?;
             Ok(page.of(templates, |template| &template.uri_template))
         })
     }
@@ -78,7 +80,7 @@ impl Resources for ResourceSources {
         Box::pin(async move {
             let mut unknown = UnknownItem::default();
             for source in &self.sources {
-                if let Some(result) = unknown.note(source.read(run, uri).await) {
+                if let Some(result) = unknown.note_if_not_found(source.read(run, uri).await) {
                     return result;
                 }
             }

@@ -90,25 +90,29 @@ impl<T> MergedList<T> {
             }
             let problem =
                 format!("the {} `{}` is listed more than once; the first one counts", self.kind, key(&item));
-            self.report(Severity::Warning, "duplicate_item", &problem);
+            self.add_diagnostic(Severity::Warning, "duplicate_item", &problem);
         }
     }
 
     fn add_failure(&mut self, problem: &str, error: ToolError) {
         let problem = format!("a source of {}s cannot be listed: {problem}", self.kind);
-        self.report(Severity::Error, "unlisted_items", &problem);
+        self.add_diagnostic(Severity::Error, "unlisted_items", &problem);
         self.failures.push(error);
     }
 
-    fn report(&mut self, severity: Severity, code: &'static str, problem: &str) {
+    fn add_diagnostic(&mut self, severity: Severity, code: &'static str, problem: &str) {
         let message = Escape::LINE.at_most(MAX_PROBLEM_CHARS).text(problem);
         self.diagnostics.push(Diagnostic::new(severity, code, message));
     }
 
     /// Returns the items, or the first error if each of the `sources` failed; notes the diagnostics.
-    pub(super) fn finish(self, sources: usize, notes: &DiagnosticNotes) -> Result<Vec<T>, ToolError> {
+    pub(super) fn into_items_unless_all_failed(
+        self,
+        sources: usize,
+        notes: &DiagnosticNotes,
+    ) -> Result<Vec<T>, ToolError> {
         if self.failures.len() < sources {
-            notes.add(self.diagnostics);
+            notes.replace_all(self.diagnostics);
             return Ok(self.items);
         }
         self.failures.into_iter().next().map_or(Ok(self.items), Err)
@@ -120,7 +124,7 @@ impl<T> MergedList<T> {
 pub(super) struct DiagnosticNotes(Mutex<Vec<Diagnostic>>);
 
 impl DiagnosticNotes {
-    fn add(&self, diagnostics: Vec<Diagnostic>) {
+    fn replace_all(&self, diagnostics: Vec<Diagnostic>) {
         // Those of the list before are of no interest any more.
         *self.0.lock().unwrap_or_else(PoisonError::into_inner) = diagnostics;
     }
@@ -136,7 +140,10 @@ pub(super) struct UnknownItem(Option<ToolError>);
 
 impl UnknownItem {
     /// Notes that a source does not have the item; returns the result of one that has it.
-    pub(super) fn note<T>(&mut self, result: Result<T, ToolError>) -> Option<Result<T, ToolError>> {
+    pub(super) fn note_if_not_found<T>(
+        &mut self,
+        result: Result<T, ToolError>,
+    ) -> Option<Result<T, ToolError>> {
         match result {
             Err(error) if error.kind() == ErrorKind::NotFound => {
                 self.0.get_or_insert(error);

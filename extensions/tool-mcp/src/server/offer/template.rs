@@ -19,7 +19,7 @@ impl Error for TemplateError {}
 
 /// A template: text, then variables, each with the text after it.
 #[derive(Debug, Clone)]
-pub(super) struct Template {
+pub(super) struct UriTemplate {
     start: String,
     variables: Vec<Variable>,
 }
@@ -32,7 +32,7 @@ struct Variable {
     after: String,
 }
 
-impl Template {
+impl UriTemplate {
     /// Parses a template of RFC 6570 with simple variables, `{name}` and `{+name}`.
     pub(super) fn parse(template: &str) -> Result<Self, TemplateError> {
         let invalid = |problem| TemplateError { template: template.to_owned(), problem };
@@ -108,7 +108,7 @@ mod tests {
     use super::*;
 
     fn check(template: &str, uri: &str, expected: Option<&[(&str, &str)]>) {
-        let values = Template::parse(template).ok().and_then(|template| template.matched_variables(uri));
+        let values = UriTemplate::parse(template).ok().and_then(|template| template.matched_variables(uri));
         let expected = expected.map(|values| {
             values.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect()
         });

@@ -146,8 +146,8 @@ impl<'a> MemberReader<'a> {
         let mut settings = Vec::new();
         for (name, setting) in &values {
             match json_kind(setting) {
-                "an object" => settings.push(format!("{}:{}", quoted(name), setting.get())),
-                _ if is_empty_list(setting) => settings.push(format!("{}:{{}}", quoted(name))),
+                "an object" => settings.push(format!("{}:{}", quoted_json_text(name), setting.get())),
+                _ if is_empty_list(setting) => settings.push(format!("{}:{{}}", quoted_json_text(name))),
                 kind => {
                     let problem = format!("`{path}.{name}` must be an object, but is {kind}");
                     tracing::warn!(problem, "a part of a message cannot be read, and is left out");
@@ -225,6 +225,6 @@ fn read_one_of<'t>(
     })
 }
 
-fn quoted(text: &str) -> String {
+fn quoted_json_text(text: &str) -> String {
     serde_json::Value::from(text).to_string()
 }

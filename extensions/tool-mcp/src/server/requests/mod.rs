@@ -18,7 +18,7 @@ use serde_json::{Value, json, value::RawValue};
 
 use self::{
     members::{MemberReader, read_text},
-    protocol::{notification_params, request_params},
+    protocol::{notification_param_member, request_param_members},
 };
 
 /// The mark that some programs write before their first message.
@@ -41,7 +41,7 @@ pub(super) fn params_problem(method: &str, params: Option<&Value>, is_modern: bo
         GetTaskParams, PaginatedRequestParams, ReadResourceRequestParams, SetLevelRequestParams,
         SubscribeRequestParams, SubscriptionsListenRequestParams, UnsubscribeRequestParams, UpdateTaskParams,
     };
-    request_params(method, is_modern)?;
+    request_param_members(method, is_modern)?;
     let params = params.unwrap_or(&Value::Null);
     let problem = match method {
         "tools/call" => decode_problem::<CallToolRequestParams>(params),
@@ -161,7 +161,7 @@ pub(super) fn read_message(text: &[u8]) -> ReadMessage<'_> {
         Err(problem) => return invalid(id, problem),
     };
     let mut reader = MemberReader::new(text);
-    let read = match (&id, request_params(&method, envelope.is_modern())) {
+    let read = match (&id, request_param_members(&method, envelope.is_modern())) {
         (Some(_), Some(members)) => reader.check_object("params", envelope.params, members),
         (Some(_), None) => {
             // Other params are left to the SDK.
@@ -169,7 +169,7 @@ pub(super) fn read_message(text: &[u8]) -> ReadMessage<'_> {
             Ok(())
         }
         (None, _) => {
-            let member = notification_params(&method);
+            let member = notification_param_member(&method);
             envelope.params.map_or(Ok(()), |params| reader.check_member("params", params, member))
         }
     };

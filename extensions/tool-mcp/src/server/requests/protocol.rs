@@ -34,97 +34,107 @@ pub(super) enum MemberKind {
     Tagged(&'static [(&'static str, &'static [Member])]),
 }
 
-const fn required(name: &'static str, kind: MemberKind) -> Member {
+const fn required_member(name: &'static str, kind: MemberKind) -> Member {
     Member { name, kind, need: Need::Required }
 }
 
-const fn optional(name: &'static str, kind: MemberKind) -> Member {
+const fn optional_member(name: &'static str, kind: MemberKind) -> Member {
     Member { name, kind, need: Need::Optional }
 }
 
-const fn hint(name: &'static str, kind: MemberKind) -> Member {
+const fn hint_member(name: &'static str, kind: MemberKind) -> Member {
     Member { name, kind, need: Need::Hint }
 }
 
 const ANY: MemberKind = MemberKind::Object(&[]);
-const META: Member = optional("_meta", ANY);
+const META: Member = optional_member("_meta", ANY);
 const ICON: &[Member] = &[
-    required("src", MemberKind::Text),
-    optional("mimeType", MemberKind::Text),
-    optional("sizes", MemberKind::ListOf(&MemberKind::Text)),
-    optional("theme", MemberKind::OneOf(&["light", "dark"])),
+    required_member("src", MemberKind::Text),
+    optional_member("mimeType", MemberKind::Text),
+    optional_member("sizes", MemberKind::ListOf(&MemberKind::Text)),
+    optional_member("theme", MemberKind::OneOf(&["light", "dark"])),
 ];
 const CLIENT: &[Member] = &[
-    required("name", MemberKind::Text),
-    required("version", MemberKind::Text),
-    hint("title", MemberKind::Text),
-    hint("description", MemberKind::Text),
-    hint("websiteUrl", MemberKind::Text),
-    hint("icons", MemberKind::ListOf(&MemberKind::Object(ICON))),
+    required_member("name", MemberKind::Text),
+    required_member("version", MemberKind::Text),
+    hint_member("title", MemberKind::Text),
+    hint_member("description", MemberKind::Text),
+    hint_member("websiteUrl", MemberKind::Text),
+    hint_member("icons", MemberKind::ListOf(&MemberKind::Object(ICON))),
 ];
-const FORM: &[Member] = &[hint("schemaValidation", MemberKind::Flag)];
+const FORM: &[Member] = &[hint_member("schemaValidation", MemberKind::Flag)];
 const CAPABILITIES: &[Member] = &[
-    optional("roots", MemberKind::Object(&[hint("listChanged", MemberKind::Flag)])),
-    optional("sampling", MemberKind::Object(&[hint("tools", ANY), hint("context", ANY)])),
-    optional("elicitation", MemberKind::Object(&[hint("form", MemberKind::Object(FORM)), hint("url", ANY)])),
-    optional("experimental", MemberKind::Settings),
-    optional("extensions", MemberKind::Settings),
+    optional_member("roots", MemberKind::Object(&[hint_member("listChanged", MemberKind::Flag)])),
+    optional_member(
+        "sampling",
+        MemberKind::Object(&[hint_member("tools", ANY), hint_member("context", ANY)]),
+    ),
+    optional_member(
+        "elicitation",
+        MemberKind::Object(&[hint_member("form", MemberKind::Object(FORM)), hint_member("url", ANY)]),
+    ),
+    optional_member("experimental", MemberKind::Settings),
+    optional_member("extensions", MemberKind::Settings),
 ];
 const INITIALIZE: &[Member] = &[
-    required("protocolVersion", MemberKind::Text),
-    required("capabilities", MemberKind::MapOf(CAPABILITIES, &ANY)),
-    required("clientInfo", MemberKind::Object(CLIENT)),
+    required_member("protocolVersion", MemberKind::Text),
+    required_member("capabilities", MemberKind::MapOf(CAPABILITIES, &ANY)),
+    required_member("clientInfo", MemberKind::Object(CLIENT)),
     META,
 ];
 const CALL: &[Member] = &[
-    required("name", MemberKind::Text),
-    optional("arguments", ANY),
-    optional("inputResponses", ANY),
-    optional("requestState", MemberKind::Text),
+    required_member("name", MemberKind::Text),
+    optional_member("arguments", ANY),
+    optional_member("inputResponses", ANY),
+    optional_member("requestState", MemberKind::Text),
     META,
 ];
 const READ: &[Member] = &[
-    required("uri", MemberKind::Text),
-    optional("inputResponses", ANY),
-    optional("requestState", MemberKind::Text),
+    required_member("uri", MemberKind::Text),
+    optional_member("inputResponses", ANY),
+    optional_member("requestState", MemberKind::Text),
     META,
 ];
-const LIST: &[Member] = &[optional("cursor", MemberKind::Text), META];
-const URI: &[Member] = &[required("uri", MemberKind::Text), META];
-const TASK: &[Member] = &[required("taskId", MemberKind::Text), META];
-const UPDATE_TASK: &[Member] = &[required("taskId", MemberKind::Text), required("inputResponses", ANY), META];
+const LIST: &[Member] = &[optional_member("cursor", MemberKind::Text), META];
+const URI: &[Member] = &[required_member("uri", MemberKind::Text), META];
+const TASK: &[Member] = &[required_member("taskId", MemberKind::Text), META];
+const UPDATE_TASK: &[Member] =
+    &[required_member("taskId", MemberKind::Text), required_member("inputResponses", ANY), META];
 const REFERENCES: &[(&str, &[Member])] = &[
-    ("ref/prompt", &[required("name", MemberKind::Text), hint("title", MemberKind::Text)]),
-    ("ref/resource", &[required("uri", MemberKind::Text)]),
+    ("ref/prompt", &[required_member("name", MemberKind::Text), hint_member("title", MemberKind::Text)]),
+    ("ref/resource", &[required_member("uri", MemberKind::Text)]),
 ];
 const COMPLETE: &[Member] = &[
-    required("ref", MemberKind::Tagged(REFERENCES)),
-    required(
+    required_member("ref", MemberKind::Tagged(REFERENCES)),
+    required_member(
         "argument",
-        MemberKind::Object(&[required("name", MemberKind::Text), required("value", MemberKind::Text)]),
+        MemberKind::Object(&[
+            required_member("name", MemberKind::Text),
+            required_member("value", MemberKind::Text),
+        ]),
     ),
-    optional(
+    optional_member(
         "context",
-        MemberKind::Object(&[optional("arguments", MemberKind::MapOf(&[], &MemberKind::Text))]),
+        MemberKind::Object(&[optional_member("arguments", MemberKind::MapOf(&[], &MemberKind::Text))]),
     ),
     META,
 ];
 const LEVELS: &[&str] = &["debug", "info", "notice", "warning", "error", "critical", "alert", "emergency"];
-const LEVEL: &[Member] = &[required("level", MemberKind::OneOf(LEVELS)), META];
+const LEVEL: &[Member] = &[required_member("level", MemberKind::OneOf(LEVELS)), META];
 const FILTER: &[Member] = &[
-    optional("toolsListChanged", MemberKind::Flag),
-    optional("promptsListChanged", MemberKind::Flag),
-    optional("resourcesListChanged", MemberKind::Flag),
-    optional("resourceSubscriptions", MemberKind::ListOf(&MemberKind::Text)),
+    optional_member("toolsListChanged", MemberKind::Flag),
+    optional_member("promptsListChanged", MemberKind::Flag),
+    optional_member("resourcesListChanged", MemberKind::Flag),
+    optional_member("resourceSubscriptions", MemberKind::ListOf(&MemberKind::Text)),
 ];
-const LISTEN: &[Member] = &[required("notifications", MemberKind::Object(FILTER)), META];
+const LISTEN: &[Member] = &[required_member("notifications", MemberKind::Object(FILTER)), META];
 
 /// The methods that revision 2026-07-28 does not have.
 const REMOVED: [&str; 5] =
     ["initialize", "logging/setLevel", "ping", "resources/subscribe", "resources/unsubscribe"];
 
 /// Returns the members of the params of a method, if it is one of the protocol; `is_modern` from revision 2026-07-28 on.
-pub(super) fn request_params(method: &str, is_modern: bool) -> Option<&'static [Member]> {
+pub(super) fn request_param_members(method: &str, is_modern: bool) -> Option<&'static [Member]> {
     Some(match method {
         _ if is_modern && REMOVED.contains(&method) => return None,
         "initialize" => INITIALIZE,
@@ -142,15 +152,15 @@ pub(super) fn request_params(method: &str, is_modern: bool) -> Option<&'static [
     })
 }
 
-const META_HINT: Member = hint("_meta", ANY);
-const ANY_PARAMS: Member = hint("params", MemberKind::Object(&[META_HINT]));
+const META_HINT: Member = hint_member("_meta", ANY);
+const ANY_PARAMS: Member = hint_member("params", MemberKind::Object(&[META_HINT]));
 const CANCELLED: &[Member] =
-    &[optional("requestId", MemberKind::Id), hint("reason", MemberKind::Text), META_HINT];
+    &[optional_member("requestId", MemberKind::Id), hint_member("reason", MemberKind::Text), META_HINT];
 
-const CANCELLED_PARAMS: Member = optional("params", MemberKind::Object(CANCELLED));
+const CANCELLED_PARAMS: Member = optional_member("params", MemberKind::Object(CANCELLED));
 
 /// Returns the params of a notification. Of one that is not named here, the server does not depend on them.
-pub(super) fn notification_params(method: &str) -> &'static Member {
+pub(super) fn notification_param_member(method: &str) -> &'static Member {
     match method {
         "notifications/cancelled" => &CANCELLED_PARAMS,
         _ => &ANY_PARAMS,

@@ -40,10 +40,10 @@ async fn tasks_older_than_a_time_are_removed() {
     // The ages are 3, 2 and 1 minutes.
     let mut kept = kept(&[("a", None), ("b", None), ("c", None)]);
     let mut removed = Vec::new();
-    kept.remove_older(Duration::from_secs(600), &mut removed);
+    kept.remove_older_than(Duration::from_secs(600), &mut removed);
     assert_eq!((ids(&kept).as_str(), removed.len()), ("abc", 0));
     kept.remove("a");
-    kept.remove_older(Duration::from_secs(90), &mut removed);
+    kept.remove_older_than(Duration::from_secs(90), &mut removed);
     assert_eq!((ids(&kept).as_str(), removed.len(), kept.started.len()), ("c", 1, 1));
 }
 

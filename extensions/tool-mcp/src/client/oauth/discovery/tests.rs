@@ -84,9 +84,12 @@ fn a_resource_is_the_server_or_a_path_above_it() {
 
 #[test]
 fn a_list_may_be_words_or_descriptions() {
-    assert_eq!(text_list(&json!(["a", { "issuer": "b" }, 7, { "issuer": 7 }, { "x": "c" }])), ["a", "b"]);
-    assert_eq!(text_list(&json!(" a  b ")), ["a", "b"]);
-    assert_eq!(text_list(&json!(7)), [""; 0]);
+    assert_eq!(
+        strings_or_words(&json!(["a", { "issuer": "b" }, 7, { "issuer": 7 }, { "x": "c" }])),
+        ["a", "b"]
+    );
+    assert_eq!(strings_or_words(&json!(" a  b ")), ["a", "b"]);
+    assert_eq!(strings_or_words(&json!(7)), [""; 0]);
 }
 
 #[test]
@@ -96,7 +99,7 @@ fn metadata_is_nothing_without_its_endpoints() {
             json!({ "authorization_endpoint": "https://a/a", "token_endpoint": "https://a/t" });
         document.as_object_mut().unwrap().extend(members.as_object().unwrap().clone());
         document.as_object_mut().unwrap().retain(|_, value| value != "absent");
-        read_metadata(document.as_object().unwrap().clone())
+        read_issuer_metadata(document.as_object().unwrap().clone())
     };
     assert!(read(json!({ "token_endpoint": "absent" })).is_none());
     assert!(read(json!({ "authorization_endpoint": 7 })).is_none());
@@ -129,7 +132,7 @@ fn a_server_without_metadata_has_the_endpoints_of_its_origin() {
 #[test]
 fn the_metadata_of_a_resource_describes_this_server() {
     let binding = IssuerBinding::new(url("https://s.example/mcp"), None, false);
-    let http = HttpClient::new(&url("https://s.example/mcp"), false).unwrap();
+    let http = AuthorizationHttpClient::new(&url("https://s.example/mcp"), false).unwrap();
     let discovery = Discovery { http: &http, binding: &binding, metadata_origins: &[] };
     let read = |document: Value| discovery.read_resource_metadata(document.as_object().unwrap());
     let own = "https://s.example/mcp";

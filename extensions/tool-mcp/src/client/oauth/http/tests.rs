@@ -45,7 +45,7 @@ async fn requests_go_to_the_endpoints_of_the_authorization_alone() {
     let mut metadata = AuthorizationMetadata::default();
     metadata.token_endpoint = "http://127.0.0.1:1/token".to_owned();
     metadata.registration_endpoint = Some("http://127.0.0.1:1/register".to_owned());
-    let http = HttpClient::new(&server, false).unwrap();
+    let http = AuthorizationHttpClient::new(&server, false).unwrap();
     let client = EndpointClient::new(http, &metadata, "http://127.0.0.1:1/callback", "r");
     let send = async |url: &str| {
         let request = Request::builder().method("POST").uri(url).body(Vec::new()).unwrap();
@@ -70,7 +70,7 @@ async fn answered(path: &str, form: bool, answer: String) -> (Response<Vec<u8>>,
     // Both at one URL, as a server may have them.
     metadata.token_endpoint = format!("{origin}{path}");
     metadata.registration_endpoint = Some(format!("{origin}{path}"));
-    let http = HttpClient::new(&Url::parse(&origin).unwrap(), false).unwrap();
+    let http = AuthorizationHttpClient::new(&Url::parse(&origin).unwrap(), false).unwrap();
     let client = EndpointClient::new(http, &metadata, "http://127.0.0.1:1/callback", "http://s/mcp");
     let kind = if form { "application/x-www-form-urlencoded; charset=utf-8" } else { "application/json" };
     let body = b"grant_type=refresh_token&refresh_token=s3cret&resource=x".to_vec();

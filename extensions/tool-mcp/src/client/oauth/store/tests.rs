@@ -24,11 +24,16 @@ fn stored(server: Option<&str>, issuer: Option<&str>) -> StoredCredentials {
     }))
 }
 
-fn store(issuer: Option<&str>, client: Option<&str>) -> (BoundStore, InMemoryCredentialStore) {
+fn store(issuer: Option<&str>, client: Option<&str>) -> (BoundCredentialStore, InMemoryCredentialStore) {
     let memory = InMemoryCredentialStore::new();
     let url = Url::parse(&format!("{SERVER}?key=1#f")).unwrap();
     let binding = IssuerBinding::new(url, issuer.map(str::to_owned), client.is_some());
-    let store = BoundStore::new(Arc::new(memory.clone()), binding, client.map(str::to_owned), Arc::default());
+    let store = BoundCredentialStore::new(
+        Arc::new(memory.clone()),
+        binding,
+        client.map(str::to_owned),
+        Arc::default(),
+    );
     (store, memory)
 }
 
@@ -96,11 +101,11 @@ async fn saved_tokens_name_their_server_without_its_query_and_its_identifier() {
     let saved = memory.load().await.unwrap().unwrap();
     let members = saved.token_response.as_ref().unwrap().extra_fields().0.clone();
     assert_eq!(members[SERVER_MEMBER], SERVER);
-    assert_eq!(stored_resource(&saved).as_deref(), Some("https://s.example/r"));
+    assert_eq!(resource_of_stored_token(&saved).as_deref(), Some("https://s.example/r"));
     // Without an issuer, the identifier is not known yet.
     bound.save(stored(None, None)).await.unwrap();
     let saved = memory.load().await.unwrap().unwrap();
-    assert_eq!(stored_resource(&saved), None);
+    assert_eq!(resource_of_stored_token(&saved), None);
     bound.clear().await.unwrap();
     assert!(memory.load().await.unwrap().is_none());
 }

@@ -75,7 +75,7 @@ fn an_answer_belongs_to_the_request_of_its_response() {
         (PostedRequest::Whole(&own), true, Some(&other), Some(&own)),
         (PostedRequest::Whole(&own), false, None, Some(&own)),
     ] {
-        assert_eq!(posted.answered_id(is_named, known.cloned()).as_ref(), expected);
+        assert_eq!(posted.answered_request_id(is_named, known.cloned()).as_ref(), expected);
     }
     assert_eq!(PostedRequest::None.id(), None);
     for posted in [PostedRequest::Event(&own), PostedRequest::Whole(&own)] {

@@ -88,7 +88,7 @@ fn the_id_of_a_head_comes_before_the_result() {
         (r#"[{"id":7,"result":{"#, None),
         ("", None),
     ] {
-        assert_eq!(request_id_in_head(head.as_bytes()), expected, "{head}");
+        assert_eq!(request_id_in_answer_head(head.as_bytes()), expected, "{head}");
     }
 }
 
@@ -146,7 +146,8 @@ fn only_a_discover_of_older_revisions_goes_on_with_initialize() {
         (AwaitedAnswer::Discover, ErrorCode::INTERNAL_ERROR, Some(&older), false),
         (AwaitedAnswer::Initialize, unsupported, Some(&older), false),
     ] {
-        let read = error_that_allows_initialize(&awaited, ErrorData::new(code, "m", data.cloned()));
+        let read =
+            method_not_found_if_only_older_revisions(&awaited, ErrorData::new(code, "m", data.cloned()));
         assert_eq!(
             read.code,
             if is_older { ErrorCode::METHOD_NOT_FOUND } else { code },

@@ -24,15 +24,15 @@ fn json_of_other_serializers_is_corrected_outside_and_within_texts() {
         ("{\t\"a\" : [1.5e3, -2, true, null, NaN]\n}", json!({ "a": [1500.0, -2, true, null, null] })),
         (r#"{"a":1}"#, json!({ "a": 1 })),
     ] {
-        assert_eq!(read_lenient(text.as_bytes()).unwrap(), expected, "{text}");
+        assert_eq!(parse_lenient_json(text.as_bytes()).unwrap(), expected, "{text}");
     }
-    assert_eq!(read_lenient(b"{\"a\":\"x\xff\"}").unwrap(), json!({ "a": "x\u{fffd}" }));
+    assert_eq!(parse_lenient_json(b"{\"a\":\"x\xff\"}").unwrap(), json!({ "a": "x\u{fffd}" }));
 }
 
 #[test]
 fn text_that_is_no_json_keeps_its_first_error() {
     for text in [r#"{"a":nan0}"#, r#"{"a":"\x"}"#, r#"{"a":undefined}"#, "{", r#"{"a":"\"#, ""] {
         let expected = serde_json::from_str::<Value>(text).unwrap_err().to_string();
-        assert_eq!(read_lenient(text.as_bytes()).unwrap_err().to_string(), expected, "{text}");
+        assert_eq!(parse_lenient_json(text.as_bytes()).unwrap_err().to_string(), expected, "{text}");
     }
 }

@@ -40,9 +40,9 @@ fn a_request_that_failed_is_no_longer_open() {
     let answer = json!({ "jsonrpc": "2.0", "id": 7, "result": { "content": [] } }).to_string();
     let id = RequestId::Number(7);
     for (open, messages) in [(Some(&id), 0), (None, 1)] {
-        reception.note_sent(&serde_json::from_value(call.clone()).unwrap());
+        reception.note_sent_message(&serde_json::from_value(call.clone()).unwrap());
         drop(OpenRequest { reception: &reception, id: open });
-        let read = reception.read_text(answer.as_bytes(), PostedRequest::None);
+        let read = reception.read_messages(answer.as_bytes(), PostedRequest::None);
         assert_eq!(read.messages.len(), messages, "{open:?}");
     }
 }
@@ -84,7 +84,7 @@ fn headers_are_read_without_parameters_and_empty_ones_are_none() {
 
 #[tokio::test]
 async fn a_body_is_bounded() {
-    let read = |chunks: &'static [&'static str], limit| read_body(response(&[], chunks), limit);
+    let read = |chunks: &'static [&'static str], limit| read_bounded_body(response(&[], chunks), limit);
     assert_eq!(read(&["ab", "cd"], 4).await.unwrap(), b"abcd");
     let error = read(&["ab", "cde"], 4).await.unwrap_err();
     assert!(matches!(error, StreamableHttpError::ResponseBodyTooLarge { max_size: 4 }), "{error}");
@@ -97,7 +97,7 @@ async fn a_body_is_bounded() {
 
 #[tokio::test]
 async fn a_body_of_another_type_is_read_if_it_begins_as_an_object() {
-    let read = |chunks: &'static [&'static str], limit| read_json_body(response(&[], chunks), limit);
+    let read = |chunks: &'static [&'static str], limit| read_body_if_object(response(&[], chunks), limit);
     assert_eq!(read(&[" {\"a\"", ":1}"], 8).await.unwrap().unwrap(), b" {\"a\":1}");
     assert!(read(&[" {\"a\"", ":1}"], 7).await.is_err());
     for other in [&["<p>"][..], &["[{}]"], &[]] {

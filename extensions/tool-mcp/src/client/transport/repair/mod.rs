@@ -61,7 +61,7 @@ pub(super) fn other_result(result: Value) -> RepairedResult {
 }
 
 /// Leaves a page of a listing as it is: its items are read one by one.
-pub(super) fn page_result(result: Value) -> RepairedResult {
+pub(super) fn unrepaired_page_result(result: Value) -> RepairedResult {
     match result {
         Value::Object(_) => RepairedResult::new(ServerResult::CustomResult(CustomResult(result)), Vec::new()),
         result => other_result(result),
@@ -80,11 +80,11 @@ fn bounded_text(text: &str) -> String {
 }
 
 fn json_block(value: &Value) -> ContentBlock {
-    ContentBlock::text(json_text(value))
+    ContentBlock::text(bounded_json_text(value))
 }
 
 /// Returns the JSON of a part that cannot be read, as far as it is not too long.
-fn json_text(value: &Value) -> String {
+fn bounded_json_text(value: &Value) -> String {
     let text = value.to_string();
     match text.char_indices().nth(MAX_BLOCK_CHARS) {
         Some((end, _)) => format!("{}… ({} bytes more)", &text[..end], text.len() - end),

@@ -8,9 +8,9 @@ use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
 
 use super::{
-    RepairedResult, add_problem, bounded_text,
+    RepairedResult, add_problem, bounded_json_text, bounded_text,
     call::{read_block, read_blocks},
-    json_block, json_text, other_result,
+    json_block, other_result,
 };
 
 /// Reads a prompt message by message.
@@ -25,8 +25,8 @@ pub(in super::super) fn prompt_result(result: Value) -> RepairedResult {
         push_messages_of_blocks(message, &mut messages, &mut problems);
     }
     let mut read = GetPromptResult::new(messages);
-    read.description = take_member(&mut members, "description", &mut problems);
-    read.meta = take_member(&mut members, "_meta", &mut problems);
+    read.description = take_readable_member(&mut members, "description", &mut problems);
+    read.meta = take_readable_member(&mut members, "_meta", &mut problems);
     RepairedResult::new(ServerResult::GetPromptResult(read), problems)
 }
 
@@ -72,7 +72,7 @@ pub(in super::super) fn resource_result(result: Value, uri: &str) -> RepairedRes
     let contents =
         contents.into_iter().map(|document| read_resource_contents(document, uri, &mut problems)).collect();
     let mut read = ReadResourceResult::new(contents);
-    read.meta = take_member(&mut members, "_meta", &mut problems);
+    read.meta = take_readable_member(&mut members, "_meta", &mut problems);
     RepairedResult::new(ServerResult::ReadResourceResult(read), problems)
 }
 
@@ -83,18 +83,18 @@ fn read_resource_contents(document: Value, uri: &str, problems: &mut Vec<String>
     }
     let Value::Object(mut members) = document else {
         add_problem(problems, "a document is no object, and is its JSON");
-        return ResourceContents::text(json_text(&document), uri);
+        return ResourceContents::text(bounded_json_text(&document), uri);
     };
     let original = Value::Object(members.clone());
-    let own_uri = take_member(&mut members, "uri", problems).unwrap_or_else(|| uri.to_owned());
-    let mime_type: Option<String> = take_member(&mut members, "mimeType", problems);
+    let own_uri = take_readable_member(&mut members, "uri", problems).unwrap_or_else(|| uri.to_owned());
+    let mime_type: Option<String> = take_readable_member(&mut members, "mimeType", problems);
     let contents = match (members.remove("text"), members.remove("blob")) {
         (Some(Value::String(text)), _) => ResourceContents::text(text, own_uri),
         (_, Some(Value::String(blob))) => ResourceContents::blob(blob, own_uri),
         (text, _) => {
             add_problem(problems, "a document has neither a `text` nor a `blob`, and is its JSON");
             let body = text.filter(|text| !text.is_null()).unwrap_or(original);
-            ResourceContents::text(json_text(&body), own_uri)
+            ResourceContents::text(bounded_json_text(&body), own_uri)
         }
     };
     add_problem(problems, "a document has malformed members");
@@ -128,10 +128,10 @@ pub(in super::super) fn completion_result(result: Value) -> RepairedResult {
             ),
         }
     }
-    read.total = take_member(&mut completion, "total", &mut problems);
-    read.has_more = take_member(&mut completion, "hasMore", &mut problems);
+    read.total = take_readable_member(&mut completion, "total", &mut problems);
+    read.has_more = take_readable_member(&mut completion, "hasMore", &mut problems);
     let mut result = CompleteResult::new(read);
-    result.meta = take_member(&mut members, "_meta", &mut problems);
+    result.meta = take_readable_member(&mut members, "_meta", &mut problems);
     RepairedResult::new(ServerResult::CompleteResult(result), problems)
 }
 
@@ -159,7 +159,7 @@ fn list_items(value: Option<Value>, name: &str, problems: &mut Vec<String>) -> V
 }
 
 /// Reads a member; one that cannot be read is absent.
-fn take_member<T: DeserializeOwned>(
+fn take_readable_member<T: DeserializeOwned>(
     members: &mut Map<String, Value>,
     name: &str,
     problems: &mut Vec<String>,

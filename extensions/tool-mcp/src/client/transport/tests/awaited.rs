@@ -96,6 +96,6 @@ fn an_answer_without_a_readable_id_belongs_to_the_request_that_was_posted() {
         (whole, true, foreign(), own()),
         (whole, false, None, own()),
     ] {
-        assert_eq!(post.answered_id(is_named, known), expected);
+        assert_eq!(post.answered_request_id(is_named, known), expected);
     }
 }

@@ -8,8 +8,8 @@ use serde_json::{Map, Value, json};
 use crate::client::transport::{
     awaited::AwaitedAnswer,
     envelope::{
-        error_that_allows_initialize, may_answer_handshake, means_no_error, open_request_id,
-        parse_request_id, read_error_data, request_id_in_head,
+        may_answer_handshake, means_no_error, method_not_found_if_only_older_revisions, open_request_id,
+        parse_request_id, read_error_data, request_id_in_answer_head,
     },
 };
 
@@ -97,9 +97,9 @@ fn the_beginning_of_an_answer_names_its_request_before_the_result() {
         (r#"{"id":[7,"result":"#, None),
         ("", None),
     ] {
-        assert_eq!(request_id_in_head(head.as_bytes()), expected, "{head}");
+        assert_eq!(request_id_in_answer_head(head.as_bytes()), expected, "{head}");
     }
-    assert_eq!(request_id_in_head(b"{\"id\":7,\"x\":\"\xff\",\"result\":"), Some(number(7)));
+    assert_eq!(request_id_in_answer_head(b"{\"id\":7,\"x\":\"\xff\",\"result\":"), Some(number(7)));
 }
 
 #[test]
@@ -107,7 +107,8 @@ fn only_a_refused_discover_of_older_revisions_goes_on_with_initialize() {
     let older = json!({ "supported": ["2025-11-25"] });
     let unsupported = ErrorCode::UNSUPPORTED_PROTOCOL_VERSION;
     let code_of = |awaited: &AwaitedAnswer, code: ErrorCode, data: Option<&Value>| {
-        let error = error_that_allows_initialize(awaited, ErrorData::new(code, "m", data.cloned()));
+        let error =
+            method_not_found_if_only_older_revisions(awaited, ErrorData::new(code, "m", data.cloned()));
         assert_eq!((&*error.message, error.data.as_ref()), ("m", data));
         error.code
     };

@@ -2,11 +2,11 @@
 
 use serde_json::{Value, json};
 
-use crate::client::transport::json::read_lenient;
+use crate::client::transport::json::parse_lenient_json;
 
 #[track_caller]
 fn check(text: &str, expected: Value) {
-    assert_eq!(read_lenient(text.as_bytes()).unwrap(), expected, "{text}");
+    assert_eq!(parse_lenient_json(text.as_bytes()).unwrap(), expected, "{text}");
 }
 
 #[test]
@@ -46,7 +46,7 @@ fn a_half_of_a_surrogate_pair_is_replaced() {
 #[test]
 fn control_characters_and_bytes_are_texts() {
     check("[\"a\nb\tc\u{1}d\u{7f}\"]", json!(["a\nb\tc\u{1}d\u{7f}"]));
-    assert_eq!(read_lenient(b"[\"a\xffb\"]").unwrap(), json!(["a\u{fffd}b"]));
+    assert_eq!(parse_lenient_json(b"[\"a\xffb\"]").unwrap(), json!(["a\u{fffd}b"]));
 }
 
 #[test]
@@ -54,9 +54,9 @@ fn what_is_no_json_is_an_error_about_the_text_as_it_came() {
     for text in
         ["", "[", "\"\\", "\"\\x\"", "\"\\u12\"", "\"\\ä\"", "\"\\ud83d\\", "\"\\ud83d\\ä\"", "word", "[1 2]"]
     {
-        assert!(read_lenient(text.as_bytes()).is_err(), "{text}");
+        assert!(parse_lenient_json(text.as_bytes()).is_err(), "{text}");
     }
     // The first mistake is the number, and not the end.
-    let error = read_lenient(b"[NaN").unwrap_err();
+    let error = parse_lenient_json(b"[NaN").unwrap_err();
     assert!(!error.is_eof(), "{error}");
 }

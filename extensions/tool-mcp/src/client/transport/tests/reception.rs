@@ -39,16 +39,16 @@ impl Received {
     fn send(&self, message: &Value) {
         let mut message = message.clone();
         message["jsonrpc"] = json!("2.0");
-        self.reception.note_sent(&serde_json::from_value(message).unwrap());
+        self.reception.note_sent_message(&serde_json::from_value(message).unwrap());
     }
 
     fn read(&self, text: &Value) -> ReceivedMessages {
-        self.reception.read_text(text.to_string().as_bytes(), PostedRequest::None)
+        self.reception.read_messages(text.to_string().as_bytes(), PostedRequest::None)
     }
 
     /// The ids of the requests that the text answers.
     fn answered_by(&self, text: &Value, post: PostedRequest<'_>) -> Vec<i64> {
-        answered_ids(&self.reception.read_text(text.to_string().as_bytes(), post).messages)
+        answered_ids(&self.reception.read_messages(text.to_string().as_bytes(), post).messages)
     }
 
     /// The codes of the diagnostics with their tools.
@@ -98,7 +98,7 @@ fn an_answer_as_the_sdk_reads_it_is_verbatim_and_ends_its_request() {
 fn a_byte_order_mark_is_no_part_of_a_text() {
     let received = Received::waiting_for(&[call(7)]);
     let text = format!("\u{feff}{}", result(7));
-    assert!(received.reception.read_text(text.as_bytes(), PostedRequest::None).is_verbatim);
+    assert!(received.reception.read_messages(text.as_bytes(), PostedRequest::None).is_verbatim);
 }
 
 #[test]
@@ -156,7 +156,7 @@ fn an_answer_in_the_response_to_a_request_belongs_to_it() {
         assert_eq!(fresh().answered_by(&result(7), post), [7]);
         assert_eq!(fresh().answered_by(&result(Value::Null), post), [7]);
         assert_eq!(fresh().answered_by(&json!({ "error": "quota" }), post), [7]);
-        assert!(fresh().reception.read_text(result(7).to_string().as_bytes(), post).is_verbatim);
+        assert!(fresh().reception.read_messages(result(7).to_string().as_bytes(), post).is_verbatim);
     }
     // A text that is no answer is one as a whole response only.
     assert_eq!(fresh().answered_by(&json!({ "detail": "gone" }), PostedRequest::Event(&own)), NONE);
@@ -237,7 +237,7 @@ fn an_answer_that_is_too_long_or_cut_off_ends_its_request() {
     assert!(texts.iter().any(|it| it == "a message of more than 5 bytes was discarded"), "{texts:?}");
 
     let received = Received::waiting_for(&[call(7)]);
-    let read = received.reception.read_text(br#"{"id":7,"result":{"con"#, PostedRequest::None);
+    let read = received.reception.read_messages(br#"{"id":7,"result":{"con"#, PostedRequest::None);
     assert!(
         reason(&read.messages[0]).starts_with("the request was processed, but its answer cannot be read: ")
     );
@@ -245,7 +245,7 @@ fn an_answer_that_is_too_long_or_cut_off_ends_its_request() {
     for (padding, expected) in [(MAX_HEAD_BYTES - 30, 1), (MAX_HEAD_BYTES, 0)] {
         let received = Received::waiting_for(&[call(7)]);
         let text = format!(r#"{}{{"id":7,"result":{{"con"#, " ".repeat(padding));
-        let read = received.reception.read_text(text.as_bytes(), PostedRequest::None);
+        let read = received.reception.read_messages(text.as_bytes(), PostedRequest::None);
         assert_eq!(read.messages.len(), expected, "{padding}");
     }
 }

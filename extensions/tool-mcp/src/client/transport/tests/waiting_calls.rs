@@ -15,7 +15,7 @@ use tool_runtime::context::{LogLevel, LogLine, Progress};
 use crate::client::{
     limits::ServerLimits,
     questions::{QuestionAllowance, QuestionRefusal},
-    transport::{CallReport, CallSlot, Observed, WaitingCalls},
+    transport::{CallReport, CallSlot, ReportDeliveringTransport, WaitingCalls},
 };
 
 /// A transport whose server sends these messages, and which takes any.
@@ -49,7 +49,8 @@ fn slot(questions: u32) -> (CallSlot, Receiver<CallReport>) {
 /// The calls of a connection, after these were sent, with the numbers of their tokens.
 async fn calls_of(slots: &[(i64, &CallSlot)]) -> Arc<WaitingCalls> {
     let calls = Arc::<WaitingCalls>::default();
-    let mut transport = Observed::new(Script(Vec::new().into_iter()), "s".into(), Arc::clone(&calls));
+    let mut transport =
+        ReportDeliveringTransport::new(Script(Vec::new().into_iter()), "s".into(), Arc::clone(&calls));
     for (token, slot) in slots {
         let params = json!({ "name": "one", "_meta": { "progressToken": token } });
         let message = json!({ "jsonrpc": "2.0", "id": token, "method": "tools/call", "params": params });
@@ -65,7 +66,8 @@ async fn calls_of(slots: &[(i64, &CallSlot)]) -> Arc<WaitingCalls> {
 
 /// Delivers messages of a server.
 async fn deliver(calls: &Arc<WaitingCalls>, messages: Vec<Value>) {
-    let mut transport = Observed::new(Script(messages.into_iter()), "s".into(), Arc::clone(calls));
+    let mut transport =
+        ReportDeliveringTransport::new(Script(messages.into_iter()), "s".into(), Arc::clone(calls));
     while transport.receive().await.is_some() {}
 }
 
@@ -142,18 +144,18 @@ async fn a_call_that_is_over_receives_nothing() {
     let calls = calls_of(&[(2, &late)]).await;
     deliver(&calls, vec![progress(2, 1.0)]).await;
     assert_eq!(progress_of(&mut second), []);
-    assert_eq!(calls.waiting_call_and_ends().1.len(), 0);
+    assert_eq!(calls.only_waiting_call_and_ends().1.len(), 0);
 }
 
 #[tokio::test]
 async fn the_end_of_one_call_leaves_the_others() {
     let ((one, _first), (two, mut second)) = (slot(1), slot(1));
     let calls = calls_of(&[(1, &one), (2, &two)]).await;
-    let ends = calls.waiting_call_and_ends().1;
+    let ends = calls.only_waiting_call_and_ends().1;
     assert_eq!((ends.len(), ends.iter().filter(|end| end.is_cancelled()).count()), (2, 0));
     calls.end_request(Some(&one), Some(&token(1)));
     assert_eq!(ends.iter().filter(|end| end.is_cancelled()).count(), 1);
-    assert_eq!(calls.waiting_call_and_ends().1.len(), 1);
+    assert_eq!(calls.only_waiting_call_and_ends().1.len(), 1);
     // A request outside of calls.
     calls.end_request(None, Some(&token(2)));
     deliver(&calls, vec![progress(2, 1.0)]).await;
@@ -209,10 +211,10 @@ async fn the_text_of_a_log_line_is_its_data_or_a_member_of_it() {
 async fn a_question_is_one_of_the_call_that_has_most_of_them_left() {
     let ((one, _first), (two, _second)) = (slot(1), slot(2));
     let calls = calls_of(&[]).await;
-    assert_eq!(calls.take_question(), Err(QuestionRefusal::NoCall));
+    assert_eq!(calls.take_question_of_any_call(), Err(QuestionRefusal::NoCall));
     let calls = calls_of(&[(1, &one), (2, &two)]).await;
-    let taken: Vec<_> = (0..4).map(|_| calls.take_question()).collect();
+    let taken: Vec<_> = (0..4).map(|_| calls.take_question_of_any_call()).collect();
     assert_eq!(taken, [Ok(()), Ok(()), Ok(()), Err(QuestionRefusal::NoneLeft)]);
     let (none, _reports) = slot(0);
-    assert_eq!(calls_of(&[(1, &none)]).await.take_question(), Err(QuestionRefusal::NoneLeft));
+    assert_eq!(calls_of(&[(1, &none)]).await.take_question_of_any_call(), Err(QuestionRefusal::NoneLeft));
 }

@@ -35,24 +35,30 @@ fn a_log_line_goes_to_the_only_call_or_else_to_the_log_of_the_program() {
     let calls = WaitingCalls::default();
     let line = log_line(LoggingLevel::Error, json!("it broke"));
     let event = r#"ERROR tool_mcp::server_log: it broke {server: "s"}"#.to_owned();
-    assert_eq!(EventLog::events_of(|| calls.deliver_log("s", &line)), std::slice::from_ref(&event));
+    assert_eq!(
+        EventLog::events_of(|| calls.deliver_log_to_only_call("s", &line)),
+        std::slice::from_ref(&event)
+    );
     let (first, mut of_first) = slot(0);
     calls.add_call(token(1), &first);
-    assert_eq!(EventLog::events_of(|| calls.deliver_log("s", &line)), [""; 0]); // M14
+    assert_eq!(EventLog::events_of(|| calls.deliver_log_to_only_call("s", &line)), [""; 0]); // M14
     assert_eq!(delivered(&mut of_first).as_deref(), Some("it broke"));
     // Of two calls, it may belong to either.
     let (second, mut of_second) = slot(0);
     calls.add_call(token(2), &second);
-    assert_eq!(EventLog::events_of(|| calls.deliver_log("s", &line)), std::slice::from_ref(&event));
+    assert_eq!(
+        EventLog::events_of(|| calls.deliver_log_to_only_call("s", &line)),
+        std::slice::from_ref(&event)
+    );
     assert_eq!((delivered(&mut of_first), delivered(&mut of_second)), (None, None));
     calls.end_request(Some(&first), Some(&token(1)));
-    assert_eq!(EventLog::events_of(|| calls.deliver_log("s", &line)), [""; 0]);
+    assert_eq!(EventLog::events_of(|| calls.deliver_log_to_only_call("s", &line)), [""; 0]);
     assert_eq!((delivered(&mut of_first), delivered(&mut of_second).is_some()), (None, true));
     // A call with too many reports.
     for _ in 0..MAX_WAITING_REPORTS {
-        calls.deliver_log("s", &line);
+        calls.deliver_log_to_only_call("s", &line);
     }
-    assert_eq!(EventLog::events_of(|| calls.deliver_log("s", &line)), [event]);
+    assert_eq!(EventLog::events_of(|| calls.deliver_log_to_only_call("s", &line)), [event]);
 }
 
 #[test]
@@ -70,7 +76,7 @@ fn a_line_of_the_log_has_its_level_its_logger_and_its_data() {
     ] {
         let mut line = log_line(level, json!({ "message": "m", "data": [1] }));
         line.logger = Some("l".to_owned());
-        let events = EventLog::events_of(|| calls.deliver_log("s", &line));
+        let events = EventLog::events_of(|| calls.deliver_log_to_only_call("s", &line));
         assert_eq!(
             events,
             [format!(r#"{name} tool_mcp::server_log: m {{server: "s", logger: "l", data: [1]}}"#)]
@@ -134,22 +140,22 @@ fn a_call_that_is_over_does_not_wait() {
     calls.add_call(token(1), &slot);
     calls.deliver_progress(&ProgressNotificationParam::new(token(1), 1.0));
     assert!(reports.try_recv().is_err());
-    assert!(calls.waiting_call_and_ends().1.is_empty());
+    assert!(calls.only_waiting_call_and_ends().1.is_empty());
 }
 
 #[test]
 fn a_question_is_taken_from_the_call_with_most_of_them_left() {
     let calls = WaitingCalls::default();
-    assert_eq!(calls.take_question(), Err(QuestionRefusal::NoCall));
+    assert_eq!(calls.take_question_of_any_call(), Err(QuestionRefusal::NoCall));
     let (few, _of_few) = slot(1);
     let (many, _of_many) = slot(2);
     calls.add_call(token(1), &few);
     calls.add_call(token(2), &many);
     let left = || (few.allowance.questions_left(), many.allowance.questions_left());
-    assert_eq!((calls.take_question(), left()), (Ok(()), (1, 1)));
-    assert_eq!((calls.take_question(), left().0 + left().1), (Ok(()), 1));
-    assert_eq!((calls.take_question(), left()), (Ok(()), (0, 0)));
-    assert_eq!(calls.take_question(), Err(QuestionRefusal::NoneLeft));
+    assert_eq!((calls.take_question_of_any_call(), left()), (Ok(()), (1, 1)));
+    assert_eq!((calls.take_question_of_any_call(), left().0 + left().1), (Ok(()), 1));
+    assert_eq!((calls.take_question_of_any_call(), left()), (Ok(()), (0, 0)));
+    assert_eq!(calls.take_question_of_any_call(), Err(QuestionRefusal::NoneLeft));
 }
 
 #[test]
@@ -159,14 +165,14 @@ fn a_question_has_the_context_of_the_only_call_and_the_ends_of_all() {
     let allowance = QuestionAllowance::new(&ServerLimits::default());
     let (first, _of_first) = CallSlot::new(context(), Arc::clone(&allowance));
     let (second, _of_second) = CallSlot::new(context(), allowance);
-    assert!(calls.waiting_call_and_ends().0.is_none());
+    assert!(calls.only_waiting_call_and_ends().0.is_none());
     calls.add_call(token(1), &first);
-    let (context, ends) = calls.waiting_call_and_ends();
+    let (context, ends) = calls.only_waiting_call_and_ends();
     assert!(context.is_some() && ends.len() == 1 && !ends[0].is_cancelled());
     calls.add_call(token(2), &second);
-    let (context, ends) = calls.waiting_call_and_ends();
+    let (context, ends) = calls.only_waiting_call_and_ends();
     assert!(context.is_none() && ends.len() == 2);
     calls.end_request(Some(&first), Some(&token(1)));
     assert_eq!(ends.iter().filter(|end| end.is_cancelled()).count(), 1);
-    assert!(calls.waiting_call_and_ends().0.is_some());
+    assert!(calls.only_waiting_call_and_ends().0.is_some());
 }

@@ -16,8 +16,8 @@ use tokio::{
 
 use super::{
     Cluster, ClusterError,
-    database::Value,
-    event_log::{EventLog, first_value},
+    database::SqlValue,
+    event_log::{EventLog, decode_first_value},
     sessions::hash_of,
 };
 
@@ -88,7 +88,7 @@ impl Cluster {
             CountedCaller::Session(session) => hash_of("session", session),
         };
         let calls = &self.0.calls;
-        let is_counted = calls.count(&caller, limit).await?;
+        let is_counted = calls.count_call_within(&caller, limit).await?;
         Ok(is_counted.then(|| CountedCall { calls: Arc::clone(calls), caller }))
     }
 }
@@ -104,7 +104,7 @@ impl ReservedCalls {
     }
 
     /// Counts a call; returns `false` if the limit is reached.
-    async fn count(&self, caller: &str, limit: usize) -> Result<bool, ClusterError> {
+    async fn count_call_within(&self, caller: &str, limit: usize) -> Result<bool, ClusterError> {
         for pause in PAUSES_MS.map(Some).into_iter().chain([None]) {
             if self.use_reserved(caller) {
                 return Ok(true);
@@ -129,7 +129,7 @@ impl ReservedCalls {
                 return Ok(true);
             }
             if !self.is_full(caller) {
-                self.reserve(caller, limit).await?;
+                self.reserve_block(caller, limit).await?;
             }
             Ok(self.use_reserved(caller))
         };
@@ -156,20 +156,20 @@ impl ReservedCalls {
     }
 
     /// Reserves more calls of `caller`, if there are some.
-    async fn reserve(&self, caller: &str, limit: usize) -> Result<(), ClusterError> {
+    async fn reserve_block(&self, caller: &str, limit: usize) -> Result<(), ClusterError> {
         let running = self.lock_callers().get(caller).map_or(0, |calls| calls.running);
         let block = (limit / BLOCKS_PER_LIMIT).clamp(1, MAX_BLOCK);
         let values = [
-            Value::Text(&self.log.app),
-            Value::Text(&self.log.process),
-            Value::Text(caller),
-            Value::count(running),
-            Value::count(running.saturating_add(block)),
-            Value::count(limit),
-            Value::Seconds(self.process_timeout),
+            SqlValue::Text(&self.log.app),
+            SqlValue::Text(&self.log.process),
+            SqlValue::Text(caller),
+            SqlValue::from_count(running),
+            SqlValue::from_count(running.saturating_add(block)),
+            SqlValue::from_count(limit),
+            SqlValue::Seconds(self.process_timeout),
         ];
         let sql = "SELECT {schema}.reserve_calls($1, $2, $3, $4, $5, $6, $7)";
-        let reserved: i64 = first_value(&self.log.database.fetch(sql, &values).await?)?;
+        let reserved: i64 = decode_first_value(&self.log.database.fetch(sql, &values).await?)?;
         let mut callers = self.lock_callers();
         let calls = callers.entry(caller.to_owned()).or_default();
         calls.reserved = usize::try_from(reserved).unwrap_or_default();
@@ -201,14 +201,14 @@ impl ReservedCalls {
                    WHERE old.app = $1 AND old.process = $2 AND old.caller = new.caller AND new.calls = 0) \
                    UPDATE {schema}.reserved_calls AS old SET calls = new.calls FROM new \
                    WHERE old.app = $1 AND old.process = $2 AND old.caller = new.caller AND new.calls > 0";
-        let (app, process) = (Value::Text(&self.log.app), Value::Text(&self.log.process));
+        let (app, process) = (SqlValue::Text(&self.log.app), SqlValue::Text(&self.log.process));
         let names: Vec<_> = names.iter().map(String::as_str).collect();
-        let values = [app, process, Value::Texts(&names), Value::Integers(&numbers)];
+        let values = [app, process, SqlValue::Texts(&names), SqlValue::Integers(&numbers)];
         self.log.database.fetch(sql, &values).await.map(drop)
     }
 
     /// Stores all reservations again: statements that failed, and a server of the database that crashed, may have changed them.
-    pub(super) async fn store_all(&self) -> Result<(), ClusterError> {
+    pub(super) async fn store_all_reservations(&self) -> Result<(), ClusterError> {
         let _order = self.statements.lock().await;
         let (names, numbers): (Vec<_>, Vec<_>) = self
             .lock_callers()
@@ -222,15 +222,15 @@ impl ReservedCalls {
                    SELECT $1, $2, new.caller, new.calls FROM unnest($3::text[], $4::bigint[]) AS new (caller, calls) \
                    ON CONFLICT (app, process, caller) DO UPDATE SET calls = excluded.calls \
                    WHERE reserved_calls.calls <> excluded.calls";
-        let (app, process) = (Value::Text(&self.log.app), Value::Text(&self.log.process));
+        let (app, process) = (SqlValue::Text(&self.log.app), SqlValue::Text(&self.log.process));
         let names: Vec<_> = names.iter().map(String::as_str).collect();
-        let values = [app, process, Value::Texts(&names), Value::Integers(&numbers)];
+        let values = [app, process, SqlValue::Texts(&names), SqlValue::Integers(&numbers)];
         self.log.database.fetch(sql, &values).await.map(drop)
     }
 }
 
 /// Returns calls that are not used, as long as the process is in its cluster.
-pub(super) async fn return_unused_calls(calls: Arc<ReservedCalls>) {
+pub(super) async fn keep_returning_unused_calls(calls: Arc<ReservedCalls>) {
     loop {
         calls.has_ended.notified().await;
         tokio::time::sleep(RETURN_PAUSE).await;

@@ -48,7 +48,7 @@ struct IdleConnection {
 
 /// A value of a statement.
 #[derive(Debug, Clone, Copy)]
-pub(super) enum Value<'a> {
+pub(super) enum SqlValue<'a> {
     Text(&'a str),
     Texts(&'a [&'a str]),
     Integer(i64),
@@ -56,9 +56,9 @@ pub(super) enum Value<'a> {
     Seconds(Duration),
 }
 
-impl Value<'_> {
+impl SqlValue<'_> {
     /// A number of things.
-    pub(super) fn count(number: usize) -> Self {
+    pub(super) fn from_count(number: usize) -> Self {
         Self::Integer(i64::try_from(number).unwrap_or(i64::MAX))
     }
 }
@@ -84,13 +84,13 @@ impl Database {
     /// # Errors
     ///
     /// If the database refuses it, or does not answer in time.
-    pub(super) async fn fetch(&self, sql: &str, values: &[Value<'_>]) -> Result<Vec<PgRow>, ClusterError> {
+    pub(super) async fn fetch(&self, sql: &str, values: &[SqlValue<'_>]) -> Result<Vec<PgRow>, ClusterError> {
         let sql = sql.replace("{schema}", &self.schema);
         let mut attempts = self.attempts();
         loop {
             match self.fetch_once(&sql, values, attempts.deadline).await {
                 Ok(rows) => return Ok(rows),
-                Err(error) => attempts.wait_after(error).await?,
+                Err(error) => attempts.wait_for_retry_after(error).await?,
             }
         }
     }
@@ -98,7 +98,7 @@ impl Database {
     async fn fetch_once(
         &self,
         sql: &str,
-        values: &[Value<'_>],
+        values: &[SqlValue<'_>],
         deadline: Instant,
     ) -> Result<Vec<PgRow>, sqlx::Error> {
         let acquiring = async {
@@ -176,8 +176,12 @@ impl Database {
     }
 
     /// Begins the attempts of an operation.
-    pub(super) fn attempts(&self) -> Attempts {
-        Attempts { timeout: self.timeout, deadline: Instant::now() + self.timeout, pause: FIRST_PAUSE }
+    pub(super) fn attempts(&self) -> OperationAttempts {
+        OperationAttempts {
+            timeout: self.timeout,
+            deadline: Instant::now() + self.timeout,
+            pause: FIRST_PAUSE,
+        }
     }
 }
 
@@ -190,19 +194,19 @@ impl Drop for Database {
 }
 
 /// The attempts of one operation.
-pub(super) struct Attempts {
+pub(super) struct OperationAttempts {
     timeout: Duration,
     pub(super) deadline: Instant,
     pause: Duration,
 }
 
-impl Attempts {
+impl OperationAttempts {
     /// Waits for the next attempt.
     ///
     /// # Errors
     ///
     /// If the error does not pass, or the time of the operation is over.
-    pub(super) async fn wait_after(&mut self, error: sqlx::Error) -> Result<(), ClusterError> {
+    pub(super) async fn wait_for_retry_after(&mut self, error: sqlx::Error) -> Result<(), ClusterError> {
         if !is_transient(&error) {
             return Err(database_error(&error));
         }
@@ -219,16 +223,16 @@ impl Attempts {
 
 fn bound_query<'q>(
     sql: &str,
-    values: &'q [Value<'q>],
+    values: &'q [SqlValue<'q>],
     is_prepared: bool,
 ) -> Query<'q, Postgres, PgArguments> {
     let query = sqlx::query(AssertSqlSafe(sql.to_owned())).persistent(is_prepared);
     values.iter().fold(query, |query, value| match value {
-        Value::Text(text) => query.bind(*text),
-        Value::Texts(texts) => query.bind(*texts),
-        Value::Integers(integers) => query.bind(*integers),
-        Value::Integer(integer) => query.bind(*integer),
-        Value::Seconds(time) => query.bind(time.as_secs_f64().min(MAX_SECONDS)),
+        SqlValue::Text(text) => query.bind(*text),
+        SqlValue::Texts(texts) => query.bind(*texts),
+        SqlValue::Integers(integers) => query.bind(*integers),
+        SqlValue::Integer(integer) => query.bind(*integer),
+        SqlValue::Seconds(time) => query.bind(time.as_secs_f64().min(MAX_SECONDS)),
     })
 }
 

@@ -15,9 +15,9 @@ use tool_runtime::{definition::ContentHash, open_calls::ProgramKey};
 
 use super::{
     ClusterError,
-    database::{Database, Value},
+    database::{Database, SqlValue},
     event_queue::EventQueue,
-    wakes::Wakes,
+    wakes::StreamWakes,
 };
 
 /// The most events that are read at once.
@@ -100,7 +100,7 @@ pub(super) struct EventLog {
     pub(super) app: String,
     /// This process.
     pub(super) process: String,
-    pub(super) wakes: Wakes,
+    pub(super) wakes: StreamWakes,
     pub(super) queue: EventQueue,
     /// The time after which events are removed.
     pub(super) retention: Duration,
@@ -117,7 +117,7 @@ impl EventLog {
         retention: Duration,
         is_polled: bool,
     ) -> Self {
-        let (wakes, queue, numbers) = (Wakes::default(), EventQueue::default(), AtomicI64::new(0));
+        let (wakes, queue, numbers) = (StreamWakes::default(), EventQueue::default(), AtomicI64::new(0));
         Self { database, key, app, process, wakes, queue, retention, is_polled, numbers }
     }
 
@@ -127,8 +127,8 @@ impl EventLog {
     ///
     /// If the database does not answer in time.
     pub(super) async fn append(&self, stream: &StreamKey, text: &str) -> Result<(), ClusterError> {
-        let event = self.new_event(stream, text)?;
-        self.store_all(std::iter::once(&event)).await.map(drop)
+        let event = self.seal_new_event(stream, text)?;
+        self.store_events(std::iter::once(&event)).await.map(drop)
     }
 
     /// Appends an event, and returns its id. If the database does not answer in time, the event is stored later, and has no id.
@@ -136,13 +136,13 @@ impl EventLog {
     /// # Errors
     ///
     /// If the event is lost.
-    pub(super) async fn append_or_keep(
+    pub(super) async fn append_or_store_later(
         &self,
         stream: &StreamKey,
         text: &str,
     ) -> Result<Option<i64>, ClusterError> {
         let (sender, id) = oneshot::channel();
-        self.queue.push(self.new_event(stream, text)?, Some(sender))?;
+        self.queue.push(self.seal_new_event(stream, text)?, Some(sender))?;
         id.await.map_err(|_| ClusterError::Unavailable("an event is lost".to_owned()))
     }
 
@@ -152,17 +152,17 @@ impl EventLog {
     ///
     /// If the event is lost.
     pub(super) fn append_later(&self, stream: &StreamKey, text: &str) -> Result<(), ClusterError> {
-        self.queue.push(self.new_event(stream, text)?, None)
+        self.queue.push(self.seal_new_event(stream, text)?, None)
     }
 
-    fn new_event(&self, stream: &StreamKey, text: &str) -> Result<NewEvent, ClusterError> {
+    fn seal_new_event(&self, stream: &StreamKey, text: &str) -> Result<NewEvent, ClusterError> {
         let number = self.numbers.fetch_add(1, Ordering::Relaxed);
         let body = self.seal(text, &["event", &stream.0, &self.process, &number.to_string()])?;
         Ok(NewEvent { stream: stream.clone(), number, body })
     }
 
     /// Stores events that are not stored yet, in one statement, and returns their ids.
-    pub(super) async fn store_all(
+    pub(super) async fn store_events(
         &self,
         events: impl Iterator<Item = &NewEvent> + Clone,
     ) -> Result<Vec<i64>, ClusterError> {
@@ -171,17 +171,17 @@ impl EventLog {
         let bodies: Vec<&str> = events.map(|event| &*event.body).collect();
         let channel = if self.is_polled { "" } else { &*self.database.schema };
         let values = [
-            Value::Text(&self.app),
-            Value::Text(&self.process),
-            Value::Texts(&streams),
-            Value::Integers(&numbers),
-            Value::Texts(&bodies),
-            Value::Text(channel),
+            SqlValue::Text(&self.app),
+            SqlValue::Text(&self.process),
+            SqlValue::Texts(&streams),
+            SqlValue::Integers(&numbers),
+            SqlValue::Texts(&bodies),
+            SqlValue::Text(channel),
         ];
         let sql = "SELECT {schema}.append_events($1, $2, $3, $4, $5, $6)";
         let rows = self.database.fetch(sql, &values).await?;
         streams.iter().for_each(|stream| self.wakes.wake(stream));
-        first_value(&rows)
+        decode_first_value(&rows)
     }
 
     /// Returns the events of streams after `positions`, which it advances, and whether there are more. An event that was altered is left out, and
@@ -196,29 +196,30 @@ impl EventLog {
         let streams: Vec<_> = positions.iter().map(|position| &*position.stream.0).collect();
         let last: Vec<_> = positions.iter().map(|position| position.last).collect();
         let values = [
-            Value::Text(&self.app),
-            Value::Texts(&streams),
-            Value::Integers(&last),
-            Value::Seconds(self.retention),
-            Value::Integer(MAX_READ),
+            SqlValue::Text(&self.app),
+            SqlValue::Texts(&streams),
+            SqlValue::Integers(&last),
+            SqlValue::Seconds(self.retention),
+            SqlValue::Integer(MAX_READ),
         ];
         let rows = self.database.fetch(sql, &values).await?;
         let is_full = i64::try_from(rows.len()).is_ok_and(|rows| rows == MAX_READ);
         let mut events = Vec::with_capacity(rows.len());
         for row in &rows {
-            let (id, stream): (i64, StreamKey) = (column(row, 0)?, StreamKey(column(row, 1)?));
+            let (id, stream): (i64, StreamKey) = (decode_column(row, 0)?, StreamKey(decode_column(row, 1)?));
             if let Some(position) = positions.iter_mut().find(|position| position.stream == stream) {
                 position.last = id;
             }
-            events.extend(self.opened_event(row)?);
+            events.extend(self.decrypt_event(row)?);
         }
         Ok((events, is_full))
     }
 
     /// Returns the event of a row, unless it was altered.
-    fn opened_event(&self, row: &PgRow) -> Result<Option<LoggedEvent>, ClusterError> {
-        let (id, stream, writer): (i64, String, String) = (column(row, 0)?, column(row, 1)?, column(row, 2)?);
-        let (number, body): (i64, String) = (column(row, 3)?, column(row, 4)?);
+    fn decrypt_event(&self, row: &PgRow) -> Result<Option<LoggedEvent>, ClusterError> {
+        let (id, stream, writer): (i64, String, String) =
+            (decode_column(row, 0)?, decode_column(row, 1)?, decode_column(row, 2)?);
+        let (number, body): (i64, String) = (decode_column(row, 3)?, decode_column(row, 4)?);
         let text = self.unseal(&body, &["event", &stream, &writer, &number.to_string()]);
         if text.is_none() {
             tracing::error!(event = id, "an event of the database was altered, and is left out");
@@ -227,9 +228,9 @@ impl EventLog {
     }
 
     /// Returns the id of the last event of all streams.
-    pub(super) async fn last_id(&self) -> Result<i64, ClusterError> {
+    pub(super) async fn last_event_id(&self) -> Result<i64, ClusterError> {
         let sql = "SELECT coalesce(max(id), 0) FROM {schema}.events";
-        first_value(&self.database.fetch(sql, &[]).await?)
+        decode_first_value(&self.database.fetch(sql, &[]).await?)
     }
 
     /// Encrypts `text` for its place in the database.
@@ -255,7 +256,7 @@ impl EventLog {
 }
 
 /// Decodes a column.
-pub(super) fn column<'r, T>(row: &'r PgRow, index: usize) -> Result<T, ClusterError>
+pub(super) fn decode_column<'r, T>(row: &'r PgRow, index: usize) -> Result<T, ClusterError>
 where
     T: sqlx::Decode<'r, sqlx::Postgres> + sqlx::Type<sqlx::Postgres>,
 {
@@ -263,10 +264,10 @@ where
 }
 
 /// Decodes the first column of the first row.
-pub(super) fn first_value<'r, T>(rows: &'r [PgRow]) -> Result<T, ClusterError>
+pub(super) fn decode_first_value<'r, T>(rows: &'r [PgRow]) -> Result<T, ClusterError>
 where
     T: sqlx::Decode<'r, sqlx::Postgres> + sqlx::Type<sqlx::Postgres>,
 {
     let row = rows.first().ok_or_else(|| ClusterError::Failed("the database sent no row".to_owned()))?;
-    column(row, 0)
+    decode_column(row, 0)
 }

@@ -106,7 +106,7 @@ impl EventQueue {
     }
 
     /// Counts `events`, which were taken, no longer.
-    fn remove(&self, events: &[QueuedEvent]) {
+    fn uncount_taken(&self, events: &[QueuedEvent]) {
         let bytes: usize = events.iter().map(|queued| queued.event.body.len()).sum();
         let mut waiting = self.lock_waiting();
         waiting.bytes = waiting.bytes.saturating_sub(bytes);
@@ -130,10 +130,10 @@ impl EventQueue {
 
 impl QueuedEvent {
     fn announce_delay(&mut self) {
-        self.announce(None);
+        self.announce_id(None);
     }
 
-    fn announce(&mut self, id: Option<i64>) {
+    fn announce_id(&mut self, id: Option<i64>) {
         if let Some(sender) = self.id_sender.take() {
             sender.send(id).ok();
         }
@@ -153,7 +153,7 @@ pub(super) async fn store_queued_events(log: Arc<EventLog>) {
         if let Err(error) = store_batch(&log, &mut batch).await {
             tracing::error!(%error, events = batch.len(), "the database refuses events, which are lost");
         }
-        log.queue.remove(&batch);
+        log.queue.uncount_taken(&batch);
     }
 }
 
@@ -164,10 +164,10 @@ pub(super) async fn store_queued_events(log: Arc<EventLog>) {
 /// If the database refuses them.
 async fn store_batch(log: &EventLog, batch: &mut [QueuedEvent]) -> Result<(), ClusterError> {
     loop {
-        match log.store_all(batch.iter().map(|queued| &queued.event)).await {
+        match log.store_events(batch.iter().map(|queued| &queued.event)).await {
             Ok(ids) => {
                 log.queue.set_delayed(false);
-                batch.iter_mut().zip(ids).for_each(|(queued, id)| queued.announce(Some(id)));
+                batch.iter_mut().zip(ids).for_each(|(queued, id)| queued.announce_id(Some(id)));
                 return Ok(());
             }
             Err(error @ ClusterError::Unavailable(_)) if !log.database.pool.is_closed() => {
@@ -207,11 +207,11 @@ mod tests {
         push("12").unwrap_err();
         push("1").unwrap();
         assert!(queue.wait_until_stored().now_or_never().is_none());
-        queue.remove(&batch);
+        queue.uncount_taken(&batch);
         push("123456789").unwrap();
         let batch = queue.take_batch();
         assert_eq!(bodies(&batch), ["1", "123456789"]);
-        queue.remove(&batch);
+        queue.uncount_taken(&batch);
         assert!(queue.wait_until_stored().now_or_never().is_some());
     }
 

@@ -24,7 +24,7 @@ impl McpServer {
 
 impl HttpServer {
     /// Returns the answer to a request that failed with `response`: another process may have ended its session since it was admitted.
-    pub(in crate::server::http) async fn failure_answer(
+    pub(in crate::server::http) async fn session_refusal_or_answer(
         &self,
         response: HttpAnswer,
         session: Option<&str>,
@@ -58,7 +58,7 @@ impl HttpServer {
             (Ok(true), _) => None,
             (Ok(false), session) => {
                 if let Some(session) = session {
-                    self.0.sessions.table.drop_session(session).await;
+                    self.0.sessions.table.forget_ended_session(session).await;
                 }
                 Some(text_response(StatusCode::NOT_FOUND, "there is no such session"))
             }

@@ -21,7 +21,7 @@ use crate::server::http::{
 
 impl SessionTable {
     /// Forgets a session that has ended in another process.
-    pub(in crate::server::http) async fn drop_session(&self, id: &str) {
+    pub(in crate::server::http) async fn forget_ended_session(&self, id: &str) {
         self.remove(id);
         if let Err(error) = self.local.close_session(&id.into()).await {
             tracing::warn!(%error, "a session that ended cannot be closed");
@@ -40,7 +40,7 @@ impl HttpSessions {
             max_per_caller: self.of_caller,
             idle_time: self.idle_time,
         };
-        match cluster.open_session(id, caller, limits).await.map_err(refuse_request)? {
+        match cluster.open_session(id, caller, limits).await.map_err(refuse_without_database)? {
             None => Ok(()),
             Some(full) => {
                 current.refuse(RequestRefusal::Sessions(full));
@@ -50,7 +50,7 @@ impl HttpSessions {
     }
 
     /// Opens the stream of a session itself, after the event of `token` if there is one.
-    pub(in crate::server::http) async fn follow_session(
+    pub(in crate::server::http) async fn follow_session_stream(
         &self,
         cluster: &Cluster,
         id: &SessionId,
@@ -58,12 +58,12 @@ impl HttpSessions {
     ) -> Result<StreamEvents, LocalSessionManagerError> {
         let gone = || LocalSessionManagerError::SessionNotFound(Arc::clone(id));
         let state = self.table.state(id).ok_or_else(gone)?;
-        let stream = cluster.follow_session(id, state, token).await;
+        let stream = cluster.follow_session_stream(id, state, token).await;
         Ok(Box::pin(stream.map_err(|error| SessionError::EventStore(error.into()))?))
     }
 
     /// Continues a stream after the event `last`. `request` is the one that it answers.
-    pub(in crate::server::http) async fn follow_stream(
+    pub(in crate::server::http) async fn continue_stream(
         &self,
         cluster: &Cluster,
         id: &SessionId,
@@ -72,14 +72,14 @@ impl HttpSessions {
     ) -> Result<StreamEvents, LocalSessionManagerError> {
         let token = EventToken::unseal(cluster, last).ok_or(SessionError::InvalidEventId)?;
         match request {
-            None => self.follow_session(cluster, id, Some(token)).await,
-            Some(request) => Ok(Box::pin(cluster.follow_request(token, request))),
+            None => self.follow_session_stream(cluster, id, Some(token)).await,
+            Some(request) => Ok(Box::pin(cluster.follow_request_stream(token, request))),
         }
     }
 }
 
 /// Refuses the request, since the database does not answer.
-pub(in crate::server::http) fn refuse_request(error: ClusterError) -> SessionsError {
+pub(in crate::server::http) fn refuse_without_database(error: ClusterError) -> SessionsError {
     tracing::error!(%error, "a request is refused");
     let problem = "the database of the server does not answer; try again later".to_owned();
     REQUEST.try_with(|request| request.refuse(RequestRefusal::Database(problem))).ok();
@@ -87,10 +87,10 @@ pub(in crate::server::http) fn refuse_request(error: ClusterError) -> SessionsEr
 }
 
 /// Refuses a request that was not begun, if the reason is the database.
-pub(in crate::server::http) fn refuse_for_events(error: SessionsError) -> SessionsError {
+pub(in crate::server::http) fn refuse_if_event_store_failed(error: SessionsError) -> SessionsError {
     match error {
         SessionsError::Local(LocalSessionManagerError::SessionError(SessionError::EventStore(error))) => {
-            refuse_request(ClusterError::Unavailable(error.to_string()))
+            refuse_without_database(ClusterError::Unavailable(error.to_string()))
         }
         error => error,
     }

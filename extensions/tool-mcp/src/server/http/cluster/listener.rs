@@ -9,8 +9,8 @@ use sqlx::postgres::PgListener;
 
 use super::{
     ClusterError,
-    database::Value,
-    event_log::{EventLog, column},
+    database::SqlValue,
+    event_log::{EventLog, decode_column},
 };
 
 /// The pause after a failure.
@@ -19,10 +19,10 @@ const RETRY_PAUSE: Duration = Duration::from_millis(250);
 /// Wakes readers as long as there is a log.
 pub(super) async fn wake_readers(log: Weak<EventLog>, poll_interval: Option<Duration>) {
     match poll_interval {
-        Some(interval) => poll_events(log, interval).await,
+        Some(interval) => poll_and_wake(log, interval).await,
         None => loop {
             let Some(target) = log.upgrade().map(|log| ListenerTarget::of(&log)) else { return };
-            let listened = target.listen(&log).await;
+            let listened = target.listen_and_wake(&log).await;
             if target.pool.is_closed() {
                 return;
             }
@@ -46,7 +46,7 @@ impl ListenerTarget {
     }
 
     /// Waits for notifications, until the connection is lost.
-    async fn listen(&self, log: &Weak<EventLog>) -> Result<(), sqlx::Error> {
+    async fn listen_and_wake(&self, log: &Weak<EventLog>) -> Result<(), sqlx::Error> {
         let mut listener = PgListener::connect_with(&self.pool).await?;
         listener.listen(&self.channel).await?;
         // What was sent before.
@@ -66,7 +66,7 @@ impl ListenerTarget {
 }
 
 /// Reads in an interval which streams have new events.
-async fn poll_events(log: Weak<EventLog>, interval: Duration) {
+async fn poll_and_wake(log: Weak<EventLog>, interval: Duration) {
     loop {
         tokio::time::sleep(interval).await;
         let Some(log) = log.upgrade() else { return };
@@ -88,6 +88,6 @@ async fn changed_streams(log: &EventLog, interval: Duration) -> Result<Vec<Strin
     const MIN_WINDOW: Duration = Duration::from_secs(2);
     let sql = "SELECT DISTINCT stream FROM {schema}.events WHERE app = $1 AND stored_at > now() - make_interval(secs => $2)";
     let window = (interval * 4).max(MIN_WINDOW);
-    let rows = log.database.fetch(sql, &[Value::Text(&log.app), Value::Seconds(window)]).await?;
-    rows.iter().map(|row| column(row, 0)).collect()
+    let rows = log.database.fetch(sql, &[SqlValue::Text(&log.app), SqlValue::Seconds(window)]).await?;
+    rows.iter().map(|row| decode_column(row, 0)).collect()
 }

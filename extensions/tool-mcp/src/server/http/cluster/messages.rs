@@ -21,10 +21,12 @@ use super::{
     event_log::{LoggedEvent, StreamKey, StreamPosition},
     reader::EventReader,
     streams::StoredEvent,
-    tasks::{AwaitedAnswers, ForwardedTaskRequest, TaskAnswer, answer_forwarded, note_ended_tasks},
+    tasks::{
+        ForwardedTaskRequest, PendingTaskAnswers, TaskAnswer, answer_forwarded_task_request, note_ended_tasks,
+    },
 };
 use crate::server::{
-    announce::{Signal, Signals},
+    announce::{ServerSignal, ServerSignals},
     http::table::SessionTable,
     server_state::ServerState,
     session_state::SessionSetting,
@@ -55,7 +57,7 @@ pub(super) enum ProcessMessage {
 }
 
 impl ProcessMessage {
-    fn to_text(&self) -> Result<String, ClusterError> {
+    fn to_json(&self) -> Result<String, ClusterError> {
         serde_json::to_string(self)
             .map_err(|error| ClusterError::Failed(format!("a message cannot be written: {error}")))
     }
@@ -68,7 +70,7 @@ pub(in crate::server::http) struct ServingTasks {
 
 impl Cluster {
     /// Sends the changes of a server to the other processes, and works on their messages.
-    pub(in crate::server::http) fn serve(
+    pub(in crate::server::http) fn spawn_serving_tasks(
         &self,
         shared: &Arc<ServerState>,
         table: &Arc<SessionTable>,
@@ -76,9 +78,9 @@ impl Cluster {
         ended_tasks: mpsc::UnboundedReceiver<String>,
     ) -> ServingTasks {
         let cluster = || self.clone();
-        let publishing = publish_changes(cluster(), Signals::of_this_process(shared));
+        let publishing = publish_changes(cluster(), ServerSignals::of_this_process(shared));
         let receiving = receive_messages(cluster(), Arc::clone(shared), Arc::clone(table));
-        let tending = tend_sessions(cluster(), Arc::clone(table), idle_time);
+        let tending = touch_used_and_delete_idle_sessions(cluster(), Arc::clone(table), idle_time);
         let noting = note_ended_tasks(cluster(), ended_tasks);
         let runtime = &self.0.runtime;
         #[expect(clippy::disallowed_methods, reason = "the server aborts them")]
@@ -96,18 +98,18 @@ impl Cluster {
         stream: &StreamKey,
         message: &ProcessMessage,
     ) -> Result<(), ClusterError> {
-        self.0.log.append(stream, &message.to_text()?).await
+        self.0.log.append(stream, &message.to_json()?).await
     }
 
     /// Tells the readers of the session's own stream, and all processes; later, if the database does not answer now.
     pub(super) async fn tell_session_end(&self, session: &str) -> Result<(), ClusterError> {
-        let (log, end) = (&self.0.log, StoredEvent::end_of_stream()?);
-        log.append_or_keep(&StreamKey::of_session(session), &end).await?;
+        let (log, end) = (&self.0.log, StoredEvent::end_of_stream_json()?);
+        log.append_or_store_later(&StreamKey::of_session(session), &end).await?;
         let message = ProcessMessage::SessionEnd { session: session.to_owned() };
-        log.append_or_keep(&StreamKey::of_all(), &message.to_text()?).await.map(drop)
+        log.append_or_store_later(&StreamKey::of_all(), &message.to_json()?).await.map(drop)
     }
 
-    pub(super) async fn tell_setting(
+    pub(super) async fn tell_processes_of_setting(
         &self,
         session: &str,
         setting: SessionSetting,
@@ -117,7 +119,7 @@ impl Cluster {
     }
 
     /// Names this process in the id of a question, by which its answer finds it, and in the end of a question.
-    pub(in crate::server::http) fn name_process(&self, message: &mut ServerJsonRpcMessage) {
+    pub(in crate::server::http) fn add_process_to_question_id(&self, message: &mut ServerJsonRpcMessage) {
         let named = |id: &RequestId| match id {
             RequestId::Number(number) => RequestId::String(format!("{}/{number}", self.0.log.process).into()),
             RequestId::String(_) => id.clone(),
@@ -186,18 +188,22 @@ fn process_of_question(id: &RequestId) -> Option<(String, i64)> {
 }
 
 /// Sends the changes of this process to all.
-async fn publish_changes(cluster: Cluster, mut signals: Signals) {
+async fn publish_changes(cluster: Cluster, mut signals: ServerSignals) {
     loop {
         let signal = signals.next().await;
         let text = serde_json::to_string(&signal).unwrap_or_default();
-        if let Err(error) = cluster.0.log.append_or_keep(&StreamKey::of_changes(), &text).await {
+        if let Err(error) = cluster.0.log.append_or_store_later(&StreamKey::of_changes(), &text).await {
             tracing::error!(%error, "clients of other processes are not told of a change");
         }
     }
 }
 
 /// Notes regularly that sessions are used which have a stream or a request here, and deletes those that are idle.
-async fn tend_sessions(cluster: Cluster, table: Arc<SessionTable>, idle_time: Duration) {
+async fn touch_used_and_delete_idle_sessions(
+    cluster: Cluster,
+    table: Arc<SessionTable>,
+    idle_time: Duration,
+) {
     /// A session whose process ends is found before it is idle.
     const TOUCHES_PER_IDLE_TIME: u32 = 4;
     const MIN_PAUSE: Duration = Duration::from_millis(100);
@@ -266,32 +272,32 @@ fn receive_message(
         }
         Ok(ProcessMessage::TaskAnswer { number, answer }) => {
             if let Some(link) = shared.cluster.get() {
-                link.answers.receive(number, answer);
+                link.answers.pass_on_answer(number, answer);
             }
         }
         Ok(_) if deliveries.len() >= MAX_DELIVERIES => {
             tracing::error!(event = event.id, "a message is left out: {MAX_DELIVERIES} of them wait");
         }
         Ok(ProcessMessage::SessionEnd { session }) => {
-            cluster.forget_session(&session);
+            cluster.end_session_lease(&session);
             let table = Arc::clone(table);
-            deliveries.spawn(async move { table.drop_session(&session).await });
+            deliveries.spawn(async move { table.forget_ended_session(&session).await });
         }
         Ok(ProcessMessage::Client { session, message }) => {
             // What this process sent is for a request that ran elsewhere.
-            if event.writer != cluster.0.log.process && is_for_session(&session, &message, table) {
+            if event.writer != cluster.0.log.process && concerns_local_session(&session, &message, table) {
                 deliveries.spawn(deliver_message(Arc::clone(table), session, message));
             }
         }
         Ok(ProcessMessage::TaskRequest(request)) => {
-            deliveries.spawn(answer_forwarded(cluster.clone(), Arc::clone(shared), request));
+            deliveries.spawn(answer_forwarded_task_request(cluster.clone(), Arc::clone(shared), request));
         }
         Err(error) => tracing::error!(event = event.id, %error, "a message of a process cannot be read"),
     }
 }
 
 /// Returns `true` if the session is here, and a request that the message cancels runs here.
-fn is_for_session(session: &str, message: &ClientJsonRpcMessage, table: &SessionTable) -> bool {
+fn concerns_local_session(session: &str, message: &ClientJsonRpcMessage, table: &SessionTable) -> bool {
     let Some(activity) = table.activity(session) else { return false };
     let JsonRpcMessage::Notification(notification) = message else { return true };
     let ClientNotification::CancelledNotification(cancelled) = &notification.notification else {
@@ -316,8 +322,8 @@ async fn deliver_message(table: Arc<SessionTable>, session: String, message: Cli
 pub(in crate::server) struct ClusterLink {
     pub(in crate::server) cluster: Cluster,
     /// The changes of other processes.
-    pub(in crate::server) changes: broadcast::Sender<Signal>,
-    pub(super) answers: AwaitedAnswers,
+    pub(in crate::server) changes: broadcast::Sender<ServerSignal>,
+    pub(super) answers: PendingTaskAnswers,
     pub(super) ended_tasks: mpsc::UnboundedSender<String>,
 }
 
@@ -328,6 +334,6 @@ impl ClusterLink {
         const MAX_BEHIND: usize = 1024;
         let (ended_tasks, ended) = mpsc::unbounded_channel();
         let changes = broadcast::Sender::new(MAX_BEHIND);
-        (Self { cluster, changes, answers: AwaitedAnswers::default(), ended_tasks }, ended)
+        (Self { cluster, changes, answers: PendingTaskAnswers::default(), ended_tasks }, ended)
     }
 }

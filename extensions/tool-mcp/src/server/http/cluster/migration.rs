@@ -18,22 +18,22 @@ const MIN_SERVER_VERSION: u32 = 140_000;
 const MIGRATION_LOCK: i64 = 0x746d_6370;
 
 /// Returns the version that this crate makes.
-fn supported_version() -> i64 {
+fn supported_schema_version() -> i64 {
     MIGRATIONS.last().map_or(0, |(version, _)| *version)
 }
 
 /// Brings the schema to the present version.
-pub(super) async fn migrate(database: &Database) -> Result<(), ClusterError> {
+pub(super) async fn migrate_schema(database: &Database) -> Result<(), ClusterError> {
     let mut attempts = database.attempts();
     loop {
-        match migrate_once(database).await {
+        match migrate_schema_once(database).await {
             Ok(result) => return result,
-            Err(error) => attempts.wait_after(error).await?,
+            Err(error) => attempts.wait_for_retry_after(error).await?,
         }
     }
 }
 
-async fn migrate_once(database: &Database) -> Result<Result<(), ClusterError>, sqlx::Error> {
+async fn migrate_schema_once(database: &Database) -> Result<Result<(), ClusterError>, sqlx::Error> {
     let schema = &database.schema;
     let mut connection = database.pool.acquire().await?;
     if connection.server_version_num().is_some_and(|version| version < MIN_SERVER_VERSION) {
@@ -51,18 +51,23 @@ async fn migrate_once(database: &Database) -> Result<Result<(), ClusterError>, s
         let problem = format!("the database has the encoding `{encoding}`; use a database with `UTF8`");
         return Ok(Err(ClusterError::Failed(problem)));
     }
-    let (found, supported) = (read_version(&mut transaction, schema).await?, supported_version());
+    let (found, supported) =
+        (read_schema_version(&mut transaction, schema).await?, supported_schema_version());
     if found > supported {
         return Ok(Err(ClusterError::NewerVersion { found, supported }));
     }
     if found < supported {
-        apply_steps(&mut transaction, schema, found).await?;
+        apply_migrations(&mut transaction, schema, found).await?;
     }
     transaction.commit().await?;
     Ok(Ok(()))
 }
 
-async fn apply_steps(connection: &mut PgConnection, schema: &str, version: i64) -> Result<(), sqlx::Error> {
+async fn apply_migrations(
+    connection: &mut PgConnection,
+    schema: &str,
+    version: i64,
+) -> Result<(), sqlx::Error> {
     // An existing schema may be used by a role that may not create one.
     let query = "SELECT count(*) FROM pg_catalog.pg_namespace WHERE nspname = $1";
     let existing = sqlx::query(query).bind(schema).persistent(false).fetch_one(&mut *connection).await?;
@@ -75,11 +80,11 @@ async fn apply_steps(connection: &mut PgConnection, schema: &str, version: i64) 
         sqlx::raw_sql(step).execute(&mut *connection).await?;
     }
     let update = sqlx::query("UPDATE store_version SET version = $1").persistent(false);
-    update.bind(supported_version()).execute(connection).await.map(drop)
+    update.bind(supported_schema_version()).execute(connection).await.map(drop)
 }
 
 /// Returns the version of the schema: 0 if it has no tables of this crate.
-async fn read_version(connection: &mut PgConnection, schema: &str) -> Result<i64, sqlx::Error> {
+async fn read_schema_version(connection: &mut PgConnection, schema: &str) -> Result<i64, sqlx::Error> {
     let query = "SELECT count(*) FROM pg_catalog.pg_class AS c \
                  JOIN pg_catalog.pg_namespace AS n ON n.oid = c.relnamespace \
                  WHERE n.nspname = $1 AND c.relname = 'store_version'";

@@ -35,9 +35,9 @@ use tool_runtime::{call::CallId, open_calls::ProgramKey};
 
 use self::{
     calls::ReservedCalls,
-    database::{Database, Value},
-    event_log::{EventLog, first_value},
-    processes::Processes,
+    database::{Database, SqlValue},
+    event_log::{EventLog, decode_first_value},
+    processes::ClusterProcesses,
     session_checks::SessionChecks,
     sessions::SessionLimits,
     streams::EventToken,
@@ -49,7 +49,7 @@ pub(in crate::server) use self::{
 };
 pub use self::{error::ClusterError, options::ClusterOptions};
 pub(super) use self::{
-    http_sessions::{refuse_for_events, refuse_request},
+    http_sessions::{refuse_if_event_store_failed, refuse_without_database},
     messages::ServingTasks,
 };
 
@@ -108,7 +108,7 @@ pub struct Cluster(Arc<ClusterState>);
 
 struct ClusterState {
     log: Arc<EventLog>,
-    processes: Arc<Processes>,
+    processes: Arc<ClusterProcesses>,
     calls: Arc<ReservedCalls>,
     session_checks: SessionChecks,
     /// The last event before the process joined.
@@ -134,21 +134,22 @@ impl Cluster {
 
     async fn open(options: ClusterOptions) -> Result<Self, ClusterError> {
         let database = Database::new(&options);
-        migration::migrate(&database).await?;
+        migration::migrate_schema(&database).await?;
         let ClusterOptions { key, app, event_retention, process_timeout, poll_interval, .. } = options;
         let process = CallId::generate().to_string();
         let log = EventLog::new(database, key, app, process, event_retention, poll_interval.is_some());
         let log = Arc::new(log);
-        let seal_key = load_seal_key(&log).await?;
+        let seal_key = load_or_create_seal_key(&log).await?;
         let calls = Arc::new(ReservedCalls::new(Arc::clone(&log), process_timeout));
-        let processes = Arc::new(Processes::new(Arc::clone(&log), Arc::clone(&calls), process_timeout));
-        processes.beat().await?;
-        let first_event = log.last_id().await?;
+        let processes =
+            Arc::new(ClusterProcesses::new(Arc::clone(&log), Arc::clone(&calls), process_timeout));
+        processes.beat_and_remove_expired().await?;
+        let first_event = log.last_event_id().await?;
         let runtime = Handle::current();
         let listening = listener::wake_readers(Arc::downgrade(&log), poll_interval);
         let beating = processes::beat_regularly(Arc::downgrade(&processes));
         let storing = event_queue::store_queued_events(Arc::clone(&log));
-        let returning = calls::return_unused_calls(Arc::clone(&calls));
+        let returning = calls::keep_returning_unused_calls(Arc::clone(&calls));
         #[expect(clippy::disallowed_methods, reason = "the cluster aborts them")]
         let tasks = [
             runtime.spawn(listening),
@@ -177,7 +178,7 @@ impl Cluster {
         if tokio::time::timeout(database.timeout(), self.0.log.queue.wait_until_stored()).await.is_err() {
             tracing::error!("events are lost: the database does not answer");
         }
-        if let Err(error) = self.0.processes.leave().await {
+        if let Err(error) = self.0.processes.remove_this_process().await {
             tracing::warn!(%error, "the process cannot be signed off; it counts as ended after a while");
         }
         database.close().await;
@@ -190,7 +191,7 @@ impl Cluster {
 }
 
 /// Returns the key of the server, which the first process makes.
-async fn load_seal_key(log: &EventLog) -> Result<[u8; 32], ClusterError> {
+async fn load_or_create_seal_key(log: &EventLog) -> Result<[u8; 32], ClusterError> {
     const PLACE: [&str; 1] = ["server"];
     let key = crate::server::seal::random_key()
         .map_err(|error| ClusterError::Failed(format!("no random numbers are available: {error}")))?;
@@ -198,9 +199,9 @@ async fn load_seal_key(log: &EventLog) -> Result<[u8; 32], ClusterError> {
         .map_err(|error| ClusterError::Failed(format!("the key cannot be written: {error}")))?;
     let body = log.seal(&text, &PLACE)?;
     let insert = "INSERT INTO {schema}.servers (app, body) VALUES ($1, $2) ON CONFLICT (app) DO NOTHING";
-    log.database.fetch(insert, &[Value::Text(&log.app), Value::Text(&body)]).await?;
+    log.database.fetch(insert, &[SqlValue::Text(&log.app), SqlValue::Text(&body)]).await?;
     let select = "SELECT body FROM {schema}.servers WHERE app = $1";
-    let body: String = first_value(&log.database.fetch(select, &[Value::Text(&log.app)]).await?)?;
+    let body: String = decode_first_value(&log.database.fetch(select, &[SqlValue::Text(&log.app)]).await?)?;
     let key = log.unseal(&body, &PLACE).and_then(|text| serde_json::from_str(&text).ok());
     key.ok_or_else(|| ClusterError::OtherKey(log.app.clone()))
 }

@@ -10,15 +10,15 @@ use tokio::time::Instant;
 use super::{
     ClusterError,
     calls::ReservedCalls,
-    database::Value,
-    event_log::{EventLog, first_value},
+    database::SqlValue,
+    event_log::{EventLog, decode_first_value},
 };
 
 /// The beats in the time after which a process counts as ended.
 pub(super) const BEATS_PER_TIMEOUT: u32 = 4;
 
 /// The processes of a cluster.
-pub(super) struct Processes {
+pub(super) struct ClusterProcesses {
     log: Arc<EventLog>,
     calls: Arc<ReservedCalls>,
     /// The time after which a process without a beat has ended.
@@ -27,42 +27,42 @@ pub(super) struct Processes {
     doubtful_until: Mutex<Option<Instant>>,
 }
 
-impl Processes {
+impl ClusterProcesses {
     pub(super) fn new(log: Arc<EventLog>, calls: Arc<ReservedCalls>, timeout: Duration) -> Self {
         Self { log, calls, timeout, doubtful_until: Mutex::default() }
     }
 
     /// Shows that this process lives, and removes rows whose time is over.
-    pub(super) async fn beat(&self) -> Result<(), ClusterError> {
+    pub(super) async fn beat_and_remove_expired(&self) -> Result<(), ClusterError> {
         let beat = "INSERT INTO {schema}.processes (app, id, seen_at) VALUES ($1, $2, now()) \
                     ON CONFLICT (app, id) DO UPDATE SET seen_at = now()";
-        let app = Value::Text(&self.log.app);
-        self.log.database.fetch(beat, &[app, Value::Text(&self.log.process)]).await?;
-        self.calls.store_all().await?;
+        let app = SqlValue::Text(&self.log.app);
+        self.log.database.fetch(beat, &[app, SqlValue::Text(&self.log.process)]).await?;
+        self.calls.store_all_reservations().await?;
         let old_events =
             "DELETE FROM {schema}.events WHERE app = $1 AND stored_at < now() - make_interval(secs => $2)";
-        self.log.database.fetch(old_events, &[app, Value::Seconds(self.log.retention)]).await?;
+        self.log.database.fetch(old_events, &[app, SqlValue::Seconds(self.log.retention)]).await?;
         let old_states = "DELETE FROM {schema}.used_states WHERE app = $1 AND expires_at < now()";
         self.log.database.fetch(old_states, &[app]).await?;
         let old_tasks = "DELETE FROM {schema}.tasks WHERE app = $1 AND expires_at < now()";
         self.log.database.fetch(old_tasks, &[app]).await?;
         let ended =
             "DELETE FROM {schema}.processes WHERE app = $1 AND seen_at < now() - make_interval(secs => $2)";
-        self.log.database.fetch(ended, &[app, Value::Seconds(self.timeout)]).await?;
+        self.log.database.fetch(ended, &[app, SqlValue::Seconds(self.timeout)]).await?;
         let their_calls = "DELETE FROM {schema}.reserved_calls AS c WHERE app = $1 AND NOT EXISTS \
                            (SELECT 1 FROM {schema}.processes AS p WHERE p.app = c.app AND p.id = c.process)";
         self.log.database.fetch(their_calls, &[app]).await.map(drop)
     }
 
     /// Signs this process off.
-    pub(super) async fn leave(&self) -> Result<(), ClusterError> {
+    pub(super) async fn remove_this_process(&self) -> Result<(), ClusterError> {
         let sql = "DELETE FROM {schema}.processes WHERE app = $1 AND id = $2";
-        let values = [Value::Text(&self.log.app), Value::Text(&self.log.process)];
+        let values = [SqlValue::Text(&self.log.app), SqlValue::Text(&self.log.process)];
         self.log.database.fetch(sql, &values).await.map(drop)
     }
 
     /// Returns `true` if a process that is not alive has ended for certain.
-    pub(super) fn knows_ends(&self) -> bool {
+    pub(super) fn can_tell_ended_processes(&self) -> bool {
         let doubtful_until = *self.doubtful_until.lock().unwrap_or_else(PoisonError::into_inner);
         doubtful_until.is_none_or(|until| until <= Instant::now())
     }
@@ -71,13 +71,13 @@ impl Processes {
     pub(super) async fn is_alive(&self, id: &str) -> Result<bool, ClusterError> {
         let sql = "SELECT count(*) FROM {schema}.processes \
                    WHERE app = $1 AND id = $2 AND seen_at > now() - make_interval(secs => $3)";
-        let values = [Value::Text(&self.log.app), Value::Text(id), Value::Seconds(self.timeout)];
-        Ok(first_value::<i64>(&self.log.database.fetch(sql, &values).await?)? > 0)
+        let values = [SqlValue::Text(&self.log.app), SqlValue::Text(id), SqlValue::Seconds(self.timeout)];
+        Ok(decode_first_value::<i64>(&self.log.database.fetch(sql, &values).await?)? > 0)
     }
 }
 
 /// Shows that this process lives, as long as it is in its cluster.
-pub(super) async fn beat_regularly(processes: Weak<Processes>) {
+pub(super) async fn beat_regularly(processes: Weak<ClusterProcesses>) {
     loop {
         let Some(pause) = processes.upgrade().map(|it| it.timeout / BEATS_PER_TIMEOUT) else { return };
         tokio::time::sleep(pause).await;
@@ -86,7 +86,7 @@ pub(super) async fn beat_regularly(processes: Weak<Processes>) {
             return;
         }
         let start = Instant::now();
-        let beat = processes.beat().await;
+        let beat = processes.beat_and_remove_expired().await;
         if beat.is_err() || start.elapsed() > processes.timeout / BEATS_PER_TIMEOUT {
             let until = Instant::now() + processes.timeout;
             *processes.doubtful_until.lock().unwrap_or_else(PoisonError::into_inner) = Some(until);

@@ -29,15 +29,15 @@ impl EventReader {
     /// for ever.
     pub(super) async fn next_events(&mut self) -> Vec<LoggedEvent> {
         loop {
-            if let Some(events) = self.new_events().await {
+            if let Some(events) = self.available_events().await {
                 return events;
             }
-            self.wait(MAX_WAIT).await;
+            self.wait_for_events(MAX_WAIT).await;
         }
     }
 
     /// Returns the events that there are, if there is one.
-    pub(super) async fn new_events(&mut self) -> Option<Vec<LoggedEvent>> {
+    pub(super) async fn available_events(&mut self) -> Option<Vec<LoggedEvent>> {
         loop {
             match self.log.read_after(&mut self.positions).await {
                 // All that were read were altered.
@@ -54,7 +54,7 @@ impl EventReader {
     }
 
     /// Waits until there may be an event, or for `time`.
-    pub(super) async fn wait(&mut self, time: Duration) {
+    pub(super) async fn wait_for_events(&mut self, time: Duration) {
         tokio::time::timeout(time, self.notify.notified()).await.ok();
     }
 }

@@ -17,8 +17,8 @@ use tokio::{
 
 use super::{
     ClusterError,
-    database::Value,
-    event_log::{EventLog, column},
+    database::SqlValue,
+    event_log::{EventLog, decode_column},
 };
 
 /// The statements that run at once; the requests that come meanwhile share the next one.
@@ -67,14 +67,22 @@ impl SessionChecks {
     /// # Errors
     ///
     /// If the database does not answer in time.
-    pub(super) async fn idle_time(&self, log: &EventLog, session: &str) -> Result<IdleTime, ClusterError> {
+    pub(super) async fn session_idle_time(
+        &self,
+        log: &EventLog,
+        session: &str,
+    ) -> Result<IdleTime, ClusterError> {
         let timeout = log.database.timeout();
-        tokio::time::timeout(timeout, self.wait_for_answer(log, session)).await.unwrap_or_else(|_| {
-            Err(ClusterError::Unavailable(format!("the database did not answer within {timeout:?}")))
-        })
+        tokio::time::timeout(timeout, self.check_in_shared_statement(log, session)).await.unwrap_or_else(
+            |_| Err(ClusterError::Unavailable(format!("the database did not answer within {timeout:?}"))),
+        )
     }
 
-    async fn wait_for_answer(&self, log: &EventLog, session: &str) -> Result<IdleTime, ClusterError> {
+    async fn check_in_shared_statement(
+        &self,
+        log: &EventLog,
+        session: &str,
+    ) -> Result<IdleTime, ClusterError> {
         loop {
             let (reply, mut answer) = oneshot::channel();
             self.lock_waiting().push(SessionCheck { session: session.to_owned(), reply });
@@ -143,10 +151,10 @@ async fn find_sessions(
 ) -> Result<HashMap<String, Duration>, ClusterError> {
     let sessions: Vec<_> = checks.iter().map(|check| &*check.session).collect();
     let sql = "SELECT id, (extract(epoch FROM now() - used_at) * 1000)::bigint FROM {schema}.sessions WHERE app = $1 AND id = ANY ($2)";
-    let rows = log.database.fetch(sql, &[Value::Text(&log.app), Value::Texts(&sessions)]).await?;
+    let rows = log.database.fetch(sql, &[SqlValue::Text(&log.app), SqlValue::Texts(&sessions)]).await?;
     let found = rows.iter().map(|row| {
-        let idle_ms: i64 = column(row, 1)?;
-        Ok((column(row, 0)?, Duration::from_millis(u64::try_from(idle_ms).unwrap_or_default())))
+        let idle_ms: i64 = decode_column(row, 1)?;
+        Ok((decode_column(row, 0)?, Duration::from_millis(u64::try_from(idle_ms).unwrap_or_default())))
     });
     found.collect()
 }

@@ -8,8 +8,8 @@ use tool_runtime::definition::ContentHash;
 
 use super::{
     Cluster, ClusterError,
-    database::Value,
-    event_log::{StreamKey, StreamPosition, column, first_value},
+    database::SqlValue,
+    event_log::{StreamKey, StreamPosition, decode_column, decode_first_value},
     session_checks::MAX_LEASE,
 };
 use crate::server::{http::session_error::SessionLimit, session_state::SessionSetting};
@@ -38,15 +38,15 @@ impl Cluster {
         let log = &self.0.log;
         let (id, caller) = (hash_of("session", id), caller.map(|caller| hash_of("caller", caller)));
         let values = [
-            Value::Text(&log.app),
-            Value::Text(&id),
-            Value::Text(caller.as_deref().unwrap_or_default()),
-            Value::Seconds(limits.idle_time),
-            Value::count(limits.max_sessions),
-            Value::count(limits.max_per_caller),
+            SqlValue::Text(&log.app),
+            SqlValue::Text(&id),
+            SqlValue::Text(caller.as_deref().unwrap_or_default()),
+            SqlValue::Seconds(limits.idle_time),
+            SqlValue::from_count(limits.max_sessions),
+            SqlValue::from_count(limits.max_per_caller),
         ];
         let sql = "SELECT {schema}.open_session($1, $2, $3, $4, $5, $6)";
-        let reached: String = first_value(&log.database.fetch(sql, &values).await?)?;
+        let reached: String = decode_first_value(&log.database.fetch(sql, &values).await?)?;
         Ok(match &*reached {
             "server" => Some(SessionLimit::Server(limits.max_sessions)),
             "caller" => Some(SessionLimit::Caller(limits.max_per_caller)),
@@ -55,7 +55,7 @@ impl Cluster {
     }
 
     /// Stores the state of a session that was opened.
-    pub(in crate::server::http) async fn store_session(
+    pub(in crate::server::http) async fn store_session_state(
         &self,
         id: &str,
         state: &SessionState,
@@ -66,18 +66,18 @@ impl Cluster {
             .map_err(|error| ClusterError::Failed(format!("the session cannot be written: {error}")))?;
         let body = log.seal(&text, &["session", &id])?;
         let sql = "UPDATE {schema}.sessions SET body = $3, used_at = now() WHERE app = $1 AND id = $2 AND body IS NULL";
-        let values = [Value::Text(&log.app), Value::Text(&id), Value::Text(&body)];
+        let values = [SqlValue::Text(&log.app), SqlValue::Text(&id), SqlValue::Text(&body)];
         log.database.fetch(sql, &values).await.map(drop)
     }
 
     /// Returns the state of a session; `None` if there is none, or it was altered, which is logged.
-    pub(super) async fn load_session(&self, id: &str) -> Result<Option<SessionState>, ClusterError> {
+    pub(super) async fn load_session_state(&self, id: &str) -> Result<Option<SessionState>, ClusterError> {
         let log = &self.0.log;
         let id = hash_of("session", id);
         let sql = "SELECT body FROM {schema}.sessions WHERE app = $1 AND id = $2 AND body IS NOT NULL";
-        let rows = log.database.fetch(sql, &[Value::Text(&log.app), Value::Text(&id)]).await?;
+        let rows = log.database.fetch(sql, &[SqlValue::Text(&log.app), SqlValue::Text(&id)]).await?;
         let Some(row) = rows.first() else { return Ok(None) };
-        let text = log.unseal(column(row, 0)?, &["session", &id]);
+        let text = log.unseal(decode_column(row, 0)?, &["session", &id]);
         let state = text.and_then(|text| serde_json::from_str(&text).ok());
         if state.is_none() {
             tracing::error!(session = id, "a session of the database was altered, and is refused");
@@ -100,7 +100,7 @@ impl Cluster {
         }
         let Some(id) = id else {
             let asked_at = Instant::now();
-            checks.idle_time(log, &hash).await?;
+            checks.session_idle_time(log, &hash).await?;
             checks.give_lease(hash, asked_at + MAX_LEASE);
             return Ok(true);
         };
@@ -116,7 +116,7 @@ impl Cluster {
         /// The uses that are noted in the idle time: a write costs more than a look.
         const USES_PER_IDLE_TIME: u32 = 10;
         let (id, checks, asked_at) = (hash_of("session", id), &self.0.session_checks, Instant::now());
-        let found = checks.idle_time(&self.0.log, &id).await?;
+        let found = checks.session_idle_time(&self.0.log, &id).await?;
         let Some(idle) = found.filter(|idle| *idle < idle_time) else {
             checks.end_lease(&id);
             return Ok(false);
@@ -130,7 +130,7 @@ impl Cluster {
     }
 
     /// Ends the lease of the session `id`, which another process has closed.
-    pub(super) fn forget_session(&self, id: &str) {
+    pub(super) fn end_session_lease(&self, id: &str) {
         self.0.session_checks.end_lease(&hash_of("session", id));
     }
 
@@ -144,22 +144,22 @@ impl Cluster {
     pub(super) async fn delete_idle_sessions(&self, idle_time: Duration) -> Result<(), ClusterError> {
         let sql =
             "DELETE FROM {schema}.sessions WHERE app = $1 AND used_at < now() - make_interval(secs => $2)";
-        let values = [Value::Text(&self.0.log.app), Value::Seconds(idle_time)];
+        let values = [SqlValue::Text(&self.0.log.app), SqlValue::Seconds(idle_time)];
         self.0.log.database.fetch(sql, &values).await.map(drop)
     }
 
     async fn note_uses(&self, hashes: &[&str]) -> Result<(), ClusterError> {
         let sql = "UPDATE {schema}.sessions SET used_at = now() WHERE app = $1 AND id = ANY($2)";
-        let values = [Value::Text(&self.0.log.app), Value::Texts(hashes)];
+        let values = [SqlValue::Text(&self.0.log.app), SqlValue::Texts(hashes)];
         self.0.log.database.fetch(sql, &values).await.map(drop)
     }
 
     /// Deletes the session `id`, and tells all processes. When it returns, no process admits a request of the session.
-    pub(in crate::server::http) async fn end_session(&self, id: &str) -> Result<(), ClusterError> {
+    pub(in crate::server::http) async fn end_session_everywhere(&self, id: &str) -> Result<(), ClusterError> {
         let log = &self.0.log;
         let hash = hash_of("session", id);
         let sql = "DELETE FROM {schema}.sessions WHERE app = $1 AND id = $2";
-        log.database.fetch(sql, &[Value::Text(&log.app), Value::Text(&hash)]).await?;
+        log.database.fetch(sql, &[SqlValue::Text(&log.app), SqlValue::Text(&hash)]).await?;
         self.0.session_checks.end_lease(&hash);
         let deleted_at = Instant::now();
         self.tell_session_end(id).await?;
@@ -176,14 +176,14 @@ impl Cluster {
         let sql = "UPDATE {schema}.sessions AS s SET stream_position = (SELECT coalesce(max(id), 0) FROM {schema}.events) \
                    FROM (SELECT stream_position FROM {schema}.sessions WHERE app = $1 AND id = $2 FOR UPDATE) AS old \
                    WHERE s.app = $1 AND s.id = $2 RETURNING old.stream_position";
-        let rows = log.database.fetch(sql, &[Value::Text(&log.app), Value::Text(&hash)]).await?;
-        let last = first_value(&rows)?;
+        let rows = log.database.fetch(sql, &[SqlValue::Text(&log.app), SqlValue::Text(&hash)]).await?;
+        let last = decode_first_value(&rows)?;
         let streams = [StreamKey::of_session(id), StreamKey::of_changes()];
         Ok(streams.into_iter().map(|stream| StreamPosition { stream, last }).collect())
     }
 
     /// Stores what a client set in its session, and tells all processes.
-    pub(in crate::server) async fn set_in_session(
+    pub(in crate::server) async fn store_and_share_setting(
         &self,
         session: &str,
         setting: SessionSetting,
@@ -194,7 +194,7 @@ impl Cluster {
             SessionSetting::Level(_) => hash_of("setting", "level"),
             SessionSetting::Subscribed(uri) | SessionSetting::Unsubscribed(uri) => hash_of("uri", uri),
         };
-        let place = [Value::Text(&log.app), Value::Text(&id), Value::Text(&name)];
+        let place = [SqlValue::Text(&log.app), SqlValue::Text(&id), SqlValue::Text(&name)];
         if let SessionSetting::Unsubscribed(_) = setting {
             let sql = "DELETE FROM {schema}.session_settings WHERE app = $1 AND session = $2 AND name = $3";
             log.database.fetch(sql, &place).await?;
@@ -205,23 +205,23 @@ impl Cluster {
             let sql = "INSERT INTO {schema}.session_settings (app, session, name, body) VALUES ($1, $2, $3, $4) \
                        ON CONFLICT (app, session, name) DO UPDATE SET body = excluded.body";
             let [app, session, name] = place;
-            log.database.fetch(sql, &[app, session, name, Value::Text(&body)]).await?;
+            log.database.fetch(sql, &[app, session, name, SqlValue::Text(&body)]).await?;
         }
-        self.tell_setting(session, setting).await
+        self.tell_processes_of_setting(session, setting).await
     }
 
     /// Returns what the client of a session has set. A setting that was altered is left out, and logged.
-    pub(in crate::server::http) async fn session_settings(
+    pub(in crate::server::http) async fn load_session_settings(
         &self,
         session: &str,
     ) -> Result<Vec<SessionSetting>, ClusterError> {
         let log = &self.0.log;
         let id = hash_of("session", session);
         let sql = "SELECT name, body FROM {schema}.session_settings WHERE app = $1 AND session = $2";
-        let rows = log.database.fetch(sql, &[Value::Text(&log.app), Value::Text(&id)]).await?;
+        let rows = log.database.fetch(sql, &[SqlValue::Text(&log.app), SqlValue::Text(&id)]).await?;
         let mut settings = Vec::with_capacity(rows.len());
         for row in &rows {
-            let text = log.unseal(column(row, 1)?, &["setting", &id, column(row, 0)?]);
+            let text = log.unseal(decode_column(row, 1)?, &["setting", &id, decode_column(row, 0)?]);
             match text.and_then(|text| serde_json::from_str(&text).ok()) {
                 Some(setting) => settings.push(setting),
                 None => tracing::error!(session = id, "a setting of a session was altered, and is left out"),

@@ -20,9 +20,9 @@ use tool_runtime::{BoxFuture, ErrorKind, ToolError, call::CallId};
 
 use super::{
     Cluster,
-    database::Value,
-    event_log::{StreamKey, StreamPosition, first_value},
-    refuse_request,
+    database::SqlValue,
+    event_log::{StreamKey, StreamPosition, decode_first_value},
+    refuse_without_database,
     sessions::hash_of,
     streams::{EventToken, StoredEvent},
 };
@@ -39,7 +39,10 @@ impl Cluster {
     }
 
     /// Returns the store of the events of a request without a session.
-    pub(in crate::server::http) fn request_events(&self, current: &CurrentRequest) -> Arc<dyn EventStore> {
+    pub(in crate::server::http) fn request_event_store(
+        &self,
+        current: &CurrentRequest,
+    ) -> Arc<dyn EventStore> {
         Arc::new(RequestEvents {
             cluster: self.clone(),
             request: current.id().cloned(),
@@ -63,7 +66,7 @@ impl Cluster {
             self.0.log.append_later(stream, &text)?;
             return Ok(Some(StreamPosition::BEFORE_ALL));
         }
-        Ok(self.0.log.append_or_keep(stream, &text).await?)
+        Ok(self.0.log.append_or_store_later(stream, &text).await?)
     }
 }
 
@@ -75,7 +78,7 @@ impl SessionStore for ClusterStores {
         'a: 'c,
         'b: 'c,
     {
-        Box::pin(async move { Ok(self.0.load_session(id).await.map_err(refuse_request)?) })
+        Box::pin(async move { Ok(self.0.load_session_state(id).await.map_err(refuse_without_database)?) })
     }
 
     /// Does nothing: a session is stored before its `initialize` is answered, and this is called after it.
@@ -177,7 +180,7 @@ impl EventStore for RequestEvents {
             let token = EventToken::unseal(&self.cluster, last).filter(|token| token.caller == self.caller);
             let token = token.ok_or("there is no such event")?;
             let request = token.request.clone().ok_or("the event is none of a request")?;
-            Ok(Box::pin(self.cluster.follow_request(token, request)) as EventStream)
+            Ok(Box::pin(self.cluster.follow_request_stream(token, request)) as EventStream)
         })
     }
 }
@@ -192,15 +195,15 @@ impl UsedStates for ClusterStores {
                        VALUES ($1, $2, $3, now() + make_interval(secs => $4)) \
                        ON CONFLICT (app, id) DO UPDATE SET id = excluded.id RETURNING use";
             let values = [
-                Value::Text(&log.app),
-                Value::Text(id),
-                Value::Text(&own),
-                Value::Seconds(until.duration_since(SystemTime::now()).unwrap_or_default()),
+                SqlValue::Text(&log.app),
+                SqlValue::Text(id),
+                SqlValue::Text(&own),
+                SqlValue::Seconds(until.duration_since(SystemTime::now()).unwrap_or_default()),
             ];
             let failed =
                 |error: super::ClusterError| ToolError::new(ErrorKind::Unavailable, error.to_string());
             let rows = log.database.fetch(sql, &values).await.map_err(failed)?;
-            Ok(first_value::<String>(&rows).map_err(failed)? == own)
+            Ok(decode_first_value::<String>(&rows).map_err(failed)? == own)
         })
     }
 }

@@ -26,7 +26,7 @@ use super::{
     processes::BEATS_PER_TIMEOUT,
     reader::EventReader,
 };
-use crate::server::{announce::Signal, session_state::SessionState};
+use crate::server::{announce::ServerSignal, session_state::SessionState};
 
 /// The place of the tokens of events, which no row has.
 const TOKEN_PLACE: [&str; 1] = ["token"];
@@ -62,12 +62,12 @@ impl StoredEvent {
     }
 
     /// Returns the text of the last event of a session.
-    pub(super) fn end_of_stream() -> Result<String, ClusterError> {
+    pub(super) fn end_of_stream_json() -> Result<String, ClusterError> {
         serde_json::to_string(&Self { is_end: true, ..Self::of_message(None) })
             .map_err(|error| ClusterError::Failed(format!("an event cannot be written: {error}")))
     }
 
-    fn into_message(self, id: Option<String>) -> ServerSseMessage {
+    fn into_sse_message(self, id: Option<String>) -> ServerSseMessage {
         let mut message = ServerSseMessage::default();
         message.event_id = id;
         message.message = self.message;
@@ -160,14 +160,14 @@ impl Cluster {
     }
 
     /// Follows the stream of a request after an event, up to its answer. If the process that ran the request has ended, the answer is an error.
-    pub(in crate::server::http) fn follow_request(
+    pub(in crate::server::http) fn follow_request_stream(
         &self,
         token: EventToken,
         request: RequestId,
     ) -> FollowedStream {
         let cluster = self.clone();
         self.spawn_reader(|sender| async move {
-            if let Err(error) = read_request(&cluster, token, request, &sender).await {
+            if let Err(error) = send_request_events(&cluster, token, request, &sender).await {
                 tracing::error!(%error, "a stream ends before its answer");
             }
         })
@@ -178,7 +178,7 @@ impl Cluster {
     /// # Errors
     ///
     /// If the database does not answer, or the event is one of another stream.
-    pub(in crate::server::http) async fn follow_session(
+    pub(in crate::server::http) async fn follow_session_stream(
         &self,
         session: &str,
         state: Arc<SessionState>,
@@ -192,14 +192,14 @@ impl Cluster {
         };
         let (cluster, token) = (self.clone(), EventToken { positions, ..EventToken::default() });
         Ok(self.spawn_reader(|sender| async move {
-            if let Err(error) = read_session(&cluster, token, &state, &sender).await {
+            if let Err(error) = send_session_events(&cluster, token, &state, &sender).await {
                 tracing::error!(%error, "the stream of a session ends");
             }
         }))
     }
 }
 
-async fn read_request(
+async fn send_request_events(
     cluster: &Cluster,
     mut token: EventToken,
     request: RequestId,
@@ -212,11 +212,11 @@ async fn read_request(
     let writer = token.writer.clone().unwrap_or_default();
     let mut dead_beats = 0;
     loop {
-        for event in reader.new_events().await.unwrap_or_default() {
+        for event in reader.available_events().await.unwrap_or_default() {
             token.note_event(&event);
             let event = decoded_event(&event)?;
             token.is_end = StoredEvent::is_answer(event.message.as_deref());
-            let message = event.into_message(Some(token.seal(cluster)?));
+            let message = event.into_sse_message(Some(token.seal(cluster)?));
             if sender.send(message).await.is_err() || token.is_end {
                 return Ok(());
             }
@@ -230,7 +230,7 @@ async fn read_request(
             );
             let message = StoredEvent::of_message(Some(ServerJsonRpcMessage::error(error, Some(request))));
             token.is_end = true;
-            sender.send(message.into_message(Some(token.seal(cluster)?))).await.ok();
+            sender.send(message.into_sse_message(Some(token.seal(cluster)?))).await.ok();
             return Ok(());
         }
         match cluster.0.processes.is_alive(&writer).await {
@@ -240,12 +240,12 @@ async fn read_request(
             Err(error) => tracing::warn!(%error, "it is not known whether a process lives; trying again"),
         }
         if dead_beats < DEAD_BEATS {
-            reader.wait(cluster.0.processes.timeout / BEATS_PER_TIMEOUT).await;
+            reader.wait_for_events(cluster.0.processes.timeout / BEATS_PER_TIMEOUT).await;
         }
     }
 }
 
-async fn read_session(
+async fn send_session_events(
     cluster: &Cluster,
     mut token: EventToken,
     state: &SessionState,
@@ -254,7 +254,7 @@ async fn read_session(
     let mut reader = EventReader::new(Arc::clone(&cluster.0.log), token.positions.clone());
     let changes = StreamKey::of_changes();
     // The client knows from the first moment where to go on.
-    let first = StoredEvent::of_message(None).into_message(Some(token.seal(cluster)?));
+    let first = StoredEvent::of_message(None).into_sse_message(Some(token.seal(cluster)?));
     if sender.send(first).await.is_err() {
         return Ok(());
     }
@@ -275,7 +275,7 @@ async fn read_session(
             for (number, message) in messages.into_iter().enumerate() {
                 // After a part of the messages of a change, the client receives all of them again.
                 let id = (number == last).then(|| id.clone());
-                if sender.send(message.into_message(id)).await.is_err() {
+                if sender.send(message.into_sse_message(id)).await.is_err() {
                     return Ok(());
                 }
             }
@@ -301,18 +301,22 @@ fn change_messages(event: &LoggedEvent, state: &SessionState) -> Vec<StoredEvent
         })
     };
     let notifications = match serde_json::from_str(&event.text) {
-        Ok(Signal::Tools) => vec![ServerNotification::ToolListChangedNotification(NotificationNoParam {
-            method: Default::default(),
-            extensions: Default::default(),
-        })],
-        Ok(Signal::Prompts) => vec![ServerNotification::PromptListChangedNotification(NotificationNoParam {
-            method: Default::default(),
-            extensions: Default::default(),
-        })],
-        Ok(Signal::Resources) => vec![list()],
-        Ok(Signal::Updated(uri)) if state.subscribed.contains(&uri) => vec![updated(uri)],
-        Ok(Signal::Updated(_)) => Vec::new(),
-        Ok(Signal::AllResources) => {
+        Ok(ServerSignal::Tools) => {
+            vec![ServerNotification::ToolListChangedNotification(NotificationNoParam {
+                method: Default::default(),
+                extensions: Default::default(),
+            })]
+        }
+        Ok(ServerSignal::Prompts) => {
+            vec![ServerNotification::PromptListChangedNotification(NotificationNoParam {
+                method: Default::default(),
+                extensions: Default::default(),
+            })]
+        }
+        Ok(ServerSignal::Resources) => vec![list()],
+        Ok(ServerSignal::Updated(uri)) if state.subscribed.contains(&uri) => vec![updated(uri)],
+        Ok(ServerSignal::Updated(_)) => Vec::new(),
+        Ok(ServerSignal::AllResources) => {
             state.subscribed.uris().into_iter().map(updated).chain([list()]).collect()
         }
         Err(error) => {

@@ -17,8 +17,8 @@ use tokio::sync::{mpsc, oneshot};
 
 use super::{
     Cluster, ClusterError, ClusterLink,
-    database::Value,
-    event_log::{StreamKey, column, first_value},
+    database::SqlValue,
+    event_log::{StreamKey, decode_column, decode_first_value},
     messages::ProcessMessage,
     sessions::hash_of,
 };
@@ -44,18 +44,18 @@ pub(super) struct ForwardedTaskRequest {
 
 /// The requests whose answers another process sends.
 #[derive(Default)]
-pub(super) struct AwaitedAnswers {
+pub(super) struct PendingTaskAnswers {
     waiting: Mutex<HashMap<u64, oneshot::Sender<TaskAnswer>>>,
     numbers: AtomicU64,
 }
 
-impl AwaitedAnswers {
+impl PendingTaskAnswers {
     fn lock_waiting(&self) -> MutexGuard<'_, HashMap<u64, oneshot::Sender<TaskAnswer>>> {
         self.waiting.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Passes an answer to the request that waits for it, if it still does.
-    pub(super) fn receive(&self, number: u64, answer: TaskAnswer) {
+    pub(super) fn pass_on_answer(&self, number: u64, answer: TaskAnswer) {
         if let Some(waiting) = self.lock_waiting().remove(&number) {
             waiting.send(answer).ok();
         }
@@ -63,7 +63,7 @@ impl AwaitedAnswers {
 }
 
 /// Forgets a request that no longer waits.
-struct Waiting<'a>(&'a AwaitedAnswers, u64);
+struct Waiting<'a>(&'a PendingTaskAnswers, u64);
 
 impl Drop for Waiting<'_> {
     fn drop(&mut self) {
@@ -82,7 +82,7 @@ pub(in crate::server) struct NewTask<'a> {
 
 impl Cluster {
     /// Tells the database that this process has a task, unless a limit is reached, which is returned.
-    async fn note_task(
+    async fn register_task(
         &self,
         task: &NewTask<'_>,
         limits: TaskLimits,
@@ -90,17 +90,17 @@ impl Cluster {
         let log = &self.0.log;
         let (id, caller) = (hash_of("task", task.id), task.caller.map(|caller| hash_of("caller", caller)));
         let values = [
-            Value::Text(&log.app),
-            Value::Text(&id),
-            Value::Text(&log.process),
-            Value::Text(caller.as_deref().unwrap_or_default()),
-            Value::Seconds(task.retention),
-            Value::count(limits.max_tasks),
-            Value::count(limits.max_tasks_per_caller),
-            Value::Seconds(self.0.processes.timeout),
+            SqlValue::Text(&log.app),
+            SqlValue::Text(&id),
+            SqlValue::Text(&log.process),
+            SqlValue::Text(caller.as_deref().unwrap_or_default()),
+            SqlValue::Seconds(task.retention),
+            SqlValue::from_count(limits.max_tasks),
+            SqlValue::from_count(limits.max_tasks_per_caller),
+            SqlValue::Seconds(self.0.processes.timeout),
         ];
         let sql = "SELECT {schema}.start_task($1, $2, $3, $4, $5, $6, $7, $8)";
-        let reached: String = first_value(&log.database.fetch(sql, &values).await?)?;
+        let reached: String = decode_first_value(&log.database.fetch(sql, &values).await?)?;
         Ok(match &*reached {
             "server" => Some(TaskLimit::Server(limits.max_tasks)),
             "caller" => Some(TaskLimit::Caller(limits.max_tasks_per_caller)),
@@ -109,11 +109,11 @@ impl Cluster {
     }
 
     /// Tells the database that tasks have ended, whose places other tasks may take.
-    async fn note_ended_tasks(&self, ids: &[String]) -> Result<(), ClusterError> {
+    async fn mark_tasks_ended(&self, ids: &[String]) -> Result<(), ClusterError> {
         let hashes: Vec<_> = ids.iter().map(|id| hash_of("task", id)).collect();
         let hashes: Vec<_> = hashes.iter().map(String::as_str).collect();
         let sql = "UPDATE {schema}.tasks SET ended_at = now() WHERE app = $1 AND id = ANY ($2)";
-        let values = [Value::Text(&self.0.log.app), Value::Texts(&hashes)];
+        let values = [SqlValue::Text(&self.0.log.app), SqlValue::Texts(&hashes)];
         self.0.log.database.fetch(sql, &values).await.map(drop)
     }
 
@@ -122,9 +122,9 @@ impl Cluster {
         let log = &self.0.log;
         let id = hash_of("task", id);
         let sql = "SELECT process FROM {schema}.tasks WHERE app = $1 AND id = $2 AND expires_at > now()";
-        let rows = log.database.fetch(sql, &[Value::Text(&log.app), Value::Text(&id)]).await?;
+        let rows = log.database.fetch(sql, &[SqlValue::Text(&log.app), SqlValue::Text(&id)]).await?;
         let Some(row) = rows.first() else { return Ok(None) };
-        let process: String = column(row, 0)?;
+        let process: String = decode_column(row, 0)?;
         let is_alive = self.0.processes.is_alive(&process).await?;
         Ok(Some((process, is_alive)))
     }
@@ -132,12 +132,12 @@ impl Cluster {
 
 impl ClusterLink {
     /// Tells the other processes of a task that is about to start here.
-    pub(in crate::server) async fn note_task(
+    pub(in crate::server) async fn register_task(
         &self,
         task: &NewTask<'_>,
         limits: TaskLimits,
     ) -> Result<(), ErrorData> {
-        match self.cluster.note_task(task, limits).await {
+        match self.cluster.register_task(task, limits).await {
             Ok(None) => Ok(()),
             Ok(Some(limit)) => Err(limit.to_error()),
             Err(error) => Err(unavailable_error(&error)),
@@ -151,14 +151,14 @@ impl ClusterLink {
     }
 
     /// Asks the process that has a task; `None` if there is none.
-    pub(in crate::server) async fn ask_for_task(
+    pub(in crate::server) async fn ask_process_of_task(
         &self,
         request: &TaskRequest,
         caller: Option<&str>,
     ) -> Option<TaskAnswer> {
         let process = match self.cluster.process_of_task(request.task_id()).await {
             Ok(Some((process, true))) => process,
-            Ok(Some(_)) if !self.cluster.0.processes.knows_ends() => {
+            Ok(Some(_)) if !self.cluster.0.processes.can_tell_ended_processes() => {
                 let problem = "it is not known whether the process that has the task lives".to_owned();
                 return Some(Err(unavailable_error(&ClusterError::Unavailable(problem))));
             }
@@ -196,13 +196,13 @@ impl ClusterLink {
 }
 
 /// Answers a request of another process about a task.
-pub(super) async fn answer_forwarded(
+pub(super) async fn answer_forwarded_task_request(
     cluster: Cluster,
     shared: Arc<ServerState>,
     forwarded: ForwardedTaskRequest,
 ) {
     let ForwardedTaskRequest { process, number, caller, request } = forwarded;
-    let answer = request.answer(&shared.tasks, caller.as_deref());
+    let answer = request.answer_from_tasks(&shared.tasks, caller.as_deref());
     let message = ProcessMessage::TaskAnswer { number, answer };
     if let Err(error) = cluster.send_message(&StreamKey::of_process(&process), &message).await {
         tracing::warn!(%error, "a request about a task cannot be answered");
@@ -215,7 +215,7 @@ pub(super) async fn note_ended_tasks(cluster: Cluster, mut ended: mpsc::Unbounde
     const RETRY_PAUSE: Duration = Duration::from_millis(250);
     let mut ids = Vec::new();
     while ended.recv_many(&mut ids, MAX_NOTED).await > 0 {
-        while let Err(error) = cluster.note_ended_tasks(&ids).await {
+        while let Err(error) = cluster.mark_tasks_ended(&ids).await {
             if cluster.0.log.database.pool.is_closed() {
                 return;
             }

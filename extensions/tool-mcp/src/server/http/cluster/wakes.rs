@@ -14,7 +14,7 @@ const MIN_KEPT: usize = 64;
 
 /// The readers that wait, by their stream.
 #[derive(Default)]
-pub(super) struct Wakes(Mutex<WaitingReaders>);
+pub(super) struct StreamWakes(Mutex<WaitingReaders>);
 
 #[derive(Default)]
 struct WaitingReaders {
@@ -24,12 +24,12 @@ struct WaitingReaders {
 }
 
 impl WaitingReaders {
-    fn wake(readers: &mut Vec<Weak<Notify>>) {
+    fn wake_and_drop_gone(readers: &mut Vec<Weak<Notify>>) {
         readers.retain(|reader| reader.upgrade().inspect(|reader| reader.notify_one()).is_some());
     }
 }
 
-impl Wakes {
+impl StreamWakes {
     fn lock_readers(&self) -> MutexGuard<'_, WaitingReaders> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -51,13 +51,13 @@ impl Wakes {
     /// Wakes the readers of the stream of this key.
     pub(super) fn wake(&self, stream: &str) {
         if let Some(readers) = self.lock_readers().streams.get_mut(stream) {
-            WaitingReaders::wake(readers);
+            WaitingReaders::wake_and_drop_gone(readers);
         }
     }
 
     /// Wakes all readers.
     pub(super) fn wake_all(&self) {
-        self.lock_readers().streams.values_mut().for_each(WaitingReaders::wake);
+        self.lock_readers().streams.values_mut().for_each(WaitingReaders::wake_and_drop_gone);
     }
 }
 
@@ -70,7 +70,7 @@ mod tests {
     #[test]
     fn the_readers_of_a_stream_are_woken_and_those_that_left_are_forgotten() {
         let [a, b, c] = ["a", "b", "c"].map(|name| StreamKey(name.to_owned()));
-        let wakes = Wakes::default();
+        let wakes = StreamWakes::default();
         let [first, both] = [wakes.subscribe([&a]), wakes.subscribe([&a, &b])];
         let woken = || [&first, &both].map(|it| it.notified().now_or_never().is_some());
         assert_eq!(woken(), [false, false]);

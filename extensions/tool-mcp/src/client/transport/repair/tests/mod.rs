@@ -45,9 +45,9 @@ fn a_result_of_which_nothing_is_required_is_an_object() {
 #[test]
 fn a_page_stays_as_it_is() {
     let page = json!({ "tools": [7], "nextCursor": 7 });
-    assert!(matches!(page_result(page.clone()).result, ServerResult::CustomResult(_)));
-    check(page_result, &page, &page, &[]);
-    check(page_result, &json!([1]), &json!([1]), &["the result is no object"]);
+    assert!(matches!(unrepaired_page_result(page.clone()).result, ServerResult::CustomResult(_)));
+    check(unrepaired_page_result, &page, &page, &[]);
+    check(unrepaired_page_result, &json!([1]), &json!([1]), &["the result is no object"]);
 }
 
 #[test]
@@ -67,8 +67,8 @@ fn a_long_text_is_shortened_at_a_character() {
     assert_eq!(bounded_text(&"ä".repeat(61)), "ä".repeat(60));
     // Two of the characters are quotes.
     let whole = Value::String("ä".repeat(MAX_BLOCK_CHARS - 2));
-    assert_eq!(json_text(&whole), whole.to_string());
+    assert_eq!(bounded_json_text(&whole), whole.to_string());
     let long = Value::String("ä".repeat(MAX_BLOCK_CHARS));
     let cut = format!("\"{}… (3 bytes more)", "ä".repeat(MAX_BLOCK_CHARS - 1));
-    assert_eq!(json_text(&long), cut);
+    assert_eq!(bounded_json_text(&long), cut);
 }
