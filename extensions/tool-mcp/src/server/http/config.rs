@@ -41,7 +41,7 @@ pub struct HttpConfig {
     pub(super) idle_time: Duration,
     pub(super) resume_time: Duration,
     pub(super) protection: Option<ResourceServer>,
-    session_store: Option<Arc<dyn SessionStore>>,
+    pub(super) session_store: Option<Arc<dyn SessionStore>>,
     pub(super) event_store: Option<Arc<dyn EventStore>>,
     #[cfg(feature = "postgres")]
     pub(super) cluster: Option<super::Cluster>,

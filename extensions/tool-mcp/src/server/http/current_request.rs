@@ -36,10 +36,6 @@ impl CurrentRequest {
         Arc::clone(state.get_or_insert_with(|| Arc::new(SessionState::new(shared))))
     }
 
-    pub(super) fn set_session_state(&self, session: Arc<SessionState>) {
-        *self.state.lock().unwrap_or_else(PoisonError::into_inner) = Some(session);
-    }
-
     /// Keeps a session from resting until the request is answered.
     pub(super) fn hold_session(&self, session: OpenStream) {
         *self.session.lock().unwrap_or_else(PoisonError::into_inner) = Some(session);

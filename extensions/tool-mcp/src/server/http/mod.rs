@@ -254,8 +254,9 @@ impl HttpServer {
         let current = Arc::new(CurrentRequest::new(identity));
         if let Some(session) = &session {
             let stop = &self.0.service.config.cancellation_token;
-            if let Some(used) = self.0.sessions.use_and_wake_session(session, stop).await {
-                current.hold_session(used);
+            match self.0.sessions.use_and_wake_session(session, current.identity(), stop).await {
+                Ok(used) => used.into_iter().for_each(|used| current.hold_session(used)),
+                Err(refusal) => return refusal.to_response(),
             }
         }
         let mut response = match self.forward_to_sdk(request, session, departure, &current).await {

@@ -22,9 +22,8 @@ pub(super) enum RequestRefusal {
     /// This number of bodies is being received.
     Bodies(usize),
     Message(RefusedMessage),
-    /// The database of the cluster does not answer.
-    #[cfg(feature = "postgres")]
-    Database(String),
+    /// A store or database that the request needs does not answer.
+    Unavailable(String),
 }
 
 impl RequestRefusal {
@@ -45,8 +44,7 @@ impl RequestRefusal {
             Self::Bodies(limit) => with_connection_close(unavailable_response(format!(
                 "{limit} bodies are being received, the limit of the server, and this one is the slowest; try again later"
             ))),
-            #[cfg(feature = "postgres")]
-            Self::Database(problem) => unavailable_response(problem.clone()),
+            Self::Unavailable(problem) => unavailable_response(problem.clone()),
             Self::Message(refused) => {
                 let status = match refused.error.code {
                     // A message of the protocol, which has an error of the protocol.

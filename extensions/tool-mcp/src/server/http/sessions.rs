@@ -12,7 +12,7 @@ use rmcp::transport::streamable_http_server::session::SessionState as StoredStat
 use rmcp::{
     model::{ClientJsonRpcMessage, ClientRequest, RequestId, ServerJsonRpcMessage},
     transport::streamable_http_server::session::{
-        EventStore, RestoreOutcome, ServerSseMessage, SessionId, SessionManager,
+        EventStore, RestoreOutcome, ServerSseMessage, SessionId, SessionManager, SessionStore,
         local::{LocalSessionManager, LocalSessionManagerError, SessionConfig, SessionError},
     },
 };
@@ -29,7 +29,7 @@ use super::{
     refusal::RequestRefusal,
     session_error::{SessionLimit, SessionsError},
     streams::{ActiveStream, EventSealing, SessionTransport, StreamListener},
-    table::{OpenSession, ReadySession, SessionEnd, SessionTable},
+    table::{NewSession, OpenSession, ReadySession, SessionEnd, SessionTable},
 };
 use crate::server::{requests::RefusedMessage, server_state::ServerState};
 
@@ -42,6 +42,8 @@ pub(super) struct HttpSessions {
     pub(super) idle_time: Duration,
     resume_time: Duration,
     pub(super) shared: Arc<ServerState>,
+    /// The sessions that other processes opened.
+    pub(super) store: Option<Arc<dyn SessionStore>>,
     #[cfg(feature = "postgres")]
     pub(super) cluster: Option<Cluster>,
 }
@@ -73,6 +75,7 @@ impl HttpSessions {
             idle_time: config.idle_time,
             resume_time: config.resume_time,
             shared,
+            store: config.session_store.clone(),
             #[cfg(feature = "postgres")]
             cluster: config.cluster.clone(),
         }
@@ -83,34 +86,34 @@ impl HttpSessions {
         self.shared.seals.is_id_of_caller(id, &identity.subject)
     }
 
-    /// Opens or restores the session `id`, unless the limit is reached; it ends when it is idle.
-    async fn open_or_restore_session(
+    /// Opens the session `id`, which is new, unless the limit is reached; it ends when it is idle.
+    async fn open_session(
         &self,
         id: SessionId,
-    ) -> Result<RestoreOutcome<<Self as SessionManager>::Transport>, SessionsError> {
+    ) -> Result<<Self as SessionManager>::Transport, SessionsError> {
         let current = REQUEST.try_with(Arc::clone).unwrap_or_default();
-        let identity = current.identity().cloned();
-        let state = || current.session_state_or_new(&self.shared);
+        let state = current.session_state_or_new(&self.shared);
+        let new = NewSession { identity: current.identity().cloned(), state, initialize: None };
+        if let Err(full) = self.open_in_table(&id, new) {
+            current.refuse(RequestRefusal::Sessions(full));
+            return Err(SessionsError::Full(full));
+        }
+        let in_use = || LocalSessionManagerError::SessionNotFound(Arc::clone(&id));
+        let ReadySession { activity, end } = self.table.set_up_session(&id).ok_or_else(in_use)?;
+        // Until the request is answered, it does not rest.
+        current.hold_session(activity.open_stream());
+        match self.table.local.restore_session(Arc::clone(&id)).await? {
+            RestoreOutcome::Restored(transport) => Ok(self.session_transport(transport, activity, end)),
+            _ => Err(in_use().into()),
+        }
+    }
+
+    /// Opens a session in this process, unless a limit is reached.
+    pub(super) fn open_in_table(&self, id: &SessionId, new: NewSession) -> Result<(), SessionLimit> {
+        let identity = new.identity.clone();
         let is_full =
             |open: &mut dyn Iterator<Item = &OpenSession>| self.exceeded_limit(open, identity.as_deref());
-        let ready = self.table.set_up_session(&id, identity.clone(), state, self.idle_time, is_full);
-        let ReadySession { activity, end } = ready.map_err(|full| {
-            current.refuse(RequestRefusal::Sessions(full));
-            SessionsError::Full(full)
-        })?;
-        // Until the request is answered, it does not rest; its handler has the state that it had.
-        current.hold_session(activity.open_stream());
-        if let Some(state) = self.table.state(&id) {
-            current.set_session_state(state);
-        }
-        match self.table.local.restore_session(Arc::clone(&id)).await {
-            Ok(RestoreOutcome::Restored(transport)) => {
-                Ok(RestoreOutcome::Restored(self.session_transport(transport, activity, end)))
-            }
-            Ok(RestoreOutcome::AlreadyPresent) => Ok(RestoreOutcome::AlreadyPresent),
-            Ok(_) => Ok(RestoreOutcome::NotSupported),
-            Err(error) => Err(error.into()),
-        }
+        self.table.open_session(id, new, self.idle_time, is_full)
     }
 
     pub(super) fn session_transport<T>(
@@ -215,11 +218,8 @@ impl SessionManager for HttpSessions {
         let id = SessionId::from(self.shared.seals.new_sealed_id(&subject));
         #[cfg(feature = "postgres")]
         self.open_in_cluster(&id).await?;
-        match self.open_or_restore_session(Arc::clone(&id)).await? {
-            RestoreOutcome::Restored(transport) => Ok((id, transport)),
-            // A new id that is in use.
-            _ => Err(LocalSessionManagerError::SessionNotFound(id).into()),
-        }
+        let transport = self.open_session(Arc::clone(&id)).await?;
+        Ok((id, transport))
     }
 
     async fn initialize_session(
@@ -364,16 +364,6 @@ impl SessionManager for HttpSessions {
             Ok(Box::pin(self.table.local.resume(id, last).await?) as StreamEvents)
         };
         self.active_stream(id, request, answered, resuming).await
-    }
-
-    async fn restore_session(&self, id: SessionId) -> Result<RestoreOutcome<Self::Transport>, Self::Error> {
-        let restored = self.open_or_restore_session(Arc::clone(&id)).await?;
-        #[cfg(feature = "postgres")]
-        if let (Some(cluster), Some(state)) = (&self.cluster, self.table.state(&id)) {
-            let settings = cluster.load_session_settings(&id).await.map_err(refuse_without_database)?;
-            settings.iter().for_each(|setting| state.apply_setting(setting));
-        }
-        Ok(restored)
     }
 
     fn event_store(&self) -> Option<Arc<dyn EventStore>> {

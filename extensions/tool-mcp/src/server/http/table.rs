@@ -71,6 +71,14 @@ impl OpenSessions {
     }
 }
 
+/// A session that is to be opened.
+pub(super) struct NewSession {
+    pub(super) identity: Option<Arc<Identity>>,
+    pub(super) state: Arc<SessionState>,
+    /// The JSON of the params of `initialize`, if it was answered.
+    pub(super) initialize: Option<Box<str>>,
+}
+
 /// A session that is set up.
 pub(super) struct ReadySession {
     pub(super) activity: Arc<SessionActivity>,
@@ -114,7 +122,7 @@ impl SessionTable {
         used.map(|(id, _)| id.to_string()).collect()
     }
 
-    /// Keeps the session `id` from resting, if there is one. Returns the lock of its set-up, too, if it rests.
+    /// Keeps the session `id` from resting, if there is one. Returns the lock of its set-up, too, if it rests or is being set up.
     pub(super) fn hold_session_and_wake_lock(
         &self,
         id: &str,
@@ -122,54 +130,62 @@ impl SessionTable {
         // Under the lock, under which a session is put to rest.
         let sessions = self.lock_sessions();
         let session = sessions.open.get(id)?;
-        let waking = session.incarnation.is_none().then(|| Arc::clone(&session.waking));
+        let is_ready = session.incarnation.is_some() && session.waking.try_lock().is_ok();
+        let waking = (!is_ready).then(|| Arc::clone(&session.waking));
         Some((session.activity.open_stream(), waking))
     }
 
-    /// Sets the session `id` up: a new one if `is_full` returns nothing for those that are open, or one that rests.
-    pub(super) fn set_up_session<E>(
+    /// Opens the session `id`, which rests until it is [set up](Self::set_up_session), unless it is open, or `is_full` returns a reason for
+    /// those that are.
+    pub(super) fn open_session<E>(
         self: &Arc<Self>,
         id: &SessionId,
-        identity: Option<Arc<Identity>>,
-        state: impl FnOnce() -> Arc<SessionState>,
+        new: NewSession,
         idle_time: Duration,
         is_full: impl FnOnce(&mut dyn Iterator<Item = &OpenSession>) -> Option<E>,
-    ) -> Result<ReadySession, E> {
+    ) -> Result<(), E> {
         let mut sessions = self.lock_sessions();
-        if !sessions.open.contains_key(id) {
-            if let Some(full) = is_full(&mut sessions.open.values()) {
-                return Err(full);
-            }
-            let activity = Arc::new(SessionActivity::default());
-            let ending =
-                end_session_when_idle(Arc::downgrade(self), Arc::clone(id), Arc::clone(&activity), idle_time);
-            #[expect(clippy::disallowed_methods, reason = "the session aborts it")]
-            let task = AbortOnDropHandle::new(tokio::spawn(ending));
-            let session = OpenSession {
-                activity,
-                state: state(),
-                identity,
-                initialize: None,
-                incarnation: None,
-                waking: Arc::default(),
-                _task: task,
-            };
-            sessions.open.insert(Arc::clone(id), session);
+        if sessions.open.contains_key(id) {
+            return Ok(());
         }
-        let incarnation = self.incarnations.fetch_add(1, Ordering::Relaxed);
-        let sessions = &mut *sessions;
-        // It was inserted above, unless it was there.
-        let activity = match sessions.open.get_mut(id) {
-            Some(session) => {
-                if session.incarnation.replace(incarnation).is_none() {
-                    sessions.ready.push_back(Arc::clone(id));
-                }
-                Arc::clone(&session.activity)
-            }
-            None => Arc::default(),
+        if let Some(full) = is_full(&mut sessions.open.values()) {
+            return Err(full);
+        }
+        let NewSession { identity, state, initialize } = new;
+        let activity = Arc::new(SessionActivity::default());
+        let ending =
+            end_session_when_idle(Arc::downgrade(self), Arc::clone(id), Arc::clone(&activity), idle_time);
+        #[expect(clippy::disallowed_methods, reason = "the session aborts it")]
+        let task = AbortOnDropHandle::new(tokio::spawn(ending));
+        let session = OpenSession {
+            activity,
+            state,
+            identity,
+            initialize,
+            incarnation: None,
+            waking: Arc::default(),
+            _task: task,
         };
+        sessions.open.insert(Arc::clone(id), session);
+        Ok(())
+    }
+
+    /// Gives the session `id` a handler of its own, unless it has ended.
+    pub(super) fn set_up_session(self: &Arc<Self>, id: &SessionId) -> Option<ReadySession> {
+        let mut sessions = self.lock_sessions();
+        let sessions = &mut *sessions;
+        let session = sessions.open.get_mut(id)?;
+        let incarnation = self.incarnations.fetch_add(1, Ordering::Relaxed);
+        if session.incarnation.replace(incarnation).is_none() {
+            sessions.ready.push_back(Arc::clone(id));
+        }
         let end = SessionEnd { table: Arc::downgrade(self), id: Arc::clone(id), incarnation };
-        Ok(ReadySession { activity, end })
+        Some(ReadySession { activity: Arc::clone(&session.activity), end })
+    }
+
+    /// Returns `true` if the session `id` has a handler.
+    pub(super) fn is_ready(&self, id: &str) -> bool {
+        self.lock_sessions().open.get(id).is_some_and(|session| session.incarnation.is_some())
     }
 
     /// Removes the session `id`.
@@ -284,116 +300,4 @@ async fn end_session_when_idle(
 }
 
 #[cfg(test)]
-mod tests {
-    #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
-
-    use axum::body::Body;
-    use http::{Request, Response};
-    use http_body_util::{BodyExt as _, combinators::BoxBody};
-    use serde_json::{Value, json};
-    use tool_runtime::Registry;
-    use tower_service::Service as _;
-
-    use crate::server::{HttpConfig, HttpServer, McpServer, ResourceSet};
-
-    const READY: usize = 2;
-
-    type Answer = BoxBody<bytes::Bytes, std::convert::Infallible>;
-
-    struct Client {
-        server: HttpServer,
-        session: Option<String>,
-    }
-
-    impl Client {
-        async fn send(&mut self, method: &str, message: Value) -> Response<Answer> {
-            let mut request = Request::builder()
-                .method(method)
-                .uri("/")
-                .header("host", "localhost")
-                .header("accept", "application/json, text/event-stream")
-                .header("content-type", "application/json")
-                .header("mcp-protocol-version", "2025-11-25");
-            if let Some(session) = &self.session {
-                request = request.header("mcp-session-id", session);
-            }
-            self.server.call(request.body(Body::from(message.to_string())).unwrap()).await.unwrap()
-        }
-
-        async fn request(&mut self, method: &str, params: Value) -> String {
-            let message = json!({ "jsonrpc": "2.0", "id": 1, "method": method, "params": params });
-            let answer = self.send("POST", message).await;
-            let session = answer.headers().get("mcp-session-id").map(|id| id.to_str().unwrap().to_owned());
-            self.session = self.session.take().or(session);
-            String::from_utf8(answer.into_body().collect().await.unwrap().to_bytes().to_vec()).unwrap()
-        }
-
-        async fn open(server: &HttpServer) -> Self {
-            let mut it = Self { server: server.clone(), session: None };
-            it.request(
-                "initialize",
-                json!({ "protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": { "name": "raw", "version": "1" } }),
-            )
-            .await;
-            it.send("POST", json!({ "jsonrpc": "2.0", "method": "notifications/initialized" })).await;
-            it
-        }
-    }
-
-    #[tokio::test(start_paused = true)]
-    async fn a_session_that_rests_ends_when_it_is_idle() {
-        let idle_time = std::time::Duration::from_secs(100);
-        let config = HttpConfig::new().max_ready_sessions(0).idle_time(idle_time);
-        let server = McpServer::new(Registry::builder().build().unwrap()).http_with(config).unwrap();
-        let mut client = Client::open(&server).await;
-        tokio::time::sleep(idle_time / 2).await;
-        client.request("ping", json!({})).await;
-        tokio::time::sleep(idle_time * 3 / 4).await;
-        assert_eq!((server.sessions(), server.0.sessions.table.ready_session_count()), (1, 0));
-        tokio::time::sleep(idle_time / 2).await;
-        assert_eq!(server.sessions(), 0);
-    }
-
-    #[tokio::test]
-    async fn sessions_rest_beyond_a_number_and_keep_what_their_client_set() {
-        let resources = ResourceSet::new().text("a:a", "a", "text");
-        let tools = Registry::builder().build().unwrap();
-        let config = HttpConfig::new().max_ready_sessions(READY);
-        let server = McpServer::new(tools).resources(resources.clone()).http_with(config).unwrap();
-        let table = &server.0.sessions.table;
-        let mut clients = Vec::new();
-        for opened in 1..=10 {
-            let mut client = Client::open(&server).await;
-            let answer = client.request("resources/subscribe", json!({ "uri": "a:a" })).await;
-            assert!(answer.contains("result"), "{answer}");
-            clients.push(client);
-            assert_eq!((table.len(), table.ready_session_count()), (opened, READY.min(opened)));
-        }
-        // A request that is refused sets its session up, too.
-        for client in &mut clients {
-            let refused = client.send("POST", json!({ "jsonrpc": "2.0", "id": 1, "method": 5 })).await;
-            assert_eq!(refused.status(), 400);
-            assert_eq!(table.ready_session_count(), READY);
-        }
-        resources.updated("a:a");
-        for mut client in clients {
-            let answer = client.request("resources/list", json!({})).await;
-            assert!(answer.contains("a:a"), "{answer}");
-            // A change while the session rested reaches the next stream.
-            let mut stream = client.send("GET", Value::Null).await.into_body();
-            let mut events = String::new();
-            while !events.contains("notifications/resources/updated") {
-                let frame = stream.frame().await.unwrap().unwrap();
-                events += &String::from_utf8_lossy(&frame.into_data().unwrap());
-            }
-            assert!(table.ready_session_count() <= READY + 1);
-            drop(stream);
-            assert!(table.ready_session_count() <= READY);
-            let open = table.len();
-            assert_eq!(client.send("DELETE", Value::Null).await.status(), 204);
-            assert_eq!(table.len(), open - 1);
-            assert_eq!(client.send("GET", Value::Null).await.status(), 404);
-        }
-        assert_eq!((table.len(), table.ready_session_count()), (0, 0));
-    }
-}
+mod tests;

@@ -82,7 +82,7 @@ impl HttpSessions {
 pub(in crate::server::http) fn refuse_without_database(error: ClusterError) -> SessionsError {
     tracing::error!(%error, "a request is refused");
     let problem = "the database of the server does not answer; try again later".to_owned();
-    REQUEST.try_with(|request| request.refuse(RequestRefusal::Database(problem))).ok();
+    REQUEST.try_with(|request| request.refuse(RequestRefusal::Unavailable(problem))).ok();
     SessionsError::Cluster(error)
 }
 

@@ -22,7 +22,6 @@ use super::{
     Cluster,
     database::SqlValue,
     event_log::{StreamKey, StreamPosition, decode_first_value},
-    refuse_without_database,
     sessions::hash_of,
     streams::{EventToken, StoredEvent},
 };
@@ -78,7 +77,7 @@ impl SessionStore for ClusterStores {
         'a: 'c,
         'b: 'c,
     {
-        Box::pin(async move { Ok(self.0.load_session_state(id).await.map_err(refuse_without_database)?) })
+        Box::pin(async move { Ok(self.0.load_session_state(id).await?) })
     }
 
     /// Does nothing: a session is stored before its `initialize` is answered, and this is called after it.

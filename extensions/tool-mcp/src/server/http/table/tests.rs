@@ -1,0 +1,223 @@
+//! Sessions that rest, and those that another process opened.
+
+#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
+
+use std::{
+    collections::HashMap,
+    pin::{Pin, pin},
+    sync::{Arc, Mutex},
+    task::{Context, Waker},
+};
+
+use axum::body::Body;
+use http::{Request, Response};
+use http_body_util::{BodyExt as _, combinators::BoxBody};
+use rmcp::transport::streamable_http_server::session::{SessionState, SessionStore, SessionStoreError};
+use serde_json::{Value, json};
+use tool_runtime::Registry;
+use tower_service::Service as _;
+
+use crate::server::{HttpConfig, HttpServer, McpServer, ResourceSet};
+
+const READY: usize = 2;
+
+type Answer = BoxBody<bytes::Bytes, std::convert::Infallible>;
+
+struct Client {
+    server: HttpServer,
+    session: Option<String>,
+}
+
+impl Client {
+    async fn send(&mut self, method: &str, message: Value) -> Response<Answer> {
+        let mut request = Request::builder()
+            .method(method)
+            .uri("/")
+            .header("host", "localhost")
+            .header("accept", "application/json, text/event-stream")
+            .header("content-type", "application/json")
+            .header("mcp-protocol-version", "2025-11-25");
+        if let Some(session) = &self.session {
+            request = request.header("mcp-session-id", session);
+        }
+        self.server.call(request.body(Body::from(message.to_string())).unwrap()).await.unwrap()
+    }
+
+    async fn request(&mut self, method: &str, params: Value) -> String {
+        let message = json!({ "jsonrpc": "2.0", "id": 1, "method": method, "params": params });
+        let answer = self.send("POST", message).await;
+        let session = answer.headers().get("mcp-session-id").map(|id| id.to_str().unwrap().to_owned());
+        self.session = self.session.take().or(session);
+        String::from_utf8(answer.into_body().collect().await.unwrap().to_bytes().to_vec()).unwrap()
+    }
+
+    async fn open(server: &HttpServer) -> Self {
+        let mut it = Self { server: server.clone(), session: None };
+        it.request(
+            "initialize",
+            json!({ "protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": { "name": "raw", "version": "1" } }),
+        )
+        .await;
+        it.send("POST", json!({ "jsonrpc": "2.0", "method": "notifications/initialized" })).await;
+        it
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_session_that_rests_ends_when_it_is_idle() {
+    let idle_time = std::time::Duration::from_secs(100);
+    let config = HttpConfig::new().max_ready_sessions(0).idle_time(idle_time);
+    let server = McpServer::new(Registry::builder().build().unwrap()).http_with(config).unwrap();
+    let mut client = Client::open(&server).await;
+    tokio::time::sleep(idle_time / 2).await;
+    client.request("ping", json!({})).await;
+    tokio::time::sleep(idle_time * 3 / 4).await;
+    assert_eq!((server.sessions(), server.0.sessions.table.ready_session_count()), (1, 0));
+    tokio::time::sleep(idle_time / 2).await;
+    assert_eq!(server.sessions(), 0);
+}
+
+#[tokio::test]
+async fn sessions_rest_beyond_a_number_and_keep_what_their_client_set() {
+    let resources = ResourceSet::new().text("a:a", "a", "text");
+    let tools = Registry::builder().build().unwrap();
+    let config = HttpConfig::new().max_ready_sessions(READY);
+    let server = McpServer::new(tools).resources(resources.clone()).http_with(config).unwrap();
+    let table = &server.0.sessions.table;
+    let mut clients = Vec::new();
+    for opened in 1..=10 {
+        let mut client = Client::open(&server).await;
+        let answer = client.request("resources/subscribe", json!({ "uri": "a:a" })).await;
+        assert!(answer.contains("result"), "{answer}");
+        clients.push(client);
+        assert_eq!((table.len(), table.ready_session_count()), (opened, READY.min(opened)));
+    }
+    // A request that is refused sets its session up, too.
+    for client in &mut clients {
+        let refused = client.send("POST", json!({ "jsonrpc": "2.0", "id": 1, "method": 5 })).await;
+        assert_eq!(refused.status(), 400);
+        assert_eq!(table.ready_session_count(), READY);
+    }
+    resources.updated("a:a");
+    for mut client in clients {
+        let answer = client.request("resources/list", json!({})).await;
+        assert!(answer.contains("a:a"), "{answer}");
+        // A change while the session rested reaches the next stream.
+        let mut stream = client.send("GET", Value::Null).await.into_body();
+        let mut events = String::new();
+        while !events.contains("notifications/resources/updated") {
+            let frame = stream.frame().await.unwrap().unwrap();
+            events += &String::from_utf8_lossy(&frame.into_data().unwrap());
+        }
+        assert!(table.ready_session_count() <= READY + 1);
+        drop(stream);
+        assert!(table.ready_session_count() <= READY);
+        let open = table.len();
+        assert_eq!(client.send("DELETE", Value::Null).await.status(), 204);
+        assert_eq!(table.len(), open - 1);
+        assert_eq!(client.send("GET", Value::Null).await.status(), 404);
+    }
+    assert_eq!((table.len(), table.ready_session_count()), (0, 0));
+}
+
+/// A store of sessions, which takes a moment.
+#[derive(Default)]
+struct SlowStore(Mutex<HashMap<String, SessionState>>);
+
+type Stored<'a, T> = Pin<Box<dyn Future<Output = Result<T, SessionStoreError>> + Send + 'a>>;
+
+impl SessionStore for SlowStore {
+    fn load<'a, 'b, 'c>(&'a self, id: &'b str) -> Stored<'c, Option<SessionState>>
+    where
+        'a: 'c,
+        'b: 'c,
+    {
+        Box::pin(async move {
+            tokio::task::yield_now().await;
+            Ok(self.0.lock().unwrap().get(id).cloned())
+        })
+    }
+
+    fn store<'a, 'b, 'd, 'c>(&'a self, id: &'b str, state: &'d SessionState) -> Stored<'c, ()>
+    where
+        'a: 'c,
+        'b: 'c,
+        'd: 'c,
+    {
+        self.0.lock().unwrap().insert(id.to_owned(), state.clone());
+        Box::pin(std::future::ready(Ok(())))
+    }
+
+    fn delete<'a, 'b, 'c>(&'a self, id: &'b str) -> Stored<'c, ()>
+    where
+        'a: 'c,
+        'b: 'c,
+    {
+        self.0.lock().unwrap().remove(id);
+        Box::pin(std::future::ready(Ok(())))
+    }
+}
+
+/// A client whose session is not set up at the server to which it sends next: it rests there, or another process opened it.
+async fn client_of_session_to_set_up(is_of_other_process: bool) -> Client {
+    let store = Arc::new(SlowStore::default());
+    let server = || {
+        let config = HttpConfig::new().max_ready_sessions(0).session_store(store.clone());
+        McpServer::new(Registry::builder().build().unwrap()).key([7; 32]).http_with(config).unwrap()
+    };
+    let mut client = Client::open(&server()).await;
+    if is_of_other_process {
+        client.server = server();
+    }
+    assert_eq!(client.server.0.sessions.table.ready_session_count(), 0);
+    client
+}
+
+#[tokio::test]
+async fn requests_that_come_at_once_to_a_session_that_is_not_set_up_are_all_answered() {
+    for is_of_other_process in [false, true] {
+        let client = client_of_session_to_set_up(is_of_other_process).await;
+        let requests = (0..20).map(|id| {
+            let mut client = Client { server: client.server.clone(), session: client.session.clone() };
+            async move {
+                let message = json!({ "jsonrpc": "2.0", "id": id, "method": "ping" });
+                client.send("POST", message).await.status()
+            }
+        });
+        for status in futures_util::future::join_all(requests).await {
+            assert_eq!(status, 200, "of another process: {is_of_other_process}");
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_session_whose_client_leaves_while_it_is_set_up_is_whole_for_the_next_request() {
+    for is_of_other_process in [false, true] {
+        for polls in 0..200 {
+            let mut client = client_of_session_to_set_up(is_of_other_process).await;
+            let mut leaving = Client { server: client.server.clone(), session: client.session.clone() };
+            let mut is_answered = false;
+            {
+                let mut leaving = pin!(leaving.request("ping", json!({})));
+                for _ in 0..polls {
+                    let mut context = Context::from_waker(Waker::noop());
+                    is_answered = leaving.as_mut().poll(&mut context).is_ready();
+                    if is_answered {
+                        break;
+                    }
+                    tokio::task::yield_now().await;
+                }
+            }
+            // With an id of its own.
+            let answer = client.send("POST", json!({ "jsonrpc": "2.0", "id": 2, "method": "ping" })).await;
+            assert_eq!(answer.status(), 200, "{polls}, of another process: {is_of_other_process}");
+            let answer = answer.into_body().collect().await.unwrap().to_bytes();
+            assert!(String::from_utf8_lossy(&answer).contains("result"), "{answer:?}");
+            if is_answered {
+                assert!(polls > 3, "the client left never while the session was set up");
+                break;
+            }
+            assert!(polls < 199, "the request was never answered");
+        }
+    }
+}
