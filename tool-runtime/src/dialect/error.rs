@@ -136,15 +136,15 @@ impl<'v> JsonLocation<'v> {
 
     /// Returns the name of a call. An empty text means nothing, and so does `null` as a text, which some servers send
     /// in every part but the first.
-    pub(super) fn call_name(&self) -> Option<&'v str> {
+    pub(super) fn as_call_name(&self) -> Option<&'v str> {
         self.as_text().filter(|name| is_name(name))
     }
 
     /// Returns the id of a call. An empty text means nothing, and so does `null` as a text; a number is its text.
-    pub(super) fn call_id(&self) -> Option<&'v str> {
+    pub(super) fn as_call_id(&self) -> Option<&'v str> {
         match self.value()? {
             ExactValue::Number(id) => Some(id),
-            _ => self.call_name(),
+            _ => self.as_call_name(),
         }
     }
 
@@ -251,7 +251,7 @@ mod tests {
             ("z", None, None),
             ("o", None, None),
         ] {
-            assert_eq!((at(name).call_id(), at(name).call_name()), (id, call_name), "{name}");
+            assert_eq!((at(name).as_call_id(), at(name).as_call_name()), (id, call_name), "{name}");
         }
         assert_eq!(
             (at("z").value().is_none(), at("z").to_owned().is_null(), at("x").to_owned().is_null()),

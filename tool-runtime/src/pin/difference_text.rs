@@ -25,7 +25,7 @@ pub(super) fn difference_lines(difference: &Difference, is_new: bool) -> Vec<Str
 /// Formats an added or removed value.
 fn added_or_removed_lines(label: &str, sign: char, value: &Value) -> Vec<String> {
     let line = if label.is_empty() { value.to_string() } else { format!("{label} {value}") };
-    if is_short(&line) {
+    if fits_on_one_line(&line) {
         return vec![line];
     }
     let text = value_text(value, true);
@@ -35,7 +35,7 @@ fn added_or_removed_lines(label: &str, sign: char, value: &Value) -> Vec<String>
 /// Formats a changed value: for a long text, the changed lines only.
 fn changed_value_lines(pointer: &str, before: &Value, after: &Value) -> Vec<String> {
     let line = with_pointer_prefix(pointer, &format!("{before} → {after}"));
-    if is_short(&line) {
+    if fits_on_one_line(&line) {
         return vec![line];
     }
     // A text with the same characters as another value differs from it.
@@ -83,6 +83,6 @@ fn changed_items_line(pointer: &str, before: &[Value], after: &[Value]) -> Strin
     with_pointer_prefix(pointer, &changes)
 }
 
-fn is_short(line: &str) -> bool {
+fn fits_on_one_line(line: &str) -> bool {
     line.chars().count() <= LINE
 }

@@ -14,7 +14,7 @@ mod enums;
 mod example;
 mod example_text;
 mod flatten;
-mod foreign;
+mod foreign_repair;
 mod integers;
 mod map_keys;
 mod map_samples;

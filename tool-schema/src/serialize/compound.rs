@@ -55,7 +55,7 @@ impl<'a> CompoundWriter<'a> {
         value: &T,
     ) -> Result<(), Error> {
         if self.is_raw {
-            return append_raw_json(self.text, value);
+            return append_json_held_as_text(self.text, value);
         }
         scalar::push_field_name(self.text, name, self.is_first);
         self.is_first = false;
@@ -70,7 +70,7 @@ impl<'a> CompoundWriter<'a> {
 
 /// Appends a value that is itself JSON. Not a method, so that a `CompoundWriter` stays in registers.
 #[cold]
-fn append_raw_json<T: Serialize + ?Sized>(text: &mut Vec<u8>, value: &T) -> Result<(), Error> {
+fn append_json_held_as_text<T: Serialize + ?Sized>(text: &mut Vec<u8>, value: &T) -> Result<(), Error> {
     let start = text.len();
     value.serialize(Text(text))?;
     unquote_from(text, start)

@@ -13,11 +13,11 @@ use super::{
 #[cfg(target_os = "linux")]
 use super::{
     command::{SYSTEM_PATH, find_system_program},
+    mechanism::SandboxMechanism,
     namespace::{
         CommandNamespace, MAX_SHELL_DESCRIPTOR, PreparedNamespace, bash_words_closing_descriptors,
         confined_command_words,
     },
-    probe::SandboxMechanism,
     restriction::SYSTEM_FOLDERS,
     thread::SandboxThread,
 };

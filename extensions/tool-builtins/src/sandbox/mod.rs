@@ -19,13 +19,13 @@ mod command;
 #[cfg(target_os = "linux")]
 mod filter;
 mod launcher;
+#[cfg(target_os = "linux")]
+mod mechanism;
 mod named_path;
 #[cfg(target_os = "linux")]
 mod namespace;
 #[cfg(unix)]
 mod orphans;
-#[cfg(target_os = "linux")]
-mod probe;
 #[cfg(unix)]
 mod removal;
 #[cfg(target_os = "linux")]

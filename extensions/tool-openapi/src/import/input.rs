@@ -84,7 +84,7 @@ impl InputSchemas {
             }
         };
         let input = known?;
-        self.add_bytes_within_limit(input.bytes)?;
+        self.add_pending_bytes_within_limit(input.bytes)?;
         Ok(input)
     }
 
@@ -93,7 +93,7 @@ impl InputSchemas {
     /// # Errors
     ///
     /// The reason why there is no room for it.
-    pub(super) fn add_bytes_within_limit(&mut self, bytes: usize) -> Result<(), String> {
+    pub(super) fn add_pending_bytes_within_limit(&mut self, bytes: usize) -> Result<(), String> {
         self.check_definitions_limit(bytes)?;
         self.pending_bytes += bytes;
         Ok(())

@@ -211,7 +211,7 @@ impl<'d> OperationReader<'d> {
     ) -> Result<(), ImportProblem> {
         self.inputs
             .borrow_mut()
-            .add_bytes_within_limit(fields.memory_bytes())
+            .add_pending_bytes_within_limit(fields.memory_bytes())
             .map_err(|reason| ImportProblem::new(place, reason))
     }
 
@@ -240,7 +240,7 @@ impl<'d> OperationReader<'d> {
             OutputSchemaText { bytes: responses.response_component_bytes(referred.unwrap_or(&root)), text }
         });
         let OutputSchemaText { text, bytes } = output.clone();
-        let charged = self.inputs.borrow_mut().add_bytes_within_limit(text.len() + bytes);
+        let charged = self.inputs.borrow_mut().add_pending_bytes_within_limit(text.len() + bytes);
         charged.map_err(|reason| ImportProblem::new(&found.place, reason))?;
         let response_schemas = Arc::clone(&self.response_schemas);
         Ok(Some(OutputSchema::deferred(move || response_schemas.assemble_schema(&text))))
@@ -259,7 +259,7 @@ impl<'d> OperationReader<'d> {
         let texts = metadata.custom.values().filter_map(Value::as_str).map(str::len);
         let texts = texts.chain(metadata.tags.iter().map(|it| it.len())).sum::<usize>();
         let charged =
-            self.inputs.borrow_mut().add_bytes_within_limit(title.len() + description.len() + texts);
+            self.inputs.borrow_mut().add_pending_bytes_within_limit(title.len() + description.len() + texts);
         charged.map_err(|reason| ImportProblem::new(&found.place, reason))?;
         let definition = ToolDefinition::new(name, description, input);
         Ok(if title.is_empty() { definition } else { definition.with_title(title.to_owned()) })

@@ -22,7 +22,7 @@ impl<'t> Members<'t> {
 
     /// Returns an error if this object, or one within it, has two members of one name: what was validated and permitted is not what
     /// every server reads.
-    pub(super) fn check_unique(&self) -> Result<(), serde_json::Error> {
+    pub(super) fn check_unique_deeply(&self) -> Result<(), serde_json::Error> {
         if let Some(name) = self.repeated_name() {
             return Err(repeated_name_error(name));
         }
@@ -30,7 +30,7 @@ impl<'t> Members<'t> {
         self.iter()
             .map(|(_, value)| value)
             .filter(has_members)
-            .try_for_each(|value| check_unique(value.get()))
+            .try_for_each(|value| check_unique_deeply(value.get()))
     }
 
     /// Returns a name that two members have.
@@ -71,7 +71,7 @@ impl<'de: 't, 't> Deserialize<'de> for Members<'t> {
 }
 
 /// Returns an error if an object within `text` has two members of one name.
-fn check_unique(text: &str) -> Result<(), serde_json::Error> {
+fn check_unique_deeply(text: &str) -> Result<(), serde_json::Error> {
     serde_json::from_str::<UniqueNamesCheck>(text).map(drop)
 }
 
@@ -213,10 +213,10 @@ mod tests {
     fn a_name_that_two_members_have_is_found() {
         for count in [1, 2, 7, 8, 9, 20] {
             let text = members(count, "other");
-            assert!(Members::of(&text).unwrap().check_unique().is_ok(), "{text}");
+            assert!(Members::of(&text).unwrap().check_unique_deeply().is_ok(), "{text}");
             for twice in [0, count / 2, count - 1] {
                 let text = members(count, &format!("m{twice}"));
-                let error = Members::of(&text).unwrap().check_unique().unwrap_err().to_string();
+                let error = Members::of(&text).unwrap().check_unique_deeply().unwrap_err().to_string();
                 assert_eq!(error, format!("the member `m{twice}` appears twice in one object"), "{text}");
             }
         }
@@ -225,14 +225,14 @@ mod tests {
             (r#"{"a": [1, "x", null, true, 1.5, -1, [{"b": 1, "b": 2}]]}"#, "b"),
             (r#"{"a": 1, "\u0061": 2}"#, "a"),
         ] {
-            let error = Members::of(text).unwrap().check_unique().unwrap_err().to_string();
+            let error = Members::of(text).unwrap().check_unique_deeply().unwrap_err().to_string();
             assert!(
                 error.starts_with(&format!("the member `{name}` appears twice in one object")),
                 "{error}"
             );
         }
         let text = r#"{"a": {"b": 1}, "c": [{"b": 1}, {"b": "a"}, -1, 1.5, null, true]}"#;
-        assert!(Members::of(text).unwrap().check_unique().is_ok());
+        assert!(Members::of(text).unwrap().check_unique_deeply().is_ok());
     }
 
     #[test]

@@ -220,7 +220,7 @@ fn read_arguments(arguments: &str) -> Result<Members<'_>, ToolError> {
     let unfit =
         |error| ToolError::bad_parameter(format!("the arguments are not an object of valid JSON: {error}"));
     let members = Members::of(arguments).map_err(unfit)?;
-    members.check_unique().map_err(unfit)?;
+    members.check_unique_deeply().map_err(unfit)?;
     Ok(members)
 }
 

@@ -58,7 +58,7 @@ impl WireFormat for Fictional {
             reading.add_text(part.field("text").as_text().unwrap_or_default());
             let mut own = MessagePart::new(part.to_owned());
             if part.field("name").value().is_some() {
-                let id = part.field("id").call_id().map(str::to_owned);
+                let id = part.field("id").as_call_id().map(str::to_owned);
                 let mut partial_call =
                     PartialCall { number: reading.partial_calls.next_number(), id, ..PartialCall::default() };
                 partial_call.push_name(part.field("name").as_text().unwrap_or_default());

@@ -46,7 +46,7 @@ pub(crate) fn canonical_number(text: &str) -> Cow<'_, str> {
         return Cow::Owned(format!(
             "{sign}{}e{minus}{}",
             insert_point_after_first_digit(significant),
-            add_to_digits(exponent, power)
+            add_to_many_digits(exponent, power)
         ));
     }
     let exponent = exponent.parse::<i128>().unwrap_or_default();
@@ -82,7 +82,7 @@ fn insert_point_after_first_digit(digits: &str) -> String {
 }
 
 /// Returns `number + add`, where the number has more than [`FEW_DIGITS`] digits and `add` has fewer.
-fn add_to_digits(number: &str, add: i128) -> String {
+fn add_to_many_digits(number: &str, add: i128) -> String {
     let (high, low) = number.split_at(number.len() - FEW_DIGITS);
     let low = low.parse::<i128>().unwrap_or_default() + add;
     let high = match low.div_euclid(SPLIT) {

@@ -32,7 +32,7 @@ pub(super) fn write_canonical(text: &str, order: PropertyOrder) -> Option<String
             }
         } else if reader.next_property(is_first).ok()? {
             writer.write_separator(is_first);
-            writer.write_name(&reader.read_name().ok()?);
+            writer.write_name_and_colon(&reader.read_name().ok()?);
             writer.write_value(&mut reader).ok()?;
         } else {
             writer.close_object();
@@ -83,7 +83,7 @@ impl CanonicalWriter {
         reader.read_word(word)
     }
 
-    fn write_name(&mut self, name: &str) {
+    fn write_name_and_colon(&mut self, name: &str) {
         let start = self.text.len();
         write_quoted(&mut self.text, name);
         let range = start..self.text.len();

@@ -15,7 +15,7 @@ use super::{
     actions::FUNCTION_NAMES,
     functions::{PAIRS, VALUES},
     operands::PipelineParser,
-    scan::{delimited_part_end, statement_word, without_left_trim_mark, without_right_trim_mark},
+    scan::{delimited_part_end, first_word_of_statement, without_left_trim_mark, without_right_trim_mark},
     scope::{OuterScope, VariableScope},
     tokens::{Token, TokenKind, tokenize_go_action},
 };
@@ -94,7 +94,7 @@ pub(super) fn rewrite_actions(text: &str) -> Result<RewrittenText, TemplateProbl
         match &text[start..end] {
             action if action.starts_with("{{") => rewriter.rewrite_action(start, end)?,
             statement => {
-                if statement_word(statement) == "elif" {
+                if first_word_of_statement(statement) == "elif" {
                     rewriter.count_else_if(start)?;
                 }
                 rewriter.copy_source_range(start, end);

@@ -35,14 +35,14 @@ fn action_end(text: &str, start: usize) -> Result<usize, TemplateProblem> {
 
 fn statement_end(text: &str, start: usize) -> Result<usize, TemplateProblem> {
     let mut end = end_outside_quotes(text, start, "%}")?;
-    if statement_word(&text[start..end]) != "raw" {
+    if first_word_of_statement(&text[start..end]) != "raw" {
         return Ok(end);
     }
     while let Some(length) = text[end..].find("{%") {
         let inner = end + length;
         let unclosed = || TemplateProblem::new(inner, "the statement is not closed; add `%}`");
         end = inner + 2 + text[inner + 2..].find("%}").ok_or_else(unclosed)? + 2;
-        if statement_word(&text[inner..end]) == "endraw" {
+        if first_word_of_statement(&text[inner..end]) == "endraw" {
             return Ok(end);
         }
     }
@@ -60,7 +60,7 @@ pub(super) fn without_right_trim_mark(inner: &str) -> Option<&str> {
 }
 
 /// Returns the first word of a statement.
-pub(super) fn statement_word(statement: &str) -> &str {
+pub(super) fn first_word_of_statement(statement: &str) -> &str {
     let is_around =
         |character: char| matches!(character, '{' | '}' | '%' | '-' | '+') || character.is_whitespace();
     statement.trim_matches(is_around).split_whitespace().next().unwrap_or_default()

@@ -77,7 +77,7 @@ impl<'a> MemberReader<'a> {
         let object = object.filter(|object| !self.replace_empty_list(object));
         match object.map(|object| (object, json_kind(object))) {
             None | Some((_, "null")) => Ok(MemberValues::new()),
-            Some((object, "an object")) => parse_members(object, path),
+            Some((object, "an object")) => parse_members_keeping_last(object, path),
             Some((_, kind)) => Err(format!("`{path}` must be an object, but is {kind}")),
         }
     }
@@ -200,7 +200,7 @@ fn is_empty_list(value: &RawValue) -> bool {
     inner.is_some_and(|inner| inner.trim_ascii().is_empty())
 }
 
-fn parse_members<'a>(object: &'a RawValue, path: &str) -> Result<MemberValues<'a>, String> {
+fn parse_members_keeping_last<'a>(object: &'a RawValue, path: &str) -> Result<MemberValues<'a>, String> {
     serde_json::from_str(object.get()).map_err(|error| format!("`{path}` cannot be read: {error}"))
 }
 

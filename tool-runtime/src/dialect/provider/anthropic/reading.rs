@@ -70,7 +70,7 @@ pub(super) fn begin_block(block: &JsonLocation<'_>, number: Option<u64>, reading
     match kind.as_str() {
         // Native tools use `server_tool_use` instead.
         "tool_use" => {
-            let id = block.field("id").call_id().map(str::to_owned);
+            let id = block.field("id").as_call_id().map(str::to_owned);
             let mut partial_call = PartialCall {
                 number: number.unwrap_or(reading.partial_calls.next_number()),
                 id,

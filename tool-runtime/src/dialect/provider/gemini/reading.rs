@@ -125,7 +125,7 @@ pub(super) fn only_candidate<'v>(response: &JsonLocation<'v>) -> Result<JsonLoca
 /// may be [empty](https://github.com/vercel/ai/pull/13929)).
 pub(super) fn push_call(call: &JsonLocation<'_>, reading: &mut ResponseReading) -> usize {
     let partial_calls = &mut reading.partial_calls;
-    let (id, name) = (call.field("id").call_id(), call.field("name").call_name());
+    let (id, name) = (call.field("id").as_call_id(), call.field("name").as_call_name());
     let goes_on = |at: &usize| {
         partial_calls.get(*at).is_some_and(|partial_call| {
             partial_call.open && name.is_none_or(|name| name == partial_call.name)

@@ -1,8 +1,8 @@
 //! OpenAI's chat completions: <https://platform.openai.com/docs/api-reference/chat>.
 
-mod assembly;
 mod definition;
 pub(super) mod http;
+mod message_assembly;
 mod messages;
 mod reading;
 pub(super) mod rules;
@@ -13,8 +13,8 @@ use serde_json::Value;
 use tool_core::internals::ExactValue;
 
 use self::{
-    assembly::complete_message,
     definition::tool_definition,
+    message_assembly::complete_message,
     messages::{
         add_instruction, assistant_message, file_part, find_call_in_tool_call, find_legacy_function_call,
         result_messages, user_part,

@@ -2,7 +2,7 @@
 
 use tool_core::{CallId, internals::ExactValue};
 
-use super::{assembly, stop::FINISHED};
+use super::{message_assembly, stop::FINISHED};
 use crate::dialect::{
     DialectError,
     draft::{MessagePart, set_member},
@@ -50,7 +50,7 @@ pub(super) fn read_response(
         }
         reading.restart_message();
         reading.draft.add_message_members(&message, "tool_calls");
-        assembly::emit_text(&message, reading);
+        message_assembly::emit_text(&message, reading);
         for call in calls {
             let at = read_call(&call, &mut reading.partial_calls);
             let mut own =
@@ -217,8 +217,8 @@ impl<'v> CallPart<'v> {
         };
         Self {
             number,
-            id: part.field("id").call_id(),
-            name: name.call_name(),
+            id: part.field("id").as_call_id(),
+            name: name.as_call_name(),
             name_part: name.as_text().unwrap_or_default(),
             arguments,
             custom: is_custom,

@@ -3,7 +3,7 @@
 use tool_core::internals::ExactValue;
 
 use super::{
-    assembly,
+    message_assembly,
     reading::{CallPart, call_items, is_function_call, keep_metadata, new_legacy_function_call},
     stop::FINISHED,
 };
@@ -33,8 +33,8 @@ pub(super) fn push_event(
             continue;
         }
         refuse_failure(&choice)?;
-        assembly::push_members(&delta, &mut reading.draft);
-        assembly::emit_text(&delta, reading);
+        message_assembly::push_members(&delta, &mut reading.draft);
+        message_assembly::emit_text(&delta, reading);
         let is_function = reading
             .partial_calls
             .last_index()
@@ -46,7 +46,12 @@ pub(super) fn push_event(
             }
             let begun = reading.partial_calls.len();
             let at = push_part(&CallPart::read(&part), &mut reading.partial_calls);
-            assembly::push_call_part(&part, at, reading.partial_calls.len() > begun, &mut reading.draft);
+            message_assembly::push_call_part_without_arguments(
+                &part,
+                at,
+                reading.partial_calls.len() > begun,
+                &mut reading.draft,
+            );
         }
         if function.value().is_some() {
             push_function_call(&function, &mut reading.partial_calls)?;

@@ -80,7 +80,7 @@ pub(super) fn with_inferred_type(item: &JsonLocation<'_>) -> Option<ExactValue<'
 
 /// Begins the call of an item.
 pub(super) fn begin_call(item: &JsonLocation<'_>, number: u64, partial_calls: &mut PartialCalls) -> usize {
-    let id = item.field("call_id").call_id().map(str::to_owned);
+    let id = item.field("call_id").as_call_id().map(str::to_owned);
     let custom = item.field("type").has_text(CUSTOM_CALL);
     let mut partial_call = PartialCall { number, id, custom, ..PartialCall::default() };
     partial_call.push_name(item.field("name").as_text().unwrap_or_default());
@@ -93,11 +93,11 @@ pub(super) fn begin_call(item: &JsonLocation<'_>, number: u64, partial_calls: &m
 
 /// Updates a call from its completed item: its name, its arguments, which some servers send nowhere else, and its status.
 pub(super) fn complete_call(item: &JsonLocation<'_>, at: usize, reading: &mut ResponseReading) {
-    let id = item.field("call_id").call_id();
+    let id = item.field("call_id").as_call_id();
     let Some(partial_call) = reading.partial_calls.get_mut(at) else { return };
     partial_call.id = partial_call.id.take().or_else(|| id.map(str::to_owned));
     let name = item.field("name");
-    if let Some(name) = name.call_name()
+    if let Some(name) = name.as_call_name()
         && !partial_call.complete_name(name)
     {
         partial_call.is_contradictory = true;

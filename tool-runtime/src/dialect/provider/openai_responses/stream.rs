@@ -135,7 +135,7 @@ pub(super) fn begun_call(
     event: &JsonLocation<'_>,
     partial_calls: &PartialCalls,
 ) -> Result<Option<usize>, DialectError> {
-    let id = event.field("item").field("call_id").call_id();
+    let id = event.field("item").field("call_id").as_call_id();
     let begun = partial_calls.index_of(&Key::Number(output_index(event, partial_calls)?));
     let is_same =
         |at: &usize| partial_calls.get(*at).is_some_and(|partial_call| partial_call.id.as_deref() == id);
@@ -150,7 +150,7 @@ pub(super) fn known_call(
 ) -> Option<usize> {
     let numbered = partial_calls.index_of(&Key::Number(number));
     let of = |at: usize| partial_calls.get(at).and_then(|partial_call| partial_call.id.as_deref());
-    match item.field("call_id").call_id() {
+    match item.field("call_id").as_call_id() {
         None => numbered.filter(|at| partial_calls.get(*at).is_some_and(|partial_call| !partial_call.done)),
         Some(id) => numbered
             .filter(|at| of(*at).is_none_or(|own| own == id))
@@ -181,7 +181,7 @@ pub(super) fn end_items(
                 continue;
             }
         }
-        let has_id = item.field("call_id").call_id().is_some();
+        let has_id = item.field("call_id").as_call_id().is_some();
         // Without an id, the item cannot be matched with a call that has begun.
         if had_events && !has_id {
             continue;

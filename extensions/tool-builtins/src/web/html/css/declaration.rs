@@ -246,10 +246,12 @@ fn write_normalized_value(
             Token::Function(name) => part = name.to_ascii_lowercase() + "(",
             Token::ParenthesisBlock => part.push('('),
             Token::IDHash(name) | Token::Hash(name) => part = format!("#{}", name.to_ascii_lowercase()),
-            Token::Number { value, .. } => part = clamp_number(*value).to_string(),
-            Token::Percentage { unit_value, .. } => part = format!("{}%", clamp_number(unit_value * 100.0)),
+            Token::Number { value, .. } => part = clamp_to_max_number(*value).to_string(),
+            Token::Percentage { unit_value, .. } => {
+                part = format!("{}%", clamp_to_max_number(unit_value * 100.0))
+            }
             Token::Dimension { value, unit, .. } => {
-                part = format!("{}{}", clamp_number(*value), unit.to_ascii_lowercase())
+                part = format!("{}{}", clamp_to_max_number(*value), unit.to_ascii_lowercase())
             }
             Token::UnquotedUrl(_) => part.push_str("url()"),
             Token::Comma => part.push(','),
@@ -277,7 +279,7 @@ fn write_normalized_value(
     }
 }
 
-fn clamp_number(number: f32) -> f32 {
+fn clamp_to_max_number(number: f32) -> f32 {
     number.clamp(-MAX_NUMBER, MAX_NUMBER)
 }
 

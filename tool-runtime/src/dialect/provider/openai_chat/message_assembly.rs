@@ -54,7 +54,12 @@ fn add_content(before: &mut ExactValue<'static>, more: &JsonLocation<'_>) {
 }
 
 /// Adds a part of a call to the message, except its arguments, which are inserted when all parts have arrived.
-pub(super) fn push_call_part(part: &JsonLocation<'_>, at: usize, is_new: bool, draft: &mut MessageDraft) {
+pub(super) fn push_call_part_without_arguments(
+    part: &JsonLocation<'_>,
+    at: usize,
+    is_new: bool,
+    draft: &mut MessageDraft,
+) {
     if part.value().is_some_and(is_unnested_call) {
         let mut nested = part.to_owned();
         nest_members(&mut nested);
