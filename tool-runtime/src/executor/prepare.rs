@@ -12,7 +12,7 @@ use super::{
     event_sink::HOOK_COMPONENT,
     open::Confirmed,
     plan::CallPlan,
-    questions::CallAnswers,
+    questions::QuestionAnswers,
     state::{BatchState, CallState},
     stop::StopReason,
 };
@@ -135,7 +135,7 @@ struct CallPreparation<'a, 'c> {
     batch: &'c BatchState,
     cx: &'c mut ToolContext,
     /// The answers to questions about the call.
-    answers: &'c mut CallAnswers,
+    answers: &'c mut QuestionAnswers,
     prepared: Prepared<'a>,
     /// Receives the canonical arguments, for later observers of the call.
     canonical: &'c mut Option<Box<Arguments<'static>>>,

@@ -24,7 +24,7 @@ const MAX_QUESTIONS: usize = 8;
 
 /// The answers to the questions about one call, in the order in which they were given.
 #[derive(Debug, Clone, Default)]
-pub(super) struct CallAnswers {
+pub(super) struct QuestionAnswers {
     answers: Vec<(Box<ApprovalRequest>, ConfirmationAnswer)>,
     /// The number of answers that the context of the call was created with.
     passed: usize,
@@ -32,7 +32,7 @@ pub(super) struct CallAnswers {
     pending: Option<Box<ApprovalRequest>>,
 }
 
-impl CallAnswers {
+impl QuestionAnswers {
     /// Creates the list from earlier answers.
     pub(super) fn new(answers: Vec<(Box<ApprovalRequest>, ConfirmationAnswer)>) -> Self {
         Self { answers, ..Self::default() }
@@ -309,7 +309,7 @@ mod tests {
             assert!(!first.is_request_about_this_call(&altered), "{altered:?}");
         }
 
-        let answers = CallAnswers::new(vec![(Box::new(request), ConfirmationAnswer::default())]);
+        let answers = QuestionAnswers::new(vec![(Box::new(request), ConfirmationAnswer::default())]);
         assert!(answers.answer_to(&question(), &first).is_some());
         for other in [
             new_question(ApprovalCause::Permission, "Pay?", json!(7)),

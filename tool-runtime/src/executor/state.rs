@@ -25,7 +25,7 @@ use super::{
     attempt_stats::AttemptStats,
     event_sink::{EventSink, EventSubject},
     prepare::CallRequest,
-    questions::CallAnswers,
+    questions::QuestionAnswers,
     reports::{CallReports, RunReports},
     stop::StopReason,
     timeouts::{AttemptTimeouts, has_timer},
@@ -70,7 +70,7 @@ pub(super) struct CallState {
     run_reports: Option<Arc<RunReports>>,
     pub(super) stats: AttemptStats,
     /// The answers to questions about the call; few calls have any.
-    answers: OnceLock<Box<Mutex<CallAnswers>>>,
+    answers: OnceLock<Box<Mutex<QuestionAnswers>>>,
     /// The canonical arguments, if a component inspects them.
     pub(super) arguments: Option<Box<Arguments<'static>>>,
     /// The grace period of a body that uses its token.
@@ -115,7 +115,7 @@ impl CallState {
     }
 
     /// Returns the answers to questions about the call.
-    pub(super) fn answers(&self) -> MutexGuard<'_, CallAnswers> {
+    pub(super) fn answers(&self) -> MutexGuard<'_, QuestionAnswers> {
         let answers = self.answers.get_or_init(Box::default);
         answers.lock().unwrap_or_else(PoisonError::into_inner)
     }

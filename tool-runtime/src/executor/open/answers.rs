@@ -8,7 +8,9 @@ use super::{Confirmed, Found};
 use crate::{
     Executor, ToolCall, ToolResult,
     event::EventKind,
-    executor::{Batch, event_sink::EventSubject, questions::CallAnswers, settings::apply_result_settings},
+    executor::{
+        Batch, event_sink::EventSubject, questions::QuestionAnswers, settings::apply_result_settings,
+    },
     open_calls::{Body, CallRef, OpenCall, OpenCallError, OpenKind, OpenRecord},
 };
 
@@ -321,7 +323,7 @@ impl Executor {
         let arguments = self.inner.open.arguments(&found, self.definition_of(&found.body))?;
         let Found { record, body } = found;
         let request = body.request.ok_or_else(|| OpenCallError::Altered(call.clone()))?;
-        let mut answers = CallAnswers::new(body.given);
+        let mut answers = QuestionAnswers::new(body.given);
         answers.add(request, answer);
         Ok(Confirmed::new(ToolCall { arguments, ..body.call }, answers, record))
     }

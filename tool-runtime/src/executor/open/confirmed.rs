@@ -8,7 +8,7 @@ use tool_core::{CallAddress, RunContext, ToolError};
 use super::OpenCalls;
 use crate::{
     ToolCall,
-    executor::questions::CallAnswers,
+    executor::questions::QuestionAnswers,
     open_calls::{CallOwner, OpenRecord},
 };
 
@@ -17,7 +17,7 @@ use crate::{
 pub(in crate::executor) struct Confirmed {
     pub(in crate::executor) call: ToolCall,
     /// The answers; the last one is new, and its question has the address of the call.
-    pub(in crate::executor) answers: CallAnswers,
+    pub(in crate::executor) answers: QuestionAnswers,
     /// `true` if the body continues: it was permitted and counted when it began.
     pub(in crate::executor) continues: bool,
     record: OpenRecord,
@@ -26,12 +26,12 @@ pub(in crate::executor) struct Confirmed {
 }
 
 impl Confirmed {
-    pub(super) fn new(call: ToolCall, answers: CallAnswers, record: OpenRecord) -> Self {
+    pub(super) fn new(call: ToolCall, answers: QuestionAnswers, record: OpenRecord) -> Self {
         Self { call, answers, continues: false, record, closed: OnceCell::new() }
     }
 
     pub(super) fn continuing(call: ToolCall, record: OpenRecord) -> Self {
-        Self { continues: true, ..Self::new(call, CallAnswers::default(), record) }
+        Self { continues: true, ..Self::new(call, QuestionAnswers::default(), record) }
     }
 
     pub(in crate::executor) fn address(&self) -> &CallAddress {

@@ -19,7 +19,7 @@ use rmcp::{
 use tokio::{runtime::Handle, sync::mpsc, task::AbortHandle, time::Instant};
 
 use super::{
-    logs::{LogReceiver, LogSender, log_line_channel},
+    logs::{LogLineReceiver, LogLineSender, log_line_channel},
     table::SessionTable,
 };
 use crate::server::reports::LogOrigin;
@@ -33,7 +33,7 @@ pub(super) struct SessionActivity {
     /// The requests that are not answered yet.
     requests: Mutex<HashSet<RequestId>>,
     /// Their streams, for their log lines.
-    logs: Mutex<HashMap<RequestId, LogSender>>,
+    logs: Mutex<HashMap<RequestId, LogLineSender>>,
 }
 
 impl Drop for SessionActivity {
@@ -131,13 +131,13 @@ impl SessionActivity {
         OpenStream(Arc::clone(self))
     }
 
-    pub(super) fn lock_log_senders(&self) -> MutexGuard<'_, HashMap<RequestId, LogSender>> {
+    pub(super) fn lock_log_senders(&self) -> MutexGuard<'_, HashMap<RequestId, LogLineSender>> {
         self.logs.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Sends the log lines of `request` to the stream that answers it, from now on. The SDK would send them to the stream of
     /// the session, which a client need not open, and where they are in no order with the answer.
-    pub(super) fn open_log_channel(&self, request: RequestId) -> LogReceiver {
+    pub(super) fn open_log_channel(&self, request: RequestId) -> LogLineReceiver {
         let (sender, receiver) = log_line_channel();
         self.lock_log_senders().insert(request, sender);
         receiver

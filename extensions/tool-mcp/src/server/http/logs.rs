@@ -28,15 +28,15 @@ fn lock_lines(lines: &SharedLogLines) -> MutexGuard<'_, LogLines> {
 }
 
 /// Creates the two sides.
-pub(super) fn log_line_channel() -> (LogSender, LogReceiver) {
+pub(super) fn log_line_channel() -> (LogLineSender, LogLineReceiver) {
     let lines = SharedLogLines::default();
-    (LogSender(Arc::clone(&lines)), LogReceiver { lines, receiver: None })
+    (LogLineSender(Arc::clone(&lines)), LogLineReceiver { lines, receiver: None })
 }
 
 /// The sending side.
-pub(super) struct LogSender(SharedLogLines);
+pub(super) struct LogLineSender(SharedLogLines);
 
-impl LogSender {
+impl LogLineSender {
     /// Returns the channel; `None` if there is no reader any more.
     pub(super) fn open_channel(&self) -> Option<mpsc::Sender<ServerSseMessage>> {
         let mut lines = lock_lines(&self.0);
@@ -57,13 +57,13 @@ impl LogSender {
 }
 
 /// The receiving side.
-pub(super) struct LogReceiver {
+pub(super) struct LogLineReceiver {
     lines: SharedLogLines,
     /// Once there is a line.
     receiver: Option<mpsc::Receiver<ServerSseMessage>>,
 }
 
-impl LogReceiver {
+impl LogLineReceiver {
     /// Polls for the next line.
     pub(super) fn poll_line(&mut self, cx: &mut Context<'_>) -> Poll<Option<ServerSseMessage>> {
         if self.receiver.is_none() {
@@ -78,7 +78,7 @@ impl LogReceiver {
     }
 }
 
-impl Drop for LogReceiver {
+impl Drop for LogLineReceiver {
     fn drop(&mut self) {
         let mut lines = lock_lines(&self.lines);
         lines.is_closed = true;

@@ -19,7 +19,7 @@ use tokio_util::either::Either;
 
 use super::{
     activity::{AnsweredRequest, OpenStream, SessionActivity, stream_of_event_id},
-    logs::LogReceiver,
+    logs::LogLineReceiver,
     table::SessionEnd,
 };
 use crate::server::{server_state::ServerState, session_state::SessionState};
@@ -74,7 +74,7 @@ pub(super) struct ActiveStream {
     pub(super) answers: Option<AnsweredRequest>,
     /// Of a stream of the session itself.
     pub(super) _listening: Option<StreamListener>,
-    pub(super) logs: Option<LogReceiver>,
+    pub(super) logs: Option<LogLineReceiver>,
     /// The answer was received, after which the stream ends.
     pub(super) is_answered: bool,
     /// An event that lines precede.

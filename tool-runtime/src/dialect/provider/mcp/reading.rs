@@ -18,13 +18,13 @@ pub(super) fn read_response(
     partial_calls.set_stop(Stop::Finished);
     match message.value() {
         Some(ExactValue::List(_)) => {
-            message.expect_items()?.iter().try_for_each(|request| read_request(request, partial_calls))
+            message.expect_items()?.iter().try_for_each(|request| read_call_request(request, partial_calls))
         }
-        _ => read_request(message, partial_calls),
+        _ => read_call_request(message, partial_calls),
     }
 }
 
-pub(super) fn read_request(
+pub(super) fn read_call_request(
     request: &JsonLocation<'_>,
     partial_calls: &mut PartialCalls,
 ) -> Result<(), DialectError> {

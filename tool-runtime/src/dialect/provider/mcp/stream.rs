@@ -1,6 +1,6 @@
 //! The events of a streamed response.
 
-use super::reading::read_request;
+use super::reading::read_call_request;
 use crate::dialect::{DialectError, error::JsonLocation, partial_calls::PartialCalls, stop::Stop};
 
 /// Reads a message: each is whole, there are no parts of calls.
@@ -9,7 +9,7 @@ pub(super) fn push_event(
     partial_calls: &mut PartialCalls,
 ) -> Result<(), DialectError> {
     partial_calls.set_stop(Stop::Finished);
-    read_request(message, partial_calls)?;
+    read_call_request(message, partial_calls)?;
     partial_calls.end_response();
     Ok(())
 }

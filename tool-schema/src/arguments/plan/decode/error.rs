@@ -73,7 +73,7 @@ impl DecodeError {
 
     /// Records that an enum `K` with these variants refused a name.
     #[cold]
-    pub(super) fn with_refused_variant<K>(mut self, variants: &'static [&'static str]) -> Self {
+    pub(super) fn with_refused_enum_key<K>(mut self, variants: &'static [&'static str]) -> Self {
         let needs_content = self.0.is_wrong_type;
         self.0.key = Some(RefusedKey::Variant { key: type_name::<K>(), variants, needs_content });
         self

@@ -132,7 +132,7 @@ impl<'de, N: Name<'de>> Deserializer<'de> for Key<N> {
         visitor: V,
     ) -> Result<V::Value, DecodeError> {
         let value = visitor.visit_enum(UnitVariant(self));
-        value.map_err(|error| error.with_refused_variant::<V::Value>(variants))
+        value.map_err(|error| error.with_refused_enum_key::<V::Value>(variants))
     }
 
     forward_to_deserialize_any! {
