@@ -4,6 +4,8 @@ use std::fmt;
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum FleetError {
+    /// A setting is not valid.
+    Invalid(String),
     /// The name of a pool is no part of a subject.
     InvalidPool(String),
     /// A message is larger than the broker takes.
@@ -22,6 +24,7 @@ pub enum FleetError {
 impl fmt::Display for FleetError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
+            Self::Invalid(problem) => f.write_str(problem),
             Self::InvalidPool(name) => {
                 write!(f, "the name of a pool has 1 to 64 letters, digits, `-` and `_`, not {name:?}")
             }

@@ -6,7 +6,7 @@
 //!
 //! | module | decision |
 //! | --- | --- |
-//! | `transport` | a [`Transport`] sends bytes to subjects and knows nothing of calls: in memory ([`MemoryTransport`]), by NATS (`NatsTransport`, feature `nats`) |
+//! | `transport` | a [`Transport`] sends bytes to subjects and knows nothing of calls: in memory ([`MemoryTransport`]), by NATS (`NatsTransport`, feature `nats`), by Postgres (`PostgresTransport`, feature `postgres`) |
 //! | `channel` | every body is sealed under the [`PoolKey`](tool_runtime::open_calls::PoolKey), bound to its subject, and expires |
 //! | `message` | what is said: discovery, one call, its reports, its control |
 //! | `worker` | takes calls, asks for the start of a tool with effects, reports, and beats while a body runs |
@@ -34,7 +34,8 @@
 //!
 //! A tool with `confirm = function` asks for each call, since its function runs at the worker; a call that its worker's own
 //! `permission` would ask about is refused there, unless the caller's executor was given an approval for it. Arguments and results are
-//! limited by the broker (1 MiB by default). Calls wait in no queue: without a worker, a call is unavailable at once.
+//! limited by the broker (1 MiB by default). Calls wait in no queue: without a worker, a call is unavailable at once. Over Postgres, a worker that
+//! was killed counts as present for up to 6 s; a call that only it could take is lost after [`FleetSettings::lost_after`].
 //!
 //! # Examples
 //!
@@ -78,6 +79,8 @@ mod worker;
 
 #[cfg(feature = "nats")]
 pub use self::transport::{NatsTransport, nats};
+#[cfg(feature = "postgres")]
+pub use self::transport::{PostgresOptions, PostgresTransport};
 pub use self::{
     caller::{FleetSettings, FleetToolSet},
     error::FleetError,

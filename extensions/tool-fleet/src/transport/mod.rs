@@ -3,6 +3,8 @@
 mod memory;
 #[cfg(feature = "nats")]
 pub mod nats;
+#[cfg(feature = "postgres")]
+mod postgres;
 
 use bytes::Bytes;
 use futures_util::stream::BoxStream;
@@ -11,6 +13,8 @@ use tool_runtime::BoxFuture;
 pub use self::memory::MemoryTransport;
 #[cfg(feature = "nats")]
 pub use self::nats::NatsTransport;
+#[cfg(feature = "postgres")]
+pub use self::postgres::{PostgresOptions, PostgresTransport};
 use crate::FleetError;
 
 /// Sends bytes to subjects: names with parts between dots. A pattern ends with `.>` for all subjects that begin as it does.

@@ -1,9 +1,13 @@
 //! Workers and callers in one process, over each transport.
 
-#![allow(clippy::unwrap_used, clippy::disallowed_methods, reason = "tests")]
+#![allow(clippy::unwrap_used, clippy::panic, clippy::disallowed_methods, reason = "tests")]
 
 mod attack;
 mod memory;
+#[cfg(all(feature = "postgres", unix))]
+mod postgres;
+#[cfg(all(feature = "postgres", unix))]
+mod processes;
 mod suite;
 
 use std::{

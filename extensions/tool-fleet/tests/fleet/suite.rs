@@ -2,7 +2,8 @@
 
 use std::sync::atomic::Ordering;
 
-use tool_fleet::Transport;
+use futures_util::StreamExt as _;
+use tool_fleet::{Payload, Transport};
 use tool_runtime::{CancellationToken, RunContext, ToolCall, prelude::*};
 
 use super::Pool;
@@ -26,6 +27,15 @@ macro_rules! over_transports {
                 super::$name(transport, stringify!($name)).await;
             })+
         }
+
+        #[cfg(all(feature = "postgres", unix))]
+        mod postgres {
+            $(#[tokio::test]
+            async fn $name() {
+                let Some(transport) = crate::postgres::new_transport().await else { return };
+                super::$name(transport, stringify!($name)).await;
+            })+
+        }
     };
 }
 
@@ -39,6 +49,8 @@ over_transports! {
     reads_end_after_three_workers,
     a_full_pool_is_busy,
     a_pool_without_workers_is_unavailable,
+    each_receiver_and_one_of_each_group_receive_a_message,
+    a_message_without_receivers_is_reported_to_its_reply_subject,
 }
 
 async fn a_call_is_answered_by_a_worker<T: Transport + Clone>(transport: T, pool: &'static str) {
@@ -148,4 +160,56 @@ async fn a_pool_without_workers_is_unavailable<T: Transport + Clone>(transport: 
     pool.end_worker(0).await;
     let result = pool.call("add", json!({ "a": 1, "b": 2 })).await.unwrap();
     assert!(result.text().contains("start one, or list the tools again"), "{}", result.text());
+}
+
+async fn each_receiver_and_one_of_each_group_receive_a_message<T: Transport>(
+    transport: T,
+    name: &'static str,
+) {
+    let (subject, pattern) = (format!("tests.{name}.calls.1"), format!("tests.{name}.calls.>"));
+    let mut alone = transport.listen(&subject, None).await.unwrap();
+    let mut wide = transport.listen(&pattern, None).await.unwrap();
+    let mut first = transport.listen(&subject, Some("group")).await.unwrap();
+    let mut second = transport.listen(&subject, Some("group")).await.unwrap();
+    let mut other = transport.listen(&pattern, Some("others")).await.unwrap();
+    let body = |delivery: tool_fleet::Delivery| match delivery.payload {
+        Payload::Body(body) => body,
+        Payload::NoReceiver => panic!("a message had no receiver"),
+    };
+    for number in 0..10_u8 {
+        transport.send(&subject, None, vec![0, number, 255].into()).await.unwrap();
+        for receiver in [&mut alone, &mut wide, &mut other] {
+            assert_eq!(*body(receiver.next().await.unwrap()), [0, number, 255]);
+        }
+        let one = tokio::select! { it = first.next() => it, it = second.next() => it };
+        assert_eq!(*body(one.unwrap()), [0, number, 255]);
+    }
+    // Neither another subject nor the pattern's own beginning.
+    let reply = format!("tests.{name}.reply");
+    let mut replies = transport.listen(&reply, None).await.unwrap();
+    for other in [format!("tests.{name}.calls"), format!("tests.{name}.callsx.1")] {
+        transport.send(&other, Some(&reply), vec![1].into()).await.unwrap();
+        assert!(matches!(replies.next().await.unwrap().payload, Payload::NoReceiver), "{other}");
+    }
+}
+
+async fn a_message_without_receivers_is_reported_to_its_reply_subject<T: Transport>(
+    transport: T,
+    name: &'static str,
+) {
+    let (subject, reply) = (format!("tests.{name}.empty"), format!("tests.{name}.reply"));
+    let mut replies = transport.listen(&reply, None).await.unwrap();
+    transport.send(&subject, None, vec![1].into()).await.unwrap();
+    transport.send(&subject, Some(&reply), vec![2].into()).await.unwrap();
+    let delivery = replies.next().await.unwrap();
+    assert_eq!(delivery.subject, reply);
+    assert!(matches!(delivery.payload, Payload::NoReceiver), "{delivery:?}");
+    // A receiver that left is none.
+    drop(transport.listen(&subject, Some("group")).await.unwrap());
+    transport.send(&subject, Some(&reply), vec![3].into()).await.unwrap();
+    assert!(matches!(replies.next().await.unwrap().payload, Payload::NoReceiver));
+    let mut receiver = transport.listen(&subject, Some("group")).await.unwrap();
+    transport.send(&subject, Some(&reply), vec![4].into()).await.unwrap();
+    let delivery = receiver.next().await.unwrap();
+    assert_eq!((delivery.subject, delivery.reply), (subject, Some(reply)));
 }

@@ -1,0 +1,174 @@
+//! Connections to the database.
+//!
+//! Each operation is one statement, which can be repeated: if its connection breaks, it is sent again until its time is over. Names of tables have
+//! their schema, so that no statement needs a setting of its connection. Behind a pooler, each statement has a transaction, and none stays prepared.
+
+use std::time::Duration;
+
+use sqlx::{
+    AssertSqlSafe, Connection as _, PgPool, Postgres,
+    postgres::{PgArguments, PgPoolOptions, PgRow},
+    query::Query,
+};
+use tokio::time::Instant;
+
+use super::PostgresOptions;
+use crate::FleetError;
+
+/// The pauses between two attempts of an operation.
+const FIRST_PAUSE: Duration = Duration::from_millis(20);
+const MAX_PAUSE: Duration = Duration::from_millis(250);
+
+/// The connections to the database.
+pub(super) struct Database {
+    pub(super) pool: PgPool,
+    pub(super) schema: String,
+    timeout: Duration,
+    is_pooled: bool,
+}
+
+/// A value of a statement.
+#[derive(Debug, Clone, Copy)]
+pub(super) enum Value<'a> {
+    Text(&'a str),
+    OptionalText(Option<&'a str>),
+    Texts(&'a [String]),
+    OptionalTexts(&'a [Option<String>]),
+    OptionalBytes(Option<&'a [u8]>),
+    Integer(i64),
+    Seconds(Duration),
+}
+
+impl Database {
+    pub(super) fn new(options: &PostgresOptions) -> Self {
+        let pool = PgPoolOptions::new()
+            .max_connections(options.max_connections)
+            .acquire_timeout(options.operation_timeout)
+            .connect_lazy_with(options.connection.clone());
+        Self {
+            pool,
+            schema: options.schema.clone(),
+            timeout: options.operation_timeout,
+            is_pooled: options.poll_interval.is_some(),
+        }
+    }
+
+    /// Runs a statement, in which `{schema}` stands for the schema, and returns its rows.
+    ///
+    /// # Errors
+    ///
+    /// If the database refuses it, or does not answer in time.
+    pub(super) async fn fetch(&self, sql: &str, values: &[Value<'_>]) -> Result<Vec<PgRow>, FleetError> {
+        let sql = sql.replace("{schema}", &self.schema);
+        let mut attempts = self.attempts();
+        loop {
+            match self.fetch_once(&sql, values, attempts.deadline).await {
+                Ok(rows) => return Ok(rows),
+                Err(error) => attempts.wait_after(error).await?,
+            }
+        }
+    }
+
+    async fn fetch_once(
+        &self,
+        sql: &str,
+        values: &[Value<'_>],
+        deadline: Instant,
+    ) -> Result<Vec<PgRow>, sqlx::Error> {
+        let acquired = tokio::time::timeout_at(deadline, self.pool.acquire()).await;
+        let mut connection = acquired.unwrap_or(Err(sqlx::Error::PoolTimedOut))?;
+        let fetching = async {
+            if !self.is_pooled {
+                return bound_query(sql, values, true).fetch_all(&mut *connection).await;
+            }
+            let mut transaction = connection.begin().await?;
+            let rows = bound_query(sql, values, false).fetch_all(&mut *transaction).await?;
+            transaction.commit().await?;
+            Ok(rows)
+        };
+        match tokio::time::timeout_at(deadline, fetching).await {
+            Ok(result) => result,
+            Err(_) => {
+                // It may answer later.
+                connection.close_on_drop();
+                Err(sqlx::Error::PoolTimedOut)
+            }
+        }
+    }
+
+    /// Begins the attempts of an operation.
+    pub(super) fn attempts(&self) -> Attempts {
+        Attempts { timeout: self.timeout, deadline: Instant::now() + self.timeout, pause: FIRST_PAUSE }
+    }
+}
+
+/// The attempts of one operation.
+pub(super) struct Attempts {
+    timeout: Duration,
+    pub(super) deadline: Instant,
+    pause: Duration,
+}
+
+impl Attempts {
+    /// Waits for the next attempt.
+    ///
+    /// # Errors
+    ///
+    /// If the error does not pass, or the time of the operation is over.
+    pub(super) async fn wait_after(&mut self, error: sqlx::Error) -> Result<(), FleetError> {
+        if !is_transient(&error) {
+            return Err(database_error(&error));
+        }
+        if Instant::now() + self.pause >= self.deadline {
+            return Err(self.timeout_error(&error));
+        }
+        tokio::time::sleep(self.pause).await;
+        self.pause = (self.pause * 2).min(MAX_PAUSE);
+        Ok(())
+    }
+
+    fn timeout_error(&self, error: &sqlx::Error) -> FleetError {
+        let timeout = self.timeout;
+        FleetError::Transport(format!("the database did not answer within {timeout:?}: {error}"))
+    }
+}
+
+/// Converts an error of the driver.
+pub(super) fn database_error(error: &sqlx::Error) -> FleetError {
+    FleetError::Transport(match error {
+        sqlx::Error::PoolClosed => "the transport is closed".to_owned(),
+        error => format!("the database failed: {error}"),
+    })
+}
+
+/// Returns `true` for errors that may pass: lost connections, and servers that stop, start or have too many connections.
+fn is_transient(error: &sqlx::Error) -> bool {
+    /// A transaction that was stopped while it was idle, a serialization failure, a deadlock, too many connections, a lock that was not free in
+    /// time, a query that was stopped.
+    const CODES: [&str; 6] = ["25P03", "40001", "40P01", "53300", "55P03", "57014"];
+    match error {
+        sqlx::Error::Database(database) => {
+            let code = database.code().unwrap_or_default();
+            CODES.contains(&&*code) || code.starts_with("08") || code.starts_with("57P")
+        }
+        sqlx::Error::PoolTimedOut | sqlx::Error::Io(_) | sqlx::Error::WorkerCrashed => true,
+        _ => false,
+    }
+}
+
+fn bound_query<'q>(
+    sql: &str,
+    values: &'q [Value<'q>],
+    is_prepared: bool,
+) -> Query<'q, Postgres, PgArguments> {
+    let query = sqlx::query(AssertSqlSafe(sql.to_owned())).persistent(is_prepared);
+    values.iter().fold(query, |query, value| match value {
+        Value::Text(text) => query.bind(*text),
+        Value::OptionalText(text) => query.bind(*text),
+        Value::Texts(texts) => query.bind(*texts),
+        Value::OptionalTexts(texts) => query.bind(*texts),
+        Value::OptionalBytes(bytes) => query.bind(*bytes),
+        Value::Integer(integer) => query.bind(*integer),
+        Value::Seconds(time) => query.bind(time.as_secs_f64()),
+    })
+}

@@ -1,0 +1,233 @@
+//! The behaviour of a database between the processes.
+
+use std::time::Duration;
+
+use futures_util::StreamExt as _;
+use sqlx::{AssertSqlSafe, Connection as _, PgConnection};
+use test_support::postgres::{Server, new_schema, pooler_url, reported, shared_url};
+use tokio::time::timeout;
+use tool_fleet::{FleetError, Payload, PostgresOptions, PostgresTransport, Transport};
+use tool_runtime::prelude::*;
+
+use super::{Pool, connect};
+
+/// A transport with a schema of its own; `None` if the machine has no server.
+pub(crate) async fn new_transport() -> Option<PostgresTransport> {
+    Some(options(&shared_url()?, &new_schema()).connect().await.unwrap())
+}
+
+fn options(url: &str, schema: &str) -> PostgresOptions {
+    PostgresOptions::new(url).unwrap().schema(schema).unwrap()
+}
+
+async fn run_sql(url: &str, sql: &str) {
+    let mut connection = PgConnection::connect(url).await.unwrap();
+    sqlx::raw_sql(AssertSqlSafe(sql.to_owned())).execute(&mut connection).await.unwrap();
+}
+
+fn body(payload: Payload) -> Vec<u8> {
+    match payload {
+        Payload::Body(body) => body.into(),
+        Payload::NoReceiver => panic!("a message had no receiver"),
+    }
+}
+
+#[tokio::test]
+async fn members_of_a_group_in_two_processes_take_each_message_once() {
+    let Some(url) = shared_url() else { return };
+    let schema = new_schema();
+    let [sender, first, second] = [0, 1, 2].map(|_| options(&url, &schema));
+    let sender = sender.connect().await.unwrap();
+    let (first, second) = (first.connect().await.unwrap(), second.connect().await.unwrap());
+    let one = first.listen("calls", Some("workers")).await.unwrap().map(|it| (1, it));
+    let two = second.listen("calls", Some("workers")).await.unwrap().map(|it| (2, it));
+    for number in 0..100_u8 {
+        sender.send("calls", None, vec![number].into()).await.unwrap();
+    }
+    sender.send("calls", None, vec![100].into()).await.unwrap();
+    let mut members = [0_usize; 3];
+    let mut received = Vec::new();
+    let mut both = futures_util::stream::select(one, two);
+    while received.len() < 101 {
+        let (member, delivery) = both.next().await.unwrap();
+        members[member] += 1;
+        received.push(body(delivery.payload)[0]);
+    }
+    received.sort_unstable();
+    assert_eq!(received, (0..=100).collect::<Vec<u8>>());
+    assert!(members[1] > 10 && members[2] > 10, "{members:?}");
+}
+
+/// The notification of a message of a group goes to one process: another member takes it if that one was killed.
+#[tokio::test]
+async fn a_group_goes_on_whose_notified_member_was_killed() {
+    let Some(url) = shared_url() else { return };
+    let schema = new_schema();
+    let transport = options(&url, &schema).connect().await.unwrap();
+    let mut receiver = transport.listen("calls", Some("workers")).await.unwrap();
+    let dead = format!(
+        "INSERT INTO {schema}.listeners SELECT 'dead', queue, pattern, group_name, now() + interval '1 hour' \
+         FROM {schema}.listeners"
+    );
+    run_sql(&url, &dead).await;
+    for number in 0..20_u8 {
+        transport.send("calls", None, vec![number].into()).await.unwrap();
+        assert_eq!(body(receiver.next().await.unwrap().payload), [number]);
+    }
+}
+
+#[tokio::test]
+async fn the_receivers_of_a_killed_process_are_gone_after_their_time() {
+    let Some(url) = shared_url() else { return };
+    let schema = new_schema();
+    let transport = options(&url, &schema).connect().await.unwrap();
+    let mut replies = transport.listen("reply", None).await.unwrap();
+    let dead = |expiry: &str| {
+        format!(
+            "INSERT INTO {schema}.listeners VALUES ('dead', 'dead.1', 'calls', NULL, now() + interval '{expiry}') \
+             ON CONFLICT (process, queue) DO UPDATE SET expires_at = excluded.expires_at"
+        )
+    };
+    run_sql(&url, &dead("1 hour")).await;
+    transport.send("calls", Some("reply"), vec![1].into()).await.unwrap();
+    run_sql(&url, &dead("-1 second")).await;
+    transport.send("calls", Some("reply"), vec![2].into()).await.unwrap();
+    assert!(matches!(replies.next().await.unwrap().payload, Payload::NoReceiver));
+    // The first one had a receiver, as far as its sender knew.
+    transport.send("reply", None, vec![3].into()).await.unwrap();
+    assert_eq!(body(replies.next().await.unwrap().payload), [3]);
+}
+
+#[tokio::test]
+async fn a_sender_hears_that_the_database_is_gone_and_receivers_go_on_once_it_is_back() {
+    let Some(mut server) = reported(Server::start()) else { return };
+    let options = options(&server.url(), "fleet").operation_timeout(Duration::from_millis(300));
+    let transport = options.connect().await.unwrap();
+    let mut alone = transport.listen("calls", None).await.unwrap();
+    let mut member = transport.listen("calls", Some("workers")).await.unwrap();
+    transport.send("calls", None, vec![1].into()).await.unwrap();
+    assert_eq!(body(alone.next().await.unwrap().payload), [1]);
+    assert_eq!(body(member.next().await.unwrap().payload), [1]);
+    server.switch("stop");
+    let error = transport.send("calls", None, vec![2].into()).await.unwrap_err();
+    assert!(error.to_string().contains("the database did not answer within 300ms"), "{error}");
+    let error = transport.listen("other", None).await.err().unwrap();
+    assert!(error.to_string().contains("the database did not answer within 300ms"), "{error}");
+    server.switch("start");
+    // Each is sent until it is taken: the first ones may be sent before the process has shown again that it lives.
+    let receiving =
+        async { (body(alone.next().await.unwrap().payload), body(member.next().await.unwrap().payload)) };
+    let sending = async {
+        loop {
+            if transport.send("calls", None, vec![3].into()).await.is_ok() {
+                tokio::task::yield_now().await;
+            }
+        }
+    };
+    let received = tokio::select! { it = receiving => it, () = sending => unreachable!() };
+    assert_eq!(received, (vec![3], vec![3]));
+}
+
+#[tokio::test]
+async fn calls_are_answered_over_a_pooler_in_transaction_mode() {
+    let Some(url) = pooler_url() else { return };
+    let options = options(&url, &new_schema()).poll_interval(Duration::from_millis(50));
+    let transport = options.connect().await.unwrap();
+    let pool = Pool::start(&transport, "pooled", 2).await;
+    let calls: Vec<_> = (0..10).map(|number| pool.call("add", json!({ "a": number, "b": 1 }))).collect();
+    for (number, call) in calls.into_iter().enumerate() {
+        assert_eq!(call.await.unwrap().text(), (number + 1).to_string());
+    }
+}
+
+#[tokio::test]
+async fn a_caller_and_workers_with_connections_of_their_own_agree() {
+    let Some(url) = shared_url() else { return };
+    let schema = new_schema();
+    let workers = options(&url, &schema).connect().await.unwrap();
+    let pool = Pool::start(&workers, "remote", 2).await;
+    let callers = options(&url, &schema).connect().await.unwrap();
+    let (executor, _toolbox) = connect(&callers, "remote").await;
+    let calls = (0..10).map(|number| ToolCall::new("remote__add", json!({ "a": number, "b": 1 }))).collect();
+    let outcomes = executor.run(calls).await;
+    for (number, outcome) in outcomes.iter().enumerate() {
+        assert_eq!(outcome.result().unwrap().text(), (number + 1).to_string());
+    }
+    drop(pool);
+}
+
+#[tokio::test]
+async fn a_message_beyond_the_limit_is_refused_and_one_at_the_limit_arrives() {
+    let Some(url) = shared_url() else { return };
+    let schema = new_schema();
+    let transport = options(&url, &schema).max_bytes(5000).unwrap().connect().await.unwrap();
+    let mut receiver = transport.listen("calls", None).await.unwrap();
+    let error = transport.send("calls", None, vec![1; 5001].into()).await.unwrap_err();
+    assert!(matches!(error, FleetError::TooLarge { bytes: 5001, limit: 5000 }), "{error}");
+    transport.send("calls", None, vec![2; 5000].into()).await.unwrap();
+    assert_eq!(body(receiver.next().await.unwrap().payload), vec![2; 5000]);
+}
+
+#[tokio::test]
+async fn a_message_that_expired_is_not_received() {
+    let Some(url) = shared_url() else { return };
+    let schema = new_schema();
+    let transport = options(&url, &schema).connect().await.unwrap();
+    let mut receiver = transport.listen("calls", Some("workers")).await.unwrap();
+    let insert = |subject: &str, expiry: &str| {
+        format!(
+            "INSERT INTO {schema}.messages (queue, subject, body, expires_at) \
+             SELECT queue, '{subject}', 'x', now() + interval '{expiry}' FROM {schema}.listeners"
+        )
+    };
+    run_sql(&url, &format!("{}; {}", insert("old", "-1 second"), insert("new", "1 minute"))).await;
+    assert_eq!(receiver.next().await.unwrap().subject, "new");
+}
+
+#[tokio::test]
+async fn streams_end_with_the_last_clone_of_their_transport() {
+    let Some(transport) = new_transport().await else { return };
+    let clone = transport.clone();
+    let mut receiver = transport.listen("calls", None).await.unwrap();
+    drop(transport);
+    clone.send("calls", None, vec![1].into()).await.unwrap();
+    assert_eq!(body(receiver.next().await.unwrap().payload), [1]);
+    drop(clone);
+    assert!(receiver.next().await.is_none());
+}
+
+#[tokio::test]
+async fn tables_of_a_newer_version_are_refused() {
+    let Some(url) = shared_url() else { return };
+    let schema = new_schema();
+    drop(options(&url, &schema).connect().await.unwrap());
+    run_sql(&url, &format!("UPDATE {schema}.store_version SET version = 99")).await;
+    let error = options(&url, &schema).connect().await.unwrap_err();
+    assert!(error.to_string().contains("have the version 99"), "{error}");
+}
+
+#[tokio::test]
+async fn a_server_that_cannot_be_reached_is_an_error_without_the_password() {
+    let url = "postgres://user:secret@127.0.0.1:1/database";
+    let options = PostgresOptions::new(url).unwrap().operation_timeout(Duration::from_millis(100));
+    assert!(!format!("{options:?}").contains("secret"));
+    let error = timeout(Duration::from_secs(30), options.connect()).await.unwrap().unwrap_err();
+    assert!(error.to_string().contains("the database did not answer within 100ms"), "{error}");
+    assert!(!error.to_string().contains("secret"), "{error}");
+}
+
+#[test]
+fn settings_that_are_not_valid_are_refused_with_what_is() {
+    let error = PostgresOptions::new("mysql://user:secret@host/database").unwrap_err();
+    assert!(
+        matches!(&error, FleetError::Invalid(problem) if problem.contains("postgres://user@host/database"))
+    );
+    assert!(!error.to_string().contains("secret"));
+    let options = || PostgresOptions::new("postgres://host/database").unwrap();
+    for schema in ["", "Upper", "1st", "pg_x", "a-b", "a\"b", &"x".repeat(64)] {
+        assert!(options().schema(schema).unwrap_err().to_string().contains("use at most 63 of"), "{schema}");
+    }
+    for bytes in [0, 4095, PostgresOptions::MAX_MAX_BYTES + 1] {
+        assert!(options().max_bytes(bytes).unwrap_err().to_string().contains("use 4096 to"), "{bytes}");
+    }
+}
