@@ -11,7 +11,7 @@ use tool_runtime::{
     open_calls::{PoolKey, ProvenText},
 };
 
-use crate::{Deliveries, FleetError, Transport, message::Message};
+use crate::{Deliveries, FleetError, Transport, ignored::IgnoredMessages, message::Message};
 
 /// The time for which a message is accepted. Clocks of the machines may differ by as much.
 const VALID_FOR: Duration = Duration::from_secs(60);
@@ -32,10 +32,13 @@ pub(crate) struct Channel {
     transport: Arc<dyn Transport>,
     /// A name that no other process has.
     name: String,
+    ignored: Arc<IgnoredMessages>,
 }
 
 /// A message that a holder of the key sent to this subject.
 pub(crate) struct Received {
+    /// The name of its process.
+    pub(crate) sender: String,
     pub(crate) message: Message,
     pub(crate) text: ProvenText,
 }
@@ -43,11 +46,11 @@ pub(crate) struct Received {
 impl Channel {
     pub(crate) fn new(key: PoolKey, transport: Arc<dyn Transport>) -> Result<Self, FleetError> {
         let pool = key.pool();
-        let is_part = |it: char| it.is_ascii_alphanumeric() || it == '-' || it == '_';
-        if pool.is_empty() || pool.len() > 64 || !pool.chars().all(is_part) {
+        if !is_subject_part(pool) {
             return Err(FleetError::InvalidPool(pool.to_owned()));
         }
-        Ok(Self { key, transport, name: random_name() })
+        let ignored = Arc::new(IgnoredMessages::new(pool));
+        Ok(Self { key, transport, name: random_name(), ignored })
     }
 
     pub(crate) fn pool(&self) -> &str {
@@ -61,7 +64,12 @@ impl Channel {
 
     /// The subject of this process that ends with `rest`.
     pub(crate) fn own_subject(&self, rest: &str) -> String {
-        self.subject(&format!("process.{}.{rest}", self.name))
+        self.process_subject(&self.name, rest)
+    }
+
+    /// The subject of a process that ends with `rest`.
+    pub(crate) fn process_subject(&self, process: &str, rest: &str) -> String {
+        self.subject(&format!("process.{process}.{rest}"))
     }
 
     pub(crate) fn calls_subject(&self, registry: ContentHash) -> String {
@@ -70,10 +78,6 @@ impl Channel {
 
     pub(crate) fn definitions_subject(&self, registry: ContentHash) -> String {
         self.subject(&format!("definitions.{registry}"))
-    }
-
-    pub(crate) fn process_name(&self) -> &str {
-        &self.name
     }
 
     pub(crate) fn max_bytes(&self) -> usize {
@@ -103,14 +107,6 @@ impl Channel {
         self.transport.send(subject, reply, sealed.into()).await
     }
 
-    /// Returns `false` for a report whose controls would go to a subject other than one of a process of the pool: its writer has no power over others.
-    fn is_within_pool(&self, message: &Message) -> bool {
-        match message {
-            Message::Report(report) => report.control.starts_with(&self.subject("process.")),
-            _ => true,
-        }
-    }
-
     /// Opens a message that was sent to `subject` with the reply subject `reply`; `None` if it is not one of a holder of the key, of another
     /// subject, cut, altered, or old.
     pub(crate) fn open_message(&self, subject: &str, reply: Option<&str>, body: &[u8]) -> Option<Received> {
@@ -118,19 +114,25 @@ impl Channel {
             let envelope: Envelope = serde_json::from_str(text.as_str()).ok()?;
             let now = millis_since_epoch();
             let latest = now.saturating_add(2 * VALID_FOR.as_millis() as u64);
-            (now <= envelope.expires && envelope.expires <= latest && self.is_within_pool(&envelope.message))
-                .then_some(Received { message: envelope.message, text })
+            let Envelope { sender, expires, message } = envelope;
+            // Answers go to the subjects of the sender, which has no power over others.
+            (now <= expires && expires <= latest && is_subject_part(&sender)).then_some(Received {
+                sender,
+                message,
+                text,
+            })
         });
         if opened.is_none() {
-            tracing::warn!(
-                pool = self.pool(),
-                subject,
-                bytes = body.len(),
-                "a message is not one of this pool, or is old; it is ignored"
-            );
+            self.ignored.note_message(subject, body.len());
         }
         opened
     }
+}
+
+/// Returns `true` for the name of a pool or process: a part of a subject, without dots and wildcards.
+fn is_subject_part(name: &str) -> bool {
+    let is_valid = |it: char| it.is_ascii_alphanumeric() || it == '-' || it == '_';
+    (1..=64).contains(&name.len()) && name.chars().all(is_valid)
 }
 
 /// The context of a sealed message: the subject to which it is sent, and the one of its answer.

@@ -25,10 +25,19 @@
 //!
 //! A call starts on at most 3 workers ([`FleetSettings::max_workers`]). A message is one attempt: retries are decided by the caller's executor.
 //!
+//! # Reports of a running call
+//!
+//! Updates, progress and log lines are shown in the order of the worker. Reports that overtake others wait for them for half a second; then
+//! the missing ones are counted by a warning in the log of the call. A worker sends at most 128 reports beyond those that the caller has read:
+//! a slow reader delays the body, as it does in one process. A call with more than 1,024 unread reports, which no worker of this crate causes,
+//! ends with an error that names the limit.
+//!
 //! # Trust
 //!
-//! A client of the broker without the key of the pool sees subjects, sizes and times; it reads and answers nothing, and runs no tool with effects again. It can repeat a read-only or idempotent call for a minute, delay a
-//! call, or have it answered as unavailable or cancelled, since the broker's word that there is no receiver is not sealed.
+//! A client of the broker without the key of the pool sees subjects, sizes and times; it reads and answers nothing, and runs no tool with
+//! effects again. It can repeat a read-only or idempotent call for a minute, delay a call, or have it answered as unavailable or cancelled, since
+//! the broker's notice that there is no receiver is not sealed; that notice ends one call, and changes nothing that is known about workers.
+//! Messages that are not of the pool are ignored, with a warning at most every ten seconds.
 //!
 //! # Limits
 //!
@@ -73,6 +82,7 @@
 mod caller;
 mod channel;
 mod error;
+mod ignored;
 mod message;
 mod transport;
 mod worker;

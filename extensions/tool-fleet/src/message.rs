@@ -18,7 +18,7 @@ pub(crate) enum Message {
     /// A worker is there.
     Announce(Announcement),
     /// A worker takes no more calls.
-    Leave { worker: String },
+    Leave,
     /// A caller asks for the tools of a registry, from a position on.
     ReadIndex { offset: usize },
     /// The tools of a registry from a position on: hashes of definitions.
@@ -27,6 +27,8 @@ pub(crate) enum Message {
     ReadDefinitions { hashes: Vec<ContentHash> },
     /// The first of the requested definitions: as many as fit. Read by `ProvenText::definitions_at` alone.
     Definitions { definitions: Vec<Value> },
+    /// A worker cannot answer a request.
+    Unanswerable { problem: String },
     /// A call, once for each epoch.
     Call(Box<CallRequest>),
     /// A report of a worker about a call.
@@ -35,10 +37,9 @@ pub(crate) enum Message {
     Control(CallControl),
 }
 
-/// A worker, as it announces itself.
+/// A worker, as it announces itself. Its name is the sender of the message.
 #[derive(Serialize, Deserialize)]
 pub(crate) struct Announcement {
-    pub(crate) worker: String,
     /// The hash over the definitions of its registry, and their number.
     pub(crate) registry: ContentHash,
     pub(crate) tools: usize,
@@ -80,14 +81,14 @@ pub(crate) struct CallEpoch {
     pub(crate) epoch: u32,
 }
 
-/// A report about a call.
+/// A report about a call, by the worker that is the sender of the message.
 #[derive(Serialize, Deserialize)]
 pub(crate) struct CallReport {
     pub(crate) call: CallEpoch,
-    /// The subject of the worker for controls.
-    pub(crate) control: String,
-    /// Grows with each report: a repeated one is not shown twice.
+    /// Grows with each report: a repeated one is no sign of life.
     pub(crate) sequence: u64,
+    /// The number of reports with contents, this one included: it gives their order, and shows how many are missing.
+    pub(crate) contents: u64,
     pub(crate) report: Report,
 }
 
@@ -111,6 +112,19 @@ pub(crate) enum Report {
     Error(Box<ToolError>),
 }
 
+impl Report {
+    /// Returns `true` for a report that is shown, or ends the call.
+    pub(crate) fn has_contents(&self) -> bool {
+        match self {
+            Self::Busy | Self::Refused(_) | Self::Beat | Self::Claim => false,
+            Self::Update(_) | Self::Progress(_) | Self::Log(_) | Self::Output(_) | Self::Error(_) => true,
+        }
+    }
+}
+
+/// The reports with contents that a worker sends beyond those that its caller has read.
+pub(crate) const REPORT_WINDOW: u64 = 128;
+
 /// A control of a call.
 #[derive(Serialize, Deserialize)]
 pub(crate) struct CallControl {
@@ -125,4 +139,6 @@ pub(crate) enum Control {
     Start,
     /// No start, or no interest in the rest.
     Cancel,
+    /// The number of reports with contents that were read: there is room for more.
+    Read(u64),
 }

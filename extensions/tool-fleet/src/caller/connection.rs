@@ -1,4 +1,5 @@
-//! The connection of a caller: one task reads announcements and replies, and sends the controls of calls that were dropped.
+//! The connection of a caller: one task reads announcements and replies, and sends the controls of calls that were dropped. It ends with the
+//! cancellation of open calls.
 
 use std::{
     collections::HashMap,
@@ -7,26 +8,71 @@ use std::{
 };
 
 use futures_util::StreamExt;
-use tokio::sync::mpsc;
+use tokio::{
+    sync::mpsc::{self, error::TrySendError},
+    time::{Instant, timeout_at},
+};
 use tool_runtime::{CancellationToken, toolset::ToolSetNotifier};
 
-use super::{FleetSettings, workers::Workers};
+use super::{FleetSettings, seen::SeenReports, workers::Workers};
 use crate::{
     Deliveries, Delivery, FleetError, Payload,
     channel::{Channel, Received, random_name},
     message::{CallControl, CallReport, Control, Message, Report},
 };
 
-/// The reports of a call that its reader has not read yet; beyond, the call is given up.
-const UNREAD_REPLIES: usize = 1024;
+/// The replies to a call that its reader has not read yet; beyond, the call is given up. A worker stops before
+/// ([`REPORT_WINDOW`](crate::message::REPORT_WINDOW)).
+pub(super) const MAX_UNREAD_REPLIES: usize = 1024;
+
+/// The time in which open calls are cancelled after the set was closed.
+const CLOSE_TIMEOUT: Duration = Duration::from_secs(1);
 
 /// The interval in which lost workers are looked for.
 const CHECK_INTERVAL: Duration = Duration::from_millis(500);
 
 /// A reply to a request or call.
 pub(super) enum Reply {
-    Received(Received),
+    Received(Box<Received>),
+    /// The broker's notice that there was no receiver. It is not sealed, and may be forged.
     NoReceiver,
+    /// There were more unread replies than [`MAX_UNREAD_REPLIES`].
+    Overflow,
+    /// The connection is closed.
+    Closed,
+}
+
+/// A request or call that waits for replies.
+struct Waiting {
+    replies: mpsc::Sender<Reply>,
+    seen: SeenReports,
+    /// Cancels the call at its worker, once that is known.
+    cancellation: Option<(String, CallControl)>,
+}
+
+impl Waiting {
+    fn new(replies: mpsc::Sender<Reply>) -> Self {
+        Self { replies, seen: SeenReports::default(), cancellation: None }
+    }
+
+    /// Gives a reply to the reader, unless it is a repeated report; returns `false` if there is no room.
+    fn give_reply(&mut self, reply: Reply) -> bool {
+        let mut is_beat = false;
+        if let Reply::Received(received) = &reply
+            && let Message::Report(report) = &received.message
+        {
+            if !self.seen.add_report(report, &received.sender) {
+                return true;
+            }
+            is_beat = matches!(report.report, Report::Beat);
+        }
+        // Replies that are unread show that the worker lives, and has the call.
+        let is_optional = is_beat || matches!(reply, Reply::NoReceiver);
+        if is_optional && self.replies.capacity() < MAX_UNREAD_REPLIES / 2 {
+            return true;
+        }
+        !matches!(self.replies.try_send(reply), Err(TrySendError::Full(_)))
+    }
 }
 
 /// The connection that the tools of a set share.
@@ -35,7 +81,7 @@ pub(super) struct Connection {
     pub(super) settings: FleetSettings,
     pub(super) workers: Workers,
     pub(super) closed: CancellationToken,
-    replies: Mutex<HashMap<String, mpsc::Sender<Reply>>>,
+    waiting: Mutex<HashMap<String, Waiting>>,
     controls: mpsc::UnboundedSender<(String, CallControl)>,
     notifiers: Mutex<Vec<ToolSetNotifier>>,
 }
@@ -49,7 +95,7 @@ pub(super) struct Replies {
 
 impl Drop for Replies {
     fn drop(&mut self) {
-        self.connection.lock_replies().remove(&self.name);
+        self.connection.lock_waiting().remove(&self.name);
     }
 }
 
@@ -63,11 +109,23 @@ impl Replies {
         self.connection.channel.own_subject(&self.name)
     }
 
-    /// Waits for a reply; `None` if there will be none.
-    pub(super) async fn next(&mut self) -> Option<Reply> {
+    pub(super) fn connection(&self) -> &Connection {
+        &self.connection
+    }
+
+    /// Sets the control that is sent if the set is closed; `None` if there is nothing to cancel.
+    pub(super) fn set_cancellation(&self, cancellation: Option<(String, CallControl)>) {
+        if let Some(waiting) = self.connection.lock_waiting().get_mut(&self.name) {
+            waiting.cancellation = cancellation;
+        }
+    }
+
+    /// Waits for a reply.
+    pub(super) async fn next(&mut self) -> Reply {
         tokio::select! {
-            reply = self.receiver.recv() => reply,
-            () = self.connection.closed.cancelled() => None,
+            // The sender is removed when there is no room.
+            reply = self.receiver.recv() => reply.unwrap_or(Reply::Overflow),
+            () = self.connection.closed.cancelled() => Reply::Closed,
         }
     }
 }
@@ -92,28 +150,28 @@ impl Connection {
             settings,
             workers: Workers::default(),
             closed: CancellationToken::new(),
-            replies: Mutex::default(),
+            waiting: Mutex::default(),
             controls: sender,
             notifiers: Mutex::default(),
         };
         Ok((Arc::new(connection), Incoming { announcements, replies, controls }))
     }
 
-    fn lock_replies(&self) -> MutexGuard<'_, HashMap<String, mpsc::Sender<Reply>>> {
-        self.replies.lock().unwrap_or_else(PoisonError::into_inner)
+    fn lock_waiting(&self) -> MutexGuard<'_, HashMap<String, Waiting>> {
+        self.waiting.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Registers a request or call, before it is sent.
     pub(super) fn register_replies(self: &Arc<Self>) -> Replies {
-        let (sender, receiver) = mpsc::channel(UNREAD_REPLIES);
+        let (sender, receiver) = mpsc::channel(MAX_UNREAD_REPLIES);
         let name = random_name();
-        self.lock_replies().insert(name.clone(), sender);
+        self.lock_waiting().insert(name.clone(), Waiting::new(sender));
         Replies { connection: Arc::clone(self), name, receiver }
     }
 
     /// Sends a control without waiting, for calls that are dropped.
     pub(super) fn send_later(&self, subject: String, control: CallControl) {
-        // Without the task, the set is closed, and there is no call.
+        // Without the task, the set is closed, and its calls were cancelled.
         let _ = self.controls.send((subject, control));
     }
 
@@ -121,8 +179,14 @@ impl Connection {
         self.notifiers.lock().unwrap_or_else(PoisonError::into_inner).push(notifier);
     }
 
-    /// Reads until the connection is closed.
+    /// Reads until the connection is closed; then cancels the open calls.
     pub(super) async fn read_until_closed(self: Arc<Self>, mut incoming: Incoming) {
+        self.read_messages(&mut incoming).await;
+        self.closed.cancel();
+        self.cancel_open_calls(incoming.controls).await;
+    }
+
+    async fn read_messages(&self, incoming: &mut Incoming) {
         let mut check = tokio::time::interval(CHECK_INTERVAL.min(self.settings.lost_after));
         let mut known = self.workers.registries();
         loop {
@@ -130,17 +194,13 @@ impl Connection {
                 () = self.closed.cancelled() => return,
                 announced = incoming.announcements.next() => match announced {
                     Some(delivery) => self.read_announcement(&delivery),
-                    None => break,
+                    None => return,
                 },
                 reply = incoming.replies.next() => match reply {
                     Some(delivery) => self.read_reply(delivery),
-                    None => break,
+                    None => return,
                 },
-                Some((subject, control)) = incoming.controls.recv() => {
-                    if let Err(error) = self.channel.send_message(&subject, None, Message::Control(control)).await {
-                        tracing::warn!(%error, "the cancellation of a call was not sent");
-                    }
-                }
+                Some((subject, control)) = incoming.controls.recv() => self.send_control(&subject, control).await,
                 _ = check.tick() => self.workers.remove_lost(self.settings.lost_after),
             }
             let registries = self.workers.registries();
@@ -149,7 +209,32 @@ impl Connection {
             }
             known = registries;
         }
-        self.closed.cancel();
+    }
+
+    async fn send_control(&self, subject: &str, control: CallControl) {
+        if let Err(error) = self.channel.send_message(subject, None, Message::Control(control)).await {
+            tracing::warn!(%error, "the cancellation of a call was not sent");
+        }
+    }
+
+    /// Cancels the calls that wait, whose futures may never be polled again, and those that were dropped.
+    async fn cancel_open_calls(&self, mut controls: mpsc::UnboundedReceiver<(String, CallControl)>) {
+        let deadline = Instant::now() + CLOSE_TIMEOUT;
+        // A call that is dropped now leaves its control before it leaves this list.
+        let mut left: Vec<_> =
+            self.lock_waiting().values_mut().filter_map(|waiting| waiting.cancellation.take()).collect();
+        while let Ok(control) = controls.try_recv() {
+            left.push(control);
+        }
+        while let Some((subject, control)) = left.pop() {
+            if timeout_at(deadline, self.send_control(&subject, control)).await.is_err() {
+                tracing::warn!(
+                    calls = left.len() + 1,
+                    "calls were not cancelled in time after their set was closed"
+                );
+                return;
+            }
+        }
     }
 
     fn announce_change(&self) {
@@ -162,52 +247,55 @@ impl Connection {
     fn read_announcement(&self, delivery: &Delivery) {
         let Payload::Body(body) = &delivery.payload else { return };
         let opened = self.channel.open_message(&delivery.subject, delivery.reply.as_deref(), body);
-        self.read_presence(opened.map(|received| received.message));
-    }
-
-    fn read_presence(&self, message: Option<Message>) {
+        let Some(Received { sender, message, .. }) = opened else { return };
         match message {
-            Some(Message::Announce(announcement)) => self.workers.note_announcement(announcement),
-            Some(Message::Leave { worker }) => self.workers.remove_worker(&worker),
+            Message::Announce(announcement) => self.workers.note_announcement(sender, &announcement),
+            Message::Leave => self.workers.remove_worker(&sender),
             _ => {}
         }
     }
 
     /// Cancels a call whose caller no longer waits for it, and whose worker goes on.
-    pub(super) fn cancel_unowned(&self, CallReport { call, control, report, .. }: CallReport) {
+    pub(super) fn cancel_unowned(&self, CallReport { call, report, .. }: CallReport, worker: &str) {
         let goes_on = matches!(
             report,
             Report::Beat | Report::Claim | Report::Update(_) | Report::Progress(_) | Report::Log(_)
         );
         if goes_on {
-            self.send_later(control, CallControl { call, control: Control::Cancel });
+            let subject = self.channel.process_subject(worker, &call.call);
+            self.send_later(subject, CallControl { call, control: Control::Cancel });
         }
     }
 
     fn read_reply(&self, delivery: Delivery) {
         let Some(name) = delivery.subject.rsplit('.').next() else { return };
-        let Some(sender) = self.lock_replies().get(name).cloned() else {
-            // Its future was dropped, perhaps before its worker was known.
-            if let Payload::Body(body) = &delivery.payload
-                && let Some(received) =
-                    self.channel.open_message(&delivery.subject, delivery.reply.as_deref(), body)
-                && let Message::Report(report) = received.message
-            {
-                self.cancel_unowned(report);
-            }
-            return;
-        };
         let reply = match &delivery.payload {
             Payload::NoReceiver => Reply::NoReceiver,
             Payload::Body(body) => {
                 let opened = self.channel.open_message(&delivery.subject, delivery.reply.as_deref(), body);
                 let Some(received) = opened else { return };
-                Reply::Received(received)
+                Reply::Received(Box::new(received))
             }
         };
-        if sender.try_send(reply).is_err() {
-            // Nothing is left out silently: the call ends as one whose worker is lost.
-            self.lock_replies().remove(name);
+        let mut all = self.lock_waiting();
+        let Some(waiting) = all.get_mut(name) else {
+            drop(all);
+            // Its future was dropped, perhaps before its worker was known.
+            if let Reply::Received(received) = reply
+                && let Message::Report(report) = received.message
+            {
+                self.cancel_unowned(report, &received.sender);
+            }
+            return;
+        };
+        if waiting.give_reply(reply) {
+            return;
+        }
+        // Nothing is left out silently: the call is cancelled, and ends with an error that names the limit.
+        let removed = all.remove(name);
+        drop(all);
+        if let Some((subject, control)) = removed.and_then(|waiting| waiting.cancellation) {
+            self.send_later(subject, control);
         }
     }
 }

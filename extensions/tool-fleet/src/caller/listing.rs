@@ -53,15 +53,16 @@ impl Connection {
         let sent = self.channel.send_message(&subject, Some(&replies.subject()), request).await;
         sent.map_err(|error| unavailable_error(error.to_string()))?;
         match timeout_at(deadline, replies.next()).await {
-            Ok(Some(Reply::Received(received))) => Ok(received),
-            Ok(Some(Reply::NoReceiver)) => {
-                self.workers.remove_registry(registry);
-                Err(unavailable_error("the workers have left"))
+            Ok(Reply::Received(received)) => match received.message {
+                Message::Unanswerable { problem } => Err(unavailable_error(problem)),
+                _ => Ok(*received),
+            },
+            // Not sealed: it has no effect on what is known of the workers.
+            Ok(Reply::NoReceiver) => Err(unavailable_error("the workers have left")),
+            Ok(Reply::Closed | Reply::Overflow) => {
+                Err(unavailable_error("the connection to the workers is closed"))
             }
-            Ok(None) => Err(unavailable_error("the connection to the workers is closed")),
-            Err(_) => Err(unavailable_error(
-                "the workers do not answer in time, or a definition is too large for the broker",
-            )),
+            Err(_) => Err(unavailable_error("the workers do not answer in time")),
         }
     }
 

@@ -3,6 +3,10 @@
 mod call;
 mod connection;
 mod listing;
+mod order;
+mod request;
+mod seen;
+mod sent;
 mod set;
 mod tool;
 mod workers;

@@ -1,35 +1,48 @@
 use std::{
     collections::{BTreeMap, HashMap},
     fmt,
-    sync::{Arc, Mutex, PoisonError},
+    sync::{Arc, Mutex, MutexGuard, PoisonError, Weak},
 };
 
+use futures_util::{StreamExt, stream};
 use tokio::task::JoinHandle;
 use tool_runtime::{
-    BoxFuture, Tool, ToolError, ToolSet, context::ReadonlyContext, definition::ContentHash,
-    open_calls::PoolKey, toolset::ToolSetNotifier,
+    BoxFuture, Tool, ToolError, ToolSet,
+    context::ReadonlyContext,
+    definition::ContentHash,
+    diagnostic::{Diagnostic, Severity},
+    open_calls::PoolKey,
+    toolset::ToolSetNotifier,
 };
 
 use super::{FleetSettings, connection::Connection, tool::RemoteTool};
 use crate::{FleetError, Transport, channel::Channel};
 
+/// The registries that are asked for their tools at once.
+const REGISTRIES_AT_ONCE: usize = 8;
+
 /// The tools of the workers of one pool, under the prefix of the pool: `weather__forecast`.
 ///
 /// Add it to a [`Toolbox`](tool_runtime::Toolbox), which hears when workers with other tools come or leave. Two versions of a registry are
-/// listed together; of two definitions of one name, the one with more workers. Dropping the set ends its calls.
+/// listed together; of two definitions of one name, the one with more workers. A registry whose workers do not answer is left out, with a
+/// [diagnostic](Self::diagnostics). Closing or dropping the set ends its calls, and cancels them at their workers.
 ///
 /// See the [crate] for an example.
 pub struct FleetToolSet {
     connection: Arc<Connection>,
-    task: JoinHandle<()>,
+    /// `None` once `close` was called.
+    task: Mutex<Option<JoinHandle<()>>>,
     listed: Mutex<ListedDefinitions>,
 }
 
-/// Definitions that were read from workers, by hashes.
+/// Definitions and diagnostics of the last listings.
 #[derive(Default)]
 struct ListedDefinitions {
-    indexes: HashMap<ContentHash, Arc<[ContentHash]>>,
-    tools: HashMap<ContentHash, Arc<RemoteTool>>,
+    /// The tools of each registry that has workers.
+    registries: HashMap<ContentHash, Arc<[Arc<RemoteTool>]>>,
+    /// By hashes of their definitions: also those of registries that have left, for as long as a program has them.
+    tools: HashMap<ContentHash, Weak<RemoteTool>>,
+    diagnostics: Vec<Diagnostic>,
 }
 
 impl FleetToolSet {
@@ -54,66 +67,134 @@ impl FleetToolSet {
     ) -> Result<Self, FleetError> {
         let channel = Channel::new(key, Arc::new(transport))?;
         let (connection, incoming) = Connection::open(channel, settings).await?;
-        #[expect(clippy::disallowed_methods, reason = "the set aborts it when it is dropped")]
+        #[expect(
+            clippy::disallowed_methods,
+            reason = "the set ends it when it is dropped, and `close` joins it"
+        )]
         let task = tokio::spawn(Arc::clone(&connection).read_until_closed(incoming));
-        Ok(Self { connection, task, listed: Mutex::default() })
+        Ok(Self { connection, task: Mutex::new(Some(task)), listed: Mutex::default() })
+    }
+
+    /// Returns the diagnostics of the last listing.
+    ///
+    /// | code | severity | problem |
+    /// | --- | --- | --- |
+    /// | `registry_not_listed` | warning | workers do not answer, or answer with other tools than they announced: the tools that they alone have are left out |
+    #[must_use]
+    pub fn diagnostics(&self) -> Vec<Diagnostic> {
+        self.lock_listed().diagnostics.clone()
     }
 
     async fn list_tools(&self) -> Result<Vec<Arc<dyn Tool>>, ToolError> {
         self.connection.find_workers().await?;
-        // By name: the number of workers, and the tool.
-        let mut chosen: BTreeMap<String, (usize, Arc<RemoteTool>)> = BTreeMap::new();
-        let mut by_hash: HashMap<ContentHash, Vec<(ContentHash, usize)>> = HashMap::new();
-        for (registry, workers) in self.connection.workers.registries() {
+        let live = self.connection.workers.registries();
+        self.lock_listed().forget_others(&live);
+        let listings = live.into_iter().map(|(registry, workers)| async move {
             let registry = ContentHash::from(registry);
-            for hash in self.index_of(registry).await?.iter() {
-                by_hash.entry(*hash).or_default().push((registry, workers));
+            (registry, workers, self.tools_of(registry).await)
+        });
+        let mut listings = stream::iter(listings).buffer_unordered(REGISTRIES_AT_ONCE);
+        // Each tool with the registries that have it, and the number of their workers.
+        let mut listed: HashMap<ContentHash, (Arc<RemoteTool>, Vec<ContentHash>, usize)> = HashMap::new();
+        let mut problems = Vec::new();
+        let mut read_any = false;
+        while let Some((registry, workers, tools)) = listings.next().await {
+            match tools {
+                Ok(tools) => {
+                    read_any = true;
+                    for tool in tools.iter() {
+                        let new = || (Arc::clone(tool), Vec::new(), 0);
+                        let (_, registries, all_workers) = listed.entry(tool.hash()).or_insert_with(new);
+                        registries.push(registry);
+                        *all_workers += workers;
+                    }
+                }
+                Err(error) => problems.push((registry, workers, error)),
             }
         }
-        for (hash, registries) in by_hash {
-            let workers = registries.iter().map(|(_, workers)| workers).sum();
-            let tool = self.listed_tool(hash)?;
-            tool.set_registries(registries.into_iter().map(|(registry, _)| registry).collect());
-            let name = tool.definition().name().to_string();
-            let is_better = chosen
-                .get(&name)
-                .is_none_or(|(most, other)| (workers, <[u8; 32]>::from(hash)) > (*most, other.hash().into()));
-            if is_better {
-                chosen.insert(name, (workers, tool));
-            }
+        self.lock_listed().diagnostics = problems.iter().map(|it| self.registry_diagnostic(it)).collect();
+        match problems.into_iter().next() {
+            Some((_, _, error)) if !read_any => Err(error),
+            _ => Ok(choose_tools(listed.into_values())),
         }
-        Ok(chosen.into_values().map(|(_, tool)| tool as Arc<dyn Tool>).collect())
     }
 
-    /// Returns the hashes of a registry, whose tools are read.
-    async fn index_of(&self, registry: ContentHash) -> Result<Arc<[ContentHash]>, ToolError> {
-        let known = self.lock_listed().indexes.get(&registry).cloned();
-        if let Some(index) = known {
-            return Ok(index);
+    /// Reports a registry that is left out.
+    fn registry_diagnostic(
+        &self,
+        (registry, workers, error): &(ContentHash, usize, ToolError),
+    ) -> Diagnostic {
+        let pool = self.name();
+        let problem = error.feedback();
+        tracing::warn!(pool, %registry, workers, problem, "a registry cannot be listed, and its tools are left out");
+        let message = format!(
+            "the tools of the registry {registry} of the pool `{pool}` ({workers} workers) are left out: {problem}"
+        );
+        Diagnostic::new(Severity::Warning, "registry_not_listed", message)
+    }
+
+    /// Returns the tools of a registry; asks a worker unless they are known.
+    async fn tools_of(&self, registry: ContentHash) -> Result<Arc<[Arc<RemoteTool>]>, ToolError> {
+        let known = self.lock_listed().registries.get(&registry).cloned();
+        if let Some(tools) = known {
+            return Ok(tools);
         }
-        let index: Arc<[ContentHash]> = self.connection.read_index(registry).await?.into();
-        let missing = {
-            let listed = self.lock_listed();
-            index.iter().filter(|hash| !listed.tools.contains_key(hash)).copied().collect()
-        };
+        let index = self.connection.read_index(registry).await?;
+        let mut tools = self.lock_listed().known_tools(&index);
+        let missing = index.iter().filter(|hash| !tools.contains_key(hash)).copied().collect();
         let definitions = self.connection.read_definitions(registry, missing).await?;
         let mut listed = self.lock_listed();
         for (hash, definition) in definitions {
-            let tool = || Arc::new(RemoteTool::new(definition, hash, Arc::clone(&self.connection)));
-            listed.tools.entry(hash).or_insert_with(tool);
+            // Another listing may have read it, too.
+            let tool = listed.known_tool(hash).unwrap_or_else(|| {
+                let tool = Arc::new(RemoteTool::new(definition, hash, Arc::clone(&self.connection)));
+                listed.tools.insert(hash, Arc::downgrade(&tool));
+                tool
+            });
+            tools.insert(hash, tool);
         }
-        listed.indexes.insert(registry, Arc::clone(&index));
-        Ok(index)
+        let tools: Arc<[_]> = index.iter().filter_map(|hash| tools.get(hash).cloned()).collect();
+        listed.registries.insert(registry, Arc::clone(&tools));
+        Ok(tools)
     }
 
-    fn listed_tool(&self, hash: ContentHash) -> Result<Arc<RemoteTool>, ToolError> {
-        let tool = self.lock_listed().tools.get(&hash).cloned();
-        tool.ok_or_else(|| ToolError::failed("a listed definition was not read"))
-    }
-
-    fn lock_listed(&self) -> std::sync::MutexGuard<'_, ListedDefinitions> {
+    fn lock_listed(&self) -> MutexGuard<'_, ListedDefinitions> {
         self.listed.lock().unwrap_or_else(PoisonError::into_inner)
     }
+}
+
+impl ListedDefinitions {
+    /// Forgets what no worker has.
+    fn forget_others(&mut self, live: &BTreeMap<[u8; 32], usize>) {
+        self.registries.retain(|registry, _| live.contains_key(&<[u8; 32]>::from(*registry)));
+        self.tools.retain(|_, tool| tool.strong_count() > 0);
+    }
+
+    fn known_tool(&self, hash: ContentHash) -> Option<Arc<RemoteTool>> {
+        self.tools.get(&hash)?.upgrade()
+    }
+
+    fn known_tools(&self, hashes: &[ContentHash]) -> HashMap<ContentHash, Arc<RemoteTool>> {
+        hashes.iter().filter_map(|hash| Some((*hash, self.known_tool(*hash)?))).collect()
+    }
+}
+
+/// Chooses the tool of each name, and tells it the registries that have it.
+fn choose_tools(
+    listed: impl Iterator<Item = (Arc<RemoteTool>, Vec<ContentHash>, usize)>,
+) -> Vec<Arc<dyn Tool>> {
+    let mut chosen: BTreeMap<String, (usize, Arc<RemoteTool>)> = BTreeMap::new();
+    for (tool, registries, workers) in listed {
+        tool.set_registries(registries);
+        let rank = |workers: usize, tool: &RemoteTool| (workers, <[u8; 32]>::from(tool.hash()));
+        let name = tool.definition().name().to_string();
+        let is_better =
+            chosen.get(&name).is_none_or(|(most, other)| rank(workers, &tool) > rank(*most, other));
+        if is_better {
+            chosen.insert(name, (workers, tool));
+        }
+    }
+    chosen.into_values().map(|(_, tool)| tool as Arc<dyn Tool>).collect()
 }
 
 impl ToolSet for FleetToolSet {
@@ -127,7 +208,13 @@ impl ToolSet for FleetToolSet {
 
     fn close(&self) -> BoxFuture<'_, Result<(), ToolError>> {
         self.connection.closed.cancel();
-        Box::pin(std::future::ready(Ok(())))
+        let task = self.task.lock().unwrap_or_else(PoisonError::into_inner).take();
+        Box::pin(async move {
+            match task {
+                Some(task) => task.await.map_err(|error| ToolError::failed(error.to_string())),
+                None => Ok(()),
+            }
+        })
     }
 
     fn is_prefixed(&self) -> bool {
@@ -141,8 +228,8 @@ impl ToolSet for FleetToolSet {
 
 impl Drop for FleetToolSet {
     fn drop(&mut self) {
+        // The task cancels the open calls, for at most a second, and ends.
         self.connection.closed.cancel();
-        self.task.abort();
     }
 }
 

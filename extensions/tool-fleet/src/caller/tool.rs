@@ -33,11 +33,14 @@ impl RemoteTool {
         *self.registries.lock().unwrap_or_else(PoisonError::into_inner) = registries;
     }
 
-    /// Returns the registries that have this definition and a worker.
-    pub(super) fn live_registries(&self) -> Vec<ContentHash> {
+    /// Returns one of the registries that have this definition and a worker, except those of `excluded`.
+    pub(super) fn choose_registry(&self, excluded: &[ContentHash]) -> Option<ContentHash> {
         let live = self.connection.workers.registries();
         let known = self.registries.lock().unwrap_or_else(PoisonError::into_inner);
-        known.iter().filter(|registry| live.contains_key(&<[u8; 32]>::from(**registry))).copied().collect()
+        let is_live =
+            |it: &&ContentHash| live.contains_key(&<[u8; 32]>::from(**it)) && !excluded.contains(it);
+        let candidates: Vec<_> = known.iter().filter(is_live).copied().collect();
+        candidates.get(fastrand::usize(..candidates.len().max(1))).copied()
     }
 
     pub(super) fn connection(&self) -> &Arc<Connection> {

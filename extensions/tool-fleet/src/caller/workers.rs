@@ -32,18 +32,13 @@ impl Workers {
         registries
     }
 
-    pub(super) fn note_announcement(&self, announcement: Announcement) {
-        self.lock().insert(announcement.worker, (announcement.registry, Instant::now()));
+    pub(super) fn note_announcement(&self, worker: String, announcement: &Announcement) {
+        self.lock().insert(worker, (announcement.registry, Instant::now()));
         self.found.notify_waiters();
     }
 
     pub(super) fn remove_worker(&self, worker: &str) {
         self.lock().remove(worker);
-    }
-
-    /// Removes the workers of a registry of which none received a message.
-    pub(super) fn remove_registry(&self, registry: ContentHash) {
-        self.lock().retain(|_, (other, _)| *other != registry);
     }
 
     pub(super) fn remove_lost(&self, lost_after: Duration) {

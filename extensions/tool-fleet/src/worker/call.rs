@@ -21,7 +21,7 @@ use tool_runtime::{
 use super::{Server, claim::ClaimJournal, state::RunningCall};
 use crate::{
     channel::Channel,
-    message::{CallEpoch, CallReport, CallRequest, Message, Report},
+    message::{CallEpoch, CallReport, CallRequest, Message, REPORT_WINDOW, Report},
 };
 
 /// Sends the reports of one call.
@@ -33,25 +33,51 @@ pub(super) struct Reporter {
     /// The subject of this worker for controls of the call.
     control: String,
     sequence: AtomicU64,
+    /// The number of reports with contents, which one task sends.
+    contents: AtomicU64,
 }
 
 impl Reporter {
     /// Sends a report, whose message returns to this worker if the caller is gone.
     pub(super) async fn send_report(&self, report: Report) -> Result<(), ToolError> {
         let sequence = self.sequence.fetch_add(1, Ordering::Relaxed) + 1;
-        let (call, control) = (self.call.clone(), self.control.clone());
-        let message = Message::Report(CallReport { call, control, sequence, report });
+        let has_contents = report.has_contents();
+        let contents = self.contents.load(Ordering::Relaxed) + u64::from(has_contents);
+        let message = Message::Report(CallReport { call: self.call.clone(), sequence, contents, report });
         self.channel.send_message(&self.to, Some(&self.control), message).await.map_err(|error| {
             ToolError::new(ErrorKind::Unavailable, format!("the report of a worker was not sent: {error}"))
-        })
+        })?;
+        if has_contents {
+            self.contents.store(contents, Ordering::Relaxed);
+        }
+        Ok(())
     }
-}
 
-impl Reporter {
-    /// Sends a report of a body that goes on without it.
+    /// Sends a report of a body that goes on without it. The caller sees that one with contents is missing.
     async fn send_if_possible(&self, report: Report) {
+        let has_contents = report.has_contents();
         if let Err(error) = self.send_report(report).await {
             tracing::warn!(%error, "a report of a running call was not sent");
+            if has_contents {
+                self.skip_report();
+            }
+        }
+    }
+
+    fn skip_report(&self) {
+        self.contents.fetch_add(1, Ordering::Relaxed);
+    }
+
+    /// Waits until the caller has read enough for one more report; `false` if the report is to be left out, since the caller is gone or has
+    /// cancelled the call.
+    async fn wait_for_room(&self, running: &RunningCall) -> bool {
+        let contents = self.contents.load(Ordering::Relaxed);
+        let mut read = running.read.subscribe();
+        tokio::select! {
+            biased;
+            room = read.wait_for(|read| contents.saturating_sub(*read) < REPORT_WINDOW) => room.is_ok(),
+            () = running.token.cancelled() => false,
+            () = running.caller_left.cancelled() => false,
         }
     }
 }
@@ -71,9 +97,10 @@ impl Server {
         let registration = Registration(&self, request.call.clone());
         let control = self.channel.own_subject(&request.call.call);
         let (channel, call) = (self.channel.clone(), request.call.clone());
-        let reporter = Arc::new(Reporter { channel, call, to, control, sequence: AtomicU64::new(0) });
+        let (sequence, contents) = (AtomicU64::new(0), AtomicU64::new(0));
+        let reporter = Arc::new(Reporter { channel, call, to, control, sequence, contents });
         let result = match self.stream_of(request, &reporter, &running) {
-            Ok(stream) => self.report_until_end(stream, &reporter).await,
+            Ok(stream) => self.report_until_end(stream, &reporter, &running).await,
             Err(error) => Err(error),
         };
         let report = match result {
@@ -145,11 +172,12 @@ impl Server {
         Ok(executor.batch(vec![call]).with_run(run).stream())
     }
 
-    /// Passes on what the call reports, and shows that this worker lives.
+    /// Passes on what the call reports, as fast as the caller reads it, and shows that this worker lives.
     async fn report_until_end(
         &self,
         mut stream: CallStream,
         reporter: &Reporter,
+        running: &RunningCall,
     ) -> Result<Report, ToolError> {
         reporter.send_if_possible(Report::Beat).await;
         let mut beat = tokio::time::interval(self.worker.heartbeat);
@@ -163,23 +191,36 @@ impl Server {
                     continue;
                 }
             };
-            match item {
-                Some(StreamItem::Event(event)) => match event.kind {
-                    EventKind::Updated { update, .. } => {
-                        reporter.send_if_possible(Report::Update(update)).await
-                    }
-                    EventKind::Progress { progress } => {
-                        reporter.send_if_possible(Report::Progress(progress)).await;
-                    }
-                    EventKind::Log { line } => reporter.send_if_possible(Report::Log((*line).clone())).await,
-                    _ => {}
-                },
+            let report = match item {
+                Some(StreamItem::Event(event)) => report_of(event.kind),
                 Some(StreamItem::Outcomes(outcomes)) => {
                     return outcomes.into_iter().next().map_or_else(|| Err(no_outcome()), end_report);
                 }
                 None => return Err(no_outcome()),
+            };
+            let Some(report) = report else { continue };
+            let has_room = loop {
+                tokio::select! {
+                    biased;
+                    has_room = reporter.wait_for_room(running) => break has_room,
+                    _ = beat.tick() => reporter.send_if_possible(Report::Beat).await,
+                }
+            };
+            match has_room {
+                true => reporter.send_if_possible(report).await,
+                false => reporter.skip_report(),
             }
         }
+    }
+}
+
+/// Returns the report of an event that the caller shows.
+fn report_of(event: EventKind) -> Option<Report> {
+    match event {
+        EventKind::Updated { update, .. } => Some(Report::Update(update)),
+        EventKind::Progress { progress } => Some(Report::Progress(progress)),
+        EventKind::Log { line } => Some(Report::Log((*line).clone())),
+        _ => None,
     }
 }
 

@@ -18,8 +18,8 @@ use tool_runtime::{CancellationToken, Executor, open_calls::PoolKey};
 use self::{index::DefinitionIndex, state::RunningCalls};
 use crate::{
     Deliveries, Delivery, FleetError, Payload, Transport,
-    channel::Channel,
-    message::{Announcement, CallReport, CallRequest, Control, Message, Report},
+    channel::{Channel, Received},
+    message::{Announcement, CallReport, CallRequest, Message, Report},
 };
 
 /// Runs the calls of a pool by an executor, which validates, judges and limits them as those of its own program. An approval is accepted if
@@ -144,11 +144,7 @@ impl Server {
     }
 
     fn announcement(&self) -> Message {
-        Message::Announce(Announcement {
-            worker: self.channel.process_name().to_owned(),
-            registry: self.index.registry(),
-            tools: self.index.len(),
-        })
+        Message::Announce(Announcement { registry: self.index.registry(), tools: self.index.len() })
     }
 
     async fn send_announcement(&self) {
@@ -156,32 +152,41 @@ impl Server {
     }
 
     async fn send_leave(&self) {
-        let worker = self.channel.process_name().to_owned();
-        self.send_or_warn(&self.channel.subject("announcements"), Message::Leave { worker }).await;
+        self.send_or_warn(&self.channel.subject("announcements"), Message::Leave).await;
     }
 
     /// Sends what its receiver asks for again if it does not arrive.
     async fn send_or_warn(&self, subject: &str, message: Message) {
-        if let Err(error) = self.channel.send_message(subject, None, message).await {
+        self.warn_if_unsent(self.channel.send_message(subject, None, message).await);
+    }
+
+    fn warn_if_unsent(&self, sent: Result<(), FleetError>) {
+        if let Err(error) = sent {
             tracing::warn!(pool = self.channel.pool(), %error, "a message of a worker was not sent");
         }
     }
 
     async fn answer_request(&self, delivery: Delivery) {
         let Some((request, reply)) = self.open_request(&delivery) else { return };
-        let answer = match request {
+        let answer = match request.message {
             Message::Discover => self.announcement(),
             Message::ReadIndex { offset } => self.index.page(offset, self.channel.max_bytes()),
             Message::ReadDefinitions { hashes } => self.index.definitions(&hashes, self.channel.max_bytes()),
             _ => return,
         };
-        self.send_or_warn(&reply, answer).await;
+        match self.channel.send_message(&reply, None, answer).await {
+            Err(error @ FleetError::TooLarge { .. }) => {
+                let problem = format!("an answer of the worker was not sent: {error}");
+                self.send_or_warn(&reply, Message::Unanswerable { problem }).await;
+            }
+            sent => self.warn_if_unsent(sent),
+        }
     }
 
-    fn open_request(&self, delivery: &Delivery) -> Option<(Message, String)> {
+    fn open_request(&self, delivery: &Delivery) -> Option<(Received, String)> {
         let reply = delivery.reply.clone()?;
         let body = body_of(delivery)?;
-        Some((self.channel.open_message(&delivery.subject, Some(&reply), body)?.message, reply))
+        Some((self.channel.open_message(&delivery.subject, Some(&reply), body)?, reply))
     }
 
     /// Passes a control on to its call. A caller without a process cancels calls without effects.
@@ -189,17 +194,13 @@ impl Server {
         match &delivery.payload {
             Payload::NoReceiver => {
                 if let Some(call) = delivery.subject.rsplit('.').next() {
-                    self.calls.cancel_without_caller(call);
+                    self.calls.note_lost_caller(call);
                 }
             }
             Payload::Body(body) => {
                 let opened = self.channel.open_message(&delivery.subject, None, body);
-                match opened.map(|received| received.message) {
-                    Some(Message::Control(it)) if it.control == Control::Start => {
-                        self.calls.give_start(&it.call)
-                    }
-                    Some(Message::Control(it)) => self.calls.cancel_call(&it.call),
-                    _ => {}
+                if let Some(Received { sender, message: Message::Control(control), .. }) = opened {
+                    self.calls.control_call(&control, &sender);
                 }
             }
         }
@@ -207,7 +208,8 @@ impl Server {
 
     /// Takes a call, unless it was seen before, or there is no slot.
     async fn take_call(self: &Arc<Self>, delivery: Delivery, tasks: &mut JoinSet<()>) {
-        let Some((Message::Call(request), reply)) = self.open_request(&delivery) else { return };
+        let Some((received, reply)) = self.open_request(&delivery) else { return };
+        let Received { sender, message: Message::Call(request), .. } = received else { return };
         // A repeated message, by the broker or an attacker, is not answered: the call may run.
         if self.calls.has_seen(&request.call) {
             return;
@@ -218,13 +220,12 @@ impl Server {
             self.refusal_reason(&request).map(Report::Refused)
         };
         if let Some(report) = refused {
-            self.send_or_warn(&reply, self.report_message(&request, 0, report)).await;
+            let report = CallReport { call: request.call, sequence: 0, contents: 0, report };
+            self.send_or_warn(&reply, Message::Report(report)).await;
             return;
         }
-        let Some(running) = self.calls.add_call(&request.call, self.index.is_harmless(request.definition))
-        else {
-            return;
-        };
+        let is_harmless = self.index.is_harmless(request.definition);
+        let Some(running) = self.calls.add_call(&request.call, sender, is_harmless) else { return };
         tasks.spawn(Arc::clone(self).run_call(*request, reply, running));
     }
 
@@ -238,11 +239,6 @@ impl Server {
             Ok(canonical) if canonical.as_str() == request.arguments => None,
             _ => Some("the worker would run other arguments than the caller judged".to_owned()),
         }
-    }
-
-    fn report_message(&self, request: &CallRequest, sequence: u64, report: Report) -> Message {
-        let control = self.channel.own_subject(&request.call.call);
-        Message::Report(CallReport { call: request.call.clone(), control, sequence, report })
     }
 }
 

@@ -6,10 +6,13 @@ use std::{
     time::Duration,
 };
 
-use tokio::{sync::Notify, time::Instant};
+use tokio::{
+    sync::{Notify, watch},
+    time::Instant,
+};
 use tool_runtime::CancellationToken;
 
-use crate::message::CallEpoch;
+use crate::message::{CallControl, CallEpoch, Control};
 
 /// The time for which a call is remembered: longer than any message of it is valid.
 const REMEMBERED: Duration = Duration::from_secs(180);
@@ -31,6 +34,12 @@ pub(super) struct RunningCall {
     pub(super) token: CancellationToken,
     /// Told when the start is given.
     pub(super) started: Arc<Notify>,
+    /// The number of reports that the caller has read.
+    pub(super) read: watch::Sender<u64>,
+    /// Cancelled once there is no receiver of reports, for a call that goes on.
+    pub(super) caller_left: CancellationToken,
+    /// The process of the caller, which alone controls the call.
+    caller: String,
     is_harmless: bool,
 }
 
@@ -49,13 +58,24 @@ impl RunningCalls {
     }
 
     /// Adds a call; `None` if it was added before.
-    pub(super) fn add_call(&self, call: &CallEpoch, is_harmless: bool) -> Option<RunningCall> {
+    pub(super) fn add_call(
+        &self,
+        call: &CallEpoch,
+        caller: String,
+        is_harmless: bool,
+    ) -> Option<RunningCall> {
         let mut calls = self.lock();
         if calls.seen.insert(call.clone(), Instant::now()).is_some() {
             return None;
         }
-        let added =
-            RunningCall { token: CancellationToken::new(), started: Arc::new(Notify::new()), is_harmless };
+        let added = RunningCall {
+            token: CancellationToken::new(),
+            started: Arc::new(Notify::new()),
+            read: watch::Sender::new(0),
+            caller_left: CancellationToken::new(),
+            caller,
+            is_harmless,
+        };
         calls.running.insert(call.clone(), added.clone());
         Some(added)
     }
@@ -64,27 +84,35 @@ impl RunningCalls {
         self.lock().running.remove(call);
     }
 
-    pub(super) fn give_start(&self, call: &CallEpoch) {
-        if let Some(running) = self.lock().running.get(call) {
-            running.started.notify_one();
-        }
-    }
-
-    pub(super) fn cancel_call(&self, call: &CallEpoch) {
+    /// Passes on what the process `sender` says about its call.
+    pub(super) fn control_call(&self, CallControl { call, control }: &CallControl, sender: &str) {
         let running = self.lock().running.get(call).cloned();
-        if let Some(running) = running {
-            running.token.cancel();
+        let Some(running) = running.filter(|running| running.caller == sender) else { return };
+        match *control {
+            Control::Start => running.started.notify_one(),
+            Control::Cancel => running.token.cancel(),
+            Control::Read(number) => {
+                running.read.send_if_modified(|read| {
+                    let has_grown = number > *read;
+                    *read = number.max(*read);
+                    has_grown
+                });
+            }
         }
     }
 
-    /// Cancels a call without effects whose caller is gone.
-    pub(super) fn cancel_without_caller(&self, name: &str) {
+    /// Cancels a call without effects whose caller is gone; others go on, and are not delayed by unread reports.
+    pub(super) fn note_lost_caller(&self, name: &str) {
         let calls = self.lock();
         let without_caller: Vec<_> =
-            calls.running.iter().filter(|(call, running)| call.call == name && running.is_harmless).collect();
-        let tokens: Vec<_> = without_caller.into_iter().map(|(_, running)| running.token.clone()).collect();
+            calls.running.iter().filter(|(call, _)| call.call == name).map(|(_, it)| it.clone()).collect();
         drop(calls);
-        tokens.iter().for_each(CancellationToken::cancel);
+        for running in without_caller {
+            if running.is_harmless {
+                running.token.cancel();
+            }
+            running.caller_left.cancel();
+        }
     }
 
     /// Forgets calls of which no valid message is left.

@@ -3,11 +3,14 @@
 #![allow(clippy::unwrap_used, clippy::panic, clippy::disallowed_methods, reason = "tests")]
 
 mod attack;
+mod broker;
+mod listing;
 mod memory;
 #[cfg(all(feature = "postgres", unix))]
 mod postgres;
 #[cfg(all(feature = "postgres", unix))]
 mod processes;
+mod reports;
 mod suite;
 
 use std::{
@@ -90,13 +93,29 @@ async fn flaky(probe: &Probe) -> Result<usize, ToolError> {
     }
 }
 
+/// Counts aloud.
+#[tool(read_only, register = false)]
+async fn count(to: usize, probe: &Probe, cx: &ToolContext) -> String {
+    for number in 1..=to {
+        cx.update(number.to_string()).await;
+        probe.bodies.fetch_add(1, Ordering::SeqCst);
+    }
+    format!("{to} in all")
+}
+
+/// Repeats a text.
+#[tool(read_only, register = false)]
+fn echo(text: String, times: usize) -> String {
+    text.repeat(times)
+}
+
 fn program_key() -> ProgramKey {
     ProgramKey::new([7; 32])
 }
 
 fn registry(probe: &Arc<Probe>) -> Registry {
     let tools = Registry::builder().tool::<forecast>().tool::<book>().tool::<add>().tool::<flaky>();
-    tools.provide_shared(Arc::clone(probe)).build().unwrap()
+    tools.tool::<count>().tool::<echo>().provide_shared(Arc::clone(probe)).build().unwrap()
 }
 
 /// Settings of short times, for transports whose clock is not paused.
@@ -111,7 +130,7 @@ struct Pool {
     probes: Vec<Arc<Probe>>,
     workers: Vec<JoinHandle<Result<(), FleetError>>>,
     executor: Executor,
-    _toolbox: Toolbox,
+    toolbox: Toolbox,
 }
 
 impl Drop for Pool {
@@ -125,8 +144,8 @@ impl Pool {
         let probes: Vec<Arc<Probe>> = std::iter::repeat_with(Arc::default).take(workers).collect();
         let serve = |probe| serve(transport, name, Executor::new(registry(probe)));
         let workers = probes.iter().map(serve).collect();
-        let (executor, _toolbox) = connect(transport, name).await;
-        Self { name, probes, workers, executor, _toolbox }
+        let (executor, toolbox) = connect(transport, name).await;
+        Self { name, probes, workers, executor, toolbox }
     }
 
     /// Begins a call.

@@ -1,6 +1,6 @@
 //! The same behaviour over each transport.
 
-use std::sync::atomic::Ordering;
+use std::{sync::atomic::Ordering, time::Duration};
 
 use futures_util::StreamExt as _;
 use tool_fleet::{Payload, Transport};
@@ -46,6 +46,8 @@ over_transports! {
     a_message_is_one_attempt,
     a_cancelled_call_ends_its_body,
     a_dropped_call_ends_its_body,
+    a_dropped_set_cancels_its_open_calls,
+    updates_arrive_in_order,
     reads_end_after_three_workers,
     a_full_pool_is_busy,
     a_pool_without_workers_is_unavailable,
@@ -123,6 +125,36 @@ async fn a_dropped_call_ends_its_body<T: Transport + Clone>(transport: T, pool: 
     pool.probes[0].entered.notified().await;
     call.abort();
     pool.probes[0].cancelled.notified().await;
+}
+
+/// Also those that are not polled any more.
+async fn a_dropped_set_cancels_its_open_calls<T: Transport + Clone>(transport: T, pool: &'static str) {
+    for tool in ["forecast", "book"] {
+        let pool = Pool::start(&transport, pool, 1).await;
+        let arguments = if tool == "book" { json!({}) } else { json!({ "query": { "city": "Paris" } }) };
+        let call = ToolCall::new(format!("{}__{tool}", pool.name), arguments);
+        let mut stream = pool.executor.stream(vec![call]);
+        {
+            let mut entered = std::pin::pin!(pool.entered());
+            let mut reading = std::pin::pin!(async { while stream.next().await.is_some() {} });
+            tokio::select! { _ = &mut entered => {}, () = &mut reading => panic!("the call has ended") }
+        }
+        assert!(pool.toolbox.remove_toolset(pool.name));
+        let cancelled = pool.probes[0].cancelled.notified();
+        tokio::time::timeout(Duration::from_secs(10), cancelled).await.unwrap();
+        let result = super::reports::Shown::default().read_to_end(&mut stream).await;
+        assert!(result.text().contains("the connection to the workers is closed"), "{}", result.text());
+    }
+}
+
+/// More than a worker sends before its caller has read some.
+async fn updates_arrive_in_order<T: Transport + Clone>(transport: T, pool: &'static str) {
+    let pool = Pool::start(&transport, pool, 1).await;
+    let mut shown = super::reports::Shown::default();
+    let mut stream = super::reports::count(&pool.executor, pool.name, 400);
+    let result = shown.read_to_end(&mut stream).await;
+    assert_eq!(result.text(), "400 in all");
+    assert_eq!(shown.updates, (1..=400).map(|number| number.to_string()).collect::<Vec<_>>());
 }
 
 /// A call starts on at most three workers.

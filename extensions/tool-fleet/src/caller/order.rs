@@ -1,0 +1,75 @@
+//! The order of the reports of one epoch.
+
+use std::{collections::BTreeMap, time::Duration};
+
+use tokio::time::Instant;
+
+use crate::message::{REPORT_WINDOW, Report};
+
+/// The time for which reports wait for an earlier one that has not arrived.
+const MISSING_REPORT_WAIT: Duration = Duration::from_millis(500);
+
+/// The reports that wait for an earlier one; a worker sends no more than this beyond those that were read.
+const MAX_EARLY_REPORTS: usize = REPORT_WINDOW as usize;
+
+/// Puts reports with contents in the order in which they were sent, and counts those that are missing.
+#[derive(Default)]
+pub(super) struct ReportOrder {
+    /// The number of reports that were read, or given up.
+    read: u64,
+    /// The number of reports that the worker has sent, as far as it is known.
+    sent: u64,
+    early: BTreeMap<u64, Report>,
+    missing_since: Option<Instant>,
+}
+
+impl ReportOrder {
+    pub(super) fn read_reports(&self) -> u64 {
+        self.read
+    }
+
+    /// Notes that the worker has sent `contents` reports.
+    pub(super) fn note_sent(&mut self, contents: u64) {
+        self.sent = self.sent.max(contents);
+    }
+
+    /// Adds a report, unless it was read before, or given up.
+    pub(super) fn add_report(&mut self, number: u64, report: Report) {
+        self.note_sent(number);
+        if number > self.read {
+            self.early.entry(number).or_insert(report);
+        }
+    }
+
+    /// Returns the next report in the order of the worker, if it is here.
+    pub(super) fn take_next(&mut self) -> Option<Report> {
+        let next = self.early.remove(&(self.read + 1));
+        if next.is_some() {
+            self.read += 1;
+            self.missing_since = None;
+        }
+        next
+    }
+
+    /// Returns the time until which reports wait for a missing one; `None` if none is missing. To be called when there is no next report.
+    pub(super) fn missing_until(&mut self) -> Option<Instant> {
+        if self.read >= self.sent {
+            self.missing_since = None;
+            return None;
+        }
+        let now = Instant::now();
+        if self.early.len() >= MAX_EARLY_REPORTS {
+            return Some(now);
+        }
+        Some(*self.missing_since.get_or_insert(now) + MISSING_REPORT_WAIT)
+    }
+
+    /// Gives up the reports that are missing before the next one that is here, and returns their number.
+    pub(super) fn skip_missing(&mut self) -> u64 {
+        let last = self.early.first_key_value().map_or(self.sent, |(number, _)| number - 1);
+        let missing = last.saturating_sub(self.read);
+        self.read = self.read.max(last);
+        self.missing_since = None;
+        missing
+    }
+}

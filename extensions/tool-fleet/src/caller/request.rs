@@ -1,0 +1,57 @@
+//! The request of a call: what travels to its worker.
+
+use serde_json::Map;
+use tool_runtime::{RunContext, ToolContext, ToolError};
+
+use super::tool::RemoteTool;
+use crate::message::{CallEpoch, CallRequest, Message, RunParts};
+
+/// The limit of a run's state that travels with a call, in bytes.
+const MAX_STATE_BYTES: usize = 256 * 1024;
+
+impl RemoteTool {
+    pub(super) fn call_request(
+        &self,
+        call: CallEpoch,
+        arguments: &str,
+        cx: &ToolContext,
+    ) -> Result<Message, ToolError> {
+        let time_left = cx.deadline().map(|end| {
+            let left = end.saturating_duration_since(std::time::Instant::now());
+            u64::try_from(left.as_millis()).unwrap_or(u64::MAX)
+        });
+        let run = cx.run().map(|run| run_parts(run, cx)).transpose()?;
+        Ok(Message::Call(Box::new(CallRequest {
+            call,
+            definition: self.hash(),
+            arguments: arguments.to_owned(),
+            address: cx.address(),
+            time_left,
+            approval: cx.approval().cloned(),
+            meta: cx.meta().cloned(),
+            run,
+        })))
+    }
+}
+
+/// Returns the parts of a run that travel.
+fn run_parts(run: &RunContext, cx: &ToolContext) -> Result<RunParts, ToolError> {
+    let values =
+        cx.state().names().into_iter().filter_map(|name| Some((name.clone(), cx.state().value(&name)?)));
+    let state: Map<_, _> = values.collect();
+    let bytes = serde_json::to_string(&state).map_or(usize::MAX, |text| text.len());
+    if bytes > MAX_STATE_BYTES {
+        return Err(ToolError::failed(format!(
+            "the state of the run has {bytes} bytes, and a remote call takes at most {MAX_STATE_BYTES}"
+        )));
+    }
+    Ok(RunParts {
+        id: run.id().to_string(),
+        app: run.app().map(str::to_owned),
+        agent: run.agent().map(str::to_owned),
+        user: run.user().map(str::to_owned),
+        session: run.session().map(str::to_owned),
+        meta: run.meta().clone(),
+        state,
+    })
+}

@@ -1,0 +1,115 @@
+//! A call that was sent, in one epoch.
+
+use super::{
+    connection::{Connection, Replies},
+    order::ReportOrder,
+};
+use crate::message::{CallControl, CallEpoch, Control, Message, REPORT_WINDOW};
+
+/// The number of reports after which the worker is notified that they were read.
+const READ_INTERVAL: u64 = REPORT_WINDOW / 4;
+
+/// A call that was sent; dropping it cancels the call.
+pub(super) struct SentCall<'a> {
+    pub(super) replies: &'a mut Replies,
+    pub(super) call: CallEpoch,
+    /// The process of the worker, once it is known.
+    pub(super) worker: Option<String>,
+    /// The start was given.
+    pub(super) started: bool,
+    /// There is nothing to cancel.
+    pub(super) ended: bool,
+    pub(super) cancelled: bool,
+    pub(super) last_sequence: u64,
+    pub(super) order: ReportOrder,
+    /// The number of read reports of which the worker was notified.
+    acknowledged: u64,
+}
+
+impl<'a> SentCall<'a> {
+    pub(super) fn new(replies: &'a mut Replies, call: CallEpoch) -> Self {
+        Self {
+            replies,
+            call,
+            worker: None,
+            started: false,
+            ended: false,
+            cancelled: false,
+            last_sequence: 0,
+            order: ReportOrder::default(),
+            acknowledged: 0,
+        }
+    }
+
+    fn connection(&self) -> &Connection {
+        self.replies.connection()
+    }
+
+    /// Returns `true` if `sender` is the worker of the call, which the first one that reports becomes.
+    pub(super) fn bind_worker(&mut self, sender: &str) -> bool {
+        match &self.worker {
+            Some(worker) => worker == sender,
+            None => {
+                self.worker = Some(sender.to_owned());
+                self.replies.set_cancellation(self.control_message(Control::Cancel));
+                true
+            }
+        }
+    }
+
+    fn control_message(&self, control: Control) -> Option<(String, CallControl)> {
+        let channel = &self.connection().channel;
+        let subject = channel.process_subject(self.worker.as_ref()?, &self.call.call);
+        Some((subject, CallControl { call: self.call.clone(), control }))
+    }
+
+    /// Sends a control to the worker, which requests it again if it does not arrive.
+    async fn send_control(&self, control: Control) {
+        let Some((subject, control)) = self.control_message(control) else { return };
+        let sent = self.connection().channel.send_message(&subject, None, Message::Control(control)).await;
+        if let Err(error) = sent {
+            tracing::warn!(%error, "a control of a call was not sent");
+        }
+    }
+
+    /// Gives the start. Each further request is answered by the same start.
+    pub(super) async fn give_start(&mut self) {
+        // Before it is sent: from here on, the body may have run.
+        self.started = true;
+        self.send_control(Control::Start).await;
+    }
+
+    pub(super) fn send_cancel(&mut self) {
+        if !self.cancelled
+            && let Some((subject, control)) = self.control_message(Control::Cancel)
+        {
+            self.cancelled = true;
+            self.connection().send_later(subject, control);
+        }
+    }
+
+    /// Notifies the worker that there is room for reports, each time that many were read.
+    pub(super) async fn acknowledge_if_due(&mut self) {
+        if self.order.read_reports() >= self.acknowledged + READ_INTERVAL {
+            self.acknowledge().await;
+        }
+    }
+
+    /// Notifies the worker how many reports were read, again if none is new: an earlier message may be lost.
+    pub(super) async fn acknowledge(&mut self) {
+        let read = self.order.read_reports();
+        if read > 0 {
+            self.acknowledged = read;
+            self.send_control(Control::Read(read)).await;
+        }
+    }
+}
+
+impl Drop for SentCall<'_> {
+    fn drop(&mut self) {
+        if !self.ended {
+            self.send_cancel();
+        }
+        self.replies.set_cancellation(None);
+    }
+}
