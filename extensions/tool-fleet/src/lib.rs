@@ -42,7 +42,9 @@
 //! # Limits
 //!
 //! A tool with `confirm = function` asks for each call, since its function runs at the worker; a call that its worker's own
-//! `permission` would ask about is refused there, unless the caller's executor was given an approval for it. Arguments and results are
+//! `permission` would ask about is refused there, unless the caller's executor was given an approval for it; one that it denies counts as an
+//! attempt. A body that writes more log lines and progress reports than the event buffer of the worker's executor holds (256 by default), without
+//! waiting for anything, receives an error for the further ones, as with a [`CallStream`](tool_runtime::executor::CallStream). Arguments and results are
 //! limited by the broker (1 MiB by default). Calls wait in no queue: without a worker, a call is unavailable at once. Over Postgres, a worker that
 //! was killed counts as present for up to 6 s; a call that only it could take is lost after [`FleetSettings::lost_after`].
 //!

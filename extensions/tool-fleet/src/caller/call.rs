@@ -65,7 +65,7 @@ impl RemoteTool {
             let end = follow_epoch(&mut sent, cx).await;
             sent.ended = matches!(end, EpochEnd::Outcome(_) | EpochEnd::Busy | EpochEnd::Refused(_));
             match end {
-                EpochEnd::Outcome(outcome) => return outcome,
+                EpochEnd::Outcome(outcome) => return outcome.map_err(|error| self.rename_error(error)),
                 EpochEnd::NoReceiver => excluded.push(registry),
                 EpochEnd::Busy if Instant::now() < busy_until => {
                     drop(sent);

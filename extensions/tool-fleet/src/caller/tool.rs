@@ -14,15 +14,18 @@ pub(super) struct RemoteTool {
     definition: ToolDefinition,
     hash: ContentHash,
     connection: Arc<Connection>,
+    /// The name at the worker.
+    worker_name: String,
     /// The registries that have the definition, as of the last listing.
     registries: Mutex<Vec<ContentHash>>,
 }
 
 impl RemoteTool {
     pub(super) fn new(definition: ToolDefinition, hash: ContentHash, connection: Arc<Connection>) -> Self {
+        let worker_name = definition.name().to_string();
         let name = definition.name().prefixed(&format!("{}__", connection.channel.pool()));
         let definition = definition.with_name(name);
-        Self { definition, hash, connection, registries: Mutex::default() }
+        Self { definition, hash, connection, worker_name, registries: Mutex::default() }
     }
 
     pub(super) fn hash(&self) -> ContentHash {
@@ -51,6 +54,14 @@ impl RemoteTool {
     pub(super) fn is_harmless(&self) -> bool {
         let metadata = self.definition.metadata();
         metadata.is_read_only() || metadata.is_idempotent()
+    }
+
+    /// Names this tool in an error of the tool at the worker.
+    pub(super) fn rename_error(&self, error: ToolError) -> ToolError {
+        match error.tool() {
+            Some(tool) if tool == self.worker_name => error.with_tool(self.definition.name().to_string()),
+            _ => error,
+        }
     }
 
     async fn call_canonically(
