@@ -1,7 +1,10 @@
 //! The outcomes and events of an executor are the same with tools of its own process and with those of a worker.
 
 use std::{
-    sync::atomic::{AtomicUsize, Ordering},
+    sync::{
+        Arc,
+        atomic::{AtomicUsize, Ordering},
+    },
     time::Duration,
 };
 
@@ -12,6 +15,7 @@ use tool_runtime::{
     definition::Permission,
     executor::{Batch, ExecutorBuilder, StreamItem},
     hook::Hook,
+    output::Actions,
     policy::{Approval, ApprovalRequest, Rule, Rules},
     prelude::*,
 };
@@ -130,10 +134,44 @@ fn write(bytes: usize) -> String {
     "x".repeat(bytes)
 }
 
+/// Keeps a value in the state.
+#[tool(register = false, retry(attempts = 2, initial = "1ms", jitter = false))]
+fn keep(
+    name: String,
+    value: Value,
+    fails: Option<usize>,
+    bodies: &Bodies,
+    cx: &ToolContext,
+) -> Result<Value, ToolError> {
+    let before = cx.state().value(&name).unwrap_or_default();
+    let body = bodies.enter();
+    cx.state().set(format!("body {body}"), true)?;
+    cx.state().set(name, value)?;
+    match fails {
+        Some(bodies) if body <= bodies => Err(ToolError::failed("not yet").retryable(true)),
+        _ => Ok(before),
+    }
+}
+
+/// Ends the run.
+#[tool(register = false)]
+fn finish(fails: bool, cx: &ToolContext) -> Result<u32, ToolError> {
+    cx.add_actions(Actions { terminate: true, transfer: Some("billing".to_owned()), ..Actions::default() })?;
+    cx.state().set("done", true)?;
+    if fails { Err(ToolError::failed("no")) } else { Ok(42) }
+}
+
+/// Stops the run.
+#[tool(register = false)]
+fn stop() -> Result<u32, ToolError> {
+    Err(ToolError::stop("the shop is closed"))
+}
+
 fn tools() -> Registry {
     let tools = Registry::builder().tool::<greet>().tool::<fail>().tool::<recover>().tool::<break_down>();
     let tools = tools.tool::<wait>().tool::<panic>().tool::<speak>().tool::<reserve>().tool::<sell>();
-    let tools = tools.tool::<look>().tool::<picture>().tool::<write>();
+    let tools =
+        tools.tool::<look>().tool::<picture>().tool::<write>().tool::<keep>().tool::<finish>().tool::<stop>();
     tools.provide(Bodies::default()).build().unwrap()
 }
 
@@ -212,15 +250,20 @@ async fn compare(configure: Configure, run: fn() -> RunContext, calls: &[(&str, 
             calls.iter().enumerate().map(call).collect()
         };
         let local = build(Executor::builder(tools()), configure, watch);
-        let expected = observe(&local, local.batch(calls("")).with_run(run()), watch).await;
+        let local_run = Arc::new(run());
+        let batch = local.batch(calls("")).with_run(Arc::clone(&local_run));
+        let expected = observe(&local, batch, watch).await;
 
         let transport = MemoryTransport::new();
         let worker = serve(&transport, "trip", Executor::new(tools()));
         let (remote, _toolbox) = super::connect(&transport, "trip").await;
         let remote = build(Executor::builder(remote.tools().clone()), configure, watch);
-        let found = observe(&remote, remote.batch(calls(PREFIX)).with_run(run()), watch).await;
+        let remote_run = Arc::new(run());
+        let batch = remote.batch(calls(PREFIX)).with_run(Arc::clone(&remote_run));
+        let found = observe(&remote, batch, watch).await;
         assert_eq!(expected.1.is_empty(), matches!(watch, Watch::Unwatched | Watch::Hook));
         assert_eq!(found, expected, "{watch:?}");
+        assert_eq!(remote_run.state(), local_run.state(), "{watch:?}");
         worker.abort();
     }
 }
@@ -365,4 +408,33 @@ async fn a_call_that_the_permission_of_the_worker_denies_does_not_run() {
     let result = outcomes[0].result().unwrap();
     assert_eq!((result.text().as_ref(), result.attempts), ("Denied: there is no such row", 1));
     worker.abort();
+}
+
+/// Changes of a failed call are not kept.
+#[tokio::test(start_paused = true)]
+async fn state_and_actions() {
+    let with_state: fn() -> RunContext = || {
+        let state = json!({ "city": { "name": "Paris", "river": "Seine" }, "days": 2 });
+        run().with_state(state.as_object().cloned().unwrap())
+    };
+    let keep = |name: &str, value: Value, fails: Option<usize>| {
+        ("keep", json!({ "name": name, "value": value, "fails": fails }))
+    };
+    let calls = [
+        keep("city", json!({ "name": "Rome" }), None),
+        keep("days", json!(null), None),
+        keep("new", json!([1, { "deep": null }]), Some(3)),
+        keep("temp:x", json!(1), None),
+        keep("failed", json!(1), Some(100)),
+        ("look", json!({})),
+    ];
+    compare(|builder| builder.parallel(false), with_state, &calls).await;
+    for call in &calls {
+        compare(unchanged, with_state, std::slice::from_ref(call)).await;
+    }
+    for end in
+        [("finish", json!({ "fails": false })), ("finish", json!({ "fails": true })), ("stop", json!({}))]
+    {
+        compare(|builder| builder.parallel(false), with_state, &[end, ("look", json!({}))]).await;
+    }
 }
