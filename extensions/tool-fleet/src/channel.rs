@@ -84,6 +84,10 @@ impl Channel {
         self.transport.max_bytes()
     }
 
+    pub(crate) async fn flush(&self) -> Result<(), FleetError> {
+        self.transport.flush().await
+    }
+
     pub(crate) async fn listen(&self, pattern: &str, group: Option<&str>) -> Result<Deliveries, FleetError> {
         self.transport.listen(pattern, group).await
     }

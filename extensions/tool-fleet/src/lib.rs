@@ -83,6 +83,8 @@
 
 mod caller;
 mod channel;
+#[cfg(feature = "cli")]
+pub mod cli;
 mod error;
 mod ignored;
 mod message;
@@ -97,5 +99,5 @@ pub use self::{
     caller::{FleetSettings, FleetToolSet},
     error::FleetError,
     transport::{Deliveries, Delivery, MemoryTransport, Payload, Transport},
-    worker::Worker,
+    worker::{Worker, WorkerState},
 };

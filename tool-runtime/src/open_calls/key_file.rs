@@ -1,4 +1,4 @@
-//! The file of a program's key.
+//! The files of keys: the program's, and those of its pools.
 
 use std::{
     fmt,
@@ -7,7 +7,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use super::ProgramKey;
+use super::{PoolKey, ProgramKey};
 
 /// The size of a key.
 const KEY_BYTES: usize = 32;
@@ -55,10 +55,61 @@ impl ProgramKey {
         if let Some(key) = read_key(path).map_err(failed)? {
             return Ok(Self::new(key));
         }
-        create_key(path).map_err(|error| failed(KeyFileProblem::Io(error)))?;
+        let created = random_bytes().and_then(|key| create_key(path, &key));
+        created.map_err(|error| failed(KeyFileProblem::Io(error)))?;
         // Another process may have created the file meanwhile.
         let missing = || KeyFileProblem::Io(io::ErrorKind::NotFound.into());
         read_key(path).and_then(|key| key.ok_or_else(missing)).map(Self::new).map_err(failed)
+    }
+}
+
+impl PoolKey {
+    /// Returns the key of the pool `pool` in the file at `path`, which [`save`](Self::save) wrote. The file has no name of a pool: with another
+    /// one, workers and callers do not understand each other.
+    ///
+    /// # Errors
+    ///
+    /// As [`ProgramKey::load_or_create`], and if there is no file.
+    pub fn load(pool: impl Into<String>, path: impl AsRef<Path>) -> Result<Self, KeyFileError> {
+        let path = path.as_ref();
+        let missing = || KeyFileProblem::Io(io::ErrorKind::NotFound.into());
+        let key = read_key(path).and_then(|key| key.ok_or_else(missing));
+        let key = key.map_err(|reason| KeyFileError { path: path.to_owned(), reason })?;
+        Ok(Self::from_bytes(pool, key))
+    }
+
+    /// Writes the key to a new file at `path`, which its owner alone can read, for workers that do not have the [`ProgramKey`]. A file that
+    /// has the key already is left as it is.
+    ///
+    /// # Errors
+    ///
+    /// If there is a file with another key, and as [`ProgramKey::load_or_create`].
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use tool_runtime::open_calls::{PoolKey, ProgramKey};
+    ///
+    /// # let folder = std::env::temp_dir().join(tool_runtime::call::CallId::generate().to_string());
+    /// # std::fs::create_dir(&folder)?;
+    /// let path = folder.join("weather.key");
+    /// let key = ProgramKey::new([7; 32]).pool_key("weather");
+    /// key.save(&path)?;
+    /// assert_eq!(PoolKey::load("weather", &path)?.to_bytes(), key.to_bytes());
+    /// # std::fs::remove_dir_all(&folder)?;
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn save(&self, path: impl AsRef<Path>) -> Result<(), KeyFileError> {
+        let path = path.as_ref();
+        let failed = |reason| KeyFileError { path: path.to_owned(), reason };
+        if read_key(path).map_err(failed)?.is_none() {
+            create_key(path, &self.to_bytes()).map_err(|error| failed(KeyFileProblem::Io(error)))?;
+        }
+        // Another process may have created the file meanwhile.
+        match read_key(path).map_err(failed)? {
+            Some(key) if key == self.to_bytes() => Ok(()),
+            _ => Err(failed(KeyFileProblem::OtherKey)),
+        }
     }
 }
 
@@ -102,12 +153,15 @@ fn check_file(metadata: &Metadata) -> Result<(), KeyFileProblem> {
     }
 }
 
-/// Creates the file at `path` with a random key, unless there is one.
-fn create_key(path: &Path) -> io::Result<()> {
-    let mut random = [0; KEY_BYTES + 8];
+fn random_bytes<const BYTES: usize>() -> io::Result<[u8; BYTES]> {
+    let mut random = [0; BYTES];
     getrandom::fill(&mut random).map_err(|error| io::Error::other(error.to_string()))?;
-    let (key, id) = random.split_at(KEY_BYTES);
-    let id: String = id.iter().map(|byte| format!("{byte:02x}")).collect();
+    Ok(random)
+}
+
+/// Creates the file at `path` with `key`, unless there is one.
+fn create_key(path: &Path, key: &[u8; KEY_BYTES]) -> io::Result<()> {
+    let id: String = random_bytes::<8>()?.iter().map(|byte| format!("{byte:02x}")).collect();
     let mut name = path.file_name().ok_or(io::ErrorKind::InvalidInput)?.to_owned();
     name.push(format!(".{id}.new"));
     let new = path.with_file_name(name);
@@ -145,7 +199,7 @@ fn sync_folder(path: &Path) -> io::Result<()> {
     Ok(())
 }
 
-/// An error of [`ProgramKey::load_or_create`].
+/// An error of [`ProgramKey::load_or_create`], [`PoolKey::load`] and [`PoolKey::save`].
 #[derive(Debug)]
 pub struct KeyFileError {
     path: PathBuf,
@@ -165,6 +219,8 @@ enum KeyFileProblem {
     Folder,
     SymbolicLink,
     Special,
+    /// It has another key than the one to write.
+    OtherKey,
     /// With the mode of the file.
     Permissions(u32),
     /// With the size in bytes.
@@ -181,6 +237,9 @@ impl fmt::Display for KeyFileError {
                 write!(f, "the key file `{path}` is a symbolic link; give the path of the file itself")
             }
             KeyFileProblem::Special => write!(f, "the key file `{path}` is not a file; give another path"),
+            KeyFileProblem::OtherKey => {
+                write!(f, "the key file `{path}` has another key; give another path, or remove the file")
+            }
             KeyFileProblem::Permissions(mode) => write!(
                 f,
                 "the key file `{path}` can be read by others (mode {mode:03o}); replace the key if they may have read it, \
@@ -308,6 +367,21 @@ mod tests {
         assert!(error.to_string().ends_with("cannot be read or created"), "{error}");
         assert!(std::error::Error::source(&error).is_some());
         assert!(folder.names().is_empty());
+    }
+
+    #[test]
+    fn the_key_of_a_pool_is_written_once_and_never_over_another_key() {
+        let folder = Folder::new();
+        let [weather, mail] = ["weather", "mail"].map(|pool| ProgramKey::new([7; 32]).pool_key(pool));
+        let error = PoolKey::load("weather", folder.file()).unwrap_err();
+        assert!(error.to_string().ends_with("cannot be read or created"), "{error}");
+        assert!(folder.names().is_empty());
+        weather.save(folder.file()).unwrap();
+        weather.save(folder.file()).unwrap();
+        let error = mail.save(folder.file()).unwrap_err();
+        assert!(error.to_string().contains("has another key; give another path"), "{error}");
+        assert_eq!(PoolKey::load("weather", folder.file()).unwrap().to_bytes(), weather.to_bytes());
+        assert_eq!(folder.names(), ["program.key"]);
     }
 
     #[cfg(unix)]

@@ -9,7 +9,7 @@
 //! - [`OpenRecord`] is the stored form of a call, and [`OpenKind`] the kind of answer that it waits for; [`OpenFilter`]
 //!   selects records by run, id, app, user and session, and [`OpenStoreError`] is the error of a store.
 //! - [`ProgramKey`] is the secret key under which records are authenticated and secret arguments are encrypted; with the
-//!   feature `sealed-calls`, it can be kept in a file, whose error is `KeyFileError`.
+//!   feature `sealed-calls`, it can be kept in a file, whose error is `KeyFileError`, as can a `PoolKey` that is derived from it.
 //! - [`OpenCall`] is an open call as an executor lists it; [`CallRef`] refers to one by its address or id, and
 //!   [`OpenCallError`] reports why an open call cannot be answered.
 //!

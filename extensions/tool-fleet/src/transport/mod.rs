@@ -48,6 +48,21 @@ pub trait Transport: Send + Sync + 'static {
 
     /// Returns the maximum size of a message, in bytes.
     fn max_bytes(&self) -> usize;
+
+    /// Waits until the broker has what was sent, and does not send to receivers that were dropped: before the process ends. Default: nothing
+    /// is waited for.
+    ///
+    /// # Errors
+    ///
+    /// Returns an error if the broker cannot be reached.
+    fn flush(&self) -> BoxFuture<'_, Result<(), FleetError>> {
+        Box::pin(async { Ok(()) })
+    }
+
+    /// Returns `false` while the connection to the broker is known to be lost. Default: `true`, for a transport without a connection.
+    fn is_connected(&self) -> bool {
+        true
+    }
 }
 
 /// The messages of one subscription.

@@ -1,7 +1,7 @@
 //! A transport by a server of NATS, 2.9 or later.
 
 pub use async_nats;
-use async_nats::{Client, StatusCode};
+use async_nats::{Client, StatusCode, connection::State};
 use bytes::Bytes;
 use futures_util::StreamExt;
 use tool_runtime::BoxFuture;
@@ -81,5 +81,15 @@ impl Transport for NatsTransport {
 
     fn max_bytes(&self) -> usize {
         self.client.server_info().max_payload
+    }
+
+    fn flush(&self) -> BoxFuture<'_, Result<(), FleetError>> {
+        Box::pin(async {
+            self.client.flush().await.map_err(|error| FleetError::Transport(error.to_string()))
+        })
+    }
+
+    fn is_connected(&self) -> bool {
+        self.client.connection_state() == State::Connected
     }
 }

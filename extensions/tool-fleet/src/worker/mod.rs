@@ -7,15 +7,17 @@ mod call;
 mod claim;
 mod index;
 mod state;
+mod status;
 
 use std::{fmt, sync::Arc, time::Duration};
 
 use bytes::Bytes;
 use futures_util::StreamExt;
-use tokio::{task::JoinSet, time::MissedTickBehavior};
+use tokio::{sync::watch, task::JoinSet, time::MissedTickBehavior};
 use tool_runtime::{CancellationToken, Executor, open_calls::PoolKey};
 
-use self::{index::DefinitionIndex, state::RunningCalls};
+pub use self::status::WorkerState;
+use self::{index::DefinitionIndex, state::RunningCalls, status::StateSender};
 use crate::{
     Deliveries, Delivery, FleetError, Payload, Transport,
     channel::{Channel, Received},
@@ -32,13 +34,18 @@ pub struct Worker {
     slots: usize,
     heartbeat: Duration,
     drain: Duration,
+    state: StateSender,
 }
+
+/// The time in which the broker receives the last messages of a worker that has ended.
+const FLUSH_TIMEOUT: Duration = Duration::from_secs(2);
 
 impl Worker {
     /// Creates a worker of the pool of `key`.
     #[must_use]
     pub fn new(executor: Executor, key: PoolKey) -> Self {
-        Self { executor, key, slots: 16, heartbeat: Duration::from_secs(2), drain: Duration::from_secs(30) }
+        let (heartbeat, drain) = (Duration::from_secs(2), Duration::from_secs(30));
+        Self { executor, key, slots: 16, heartbeat, drain, state: StateSender::default() }
     }
 
     /// Sets the number of calls that run at once; a further one is answered as busy, and its caller tries again. Default: 16.
@@ -64,6 +71,12 @@ impl Worker {
         self
     }
 
+    /// Returns the state of the worker, which changes while it [serves](Self::serve), for a supervisor.
+    #[must_use]
+    pub fn watch_state(&self) -> watch::Receiver<WorkerState> {
+        self.state.0.subscribe()
+    }
+
     /// Runs calls until `stop` is cancelled; then takes no new one, and ends those that it has.
     ///
     /// # Errors
@@ -71,8 +84,13 @@ impl Worker {
     /// Returns an error if the name of the pool is invalid, or the broker cannot be reached, or closes the connection.
     pub async fn serve(self, transport: impl Transport, stop: CancellationToken) -> Result<(), FleetError> {
         let channel = Channel::new(self.key.clone(), Arc::new(transport))?;
-        let server = Server::new(self, channel);
-        server.serve_until_stopped(stop).await
+        let server = Server::new(self, channel.clone());
+        server.serve_until_stopped(stop).await?;
+        // The process may end now.
+        match tokio::time::timeout(FLUSH_TIMEOUT, channel.flush()).await {
+            Ok(flushed) => flushed,
+            Err(_) => Err(FleetError::Transport("the last messages were not sent in time".to_owned())),
+        }
     }
 }
 
@@ -105,6 +123,7 @@ impl Server {
         let mut beat = tokio::time::interval(self.worker.heartbeat);
         beat.set_missed_tick_behavior(MissedTickBehavior::Delay);
         let mut tasks = JoinSet::new();
+        self.worker.state.set_state(WorkerState::Serving);
         loop {
             tokio::select! {
                 () = stop.cancelled() => break,
@@ -118,6 +137,7 @@ impl Server {
                 call = calls.next() => self.take_call(call.ok_or_else(closed)?, &mut tasks).await,
             }
         }
+        self.worker.state.set_state(WorkerState::Draining);
         drop(calls);
         self.send_leave().await;
         let drained = async {

@@ -10,7 +10,14 @@ mod migration;
 mod options;
 mod reader;
 
-use std::{fmt, sync::Arc, time::Duration};
+use std::{
+    fmt,
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering},
+    },
+    time::Duration,
+};
 
 use bytes::Bytes;
 use futures_util::{StreamExt, stream};
@@ -58,6 +65,8 @@ struct Connection {
     database: Arc<Database>,
     listeners: Arc<Listeners>,
     max_bytes: usize,
+    /// `false` after messages could not be read, until they are.
+    is_reading: Arc<AtomicBool>,
     reader: JoinHandle<()>,
 }
 
@@ -82,14 +91,17 @@ impl PostgresTransport {
         let database = Arc::new(Database::new(&options));
         migration::migrate(&database).await?;
         let listeners = Arc::new(Listeners::new(random_name()));
+        let is_reading = Arc::new(AtomicBool::new(true));
         let reader = Reader {
             database: Arc::clone(&database),
             listeners: Arc::clone(&listeners),
             poll_interval: options.poll_interval,
+            is_reading: Arc::clone(&is_reading),
         };
         #[expect(clippy::disallowed_methods, reason = "the connection aborts it when it is dropped")]
         let reader = tokio::spawn(reader.run());
-        Ok(Self(Arc::new(Connection { database, listeners, max_bytes: options.max_bytes, reader })))
+        let max_bytes = options.max_bytes;
+        Ok(Self(Arc::new(Connection { database, listeners, max_bytes, is_reading, reader })))
     }
 }
 
@@ -166,6 +178,14 @@ impl Transport for PostgresTransport {
 
     fn max_bytes(&self) -> usize {
         self.0.max_bytes
+    }
+
+    fn flush(&self) -> BoxFuture<'_, Result<(), FleetError>> {
+        Box::pin(self.0.listeners.store_changes(&self.0.database))
+    }
+
+    fn is_connected(&self) -> bool {
+        self.0.is_reading.load(Ordering::Relaxed)
     }
 }
 

@@ -1,6 +1,12 @@
 //! The task of a process: it takes the messages of its receivers, and shows that they live.
 
-use std::{sync::Arc, time::Duration};
+use std::{
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering},
+    },
+    time::Duration,
+};
 
 use futures_util::FutureExt as _;
 use sqlx::{
@@ -32,6 +38,8 @@ pub(super) struct Reader {
     pub(super) database: Arc<Database>,
     pub(super) listeners: Arc<Listeners>,
     pub(super) poll_interval: Option<Duration>,
+    /// `false` after a failure, until messages are read again.
+    pub(super) is_reading: Arc<AtomicBool>,
 }
 
 impl Reader {
@@ -39,6 +47,7 @@ impl Reader {
     pub(super) async fn run(self) {
         loop {
             if let Err(error) = self.read_until_error().await {
+                self.is_reading.store(false, Ordering::Relaxed);
                 tracing::warn!(%error, "messages cannot be read from the database; trying again");
             }
             tokio::time::sleep(RETRY_PAUSE).await;
@@ -74,6 +83,7 @@ impl Reader {
                 _ = poll.tick() => {}
             }
             self.take_all().await?;
+            self.is_reading.store(true, Ordering::Relaxed);
         }
     }
 

@@ -1,0 +1,208 @@
+//! The options of the broker, the pool and its key.
+
+use std::{path::PathBuf, sync::Arc};
+
+use bytes::Bytes;
+use tool_cli::{
+    Exit, Failure, Program,
+    clap::{self, Arg, ArgGroup, ArgMatches, value_parser},
+};
+use tool_runtime::{
+    BoxFuture,
+    open_calls::{KeyFileError, PoolKey},
+};
+
+use crate::{Deliveries, FleetError, Transport, channel::Channel};
+
+/// A transport of any type.
+#[derive(Clone)]
+pub(super) struct SharedTransport(Arc<dyn Transport>);
+
+impl Transport for SharedTransport {
+    fn send<'a>(
+        &'a self,
+        subject: &'a str,
+        reply: Option<&'a str>,
+        body: Bytes,
+    ) -> BoxFuture<'a, Result<(), FleetError>> {
+        self.0.send(subject, reply, body)
+    }
+
+    fn listen<'a>(
+        &'a self,
+        pattern: &'a str,
+        group: Option<&'a str>,
+    ) -> BoxFuture<'a, Result<Deliveries, FleetError>> {
+        self.0.listen(pattern, group)
+    }
+
+    fn max_bytes(&self) -> usize {
+        self.0.max_bytes()
+    }
+
+    fn flush(&self) -> BoxFuture<'_, Result<(), FleetError>> {
+        self.0.flush()
+    }
+
+    fn is_connected(&self) -> bool {
+        self.0.is_connected()
+    }
+}
+
+/// The pool of a command, and the connection to its broker.
+pub(super) struct PoolConnection {
+    pub(super) key: PoolKey,
+    pub(super) transport: SharedTransport,
+}
+
+/// Adds the options of the broker, the pool and its key.
+pub(super) fn with_connection_options(grammar: clap::Command, default_pool: &str) -> clap::Command {
+    let url = |name: &'static str, help: &'static str| Arg::new(name).long(name).value_name("URL").help(help);
+    grammar
+        .args([
+            url("nats", "A server of NATS: nats://HOST:PORT, or env:NAME for a URL in a variable"),
+            url(
+                "postgres",
+                "A database of Postgres: postgres://USER@HOST/DATABASE, or env:NAME for a URL in a variable",
+            ),
+            pool_option(default_pool),
+            Arg::new("key")
+                .long("key")
+                .value_name("FILE")
+                .required(true)
+                .value_parser(value_parser!(PathBuf))
+                .help("The file with the key of the pool"),
+        ])
+        .group(ArgGroup::new("broker").args(["nats", "postgres"]).required(true))
+}
+
+pub(super) fn pool_option(default_pool: &str) -> Arg {
+    Arg::new("pool").long("pool").value_name("NAME").help(format!("The pool [default: {default_pool}]"))
+}
+
+/// Returns the name of the pool: of the option, of the program's code, or else the name of the program.
+pub(super) fn pool_name<'a>(
+    program: &'a Program,
+    matches: &'a ArgMatches,
+    default: Option<&'a str>,
+) -> &'a str {
+    matches.get_one::<String>("pool").map(String::as_str).or(default).unwrap_or(program.name())
+}
+
+impl PoolConnection {
+    /// Reads the options, and connects to the broker.
+    pub(super) fn open(
+        program: &Program,
+        matches: &ArgMatches,
+        default_pool: Option<&str>,
+    ) -> Result<Self, Failure> {
+        let pool = pool_name(program, matches, default_pool);
+        let path = matches.get_one::<PathBuf>("key").ok_or_else(|| Failure::usage("`--key` is missing"))?;
+        let key = PoolKey::load(pool, path).map_err(|error| key_failure(&error))?;
+        let transport = match (matches.get_one::<String>("nats"), matches.get_one::<String>("postgres")) {
+            (Some(url), _) => connect_to_nats(program, &broker_url(program, "nats", url)?)?,
+            (None, Some(url)) => connect_to_postgres(program, &broker_url(program, "postgres", url)?)?,
+            (None, None) => return Err(Failure::usage("expected `--nats URL` or `--postgres URL`")),
+        };
+        // The name of the pool is checked before anything is sent.
+        let connection = Self { key, transport };
+        connection.channel().map_err(|error| Failure::quoting(Exit::Usage, format!("`--pool`: {error}")))?;
+        Ok(connection)
+    }
+
+    /// A side of the pool for one command.
+    pub(super) fn channel(&self) -> Result<Channel, FleetError> {
+        Channel::new(self.key.clone(), Arc::clone(&self.transport.0))
+    }
+}
+
+/// Reads the URL of an option, which has no secret on the command line.
+fn broker_url(program: &Program, option: &str, url: &str) -> Result<String, Failure> {
+    if url.starts_with("env:") || url.starts_with('@') {
+        return program.read_secret(option, url);
+    }
+    let has_secret = match option {
+        // A user without a password is a token.
+        "nats" => url.contains('@'),
+        _ => url_has_password(url),
+    };
+    match has_secret {
+        true => Err(Failure::usage(format!(
+            "`--{option}` contains a password or token, which other programs of the machine can read on the command line; give the \
+             URL by `--{option} env:NAME`"
+        ))),
+        false => Ok(url.to_owned()),
+    }
+}
+
+/// Returns `true` if the URL of a database has a password, as `user:password@` or as a parameter.
+fn url_has_password(url: &str) -> bool {
+    let Some((_, rest)) = url.split_once("://") else { return false };
+    let (rest, parameters) = rest.split_once('?').unwrap_or((rest, ""));
+    // A password may have a slash.
+    let user = rest.rsplit_once('@').map(|(user, _)| user).unwrap_or_default();
+    user.contains(':') || parameters.split('&').any(|it| it.to_ascii_lowercase().starts_with("password="))
+}
+
+#[cfg(feature = "nats")]
+fn connect_to_nats(program: &Program, url: &str) -> Result<SharedTransport, Failure> {
+    let connecting = crate::NatsTransport::connect(url);
+    let transport = program.block_on(connecting)?.map_err(|error| connection_failure(&error))?;
+    Ok(SharedTransport(Arc::new(transport)))
+}
+
+#[cfg(not(feature = "nats"))]
+fn connect_to_nats(_: &Program, _: &str) -> Result<SharedTransport, Failure> {
+    Err(Failure::usage(
+        "`--nats`: the program is compiled without NATS; enable the feature `nats` of `tool-fleet`",
+    ))
+}
+
+#[cfg(feature = "postgres")]
+fn connect_to_postgres(program: &Program, url: &str) -> Result<SharedTransport, Failure> {
+    let options = crate::PostgresOptions::new(url)
+        .map_err(|error| Failure::quoting(Exit::Usage, format!("`--postgres`: {error}")))?;
+    let transport = program.block_on(options.connect())?.map_err(|error| connection_failure(&error))?;
+    Ok(SharedTransport(Arc::new(transport)))
+}
+
+#[cfg(not(feature = "postgres"))]
+fn connect_to_postgres(_: &Program, _: &str) -> Result<SharedTransport, Failure> {
+    Err(Failure::usage(
+        "`--postgres`: the program is compiled without Postgres; enable the feature `postgres` of `tool-fleet`",
+    ))
+}
+
+/// Returns the failure of a broker that cannot be reached, or fails.
+pub(super) fn connection_failure(error: &FleetError) -> Failure {
+    let problem = match error {
+        FleetError::Transport(problem) => format!("the broker cannot be used: {problem}"),
+        error => error.to_string(),
+    };
+    Failure::quoting(Exit::Failed, problem)
+}
+
+/// Returns the failure of a file with a key, with its cause.
+pub(super) fn key_failure(error: &KeyFileError) -> Failure {
+    let cause = std::error::Error::source(error).map(|cause| format!(": {cause}")).unwrap_or_default();
+    Failure::quoting(Exit::Usage, format!("{error}{cause}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::url_has_password;
+
+    #[test]
+    fn a_password_of_a_database_is_recognized_wherever_it_stands() {
+        for url in [
+            "postgres://app:secret@db/tools",
+            "postgres://app:se/cret@db/tools",
+            "postgres://app@db/tools?sslmode=require&Password=secret",
+        ] {
+            assert!(url_has_password(url), "{url}");
+        }
+        for url in ["postgres://app@db:5432/tools", "postgres:///tools"] {
+            assert!(!url_has_password(url), "{url}");
+        }
+    }
+}

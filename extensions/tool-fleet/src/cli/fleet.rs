@@ -1,0 +1,126 @@
+//! The command `fleet`, and its grammar.
+
+use std::sync::Arc;
+
+use tool_cli::{
+    Command, Exit, Failure, Program,
+    clap::{self, Arg, ArgAction, ArgMatches, value_parser},
+};
+
+use super::{
+    connection::{PoolConnection, with_connection_options},
+    key::{key_grammar, save_pool_key},
+    tools::list_tools,
+    workers::list_workers,
+};
+
+/// The default maximum number of rows.
+const DEFAULT_MAX_ROWS: u64 = 1000;
+
+/// The command `fleet`, which looks at a pool.
+pub(super) struct Fleet {
+    pool: Option<Arc<str>>,
+}
+
+impl Fleet {
+    pub(super) fn new(pool: Option<Arc<str>>) -> Self {
+        Self { pool }
+    }
+}
+
+impl Command for Fleet {
+    fn grammar(&self) -> clap::Command {
+        self.grammar_in("NAME")
+    }
+
+    fn grammar_in(&self, name: &str) -> clap::Command {
+        let pool = self.pool.as_deref().unwrap_or(name);
+        let list = |name: &'static str, about: &'static str| {
+            with_connection_options(clap::Command::new(name).about(about), pool).args(list_options())
+        };
+        clap::Command::new("fleet")
+            .about("List the workers and tools of a pool, and make its key")
+            .subcommand_required(true)
+            .arg_required_else_help(true)
+            .subcommands([
+                list("workers", "List the workers of a pool").arg(
+                    Arg::new("wait")
+                        .long("wait")
+                        .value_name("SECONDS")
+                        .default_value("2")
+                        .value_parser(value_parser!(u32).range(1..=60))
+                        .help("The time in which workers answer"),
+                ),
+                list("tools", "List the tools of a pool"),
+                key_grammar(pool),
+            ])
+    }
+
+    fn run(&self, program: &Program, matches: &ArgMatches) -> Result<Exit, Failure> {
+        let Some((command, matches)) = matches.subcommand() else {
+            return Err(Failure::usage("the command of `fleet` is missing"));
+        };
+        let pool = self.pool.as_deref();
+        if command == "key" {
+            return save_pool_key(program, matches, pool);
+        }
+        let request =
+            FleetRequest { program, matches, connection: PoolConnection::open(program, matches, pool)? };
+        match command {
+            "workers" => list_workers(&request),
+            _ => list_tools(&request),
+        }
+    }
+}
+
+/// A list of a pool, with its options.
+pub(super) struct FleetRequest<'p> {
+    pub(super) program: &'p Program,
+    pub(super) matches: &'p ArgMatches,
+    pub(super) connection: PoolConnection,
+}
+
+impl FleetRequest<'_> {
+    pub(super) fn has_json_output(&self) -> bool {
+        self.matches.get_flag("json")
+    }
+
+    /// Returns the first rows, as many as the option allows, and notes that there are more.
+    pub(super) fn limit_rows<T>(&self, mut rows: Vec<T>) -> Vec<T> {
+        let limit = self.matches.get_one::<u64>("limit").copied().unwrap_or(DEFAULT_MAX_ROWS);
+        let limit = usize::try_from(limit).unwrap_or(usize::MAX);
+        if rows.len() > limit {
+            self.program.note(&format!("there are {} in all; `--limit` shows more", rows.len()));
+            rows.truncate(limit);
+        }
+        rows
+    }
+
+    pub(super) fn print_json(&self, value: &impl serde::Serialize) -> Result<(), Failure> {
+        let json = serde_json::to_string_pretty(value).map_err(|error| {
+            Failure::new(Exit::Failed, format!("the output cannot be written as JSON: {error}"))
+        })?;
+        self.program.print_json(&(json + "\n"))
+    }
+}
+
+fn list_options() -> [Arg; 2] {
+    [
+        Arg::new("limit")
+            .long("limit")
+            .value_name("NUMBER")
+            .value_parser(value_parser!(u64).range(1..))
+            .help(format!("The maximum number of rows [default: {DEFAULT_MAX_ROWS}]")),
+        Arg::new("json").long("json").action(ArgAction::SetTrue).help("Write JSON"),
+    ]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_grammar_is_consistent() {
+        Fleet::new(None).grammar_in("weather").debug_assert();
+    }
+}

@@ -1,0 +1,107 @@
+//! The commands `work` and `fleet` for [`tool-cli`](tool_cli): any program with tools as a worker, and a look at a pool.
+//!
+//! ```no_run,standalone_crate
+//! use tool_cli::Cli;
+//! use tool_fleet::cli::FleetCommands;
+//! use tool_runtime::prelude::*;
+//!
+//! /// Adds two numbers.
+//! #[tool(read_only)]
+//! fn add(a: i64, b: i64) -> i64 {
+//!     a + b
+//! }
+//!
+//! fn main() -> std::process::ExitCode {
+//!     Cli::new().extension(FleetCommands::new().pool("math")).main()
+//! }
+//! ```
+//!
+//! ```text
+//! $ calculator fleet key --program-key program.key --save math.key
+//! $ calculator work --nats nats://127.0.0.1:4222 --key math.key
+//! $ calculator fleet workers --nats nats://127.0.0.1:4222 --key math.key
+//! ```
+//!
+//! | command | does |
+//! | --- | --- |
+//! | `work` | runs the calls of a pool by the tools of the program, until Ctrl-C or SIGTERM |
+//! | `fleet workers` | lists the workers of a pool that answer |
+//! | `fleet tools` | lists the tools of a pool, by the names that a caller has |
+//! | `fleet key` | writes the key of a pool, derived from the key of the program, which it makes if there is none |
+//!
+//! # Broker and pool
+//!
+//! `--nats URL` (feature `nats`) or `--postgres URL` (feature `postgres`) is the broker. A password or token is never part of the command line, which
+//! other programs of the machine can read: `env:NAME` reads the URL from an environment variable, `@FILE` from a file, and the variables of `psql`,
+//! such as `PGPASSFILE`, apply. `--pool NAME` is the pool; default: the one of [`FleetCommands::pool`], or else the name of the program.
+//! `--key FILE` is the key of the pool, which [`PoolKey::save`](tool_runtime::open_calls::PoolKey::save) or `fleet key` wrote: 32 bytes in a file
+//! that its owner alone can read. A worker needs no other key.
+//!
+//! # The end of a worker
+//!
+//! At Ctrl-C or SIGTERM, `work` takes no new call, and ends those that it has, for at most `--drain` seconds. A second signal ends it at once, with the
+//! exit code 130. In both cases, callers repeat read-only and idempotent calls that did not end at another worker.
+//!
+//! # Guards
+//!
+//! `work` serves [`Program::executor`](tool_cli::Program::executor): rules, policies, hooks, limits and timeouts of
+//! [`Cli::executor`](tool_cli::Cli::executor) apply to calls of the pool.
+//!
+//! # Text of others
+//!
+//! Names and descriptions of a pool are text of its workers. They are shown through [`Escape`](tool_runtime::policy::Escape), and shortened;
+//! `--json` writes them in full, with invisible characters as JSON escapes.
+//!
+//! # Exit codes
+//!
+//! 0 for success; 1 if the broker cannot be reached or fails, or if no worker answers; 2 for an invalid command line and a key that cannot be used; 4 if the
+//! tools of the program cannot be used; 130 after a second signal.
+
+mod connection;
+mod fleet;
+mod key;
+mod signals;
+mod tools;
+mod work;
+mod workers;
+
+use std::sync::Arc;
+
+use tool_cli::{Command, Extension};
+
+use self::{fleet::Fleet, work::Work};
+
+/// The commands `work` and `fleet`. The [module](self) describes them.
+///
+/// # Examples
+///
+/// ```
+/// use tool_cli::Cli;
+/// use tool_fleet::cli::FleetCommands;
+///
+/// let cli = Cli::new().extension(FleetCommands::new().pool("weather"));
+/// ```
+#[derive(Debug, Clone, Default)]
+#[must_use = "commands do nothing until they are added to a command line"]
+pub struct FleetCommands {
+    pool: Option<Arc<str>>,
+}
+
+impl FleetCommands {
+    /// Creates the commands.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Sets the pool, without `--pool`. Default: the name of the program.
+    pub fn pool(mut self, pool: impl Into<Arc<str>>) -> Self {
+        self.pool = Some(pool.into());
+        self
+    }
+}
+
+impl Extension for FleetCommands {
+    fn commands(&self) -> Vec<Box<dyn Command>> {
+        vec![Box::new(Work::new(self.pool.clone())), Box::new(Fleet::new(self.pool.clone()))]
+    }
+}

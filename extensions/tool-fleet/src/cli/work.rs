@@ -1,0 +1,114 @@
+//! The command `work`.
+
+use std::{sync::Arc, time::Duration};
+
+use tool_cli::{
+    Command, Exit, Failure, Program,
+    clap::{self, Arg, ArgMatches, value_parser},
+};
+use tool_runtime::CancellationToken;
+
+use super::{
+    connection::{PoolConnection, SharedTransport, connection_failure, with_connection_options},
+    signals::StopSignals,
+};
+use crate::{Worker, WorkerState};
+
+const EXAMPLES: &str = "\
+Examples:
+  work --nats nats://127.0.0.1:4222 --key weather.key
+  work --postgres postgres://app@db.example/tools --key weather.key --slots 4";
+
+/// The command `work`, which runs the calls of a pool.
+pub(super) struct Work {
+    pool: Option<Arc<str>>,
+}
+
+impl Work {
+    pub(super) fn new(pool: Option<Arc<str>>) -> Self {
+        Self { pool }
+    }
+}
+
+impl Command for Work {
+    fn grammar(&self) -> clap::Command {
+        self.grammar_in("NAME")
+    }
+
+    fn grammar_in(&self, name: &str) -> clap::Command {
+        let command = clap::Command::new("work")
+            .about("Run the calls of a pool by the tools of the program, until Ctrl-C")
+            .after_help(EXAMPLES);
+        with_connection_options(command, self.pool.as_deref().unwrap_or(name)).args([
+            Arg::new("slots")
+                .long("slots")
+                .value_name("NUMBER")
+                .default_value("16")
+                .value_parser(value_parser!(u32).range(1..))
+                .help("The number of calls that run at once"),
+            Arg::new("drain")
+                .long("drain")
+                .value_name("SECONDS")
+                .default_value("30")
+                .value_parser(value_parser!(u32))
+                .help("The time that running calls have after Ctrl-C"),
+        ])
+    }
+
+    fn run(&self, program: &Program, matches: &ArgMatches) -> Result<Exit, Failure> {
+        let executor = program.executor()?.clone();
+        let connection = PoolConnection::open(program, matches, self.pool.as_deref())?;
+        let number = |option: &str| matches.get_one::<u32>(option).copied().unwrap_or_default();
+        let tools = executor.tools().len();
+        let pool = connection.key.pool().to_owned();
+        let worker = Worker::new(executor, connection.key)
+            .slots(usize::try_from(number("slots")).unwrap_or(usize::MAX))
+            .drain(Duration::from_secs(number("drain").into()));
+        let serving_note = format!("serving {tools} tools in the pool `{pool}`; Ctrl-C ends it");
+        program.block_on(serve_until_signal(program, worker, connection.transport, &serving_note))?
+    }
+}
+
+/// Serves until a signal, and then until the running calls have ended, or until a second signal.
+async fn serve_until_signal(
+    program: &Program,
+    worker: Worker,
+    transport: SharedTransport,
+    serving_note: &str,
+) -> Result<Exit, Failure> {
+    let mut signals = StopSignals::listen()?;
+    let mut state = worker.watch_state();
+    let stop = CancellationToken::new();
+    let serving = worker.serve(transport, stop.clone());
+    tokio::pin!(serving);
+    loop {
+        tokio::select! {
+            served = &mut serving => {
+                return served.map(|()| Exit::Done).map_err(|error| connection_failure(&error));
+            }
+            Ok(()) = state.changed() => {
+                if *state.borrow_and_update() == WorkerState::Serving {
+                    program.note(serving_note);
+                }
+            }
+            () = signals.wait() => {
+                if stop.is_cancelled() {
+                    program.note("ended before all calls had ended");
+                    return Ok(Exit::Cancelled);
+                }
+                program.note("taking no more calls, and ending those that run; a second signal ends them at once");
+                stop.cancel();
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_grammar_is_consistent() {
+        Work::new(None).grammar_in("weather").debug_assert();
+    }
+}
