@@ -46,9 +46,7 @@ pub(crate) struct Received {
 impl Channel {
     pub(crate) fn new(key: PoolKey, transport: Arc<dyn Transport>) -> Result<Self, FleetError> {
         let pool = key.pool();
-        if !is_subject_part(pool) {
-            return Err(FleetError::InvalidPool(pool.to_owned()));
-        }
+        check_pool_name(pool)?;
         let ignored = Arc::new(IgnoredMessages::new(pool));
         Ok(Self { key, transport, name: random_name(), ignored })
     }
@@ -130,6 +128,14 @@ impl Channel {
             self.ignored.note_message(subject, body.len());
         }
         opened
+    }
+}
+
+/// Returns an error for the name of a pool that is no part of a subject.
+pub(crate) fn check_pool_name(pool: &str) -> Result<(), FleetError> {
+    match is_subject_part(pool) {
+        true => Ok(()),
+        false => Err(FleetError::InvalidPool(pool.to_owned())),
     }
 }
 

@@ -12,11 +12,20 @@ use tool_runtime::{
     open_calls::{KeyFileError, PoolKey},
 };
 
-use crate::{Deliveries, FleetError, Transport, channel::Channel};
+use crate::{
+    Deliveries, FleetError, Transport,
+    channel::{Channel, check_pool_name},
+};
 
 /// A transport of any type.
 #[derive(Clone)]
 pub(super) struct SharedTransport(Arc<dyn Transport>);
+
+impl SharedTransport {
+    pub(super) fn new(transport: impl Transport) -> Self {
+        Self(Arc::new(transport))
+    }
+}
 
 impl Transport for SharedTransport {
     fn send<'a>(
@@ -85,8 +94,10 @@ pub(super) fn pool_name<'a>(
     program: &'a Program,
     matches: &'a ArgMatches,
     default: Option<&'a str>,
-) -> &'a str {
-    matches.get_one::<String>("pool").map(String::as_str).or(default).unwrap_or(program.name())
+) -> Result<&'a str, Failure> {
+    let pool = matches.get_one::<String>("pool").map(String::as_str).or(default).unwrap_or(program.name());
+    check_pool_name(pool).map_err(|error| Failure::quoting(Exit::Usage, format!("`--pool`: {error}")))?;
+    Ok(pool)
 }
 
 impl PoolConnection {
@@ -96,7 +107,7 @@ impl PoolConnection {
         matches: &ArgMatches,
         default_pool: Option<&str>,
     ) -> Result<Self, Failure> {
-        let pool = pool_name(program, matches, default_pool);
+        let pool = pool_name(program, matches, default_pool)?;
         let path = matches.get_one::<PathBuf>("key").ok_or_else(|| Failure::usage("`--key` is missing"))?;
         let key = PoolKey::load(pool, path).map_err(|error| key_failure(&error))?;
         let transport = match (matches.get_one::<String>("nats"), matches.get_one::<String>("postgres")) {
@@ -104,10 +115,7 @@ impl PoolConnection {
             (None, Some(url)) => connect_to_postgres(program, &broker_url(program, "postgres", url)?)?,
             (None, None) => return Err(Failure::usage("expected `--nats URL` or `--postgres URL`")),
         };
-        // The name of the pool is checked before anything is sent.
-        let connection = Self { key, transport };
-        connection.channel().map_err(|error| Failure::quoting(Exit::Usage, format!("`--pool`: {error}")))?;
-        Ok(connection)
+        Ok(Self { key, transport })
     }
 
     /// A side of the pool for one command.
@@ -148,7 +156,7 @@ fn url_has_password(url: &str) -> bool {
 fn connect_to_nats(program: &Program, url: &str) -> Result<SharedTransport, Failure> {
     let connecting = crate::NatsTransport::connect(url);
     let transport = program.block_on(connecting)?.map_err(|error| connection_failure(&error))?;
-    Ok(SharedTransport(Arc::new(transport)))
+    Ok(SharedTransport::new(transport))
 }
 
 #[cfg(not(feature = "nats"))]
@@ -163,7 +171,7 @@ fn connect_to_postgres(program: &Program, url: &str) -> Result<SharedTransport, 
     let options = crate::PostgresOptions::new(url)
         .map_err(|error| Failure::quoting(Exit::Usage, format!("`--postgres`: {error}")))?;
     let transport = program.block_on(options.connect())?.map_err(|error| connection_failure(&error))?;
-    Ok(SharedTransport(Arc::new(transport)))
+    Ok(SharedTransport::new(transport))
 }
 
 #[cfg(not(feature = "postgres"))]

@@ -33,7 +33,7 @@ pub(super) fn save_pool_key(
         matches.get_one::<PathBuf>(option).ok_or_else(missing)
     };
     let (program_file, pool_file) = (path("program-key")?, path("save")?);
-    let pool = pool_name(program, matches, default_pool);
+    let pool = pool_name(program, matches, default_pool)?;
     let key = ProgramKey::load_or_create(program_file).map_err(|error| key_failure(&error))?.pool_key(pool);
     key.save(pool_file).map_err(|error| key_failure(&error))?;
     program.note(&format!("the key of the pool `{pool}` is in {}", pool_file.display()));

@@ -42,6 +42,17 @@
 //! At Ctrl-C or SIGTERM, `work` takes no new call, and ends those that it has, for at most `--drain` seconds. A second signal ends it at once, with the
 //! exit code 130. In both cases, callers repeat read-only and idempotent calls that did not end at another worker.
 //!
+//! # Health
+//!
+//! `work --health ADDRESS` answers two requests over HTTP, and writes its URL to the standard output; port 0 is any free one.
+//!
+//! | request | answer |
+//! | --- | --- |
+//! | `GET /healthz` | 200 while the process runs |
+//! | `GET /readyz` | 200 while the worker takes calls and its connection to the broker stands; otherwise 503 with the reason, such as while it drains |
+//!
+//! Requests need no authentication, and show nothing else: at most 32 connections of 5 seconds each, with one request of at most 8 KiB.
+//!
 //! # Guards
 //!
 //! `work` serves [`Program::executor`](tool_cli::Program::executor): rules, policies, hooks, limits and timeouts of
@@ -59,6 +70,7 @@
 
 mod connection;
 mod fleet;
+mod health;
 mod key;
 mod signals;
 mod tools;

@@ -1,7 +1,8 @@
 //! The command `work`.
 
-use std::{sync::Arc, time::Duration};
+use std::{convert::Infallible, net::SocketAddr, sync::Arc, time::Duration};
 
+use tokio::net::TcpListener;
 use tool_cli::{
     Command, Exit, Failure, Program,
     clap::{self, Arg, ArgMatches, value_parser},
@@ -10,6 +11,7 @@ use tool_runtime::CancellationToken;
 
 use super::{
     connection::{PoolConnection, SharedTransport, connection_failure, with_connection_options},
+    health::{WorkerHealth, listen_for_health, serve_health},
     signals::StopSignals,
 };
 use crate::{Worker, WorkerState};
@@ -52,6 +54,11 @@ impl Command for Work {
                 .default_value("30")
                 .value_parser(value_parser!(u32))
                 .help("The time that running calls have after Ctrl-C"),
+            Arg::new("health")
+                .long("health")
+                .value_name("ADDRESS")
+                .value_parser(value_parser!(SocketAddr))
+                .help("Answer GET /healthz and /readyz at this address, such as 127.0.0.1:8080"),
         ])
     }
 
@@ -65,7 +72,32 @@ impl Command for Work {
             .slots(usize::try_from(number("slots")).unwrap_or(usize::MAX))
             .drain(Duration::from_secs(number("drain").into()));
         let serving_note = format!("serving {tools} tools in the pool `{pool}`; Ctrl-C ends it");
-        program.block_on(serve_until_signal(program, worker, connection.transport, &serving_note))?
+        let listener = match matches.get_one::<SocketAddr>("health") {
+            Some(address) => Some(open_health(program, *address)?),
+            None => None,
+        };
+        program.block_on(async {
+            let transport = connection.transport;
+            let health = WorkerHealth { state: worker.watch_state(), transport: transport.clone() };
+            tokio::select! {
+                exit = serve_until_signal(program, worker, transport, &serving_note) => exit,
+                never = serve_if_open(listener, health) => match never {},
+            }
+        })?
+    }
+}
+
+/// Listens for requests about the health of the worker, and writes the URL.
+fn open_health(program: &Program, address: SocketAddr) -> Result<TcpListener, Failure> {
+    let (listener, local) = program.block_on(listen_for_health(address))??;
+    program.print(&format!("http://{local}\n"))?;
+    Ok(listener)
+}
+
+async fn serve_if_open(listener: Option<TcpListener>, health: WorkerHealth) -> Infallible {
+    match listener {
+        Some(listener) => serve_health(listener, health).await,
+        None => std::future::pending().await,
     }
 }
 
