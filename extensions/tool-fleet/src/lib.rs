@@ -32,6 +32,12 @@
 //! a slow reader delays the body, as it does in one process. A call with more than 1,024 unread reports, which no worker of this crate causes,
 //! ends with an error that names the limit.
 //!
+//! # Approvals and questions
+//!
+//! The caller's executor decides on `confirm`, rules and policies. A question of a body
+//! ([`ToolContext::request_confirmation`](tool_runtime::ToolContext::request_confirmation)) returns to the caller and ends the call there; with
+//! the answer, at once or when the call is resumed, the body runs again. Before that, it runs once more than in one process, up to the question.
+//!
 //! # Trust
 //!
 //! A client of the broker without the key of the pool sees subjects, sizes and times; it reads and answers nothing, and runs no tool with

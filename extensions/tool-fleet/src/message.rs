@@ -7,6 +7,7 @@ use tool_runtime::{
     call::CallAddress,
     context::{ConfirmationAnswer, LogLine, Progress},
     definition::ContentHash,
+    output::Resource,
 };
 
 /// A message. Its kind is part of what is sealed.
@@ -58,6 +59,8 @@ pub(crate) struct CallRequest {
     /// The answer that the caller's executor was given for exactly this call.
     pub(crate) approval: Option<ConfirmationAnswer>,
     pub(crate) meta: Option<Map<String, Value>>,
+    /// The documents that were sent with the call.
+    pub(crate) resources: Vec<Resource>,
     pub(crate) run: Option<RunParts>,
 }
 
@@ -106,6 +109,11 @@ pub(crate) enum Report {
     Update(ToolOutput),
     Progress(Progress),
     Log(LogLine),
+    /// The body asks a person. A caller without the answer ends the call with the question, and calls again.
+    Question {
+        hint: String,
+        payload: Value,
+    },
     /// The end, after which there are no reports.
     Output(Box<ToolOutput>),
     /// The end with an error.
@@ -117,7 +125,8 @@ impl Report {
     pub(crate) fn has_contents(&self) -> bool {
         match self {
             Self::Busy | Self::Refused(_) | Self::Beat | Self::Claim => false,
-            Self::Update(_) | Self::Progress(_) | Self::Log(_) | Self::Output(_) | Self::Error(_) => true,
+            Self::Update(_) | Self::Progress(_) | Self::Log(_) | Self::Question { .. } => true,
+            Self::Output(_) | Self::Error(_) => true,
         }
     }
 }
@@ -132,7 +141,7 @@ pub(crate) struct CallControl {
     pub(crate) control: Control,
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub(crate) enum Control {
     /// The start, which is given once.
@@ -141,4 +150,14 @@ pub(crate) enum Control {
     Cancel,
     /// The number of reports with contents that were read: there is room for more.
     Read(u64),
+    /// The answer to a question of the body.
+    Answer(BodyAnswer),
+}
+
+/// A person's answer to the question of a body with this hint and payload.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub(crate) struct BodyAnswer {
+    pub(crate) hint: String,
+    pub(crate) payload: Value,
+    pub(crate) answer: ConfirmationAnswer,
 }

@@ -13,7 +13,7 @@ use super::{
     sent::SentCall,
     tool::RemoteTool,
 };
-use crate::message::{CallEpoch, CallReport, Message, Report};
+use crate::message::{BodyAnswer, CallEpoch, CallReport, Control, Message, Report};
 
 /// The pauses before a call is sent to another worker, after one that had no slot: each twice as long as the one before.
 const FIRST_BUSY_PAUSE: Duration = Duration::from_millis(20);
@@ -22,6 +22,8 @@ const MAX_BUSY_PAUSE: Duration = Duration::from_millis(250);
 /// The end of an epoch.
 enum EpochEnd {
     Outcome(Result<ToolOutput, ToolError>),
+    /// The body asks a person, and there is no answer yet.
+    Question(ToolError),
     /// No worker received the call.
     NoReceiver,
     /// A worker received it and did not run it.
@@ -65,6 +67,8 @@ impl RemoteTool {
             let end = follow_epoch(&mut sent, cx).await;
             sent.ended = matches!(end, EpochEnd::Outcome(_) | EpochEnd::Busy | EpochEnd::Refused(_));
             match end {
+                // The worker waits for the answer: its call is cancelled, and a new one receives it.
+                EpochEnd::Question(question) => return Err(question),
                 EpochEnd::Outcome(outcome) => return outcome.map_err(|error| self.rename_error(error)),
                 EpochEnd::NoReceiver => excluded.push(registry),
                 EpochEnd::Busy if Instant::now() < busy_until => {
@@ -139,8 +143,8 @@ async fn follow_epoch(sent: &mut SentCall<'_>, cx: &ToolContext) -> EpochEnd {
     let mut lost_at = Instant::now() + lost_after;
     loop {
         while let Some(report) = sent.order.take_next() {
-            if let Some(outcome) = show_report(report, cx).await {
-                return EpochEnd::Outcome(outcome);
+            if let Some(end) = show_report(sent, report, cx).await {
+                return end;
             }
             sent.acknowledge_if_due().await;
         }
@@ -198,24 +202,29 @@ async fn read_report(sent: &mut SentCall<'_>, report: CallReport, cx: &ToolConte
         Report::Claim if !sent.cancelled && !cx.cancellation().is_cancelled() => sent.give_start().await,
         Report::Claim => {}
         Report::Beat => sent.acknowledge().await,
-        Report::Update(_) | Report::Progress(_) | Report::Log(_) | Report::Output(_) | Report::Error(_) => {
-            sent.order.add_report(contents, report);
-        }
+        report => sent.order.add_report(contents, report),
     }
     None
 }
 
-/// Shows the contents of a report; returns the outcome if it is the last one.
-async fn show_report(report: Report, cx: &ToolContext) -> Option<Result<ToolOutput, ToolError>> {
+/// Shows the contents of a report; returns the end of the epoch if it is the last one, or a question that has no answer yet.
+async fn show_report(sent: &SentCall<'_>, report: Report, cx: &ToolContext) -> Option<EpochEnd> {
     let shown = match report {
-        Report::Output(output) => return Some(Ok(*output)),
-        Report::Error(error) => return Some(Err(*error)),
+        Report::Output(output) => return Some(EpochEnd::Outcome(Ok(*output))),
+        Report::Error(error) => return Some(EpochEnd::Outcome(Err(*error))),
         Report::Update(update) => {
             cx.update(update).await;
             Ok(())
         }
         Report::Progress(progress) => cx.progress(progress),
         Report::Log(line) => cx.log(line),
+        Report::Question { hint, payload } => {
+            let Some(answer) = cx.confirmation_of(&hint, &payload).cloned() else {
+                return Some(EpochEnd::Question(cx.request_confirmation(hint, payload)));
+            };
+            sent.send_control(Control::Answer(BodyAnswer { hint, payload, answer })).await;
+            Ok(())
+        }
         Report::Busy | Report::Refused(_) | Report::Beat | Report::Claim => Ok(()),
     };
     if let Err(error) = shown {

@@ -257,10 +257,11 @@ impl Connection {
 
     /// Cancels a call whose caller no longer waits for it, and whose worker goes on.
     pub(super) fn cancel_unowned(&self, CallReport { call, report, .. }: CallReport, worker: &str) {
-        let goes_on = matches!(
-            report,
-            Report::Beat | Report::Claim | Report::Update(_) | Report::Progress(_) | Report::Log(_)
-        );
+        let goes_on = match report {
+            Report::Busy | Report::Refused(_) | Report::Output(_) | Report::Error(_) => false,
+            Report::Beat | Report::Claim | Report::Question { .. } => true,
+            Report::Update(_) | Report::Progress(_) | Report::Log(_) => true,
+        };
         if goes_on {
             let subject = self.channel.process_subject(worker, &call.call);
             self.send_later(subject, CallControl { call, control: Control::Cancel });

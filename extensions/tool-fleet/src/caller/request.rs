@@ -29,6 +29,7 @@ impl RemoteTool {
             time_left,
             approval: cx.approval().cloned(),
             meta: cx.meta().cloned(),
+            resources: cx.resources().to_vec(),
             run,
         })))
     }

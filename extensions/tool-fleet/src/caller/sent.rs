@@ -64,7 +64,7 @@ impl<'a> SentCall<'a> {
     }
 
     /// Sends a control to the worker, which requests it again if it does not arrive.
-    async fn send_control(&self, control: Control) {
+    pub(super) async fn send_control(&self, control: Control) {
         let Some((subject, control)) = self.control_message(control) else { return };
         let sent = self.connection().channel.send_message(&subject, None, Message::Control(control)).await;
         if let Err(error) = sent {

@@ -15,10 +15,10 @@ use tool_runtime::{
     definition::Retry,
     event::EventKind,
     executor::{CallStream, RunSettings, SharedCallJournal, StreamItem},
-    policy::{Approval, ApprovalCause, ApprovalRequest, RetryPolicy},
+    policy::RetryPolicy,
 };
 
-use super::{Server, claim::ClaimJournal, state::RunningCall};
+use super::{Server, approver::CallerApprover, claim::ClaimJournal, state::RunningCall};
 use crate::{
     channel::Channel,
     message::{CallEpoch, CallReport, CallRequest, Message, REPORT_WINDOW, Report},
@@ -134,6 +134,7 @@ impl Server {
         let mut call = ToolCall::new(definition.name().to_string(), request.arguments)
             .with_id(request.address.call_id.to_string())
             .with_address(request.address);
+        call = call.with_resources(request.resources);
         if let Some(meta) = request.meta {
             call = call.with_meta(meta);
         }
@@ -149,7 +150,12 @@ impl Server {
         if let Some(end) = end {
             run = run.with_deadline(end);
         }
-        let approval = request.approval;
+        let approver = CallerApprover {
+            reporter: Arc::clone(reporter),
+            running: running.clone(),
+            heartbeat: self.worker.heartbeat,
+            approval: request.approval,
+        };
         let executor = &self.worker.executor;
         let journal = ClaimJournal {
             reporter: Arc::clone(reporter),
@@ -160,12 +166,7 @@ impl Server {
         let settings = RunSettings::new()
             .retry(one_attempt())
             .journal(SharedCallJournal::new(journal))
-            .approver(move |request: &ApprovalRequest| match &approval {
-                Some(answer) if answer.confirmed && request.cause != ApprovalCause::Tool => {
-                    Approval::ApprovedWith(answer.payload.clone())
-                }
-                _ => Approval::Rejected("the caller was not given an approval for this call".to_owned()),
-            });
+            .approver(approver);
         let executor = executor
             .with_settings(&run, settings)
             .map_err(|error| ToolError::failed(format!("the worker cannot run the call: {error}")))?;

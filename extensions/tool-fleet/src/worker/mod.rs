@@ -3,6 +3,7 @@
 //! One subscription for the calls of its registry, whatever the number of tools. Calls run in tasks that the worker owns; the end of
 //! [`Worker::serve`] ends them.
 
+mod approver;
 mod call;
 mod claim;
 mod index;
@@ -220,7 +221,7 @@ impl Server {
             Payload::Body(body) => {
                 let opened = self.channel.open_message(&delivery.subject, None, body);
                 if let Some(Received { sender, message: Message::Control(control), .. }) = opened {
-                    self.calls.control_call(&control, &sender);
+                    self.calls.control_call(control, &sender);
                 }
             }
         }

@@ -12,7 +12,7 @@ use tokio::{
 };
 use tool_runtime::CancellationToken;
 
-use crate::message::{CallControl, CallEpoch, Control};
+use crate::message::{BodyAnswer, CallControl, CallEpoch, Control};
 
 /// The time for which a call is remembered: longer than any message of it is valid.
 const REMEMBERED: Duration = Duration::from_secs(180);
@@ -36,6 +36,8 @@ pub(super) struct RunningCall {
     pub(super) started: Arc<Notify>,
     /// The number of reports that the caller has read.
     pub(super) read: watch::Sender<u64>,
+    /// The answers to questions of the body.
+    pub(super) answers: watch::Sender<Vec<BodyAnswer>>,
     /// Cancelled once there is no receiver of reports, for a call that goes on.
     pub(super) caller_left: CancellationToken,
     /// The process of the caller, which alone controls the call.
@@ -72,6 +74,7 @@ impl RunningCalls {
             token: CancellationToken::new(),
             started: Arc::new(Notify::new()),
             read: watch::Sender::new(0),
+            answers: watch::Sender::default(),
             caller_left: CancellationToken::new(),
             caller,
             is_harmless,
@@ -85,10 +88,10 @@ impl RunningCalls {
     }
 
     /// Passes on what the process `sender` says about its call.
-    pub(super) fn control_call(&self, CallControl { call, control }: &CallControl, sender: &str) {
-        let running = self.lock().running.get(call).cloned();
+    pub(super) fn control_call(&self, CallControl { call, control }: CallControl, sender: &str) {
+        let running = self.lock().running.get(&call).cloned();
         let Some(running) = running.filter(|running| running.caller == sender) else { return };
-        match *control {
+        match control {
             Control::Start => running.started.notify_one(),
             Control::Cancel => running.token.cancel(),
             Control::Read(number) => {
@@ -98,6 +101,12 @@ impl RunningCalls {
                     has_grown
                 });
             }
+            Control::Answer(answer) => running.answers.send_modify(|answers| {
+                // A repeated message.
+                if !answers.contains(&answer) {
+                    answers.push(answer);
+                }
+            }),
         }
     }
 

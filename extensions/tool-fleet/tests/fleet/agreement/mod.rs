@@ -1,179 +1,23 @@
 //! The outcomes and events of an executor are the same with tools of its own process and with those of a worker.
 
-use std::{
-    sync::{
-        Arc,
-        atomic::{AtomicUsize, Ordering},
-    },
-    time::Duration,
-};
+mod tools;
+
+use std::{sync::Arc, time::Duration};
 
 use tool_fleet::MemoryTransport;
 use tool_runtime::{
-    CancellationToken, Content, Executor, RunContext, ToolCall,
-    context::{LogLevel, LogLine, Progress},
-    definition::Permission,
+    CallOutcome, CancellationToken, Executor, RunContext, ToolCall,
+    call::Operation,
+    context::ConfirmationAnswer,
     executor::{Batch, ExecutorBuilder, StreamItem},
     hook::Hook,
-    output::Actions,
+    output::{Resource, ResourceBody},
     policy::{Approval, ApprovalRequest, Rule, Rules},
     prelude::*,
 };
 
+use self::tools::tools;
 use super::serve;
-
-/// The number of bodies that ran.
-#[derive(Default)]
-struct Bodies(AtomicUsize);
-
-impl Bodies {
-    fn enter(&self) -> usize {
-        self.0.fetch_add(1, Ordering::SeqCst) + 1
-    }
-}
-
-#[derive(serde::Serialize)]
-struct Greeting {
-    text: String,
-    letters: usize,
-}
-
-/// Greets.
-#[tool(read_only, register = false, title = "Greet a person")]
-fn greet(name: String, #[arg(secret)] key: Option<String>) -> Greeting {
-    let _ = key;
-    Greeting { letters: name.len(), text: format!("Hello, {name}") }
-}
-
-/// Fails.
-#[tool(register = false)]
-fn fail(details: bool) -> Result<String, ToolError> {
-    let error = ToolError::conflict("the seat is taken");
-    Err(if details {
-        error.with_details(json!({ "seat": 7 })).with_feedback("choose another seat")
-    } else {
-        error
-    })
-}
-
-/// Fails twice.
-#[tool(read_only, register = false, retry(attempts = 3, initial = "1ms", jitter = false))]
-fn recover(bodies: &Bodies) -> Result<usize, ToolError> {
-    match bodies.enter() {
-        1 | 2 => Err(ToolError::new(ErrorKind::Unavailable, "try again").retryable(true)),
-        body => Ok(body),
-    }
-}
-
-/// Fails each time.
-#[tool(read_only, register = false, retry(attempts = 2, initial = "1ms", jitter = false))]
-fn break_down(bodies: &Bodies) -> Result<usize, ToolError> {
-    Err(ToolError::new(ErrorKind::Unavailable, format!("body {}", bodies.enter())).retryable(true))
-}
-
-/// Takes its time.
-#[tool(read_only, register = false, timeout = "200ms", grace_period = "50ms")]
-async fn wait(cx: &ToolContext) -> &'static str {
-    cx.cancellation().cancelled().await;
-    std::future::pending().await
-}
-
-/// Panics.
-#[tool(register = false)]
-fn panic() -> String {
-    panic!("out of cheese")
-}
-
-/// Speaks while it works.
-#[tool(register = false)]
-async fn speak(times: u32, cx: &ToolContext) -> Result<String, ToolError> {
-    for number in 1..=times {
-        cx.update(format!("part {number}")).await;
-        cx.progress(Progress::new(f64::from(number)))?;
-        cx.log(LogLine::new(LogLevel::Info, format!("line {number}")).with_data(json!({ "n": number })))?;
-    }
-    Ok("spoken".to_owned())
-}
-
-/// Books a seat.
-#[tool(register = false, confirm)]
-fn reserve(seat: u32, bodies: &Bodies) -> String {
-    format!("{seat} by body {}", bodies.enter())
-}
-
-fn judge(seat: &u32) -> Permission {
-    if *seat == 13 { Permission::deny("there is no such row") } else { Permission::Allow }
-}
-
-/// Sells a seat.
-#[tool(register = false, permission = judge)]
-fn sell(seat: u32) -> String {
-    format!("sold {seat}")
-}
-
-/// Reads its surroundings.
-#[tool(read_only, register = false)]
-fn look(cx: &ToolContext) -> Value {
-    let run = cx.run().unwrap();
-    json!({
-        "run": run.id(), "agent": run.agent(), "user": run.user(), "session": run.session(), "app": run.app(),
-        "state": cx.state().value("city"), "meta": cx.meta(), "runMeta": run.meta(), "call": cx.call_id(),
-        "key": cx.idempotency_key().len(), "deadline": cx.deadline().is_some(),
-    })
-}
-
-/// Shows a picture.
-#[tool(read_only, register = false)]
-fn picture() -> ToolOutput {
-    ToolOutput::from("a map").with_content(Content::image(vec![1, 2, 3], "image/png"))
-}
-
-/// Writes much.
-#[tool(read_only, register = false, max_result_size = 100)]
-fn write(bytes: usize) -> String {
-    "x".repeat(bytes)
-}
-
-/// Keeps a value in the state.
-#[tool(register = false, retry(attempts = 2, initial = "1ms", jitter = false))]
-fn keep(
-    name: String,
-    value: Value,
-    fails: Option<usize>,
-    bodies: &Bodies,
-    cx: &ToolContext,
-) -> Result<Value, ToolError> {
-    let before = cx.state().value(&name).unwrap_or_default();
-    let body = bodies.enter();
-    cx.state().set(format!("body {body}"), true)?;
-    cx.state().set(name, value)?;
-    match fails {
-        Some(bodies) if body <= bodies => Err(ToolError::failed("not yet").retryable(true)),
-        _ => Ok(before),
-    }
-}
-
-/// Ends the run.
-#[tool(register = false)]
-fn finish(fails: bool, cx: &ToolContext) -> Result<u32, ToolError> {
-    cx.add_actions(Actions { terminate: true, transfer: Some("billing".to_owned()), ..Actions::default() })?;
-    cx.state().set("done", true)?;
-    if fails { Err(ToolError::failed("no")) } else { Ok(42) }
-}
-
-/// Stops the run.
-#[tool(register = false)]
-fn stop() -> Result<u32, ToolError> {
-    Err(ToolError::stop("the shop is closed"))
-}
-
-fn tools() -> Registry {
-    let tools = Registry::builder().tool::<greet>().tool::<fail>().tool::<recover>().tool::<break_down>();
-    let tools = tools.tool::<wait>().tool::<panic>().tool::<speak>().tool::<reserve>().tool::<sell>();
-    let tools =
-        tools.tool::<look>().tool::<picture>().tool::<write>().tool::<keep>().tool::<finish>().tool::<stop>();
-    tools.provide(Bodies::default()).build().unwrap()
-}
 
 /// The prefix of remote tools.
 const PREFIX: &str = "trip__";
@@ -211,6 +55,12 @@ fn normalized(mut value: Value) -> Value {
     value
 }
 
+/// The documents that are sent with each call.
+fn documents() -> Vec<Resource> {
+    let body = ResourceBody::Text("milk".to_owned());
+    vec![Resource { uri: "file:///notes.txt".to_owned(), mime_type: "text/plain".to_owned(), body }]
+}
+
 /// Returns the outcomes, and the events if they are watched.
 async fn observe(executor: &Executor, batch: Batch, watch: Watch) -> (Vec<Value>, Vec<Value>) {
     let mut listener = (watch == Watch::Listener).then(|| executor.subscribe());
@@ -245,7 +95,9 @@ async fn compare(configure: Configure, run: fn() -> RunContext, calls: &[(&str, 
     for watch in [Watch::Unwatched, Watch::Listener, Watch::Stream, Watch::Hook] {
         let calls = |prefix: &str| -> Vec<_> {
             let call = |(number, (name, arguments)): (usize, &(&str, Value))| {
-                ToolCall::new(format!("{prefix}{name}"), arguments.clone()).with_id(format!("call {number}"))
+                ToolCall::new(format!("{prefix}{name}"), arguments.clone())
+                    .with_id(format!("call {number}"))
+                    .with_resources(documents())
             };
             calls.iter().enumerate().map(call).collect()
         };
@@ -346,7 +198,8 @@ fn reject(_: &ApprovalRequest) -> Approval {
 
 #[tokio::test(start_paused = true)]
 async fn approvals_permissions_and_rules() {
-    let calls = [("reserve", json!({ "seat": 7 })), ("sell", json!({ "seat": 8 }))];
+    let calls =
+        [("reserve", json!({ "seat": 7 })), ("sell", json!({ "seat": 8 })), ("wipe", json!({ "disk": 1 }))];
     let approvers: [Configure; 5] = [
         unchanged,
         |builder| builder.approver(approve),
@@ -437,4 +290,28 @@ async fn state_and_actions() {
     {
         compare(|builder| builder.parallel(false), with_state, &[end, ("look", json!({}))]).await;
     }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_call_runs_with_answers_that_come_later() {
+    let transport = MemoryTransport::new();
+    let worker = serve(&transport, "trip", Executor::new(tools()));
+    let (executor, _toolbox) = super::connect(&transport, "trip").await;
+    let executor = Executor::builder(executor.tools().clone()).pending_approvals(true).build().unwrap();
+    let calls = [
+        ("trip__reserve", json!({ "seat": 7 }), 1, "7 by body 1"),
+        ("trip__wipe", json!({ "disk": 1 }), 2, "wiped 1"),
+    ];
+    for (name, arguments, questions, text) in calls {
+        let mut outcomes = executor.run(vec![ToolCall::new(name, arguments)]).await;
+        for _ in 0..questions {
+            let CallOutcome::Pending(pending) = &outcomes[0] else { panic!("{outcomes:?}") };
+            let Operation::Confirmation(request) = &pending.operation else { panic!("{outcomes:?}") };
+            let yes = ConfirmationAnswer { confirmed: true, payload: Value::Null };
+            let batch = executor.resume([(&**request, yes)]).await.unwrap();
+            outcomes = batch.run().await;
+        }
+        assert_eq!(outcomes[0].result().unwrap().text(), text);
+    }
+    worker.abort();
 }
