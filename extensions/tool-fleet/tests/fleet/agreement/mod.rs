@@ -153,6 +153,8 @@ async fn results_and_errors() {
 async fn retries() {
     compare(unchanged, run, &[("recover", json!({}))]).await;
     compare(unchanged, run, &[("break_down", json!({}))]).await;
+    compare(unchanged, run, &[("stream", json!({ "fails": false }))]).await;
+    compare(unchanged, run, &[("stream", json!({ "fails": true }))]).await;
 }
 
 #[tokio::test(start_paused = true)]

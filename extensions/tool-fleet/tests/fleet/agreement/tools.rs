@@ -6,7 +6,7 @@ use tool_runtime::{
     Content,
     context::{LogLevel, LogLine, Progress},
     definition::Permission,
-    output::Actions,
+    output::{Actions, Stream},
     prelude::*,
 };
 
@@ -110,6 +110,14 @@ fn look(cx: &ToolContext) -> Value {
     })
 }
 
+/// Streams numbers, and then fails if it is to.
+#[tool(read_only, register = false, retry(attempts = 3, initial = "1ms", jitter = false))]
+fn stream(fails: bool, bodies: &Bodies) -> impl Stream<Item = Result<String, ToolError>> + use<> {
+    let error = ToolError::new(ErrorKind::Unavailable, format!("body {}", bodies.enter())).retryable(true);
+    let end = if fails { Err(error) } else { Ok("end".to_owned()) };
+    futures_util::stream::iter([Ok("1 ".to_owned()), Ok("2 ".to_owned()), end])
+}
+
 /// Shows a picture.
 #[tool(read_only, register = false)]
 fn picture() -> ToolOutput {
@@ -180,6 +188,7 @@ pub(super) fn tools() -> Registry {
         .tool::<keep>()
         .tool::<finish>()
         .tool::<stop>()
-        .tool::<wipe>();
+        .tool::<wipe>()
+        .tool::<stream>();
     tools.provide(Bodies::default()).build().unwrap()
 }
