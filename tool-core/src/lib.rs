@@ -39,6 +39,9 @@ pub mod internals;
 #[doc(hidden)]
 pub use tool_schema::{Misfit, Purpose};
 
+#[doc(hidden)]
+pub use self::context::{BudgetItem, BudgetSource};
+
 pub use self::{
     context::{
         Budget, BudgetUsage, CallAddress, CallId, CallSink, ClientInfo, ConfirmationAnswer, Dependency,

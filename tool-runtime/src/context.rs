@@ -19,3 +19,5 @@ pub use tool_core::{
     ProvidedValues, ReadonlyContext, RunContext, State, StateScope, ToolContext, Trigger, WithCallId,
     merge_patch,
 };
+#[doc(hidden)]
+pub use tool_core::{BudgetItem, BudgetSource};

@@ -29,7 +29,8 @@
 //!
 //! Updates, progress and log lines are shown in the order of the worker. Reports that overtake others wait for them for half a second; then
 //! the missing ones are counted by a warning in the log of the call. A worker sends at most 128 reports beyond those that the caller has read:
-//! a slow reader delays the body, as it does in one process. A call with more than 1,024 unread reports, which no worker of this crate causes,
+//! a slow reader delays the body, as it does in one process. Events of child runs are reports, too; a child's call that has begun at a lost worker ends
+//! with an error. Events of an agent in a child run, other than those of its calls, stay at the worker. A call with more than 1,024 unread reports, which no worker of this crate causes,
 //! ends with an error that names the limit.
 //!
 //! # Approvals and questions
@@ -37,6 +38,13 @@
 //! The caller's executor decides on `confirm`, rules and policies. A question of a body
 //! ([`ToolContext::request_confirmation`](tool_runtime::ToolContext::request_confirmation)) returns to the caller and ends the call there; with
 //! the answer, at once or when the call is resumed, the body runs again. Before that, it runs once more than in one process, up to the question.
+//!
+//! # Budgets
+//!
+//! Each call and each round of a child run at a worker is granted by the caller, which counts it in the budget of the run: the sum never exceeds
+//! it. Tokens are counted by the caller with the next report, so that a used up budget denies the next round. What a lost worker was granted stays
+//! counted; tokens that it did not report are not. The loop of a body obtains its rounds by
+//! [`RunContext::obtain_round`](tool_runtime::RunContext::obtain_round), as agents do: those that it counts without waiting are denied.
 //!
 //! # Trust
 //!

@@ -5,8 +5,9 @@ use serde_json::{Map, Value};
 use tool_runtime::{
     ToolError, ToolOutput,
     call::CallAddress,
-    context::{ConfirmationAnswer, LogLine, Progress},
+    context::{BudgetItem, ConfirmationAnswer, LogLine, Progress},
     definition::ContentHash,
+    event::ToolEvent,
     output::Resource,
 };
 
@@ -72,6 +73,8 @@ pub(crate) struct RunParts {
     pub(crate) agent: Option<String>,
     pub(crate) user: Option<String>,
     pub(crate) session: Option<String>,
+    /// The run has a budget, on which child runs draw.
+    pub(crate) has_budget: bool,
     pub(crate) meta: Map<String, Value>,
     pub(crate) state: Map<String, Value>,
 }
@@ -92,6 +95,8 @@ pub(crate) struct CallReport {
     pub(crate) sequence: u64,
     /// The number of reports with contents, this one included: it gives their order, and shows how many are missing.
     pub(crate) contents: u64,
+    /// The number of tokens that child runs of the call have used.
+    pub(crate) tokens: u64,
     pub(crate) report: Report,
 }
 
@@ -106,9 +111,16 @@ pub(crate) enum Report {
     Beat,
     /// The worker asks for the start of a body with effects.
     Claim,
+    /// A child run of the call needs a part of the caller's budget.
+    Budget {
+        number: u64,
+        item: BudgetItem,
+    },
     Update(ToolOutput),
     Progress(Progress),
     Log(LogLine),
+    /// An event of a child run of the call.
+    Child(Box<ToolEvent>),
     /// The body asks a person. A caller without the answer ends the call with the question, and calls again.
     Question {
         hint: String,
@@ -124,8 +136,10 @@ impl Report {
     /// Returns `true` for a report that is shown, or ends the call.
     pub(crate) fn has_contents(&self) -> bool {
         match self {
-            Self::Busy | Self::Refused(_) | Self::Beat | Self::Claim => false,
-            Self::Update(_) | Self::Progress(_) | Self::Log(_) | Self::Question { .. } => true,
+            Self::Busy | Self::Refused(_) | Self::Beat | Self::Claim | Self::Budget { .. } => false,
+            Self::Update(_) | Self::Progress(_) | Self::Log(_) | Self::Child(_) | Self::Question { .. } => {
+                true
+            }
             Self::Output(_) | Self::Error(_) => true,
         }
     }
@@ -152,6 +166,8 @@ pub(crate) enum Control {
     Read(u64),
     /// The answer to a question of the body.
     Answer(BodyAnswer),
+    /// The answer to the request `number` for a part of the budget.
+    Budget { number: u64, denied: Option<Box<ToolError>> },
 }
 
 /// A person's answer to the question of a body with this hint and payload.

@@ -1,5 +1,7 @@
 //! Budgets of runs.
 
+mod source;
+
 use std::{
     fmt,
     sync::{
@@ -10,6 +12,8 @@ use std::{
 
 use serde::{Deserialize, Serialize};
 
+use self::source::GrantedLimits;
+pub use self::source::{BudgetItem, BudgetSource};
 use super::RunContext;
 use crate::{ErrorKind, ToolError};
 
@@ -63,6 +67,8 @@ pub(super) struct BudgetAccount {
     rounds: AtomicU64,
     tokens: AtomicU64,
     above: Option<Arc<BudgetAccount>>,
+    /// The source of the limits of a run whose budget another process keeps.
+    source: Option<GrantedLimits>,
 }
 
 #[derive(Clone, Copy)]
@@ -87,6 +93,13 @@ impl BudgetAccount {
     }
 
     fn limit(&self, item: Item) -> u64 {
+        if let Some(granted) = &self.source {
+            return match item {
+                Item::Call => granted.calls.load(Ordering::Relaxed),
+                Item::Round => granted.rounds.load(Ordering::Relaxed),
+                Item::Tokens => u64::MAX,
+            };
+        }
         let limit = match item {
             Item::Call => self.budget.calls,
             Item::Round => self.budget.rounds,
@@ -96,8 +109,13 @@ impl BudgetAccount {
     }
 
     fn check_limit_not_reached(&self, item: Item) -> Result<(), ToolError> {
-        let is_full = |level: &&Self| level.used_counter(item).load(Ordering::Relaxed) >= level.limit(item);
+        // A source may grant more.
+        let is_full = |level: &&Self| level.source.is_none() && level.is_full(item);
         self.levels().find(is_full).map_or(Ok(()), |level| Err(level.over_budget_error(item)))
+    }
+
+    fn is_full(&self, item: Item) -> bool {
+        self.used_counter(item).load(Ordering::Relaxed) >= self.limit(item)
     }
 
     /// Takes one `item` from every level, or from none if one level is exhausted.
@@ -154,8 +172,13 @@ impl RunContext {
             rounds: AtomicU64::new(0),
             tokens: AtomicU64::new(0),
             above: self.account.take(),
+            source: None,
         }));
         self
+    }
+
+    fn check_tokens_left(&self) -> Result<(), ToolError> {
+        self.account.as_ref().map_or(Ok(()), |account| account.check_limit_not_reached(Item::Tokens))
     }
 
     /// Returns the usage of the last [budget](Self::with_budget) that was set; zero if there is none.
@@ -221,9 +244,8 @@ impl RunContext {
         if let Some(stop) = self.stopped() {
             return Err(stop.clone());
         }
-        let Some(account) = &self.account else { return Ok(()) };
-        account.check_limit_not_reached(Item::Tokens)?;
-        account.take_from_all_levels(Item::Round)
+        self.check_tokens_left()?;
+        self.account.as_ref().map_or(Ok(()), |account| account.take_from_all_levels(Item::Round))
     }
 
     /// Counts the tokens of a request and its response, such as the `Usage` of a response.
@@ -239,6 +261,9 @@ impl RunContext {
         for level in account.levels() {
             let more = |used: u64| Some(used.saturating_add(tokens));
             let before = level.tokens.fetch_update(Ordering::Relaxed, Ordering::Relaxed, more);
+            if let Some(granted) = &level.source {
+                granted.source.count_tokens(tokens);
+            }
             let used = before.unwrap_or(u64::MAX).saturating_add(tokens);
             if used > level.limit(Item::Tokens) && over.is_none() {
                 over = Some(level.over_budget_error(Item::Tokens));

@@ -41,7 +41,7 @@ pub use self::{
     address::CallAddress,
     ambient::WithCallId,
     attributes::Attributes,
-    budget::{Budget, BudgetUsage},
+    budget::{Budget, BudgetItem, BudgetSource, BudgetUsage},
     call_id::CallId,
     child::Trigger,
     client::ClientInfo,

@@ -253,6 +253,13 @@ impl ToolContext {
         self
     }
 
+    /// Returns the sink of updates and progress.
+    #[doc(hidden)]
+    #[must_use]
+    pub fn sink(&self) -> Option<&Arc<dyn CallSink>> {
+        self.sink.as_ref()
+    }
+
     /// Sets the receiver like [`with_sink`](Self::with_sink), in place.
     #[doc(hidden)]
     pub fn set_sink(&mut self, sink: Arc<dyn CallSink>) {

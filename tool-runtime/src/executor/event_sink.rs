@@ -80,7 +80,7 @@ pub(super) struct EventCapacity<'a> {
 
 impl EventCapacity<'_> {
     /// Marks the room of an event that cannot wait for capacity.
-    fn for_event_that_cannot_wait(self) -> Self {
+    pub(super) fn for_event_that_cannot_wait(self) -> Self {
         Self {
             parent: self.parent.map(|capacity| Box::new(capacity.for_event_that_cannot_wait())),
             is_late: true,

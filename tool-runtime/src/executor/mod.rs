@@ -43,6 +43,7 @@ mod plan;
 mod prepare;
 mod questions;
 mod redact;
+mod remote_events;
 mod reports;
 mod run_settings;
 mod settings;
@@ -62,6 +63,8 @@ use std::{
 use tokio::sync::broadcast;
 use tool_core::ProvidedValues;
 
+#[doc(hidden)]
+pub use self::remote_events::{forward_child_event, forward_child_event_now};
 pub use self::{
     batch::Batch,
     build::{ExecutionStrategy, ExecutorBuilder, ExecutorError, Finish, InvalidStrategy},

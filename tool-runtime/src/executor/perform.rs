@@ -222,7 +222,7 @@ async fn run_attempts<'a>(
     {
         return Some(Err(error));
     }
-    if !continues && let Err(over) = batch.count_call() {
+    if !continues && let Err(over) = batch.obtain_call().await {
         return Some(Err(over));
     }
     if let Some(journal) = running.intent_journal(entry) {

@@ -37,6 +37,8 @@ impl CallPlan {
         let Some(entry) = entry else { return Self { is_plain: is_unobserved, ends_alone: is_unobserved } };
         let definition = entry.definition();
         let is_plain = is_unobserved
+            // A call that another process must grant waits.
+            && !batch.run().is_some_and(|run| run.has_budget_source())
             && !entry.redirects()
             && !settings.inspects_arguments(entry)
             && AttemptTimeouts::new(settings, definition.metadata()).is_unlimited()

@@ -209,7 +209,12 @@ impl CallReports {
         listeners: &broadcast::Sender<ToolEvent>,
     ) -> bool {
         let reaches = self.events.reaches_listeners(listeners);
-        self.send(capacity, EventKind::Child { event: Arc::new(event.clone()) }) && reaches
+        self.send_child_event(capacity, event.clone()) && reaches
+    }
+
+    /// Sends an event of a run below the call; returns `false` if the call is over.
+    pub(super) fn send_child_event(&self, capacity: EventCapacity<'_>, event: ToolEvent) -> bool {
+        self.send(capacity, EventKind::Child { event: Arc::new(event) })
     }
 
     /// Returns `true` if `listeners` receive the events of this call.

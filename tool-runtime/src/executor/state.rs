@@ -23,6 +23,7 @@ use tool_core::{
 use super::{
     ExecutorParts,
     attempt_stats::AttemptStats,
+    boxed::boxed,
     event_sink::{EventSink, EventSubject},
     prepare::CallRequest,
     questions::QuestionAnswers,
@@ -261,6 +262,18 @@ impl BatchState {
     #[inline]
     pub(super) fn count_call(&self) -> Result<(), ToolError> {
         self.run.as_ref().map_or(Ok(()), |run| run.count_call())
+    }
+
+    /// Counts a call in its run, and asks the process that keeps the budget if that is another one.
+    ///
+    /// # Errors
+    ///
+    /// Returns an error if the run has no call left.
+    pub(super) async fn obtain_call(&self) -> Result<(), ToolError> {
+        match &self.run {
+            Some(run) if run.has_budget_source() => boxed(|| run.obtain_call()).await,
+            _ => self.count_call(),
+        }
     }
 
     pub(super) fn run(&self) -> Option<&Arc<RunContext>> {

@@ -89,7 +89,7 @@ impl RunLimits {
     }
 
     /// Counts a round that begins, or ends the run at a limit, a stop, or its cancellation.
-    pub(super) fn start_round(&mut self, scope: &RunScope) -> Flow {
+    pub(super) async fn start_round(&mut self, scope: &RunScope) -> Flow {
         if scope.run.cancellation().is_cancelled() {
             return Interruption::Cancelled.end();
         }
@@ -106,7 +106,10 @@ impl RunLimits {
         if scope.deadline().is_some_and(|deadline| deadline <= Instant::now()) {
             return Interruption::DeadlinePassed.end();
         }
-        if let Err(error) = scope.run.count_round() {
+        if let Err(error) = scope.run.obtain_round().await {
+            if error.is_stop() {
+                return end_by_stop(&error);
+            }
             return end_at_limit(Limit::Budget, error.reason().into_owned());
         }
         self.usage.rounds += 1;

@@ -56,7 +56,7 @@ async fn receive_response(run: &mut ActiveRun) -> Flow<Option<Box<RoundResponse>
         run.set_expected_output()?;
     }
     let ActiveRun { scope, conversation, limits, .. } = run;
-    limits.start_round(scope)?;
+    boxed(|| limits.start_round(scope)).await?;
     boxed(|| compact_if_full(scope, conversation)).await?;
     let executor = boxed(|| run.tools.list_for_round(&run.scope)).await?;
     let instruction = boxed(|| build_instruction(&run.scope)).await?;

@@ -63,8 +63,8 @@ impl RemoteTool {
             let subject = connection.channel.calls_subject(registry);
             let sent = connection.channel.send_message(&subject, Some(&replies.subject()), request).await;
             sent.map_err(|error| ToolError::new(ErrorKind::Unavailable, error.to_string()))?;
-            let mut sent = SentCall::new(&mut replies, call);
-            let end = follow_epoch(&mut sent, cx).await;
+            let mut sent = SentCall::new(&mut replies, call, cx);
+            let end = follow_epoch(&mut sent).await;
             sent.ended = matches!(end, EpochEnd::Outcome(_) | EpochEnd::Busy | EpochEnd::Refused(_));
             match end {
                 // The worker waits for the answer: its call is cancelled, and a new one receives it.
@@ -136,14 +136,15 @@ impl RemoteTool {
 }
 
 /// Reads the reports of one epoch, and shows those with contents in their order.
-async fn follow_epoch(sent: &mut SentCall<'_>, cx: &ToolContext) -> EpochEnd {
+async fn follow_epoch(sent: &mut SentCall<'_>) -> EpochEnd {
+    let cx = sent.cx;
     let token = cx.cancellation().clone();
     let lost_after = sent.replies.connection().settings.lost_after;
     // Only a new report of this epoch is a sign of life: others may be forged or repeated.
     let mut lost_at = Instant::now() + lost_after;
     loop {
         while let Some(report) = sent.order.take_next() {
-            if let Some(end) = show_report(sent, report, cx).await {
+            if let Some(end) = show_report(sent, report).await {
                 return end;
             }
             sent.acknowledge_if_due().await;
@@ -179,7 +180,7 @@ async fn follow_epoch(sent: &mut SentCall<'_>, cx: &ToolContext) -> EpochEnd {
             continue;
         }
         let last_sequence = sent.last_sequence;
-        if let Some(end) = read_report(sent, report, cx).await {
+        if let Some(end) = read_report(sent, report).await {
             return end;
         }
         if sent.last_sequence > last_sequence {
@@ -189,12 +190,14 @@ async fn follow_epoch(sent: &mut SentCall<'_>, cx: &ToolContext) -> EpochEnd {
 }
 
 /// Reads a report of the call's worker. One with contents is added to the order.
-async fn read_report(sent: &mut SentCall<'_>, report: CallReport, cx: &ToolContext) -> Option<EpochEnd> {
-    let CallReport { sequence, contents, report, .. } = report;
+async fn read_report(sent: &mut SentCall<'_>, report: CallReport) -> Option<EpochEnd> {
+    let cx = sent.cx;
+    let CallReport { sequence, contents, tokens, report, .. } = report;
     // The worker has begun: a refusal is one of a repeated message.
     let has_begun = sent.started || sent.last_sequence > 0;
     sent.last_sequence = sent.last_sequence.max(sequence);
     sent.order.note_sent(contents);
+    sent.budget.count_tokens(tokens, cx);
     match report {
         Report::Busy | Report::Refused(_) if has_begun => {}
         Report::Busy => return Some(EpochEnd::Busy),
@@ -202,18 +205,28 @@ async fn read_report(sent: &mut SentCall<'_>, report: CallReport, cx: &ToolConte
         Report::Claim if !sent.cancelled && !cx.cancellation().is_cancelled() => sent.give_start().await,
         Report::Claim => {}
         Report::Beat => sent.acknowledge().await,
+        Report::Budget { number, item } => {
+            if let Some(grant) = sent.budget.grant_item(number, item, cx).await {
+                sent.send_control(grant).await;
+            }
+        }
         report => sent.order.add_report(contents, report),
     }
     None
 }
 
 /// Shows the contents of a report; returns the end of the epoch if it is the last one, or a question that has no answer yet.
-async fn show_report(sent: &SentCall<'_>, report: Report, cx: &ToolContext) -> Option<EpochEnd> {
+async fn show_report(sent: &mut SentCall<'_>, report: Report) -> Option<EpochEnd> {
+    let cx = sent.cx;
     let shown = match report {
         Report::Output(output) => return Some(EpochEnd::Outcome(Ok(*output))),
         Report::Error(error) => return Some(EpochEnd::Outcome(Err(*error))),
         Report::Update(update) => {
             cx.update(update).await;
+            Ok(())
+        }
+        Report::Child(event) => {
+            sent.children.show_event(*event, cx).await;
             Ok(())
         }
         Report::Progress(progress) => cx.progress(progress),
@@ -225,7 +238,7 @@ async fn show_report(sent: &SentCall<'_>, report: Report, cx: &ToolContext) -> O
             sent.send_control(Control::Answer(BodyAnswer { hint, payload, answer })).await;
             Ok(())
         }
-        Report::Busy | Report::Refused(_) | Report::Beat | Report::Claim => Ok(()),
+        Report::Busy | Report::Refused(_) | Report::Beat | Report::Claim | Report::Budget { .. } => Ok(()),
     };
     if let Err(error) = shown {
         tracing::warn!(%error, "a report of a remote call was not shown");

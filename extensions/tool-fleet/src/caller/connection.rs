@@ -259,8 +259,8 @@ impl Connection {
     pub(super) fn cancel_unowned(&self, CallReport { call, report, .. }: CallReport, worker: &str) {
         let goes_on = match report {
             Report::Busy | Report::Refused(_) | Report::Output(_) | Report::Error(_) => false,
-            Report::Beat | Report::Claim | Report::Question { .. } => true,
-            Report::Update(_) | Report::Progress(_) | Report::Log(_) => true,
+            Report::Beat | Report::Claim | Report::Budget { .. } | Report::Question { .. } => true,
+            Report::Update(_) | Report::Progress(_) | Report::Log(_) | Report::Child(_) => true,
         };
         if goes_on {
             let subject = self.channel.process_subject(worker, &call.call);

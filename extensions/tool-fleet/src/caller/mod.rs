@@ -1,6 +1,8 @@
 //! The caller: the tools of a pool as a tool set, and each call until its one outcome.
 
+mod budget;
 mod call;
+mod child_calls;
 mod connection;
 mod listing;
 mod order;

@@ -52,6 +52,7 @@ fn run_parts(run: &RunContext, cx: &ToolContext) -> Result<RunParts, ToolError> 
         agent: run.agent().map(str::to_owned),
         user: run.user().map(str::to_owned),
         session: run.session().map(str::to_owned),
+        has_budget: run.has_budget(),
         meta: run.meta().clone(),
         state,
     })

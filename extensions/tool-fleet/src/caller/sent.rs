@@ -1,6 +1,10 @@
 //! A call that was sent, in one epoch.
 
+use tool_runtime::ToolContext;
+
 use super::{
+    budget::BudgetGrants,
+    child_calls::ChildCalls,
     connection::{Connection, Replies},
     order::ReportOrder,
 };
@@ -12,6 +16,7 @@ const READ_INTERVAL: u64 = REPORT_WINDOW / 4;
 /// A call that was sent; dropping it cancels the call.
 pub(super) struct SentCall<'a> {
     pub(super) replies: &'a mut Replies,
+    pub(super) cx: &'a ToolContext,
     pub(super) call: CallEpoch,
     /// The process of the worker, once it is known.
     pub(super) worker: Option<String>,
@@ -22,14 +27,17 @@ pub(super) struct SentCall<'a> {
     pub(super) cancelled: bool,
     pub(super) last_sequence: u64,
     pub(super) order: ReportOrder,
+    pub(super) budget: BudgetGrants,
+    pub(super) children: ChildCalls,
     /// The number of read reports of which the worker was notified.
     acknowledged: u64,
 }
 
 impl<'a> SentCall<'a> {
-    pub(super) fn new(replies: &'a mut Replies, call: CallEpoch) -> Self {
+    pub(super) fn new(replies: &'a mut Replies, call: CallEpoch, cx: &'a ToolContext) -> Self {
         Self {
             replies,
+            cx,
             call,
             worker: None,
             started: false,
@@ -37,6 +45,8 @@ impl<'a> SentCall<'a> {
             cancelled: false,
             last_sequence: 0,
             order: ReportOrder::default(),
+            budget: BudgetGrants::default(),
+            children: ChildCalls::default(),
             acknowledged: 0,
         }
     }
@@ -109,6 +119,7 @@ impl Drop for SentCall<'_> {
     fn drop(&mut self) {
         if !self.ended {
             self.send_cancel();
+            self.children.end_open_calls(self.cx);
         }
         self.replies.set_cancellation(None);
     }

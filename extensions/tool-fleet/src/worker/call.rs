@@ -18,10 +18,12 @@ use tool_runtime::{
     policy::RetryPolicy,
 };
 
-use super::{Server, approver::CallerApprover, claim::ClaimJournal, state::RunningCall};
+use super::{
+    Server, approver::CallerApprover, budget::CallerBudget, claim::ClaimJournal, state::RunningCall,
+};
 use crate::{
     channel::Channel,
-    message::{CallEpoch, CallReport, CallRequest, Message, REPORT_WINDOW, Report},
+    message::{CallEpoch, CallReport, CallRequest, Message, REPORT_WINDOW, Report, RunParts},
 };
 
 /// Sends the reports of one call.
@@ -35,6 +37,8 @@ pub(super) struct Reporter {
     sequence: AtomicU64,
     /// The number of reports with contents, which one task sends.
     contents: AtomicU64,
+    /// The number of tokens that child runs have used.
+    tokens: AtomicU64,
 }
 
 impl Reporter {
@@ -43,7 +47,9 @@ impl Reporter {
         let sequence = self.sequence.fetch_add(1, Ordering::Relaxed) + 1;
         let has_contents = report.has_contents();
         let contents = self.contents.load(Ordering::Relaxed) + u64::from(has_contents);
-        let message = Message::Report(CallReport { call: self.call.clone(), sequence, contents, report });
+        let tokens = self.tokens.load(Ordering::Relaxed);
+        let message =
+            Message::Report(CallReport { call: self.call.clone(), sequence, contents, tokens, report });
         self.channel.send_message(&self.to, Some(&self.control), message).await.map_err(|error| {
             ToolError::new(ErrorKind::Unavailable, format!("the report of a worker was not sent: {error}"))
         })?;
@@ -62,6 +68,11 @@ impl Reporter {
                 self.skip_report();
             }
         }
+    }
+
+    /// Counts tokens of child runs, of which the caller learns with the next report.
+    pub(super) fn count_tokens(&self, tokens: u64) {
+        self.tokens.fetch_add(tokens, Ordering::Relaxed);
     }
 
     fn skip_report(&self) {
@@ -98,7 +109,8 @@ impl Server {
         let control = self.channel.own_subject(&request.call.call);
         let (channel, call) = (self.channel.clone(), request.call.clone());
         let (sequence, contents) = (AtomicU64::new(0), AtomicU64::new(0));
-        let reporter = Arc::new(Reporter { channel, call, to, control, sequence, contents });
+        let tokens = AtomicU64::new(0);
+        let reporter = Arc::new(Reporter { channel, call, to, control, sequence, contents, tokens });
         let result = match self.stream_of(request, &reporter, &running) {
             Ok(stream) => self.report_until_end(stream, &reporter, &running).await,
             Err(error) => Err(error),
@@ -138,17 +150,14 @@ impl Server {
         if let Some(meta) = request.meta {
             call = call.with_meta(meta);
         }
-        let mut run = RunContext::new().with_cancellation(running.token.clone());
-        if let Some(parts) = request.run {
-            run = run.with_id(parts.id).with_meta(parts.meta).with_state(parts.state);
-            run = parts.app.into_iter().fold(run, RunContext::with_app);
-            run = parts.agent.into_iter().fold(run, RunContext::with_agent);
-            run = parts.user.into_iter().fold(run, RunContext::with_user);
-            run = parts.session.into_iter().fold(run, RunContext::with_session);
-        }
-        let end = request.time_left.and_then(|left| Instant::now().checked_add(Duration::from_millis(left)));
-        if let Some(end) = end {
-            run = run.with_deadline(end);
+        let mut run =
+            run_of(request.run.as_ref(), request.time_left).with_cancellation(running.token.clone());
+        if request.run.is_some_and(|run| run.has_budget) {
+            run = run.with_budget_source(Arc::new(CallerBudget {
+                reporter: Arc::clone(reporter),
+                running: running.clone(),
+                heartbeat: self.worker.heartbeat,
+            }));
         }
         let approver = CallerApprover {
             reporter: Arc::clone(reporter),
@@ -215,12 +224,27 @@ impl Server {
     }
 }
 
+/// Returns the run of a call, with the parts that travel.
+fn run_of(parts: Option<&RunParts>, time_left: Option<u64>) -> RunContext {
+    let mut run = RunContext::new();
+    if let Some(parts) = parts {
+        run = run.with_id(parts.id.as_str()).with_meta(parts.meta.clone()).with_state(parts.state.clone());
+        run = parts.app.iter().fold(run, RunContext::with_app);
+        run = parts.agent.iter().fold(run, RunContext::with_agent);
+        run = parts.user.iter().fold(run, RunContext::with_user);
+        run = parts.session.iter().fold(run, RunContext::with_session);
+    }
+    let end = time_left.and_then(|left| Instant::now().checked_add(Duration::from_millis(left)));
+    end.into_iter().fold(run, RunContext::with_deadline)
+}
+
 /// Returns the report of an event that the caller shows.
 fn report_of(event: EventKind) -> Option<Report> {
     match event {
         EventKind::Updated { update, .. } => Some(Report::Update(update)),
         EventKind::Progress { progress } => Some(Report::Progress(progress)),
         EventKind::Log { line } => Some(Report::Log((*line).clone())),
+        EventKind::Child { event } => Some(Report::Child(Box::new(Arc::unwrap_or_clone(event)))),
         _ => None,
     }
 }

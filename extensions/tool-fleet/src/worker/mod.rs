@@ -4,6 +4,7 @@
 //! [`Worker::serve`] ends them.
 
 mod approver;
+mod budget;
 mod call;
 mod claim;
 mod index;
@@ -241,7 +242,7 @@ impl Server {
             self.refusal_reason(&request).map(Report::Refused)
         };
         if let Some(report) = refused {
-            let report = CallReport { call: request.call, sequence: 0, contents: 0, report };
+            let report = CallReport { call: request.call, sequence: 0, contents: 0, tokens: 0, report };
             self.send_or_warn(&reply, Message::Report(report)).await;
             return;
         }

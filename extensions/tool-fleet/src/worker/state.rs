@@ -12,6 +12,7 @@ use tokio::{
 };
 use tool_runtime::CancellationToken;
 
+use super::budget::BudgetRequests;
 use crate::message::{BodyAnswer, CallControl, CallEpoch, Control};
 
 /// The time for which a call is remembered: longer than any message of it is valid.
@@ -38,6 +39,8 @@ pub(super) struct RunningCall {
     pub(super) read: watch::Sender<u64>,
     /// The answers to questions of the body.
     pub(super) answers: watch::Sender<Vec<BodyAnswer>>,
+    /// The requests for parts of the caller's budget.
+    pub(super) budget: Arc<BudgetRequests>,
     /// Cancelled once there is no receiver of reports, for a call that goes on.
     pub(super) caller_left: CancellationToken,
     /// The process of the caller, which alone controls the call.
@@ -75,6 +78,7 @@ impl RunningCalls {
             started: Arc::new(Notify::new()),
             read: watch::Sender::new(0),
             answers: watch::Sender::default(),
+            budget: Arc::default(),
             caller_left: CancellationToken::new(),
             caller,
             is_harmless,
@@ -100,6 +104,9 @@ impl RunningCalls {
                     *read = number.max(*read);
                     has_grown
                 });
+            }
+            Control::Budget { number, denied } => {
+                running.budget.answer_request(number, denied.map_or(Ok(()), |error| Err(*error)));
             }
             Control::Answer(answer) => running.answers.send_modify(|answers| {
                 // A repeated message.

@@ -5,6 +5,8 @@
 mod agreement;
 mod attack;
 mod broker;
+mod budget;
+mod children;
 mod listing;
 mod memory;
 #[cfg(all(feature = "postgres", unix))]

@@ -8,7 +8,7 @@ use tool_fleet::MemoryTransport;
 use tool_runtime::{
     CallOutcome, CancellationToken, Executor, RunContext, ToolCall,
     call::Operation,
-    context::ConfirmationAnswer,
+    context::{Budget, ConfirmationAnswer},
     executor::{Batch, ExecutorBuilder, StreamItem},
     hook::Hook,
     output::{Resource, ResourceBody},
@@ -45,6 +45,10 @@ fn normalized(mut value: Value) -> Value {
         Value::Object(members) => {
             for volatile in ["time", "finishedAtMs", "expiresAtMs", "durationMs", "serial", "hash"] {
                 members.remove(volatile);
+            }
+            // The id of a child run.
+            if members.get("run").and_then(Value::as_str).is_some_and(|run| run.starts_with("call_")) {
+                members.remove("run");
             }
             members.values_mut().for_each(|it| *it = normalized(it.take()));
         }
@@ -116,6 +120,7 @@ async fn compare(configure: Configure, run: fn() -> RunContext, calls: &[(&str, 
         assert_eq!(expected.1.is_empty(), matches!(watch, Watch::Unwatched | Watch::Hook));
         assert_eq!(found, expected, "{watch:?}");
         assert_eq!(remote_run.state(), local_run.state(), "{watch:?}");
+        assert_eq!(remote_run.spent(), local_run.spent(), "{watch:?}");
         worker.abort();
     }
 }
@@ -316,4 +321,33 @@ async fn a_call_runs_with_answers_that_come_later() {
         assert_eq!(outcomes[0].result().unwrap().text(), text);
     }
     worker.abort();
+}
+
+fn with_budget(calls: Option<u64>, rounds: Option<u64>, tokens: Option<u64>) -> RunContext {
+    run().with_budget(Budget { calls, rounds, tokens })
+}
+
+#[tokio::test(start_paused = true)]
+async fn events_of_child_runs() {
+    let delegate = ("delegate", json!({ "calls": 5, "rounds": 0, "tokens": 0 }));
+    compare(unchanged, run, std::slice::from_ref(&delegate)).await;
+    compare(|builder| builder.parallel(false), run, &[delegate.clone(), delegate]).await;
+}
+
+/// Child runs at the worker draw on the budget of the caller.
+#[tokio::test(start_paused = true)]
+async fn budgets() {
+    let budgets: [fn() -> RunContext; 5] = [
+        || with_budget(None, None, None),
+        || with_budget(Some(4), Some(3), None),
+        || with_budget(Some(1), Some(1), Some(25)),
+        || with_budget(Some(6), None, Some(15)),
+        || with_budget(Some(0), Some(0), Some(0)),
+    ];
+    let delegate = ("delegate", json!({ "calls": 3, "rounds": 3, "tokens": 10 }));
+    for budget in budgets {
+        compare(unchanged, budget, std::slice::from_ref(&delegate)).await;
+        let calls = [delegate.clone(), delegate.clone()];
+        compare(|builder| builder.parallel(false), budget, &calls).await;
+    }
 }

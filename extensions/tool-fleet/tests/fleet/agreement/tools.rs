@@ -1,9 +1,12 @@
 //! Tools whose calls end in each way.
 
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{
+    Arc,
+    atomic::{AtomicUsize, Ordering},
+};
 
 use tool_runtime::{
-    Content,
+    Content, Executor, ToolCall,
     context::{LogLevel, LogLine, Progress},
     definition::Permission,
     output::{Actions, Stream},
@@ -178,6 +181,37 @@ fn wipe(disk: u32, bodies: &Bodies, cx: &ToolContext) -> Result<String, ToolErro
     Ok(format!("wiped {disk}"))
 }
 
+/// Counts its bodies.
+#[tool(register = false)]
+fn counted(bodies: &Bodies) -> usize {
+    bodies.enter()
+}
+
+/// Makes calls and rounds in a child run.
+#[tool(register = false)]
+async fn delegate(
+    calls: usize,
+    rounds: usize,
+    tokens: u64,
+    cx: &ToolContext,
+) -> Result<Vec<String>, ToolError> {
+    let run = Arc::new(cx.child_run("child")?);
+    let tools = Registry::builder().tool::<counted>().provide(Bodies::default()).build();
+    let executor = Executor::new(tools.map_err(ToolError::from_source)?);
+    let mut texts = Vec::new();
+    for _ in 0..rounds {
+        let round = run.obtain_round().await;
+        texts.push(round.map_or_else(|error| error.feedback(), |()| "a round".to_owned()));
+        // Here an error, and at a worker one of the next round.
+        drop(run.count_tokens(tokens));
+    }
+    let calls =
+        (0..calls).map(|number| ToolCall::new("counted", json!({})).with_id(format!("child {number}")));
+    let outcomes = executor.batch(calls.collect()).with_run(run).run().await;
+    texts.extend(outcomes.iter().filter_map(|outcome| Some(outcome.result()?.text().into_owned())));
+    Ok(texts)
+}
+
 pub(super) fn tools() -> Registry {
     let tools = Registry::builder().tool::<greet>().tool::<fail>().tool::<recover>().tool::<break_down>();
     let tools = tools.tool::<wait>().tool::<panic>().tool::<speak>().tool::<reserve>().tool::<sell>();
@@ -189,6 +223,7 @@ pub(super) fn tools() -> Registry {
         .tool::<finish>()
         .tool::<stop>()
         .tool::<wipe>()
-        .tool::<stream>();
+        .tool::<stream>()
+        .tool::<delegate>();
     tools.provide(Bodies::default()).build().unwrap()
 }
