@@ -31,9 +31,25 @@ pub struct Server {
 impl Server {
     /// Starts a broker of its own; `None` if the machine has none.
     pub fn start() -> Option<Self> {
-        let program = program()?;
+        program().map(|program| Self::start_at(program, "-1"))
+    }
+
+    /// Ends the broker.
+    pub fn stop(&mut self) {
+        drop(self.input.take());
+        self.shell.wait().unwrap();
+    }
+
+    /// Ends the broker unless it has ended, and starts another one at its address.
+    pub fn restart(&mut self) {
+        self.stop();
+        let port = self.url.rsplit(':').next().unwrap().to_owned();
+        *self = Self::start_at(program().unwrap(), &port);
+    }
+
+    fn start_at(program: OsString, port: &str) -> Self {
         let mut command = Command::new("sh");
-        command.args(["-c", RUN, "sh"]).arg(program).args(["-a", "127.0.0.1", "-p", "-1"]);
+        command.args(["-c", RUN, "sh"]).arg(program).args(["-a", "127.0.0.1", "-p", port]);
         let mut shell = command.stdin(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
         let (input, mut log) = (shell.stdin.take(), BufReader::new(shell.stderr.take().unwrap()));
         let mut address = None;
@@ -48,7 +64,7 @@ impl Server {
             }
         }
         let url = format!("nats://{}", address.unwrap());
-        Some(Self { url, input, shell, _log: log })
+        Self { url, input, shell, _log: log }
     }
 
     /// Returns the URL for clients.

@@ -43,6 +43,7 @@ macro_rules! extension_pages {
 extension_pages! {
     agents: "agents.md",
     built_in_tools: "built_in_tools.md",
+    fleet: "fleet.md",
     mcp: "mcp.md",
     openapi: "openapi.md",
     sessions: "sessions.md",

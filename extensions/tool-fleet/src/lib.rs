@@ -100,6 +100,10 @@ mod channel;
 #[cfg(feature = "cli")]
 pub mod cli;
 mod error;
+/// The examples of the guide.
+#[cfg(all(doctest, feature = "cli", feature = "nats"))]
+#[doc = include_str!("../../../tool-runtime/src/docs/guide/fleet.md")]
+pub mod guide {}
 mod ignored;
 mod message;
 mod transport;

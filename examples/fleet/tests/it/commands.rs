@@ -99,6 +99,13 @@ impl WorkerProcess {
         line.trim_end().to_owned()
     }
 
+    /// Waits until the calls of the response that are valid have come.
+    fn read_held_calls(&mut self) {
+        for _ in 0..6 {
+            assert!(self.read_line().starts_with("holding "));
+        }
+    }
+
     fn signal(&self, signal: &str) {
         assert!(
             Command::new("kill").args([signal, &self.child.id().to_string()]).status().unwrap().success()
@@ -180,6 +187,21 @@ fn keys_and_urls_that_cannot_be_used_are_usage_errors_that_name_no_secret() {
     check(&other, 2, "has another key; give another path");
 }
 
+/// Starts the caller, which answers the calls of the quick start.
+fn start_caller(url: &str, folder: &Folder) -> Child {
+    let mut caller = Command::new(env!("CARGO_BIN_EXE_fleet-caller"));
+    caller.args([url, &folder.file("program.key")]).stdout(Stdio::piped()).stderr(Stdio::piped());
+    caller.spawn().unwrap()
+}
+
+/// Waits for the messages of all calls: no call was lost with its worker.
+fn assert_all_answered(caller: Child) {
+    let output = caller.wait_with_output().unwrap();
+    let messages = String::from_utf8(output.stdout).unwrap();
+    assert_eq!(messages.lines().count(), 8, "{messages}");
+    assert!(!messages.contains("worker"), "{messages}");
+}
+
 /// Sends a request, and returns the status and the body of its answer.
 fn request(url: &str, head: &str) -> (u16, String) {
     let mut stream = TcpStream::connect(url.strip_prefix("http://").unwrap()).unwrap();
@@ -204,10 +226,8 @@ fn a_worker_that_drains_is_alive_and_not_ready_and_a_second_signal_ends_it() {
     assert_eq!(request(&health, "GET /readyz"), (200, "ok\n".to_owned()));
     assert_eq!(request(&health, "GET /").0, 404);
     assert_eq!(request(&health, "POST /readyz").0, 405);
-    let mut caller = Command::new(env!("CARGO_BIN_EXE_fleet-caller"));
-    caller.args([url, &folder.file("program.key")]).stdout(Stdio::null()).stderr(Stdio::null());
-    let mut caller = caller.spawn().unwrap();
-    assert!(serving.read_line().starts_with("holding "));
+    let mut caller = start_caller(url, &folder);
+    serving.read_held_calls();
     serving.signal("-INT");
     serving.read_errors_until("taking no more calls");
     assert_eq!(request(&health, "GET /healthz").0, 200);
@@ -237,24 +257,30 @@ fn the_calls_of_a_worker_that_is_terminated_end_with_their_results() {
     serving.signal("-TERM");
     serving.read_errors_until("taking no more calls");
     fs::write(folder.file("release"), "").unwrap();
-    let output = caller.wait_with_output().unwrap();
-    let messages = String::from_utf8(output.stdout).unwrap();
-    assert_eq!(messages.lines().count(), 8);
-    assert!(!messages.contains("worker"), "{messages}");
+    assert_all_answered(caller);
     assert_eq!(serving.exit_code(), Some(0));
 }
 
 #[test]
-fn a_worker_without_its_broker_is_alive_and_not_ready() {
-    let Some(server) = start_broker() else { return };
-    let folder = Folder::new();
+fn a_worker_without_its_broker_is_alive_and_not_ready_until_the_broker_is_back() {
+    let Some(mut server) = start_broker() else { return };
+    let (folder, url) = (Folder::new(), server.url().to_owned());
+    let mut command = worker();
+    command.env("FLEET_HOLD_CALLS", folder.file("release"));
     let health = ["--health", "127.0.0.1:0"];
-    let mut serving = WorkerProcess::start(worker(), server.url(), &folder.file("pool.key"), &health);
+    let mut serving = WorkerProcess::start(command, &url, &folder.file("pool.key"), &health);
     let health = serving.read_line();
     assert_eq!(request(&health, "GET /readyz").0, 200);
-    drop(server);
+    let caller = start_caller(&url, &folder);
+    serving.read_held_calls();
+    server.stop();
+    // The client notices soon that the broker has ended, and that there is another one.
     let lost = (503, "the connection to the broker is lost\n".to_owned());
-    // The client notices it soon after the broker has ended.
     while request(&health, "GET /readyz") != lost {}
     assert_eq!(request(&health, "GET /healthz").0, 200);
+    server.restart();
+    while request(&health, "GET /readyz").0 != 200 {}
+    // The calls go on, whose worker and caller have lost their connections meanwhile.
+    fs::write(folder.file("release"), "").unwrap();
+    assert_all_answered(caller);
 }

@@ -113,6 +113,9 @@ async fn a_sender_hears_that_the_database_is_gone_and_receivers_go_on_once_it_is
     assert!(error.to_string().contains("the database did not answer within 300ms"), "{error}");
     let error = transport.listen("other", None).await.err().unwrap();
     assert!(error.to_string().contains("the database did not answer within 300ms"), "{error}");
+    while transport.is_connected() {
+        tokio::task::yield_now().await;
+    }
     server.switch("start");
     // Each is sent until it is taken: the first ones may be sent before the process has shown again that it lives.
     let receiving =
@@ -126,6 +129,9 @@ async fn a_sender_hears_that_the_database_is_gone_and_receivers_go_on_once_it_is
     };
     let received = tokio::select! { it = receiving => it, () = sending => unreachable!() };
     assert_eq!(received, (vec![3], vec![3]));
+    while !transport.is_connected() {
+        tokio::task::yield_now().await;
+    }
 }
 
 #[tokio::test]
