@@ -32,7 +32,9 @@ impl Shown {
     /// Reads a stream to its end.
     pub(crate) async fn read_to_end(&mut self, stream: &mut CallStream) -> ToolResult {
         loop {
-            match stream.next().await.unwrap() {
+            // A call that goes on for ever fails its test.
+            let item = tokio::time::timeout(Duration::from_secs(100), stream.next()).await.unwrap();
+            match item.unwrap() {
                 StreamItem::Event(event) => match event.kind {
                     EventKind::Updated { update, .. } => self.updates.push(update.into_text()),
                     EventKind::Log { line } => self.log.push(line.message.clone()),
@@ -184,7 +186,8 @@ async fn more_unread_reports_than_the_limit_end_the_call_with_an_error_that_name
     let call = forger.read(&report)["message"]["body"]["call"].clone();
     for number in 1..=1100 {
         let line = json!({ "type": "log", "value": { "level": "info", "message": "" } });
-        let body = json!({ "call": call, "sequence": number, "contents": number, "report": line });
+        let body =
+            json!({ "call": call, "sequence": number, "contents": number, "tokens": 0, "report": line });
         forger.send(&report.subject, None, "report", body).await;
     }
     pause().await;
