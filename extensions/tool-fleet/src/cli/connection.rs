@@ -21,6 +21,7 @@ use crate::{
 #[derive(Clone)]
 pub(super) struct SharedTransport(Arc<dyn Transport>);
 
+#[cfg(any(feature = "nats", feature = "postgres", test))]
 impl SharedTransport {
     pub(super) fn new(transport: impl Transport) -> Self {
         Self(Arc::new(transport))

@@ -66,12 +66,15 @@ impl Command for Work {
         let executor = program.executor()?.clone();
         let connection = PoolConnection::open(program, matches, self.pool.as_deref())?;
         let number = |option: &str| matches.get_one::<u32>(option).copied().unwrap_or_default();
-        let tools = executor.tools().len();
+        let tools = match executor.tools().len() {
+            1 => "1 tool".to_owned(),
+            tools => format!("{tools} tools"),
+        };
         let pool = connection.key.pool().to_owned();
         let worker = Worker::new(executor, connection.key)
             .slots(usize::try_from(number("slots")).unwrap_or(usize::MAX))
             .drain(Duration::from_secs(number("drain").into()));
-        let serving_note = format!("serving {tools} tools in the pool `{pool}`; Ctrl-C ends it");
+        let serving_note = format!("serving {tools} in the pool `{pool}`; Ctrl-C ends it");
         let listener = match matches.get_one::<SocketAddr>("health") {
             Some(address) => Some(open_health(program, *address)?),
             None => None,

@@ -83,7 +83,8 @@ impl Worker {
     ///
     /// # Errors
     ///
-    /// Returns an error if the name of the pool is invalid, or the broker cannot be reached, or closes the connection.
+    /// Returns an error if the name of the pool is invalid, or the broker cannot be reached, or closes the connection, or if it does not
+    /// receive the last messages of a worker that was stopped within 2 s.
     pub async fn serve(self, transport: impl Transport, stop: CancellationToken) -> Result<(), FleetError> {
         let channel = Channel::new(self.key.clone(), Arc::new(transport))?;
         let server = Server::new(self, channel.clone());
