@@ -9,7 +9,7 @@ use crate::message::Control;
 /// The number of requests whose answers are kept for repeated ones; a worker repeats the latest ones alone.
 const MAX_KEPT_ANSWERS: usize = 256;
 
-/// What was granted to the worker of a call, in one epoch. What was granted to a lost worker stays counted.
+/// The grants to the worker of a call, in one epoch. Those of a lost worker stay counted.
 #[derive(Default)]
 pub(super) struct BudgetGrants {
     /// The errors of denied requests, by numbers; `None` for a granted one.
