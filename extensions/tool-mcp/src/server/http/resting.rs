@@ -44,14 +44,15 @@ impl HttpSessions {
     ) -> Result<Option<OpenStream>, RequestRefusal> {
         loop {
             let Some((used, waking)) = self.table.hold_session_and_wake_lock(id) else {
-                if !self.load_session(id, identity).await? {
+                // Boxed, as below: the future of a request is copied with those that it may need.
+                if !Box::pin(self.load_session(id, identity)).await? {
                     return Ok(None);
                 }
                 continue;
             };
             let Some(waking) = waking else { return Ok(Some(used)) };
             // A task of its own: if the client leaves, the session is whole all the same for those that wait.
-            let waking = Arc::clone(self).wake_session_once(id.into(), waking, stop.child_token());
+            let waking = Box::pin(Arc::clone(self).wake_session_once(id.into(), waking, stop.child_token()));
             if !matches!(self.table.tasks.spawn(waking).await, Ok(Ok(()))) {
                 return Err(RequestRefusal::Unavailable(
                     "the session cannot be set up; try again later".to_owned(),

@@ -162,7 +162,10 @@ impl SessionStore for SlowStore {
 async fn client_of_session_to_set_up(is_of_other_process: bool) -> Client {
     let store = Arc::new(SlowStore::default());
     let server = || {
-        let config = HttpConfig::new().max_ready_sessions(0).session_store(store.clone());
+        let config = match is_of_other_process {
+            true => HttpConfig::new().session_store(store.clone()),
+            false => HttpConfig::new().max_ready_sessions(0),
+        };
         McpServer::new(Registry::builder().build().unwrap()).key([7; 32]).http_with(config).unwrap()
     };
     let mut client = Client::open(&server()).await;
@@ -213,6 +216,15 @@ async fn a_session_whose_client_leaves_while_it_is_set_up_is_whole_for_the_next_
             assert_eq!(answer.status(), 200, "{polls}, of another process: {is_of_other_process}");
             let answer = answer.into_body().collect().await.unwrap().to_bytes();
             assert!(String::from_utf8_lossy(&answer).contains("result"), "{answer:?}");
+            // Its handler was told that the client is initialized: from then on it notes changes.
+            let state = client.server.0.sessions.table.state(client.session.as_deref().unwrap()).unwrap();
+            for _ in 0..100 {
+                tokio::task::yield_now().await;
+            }
+            assert!(
+                state.signals.lock().await.is_some(),
+                "{polls}, of another process: {is_of_other_process}"
+            );
             if is_answered {
                 assert!(polls > 3, "the client left never while the session was set up");
                 break;
