@@ -1,4 +1,4 @@
-use std::fmt;
+use std::{fmt, time::Duration};
 
 /// An error of the connection between workers and callers.
 #[derive(Debug)]
@@ -19,6 +19,13 @@ pub enum FleetError {
     Transport(String),
     /// A message cannot be written or sealed.
     Unwritable(String),
+    /// Calls ran for longer than a worker that was stopped had time.
+    CallsDropped {
+        /// The number of calls, which may have taken effect.
+        calls: usize,
+        /// The time that they had.
+        drain: Duration,
+    },
 }
 
 impl fmt::Display for FleetError {
@@ -36,6 +43,13 @@ impl fmt::Display for FleetError {
             }
             Self::Transport(problem) => write!(f, "the broker did not take a message: {problem}"),
             Self::Unwritable(problem) => write!(f, "a message cannot be written: {problem}"),
+            Self::CallsDropped { calls, drain } => {
+                let calls = if *calls == 1 { "1 call".to_owned() } else { format!("{calls} calls") };
+                write!(
+                    f,
+                    "{calls} did not end within {drain:?} of the stop, and may have taken effect; give the worker more time to drain"
+                )
+            }
         }
     }
 }

@@ -226,7 +226,10 @@ async fn show_report(sent: &mut SentCall<'_>, report: Report) -> Option<EpochEnd
             Ok(())
         }
         Report::Child(event) => {
-            sent.children.show_event(*event, cx).await;
+            if let Err(error) = sent.children.show_event(*event, cx).await {
+                sent.send_cancel();
+                return Some(EpochEnd::Outcome(Err(error)));
+            }
             Ok(())
         }
         Report::Progress(progress) => cx.progress(progress),

@@ -9,6 +9,9 @@ use tool_runtime::{
     executor::{forward_child_event, forward_child_event_now},
 };
 
+/// The calls of child runs that are open at once, for a worker that does not say the truth.
+const MAX_OPEN_CALLS: usize = 4096;
+
 /// Shows the events of child runs at a worker, and ends the calls that it leaves open.
 #[derive(Default)]
 pub(super) struct ChildCalls {
@@ -17,9 +20,17 @@ pub(super) struct ChildCalls {
 }
 
 impl ChildCalls {
-    pub(super) async fn show_event(&mut self, event: ToolEvent, cx: &ToolContext) {
+    /// # Errors
+    ///
+    /// If more calls of child runs are open than [`MAX_OPEN_CALLS`].
+    pub(super) async fn show_event(&mut self, event: ToolEvent, cx: &ToolContext) -> Result<(), ToolError> {
         let path = path_of(&event);
         match innermost_kind(&event) {
+            EventKind::Started { .. } if self.open.len() >= MAX_OPEN_CALLS => {
+                return Err(ToolError::failed(format!(
+                    "the worker began more than {MAX_OPEN_CALLS} calls of child runs without an end; it may have taken effect"
+                )));
+            }
             EventKind::Started { .. } => {
                 self.open.insert(path, event.clone());
             }
@@ -29,6 +40,7 @@ impl ChildCalls {
             _ => {}
         }
         forward_child_event(cx, event).await;
+        Ok(())
     }
 
     /// Shows the ends of the calls that have none, since their worker is lost, or their call was cancelled.

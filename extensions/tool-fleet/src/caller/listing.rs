@@ -1,6 +1,9 @@
 //! Lists the tools of a pool: the registries of its workers, and definitions by their hashes, in pages.
 
-use std::{collections::HashMap, sync::Arc};
+use std::{
+    collections::{HashMap, HashSet},
+    sync::Arc,
+};
 
 use tokio::time::{Instant, timeout_at};
 use tool_runtime::{ErrorKind, ToolDefinition, ToolError, definition::ContentHash};
@@ -102,17 +105,15 @@ impl Connection {
         // As many as surely fit into a request.
         let per_request = (self.channel.max_bytes() / 256).max(1);
         let mut read = HashMap::new();
-        let mut left = missing;
+        let mut left: HashSet<_> = missing.into_iter().collect();
         while !left.is_empty() {
             let hashes = left.iter().take(per_request).copied().collect();
             let page = self.ask_worker(registry, Message::ReadDefinitions { hashes }).await?;
             let definitions = page.text.definitions_at("/message/body/definitions")?;
             let before = left.len();
             // The hash is computed from the text that was read: a definition under the name of another one stays unread.
-            for (hash, definition) in definitions {
-                read.insert(hash, definition);
-            }
-            left.retain(|hash| !read.contains_key(hash));
+            // One that was not asked for is left out.
+            read.extend(definitions.into_iter().filter(|(hash, _)| left.remove(hash)));
             if left.len() == before {
                 return Err(unavailable_error("a worker does not return the definitions that it lists"));
             }

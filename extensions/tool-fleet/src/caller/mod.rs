@@ -16,6 +16,7 @@ mod workers;
 use std::time::Duration;
 
 pub use self::set::FleetToolSet;
+use crate::FleetError;
 
 /// Settings of a [`FleetToolSet`].
 ///
@@ -31,14 +32,39 @@ pub use self::set::FleetToolSet;
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct FleetSettings {
-    /// The time without a sign of life after which a worker is lost. Default: 6 s, three heartbeats.
+    /// The time without a sign of life after which a worker is lost, from 1 ms to a day. Default: 6 s, three heartbeats.
     pub lost_after: Duration,
-    /// The number of workers on which one call starts at most, if they end during it. Default: 3.
+    /// The number of workers on which one call starts at most, if they end during it; at least 1. Default: 3.
     pub max_workers: u32,
-    /// The time for which a call waits for a worker with a free slot. Default: 5 s.
+    /// The time for which a call waits for a worker with a free slot, up to a day. Default: 5 s.
     pub busy: Duration,
-    /// The time for which a listing waits for workers, and for each page of definitions. Default: 2 s.
+    /// The time for which a listing waits for workers, and for each page of definitions, from 1 ms to a day; a registry is left out after ten
+    /// times as long. Default: 2 s.
     pub listing: Duration,
+}
+
+/// The greatest time of a setting.
+const MAX_SETTING: Duration = Duration::from_secs(24 * 60 * 60);
+
+impl FleetSettings {
+    /// Returns an error for a setting that is out of its range.
+    fn check(&self) -> Result<(), FleetError> {
+        let least = Duration::from_millis(1);
+        for (name, time, least) in [
+            ("lost_after", self.lost_after, least),
+            ("busy", self.busy, Duration::ZERO),
+            ("listing", self.listing, least),
+        ] {
+            if !(least..=MAX_SETTING).contains(&time) {
+                let range = format!("from {least:?} to {MAX_SETTING:?}");
+                return Err(FleetError::Invalid(format!("`{name}` of a fleet is {range}, not {time:?}")));
+            }
+        }
+        match self.max_workers {
+            0 => Err(FleetError::Invalid("`max_workers` of a fleet is at least 1, not 0".to_owned())),
+            _ => Ok(()),
+        }
+    }
 }
 
 impl Default for FleetSettings {

@@ -12,6 +12,9 @@ const MISSING_REPORT_WAIT: Duration = Duration::from_millis(500);
 /// The reports that wait for an earlier one; a worker sends no more than this beyond those that were read.
 const MAX_EARLY_REPORTS: usize = REPORT_WINDOW as usize;
 
+/// The numbers beyond the last report that was read, of which a worker uses no more than its window, and those of its questions.
+const MAX_AHEAD: u64 = 8 * REPORT_WINDOW;
+
 /// Puts reports with contents in the order in which they were sent, and counts those that are missing.
 #[derive(Default)]
 pub(super) struct ReportOrder {
@@ -30,20 +33,21 @@ impl ReportOrder {
 
     /// Notes that the worker has sent `contents` reports.
     pub(super) fn note_sent(&mut self, contents: u64) {
-        self.sent = self.sent.max(contents);
+        // A worker that counts further does not wait for its caller.
+        self.sent = self.sent.max(contents.min(self.read.saturating_add(MAX_AHEAD)));
     }
 
     /// Adds a report, unless it was read before, or given up.
     pub(super) fn add_report(&mut self, number: u64, report: Report) {
         self.note_sent(number);
-        if number > self.read {
+        if number > self.read && number <= self.read.saturating_add(MAX_AHEAD) {
             self.early.entry(number).or_insert(report);
         }
     }
 
     /// Returns the next report in the order of the worker, if it is here.
     pub(super) fn take_next(&mut self) -> Option<Report> {
-        let next = self.early.remove(&(self.read + 1));
+        let next = self.early.remove(&self.read.saturating_add(1));
         if next.is_some() {
             self.read += 1;
             self.missing_since = None;
@@ -71,5 +75,22 @@ impl ReportOrder {
         self.read = self.read.max(last);
         self.missing_since = None;
         missing
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test(start_paused = true)]
+    async fn numbers_far_beyond_those_that_were_read_are_no_reports() {
+        let mut order = ReportOrder::default();
+        order.note_sent(u64::MAX);
+        order.add_report(u64::MAX, Report::Beat);
+        order.add_report(1, Report::Beat);
+        assert!(order.take_next().is_some() && order.take_next().is_none());
+        assert_eq!(order.skip_missing(), MAX_AHEAD - 1);
+        order.add_report(MAX_AHEAD + 1, Report::Beat);
+        assert!(order.take_next().is_some());
     }
 }

@@ -100,7 +100,7 @@ impl<'a> SentCall<'a> {
 
     /// Notifies the worker that there is room for reports, each time that many were read.
     pub(super) async fn acknowledge_if_due(&mut self) {
-        if self.order.read_reports() >= self.acknowledged + READ_INTERVAL {
+        if self.order.read_reports() >= self.acknowledged.saturating_add(READ_INTERVAL) {
             self.acknowledge().await;
         }
     }

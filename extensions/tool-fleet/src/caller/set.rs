@@ -7,7 +7,7 @@ use std::{
 use futures_util::{StreamExt, stream};
 use tokio::task::JoinHandle;
 use tool_runtime::{
-    BoxFuture, Tool, ToolError, ToolSet,
+    BoxFuture, ErrorKind, Tool, ToolError, ToolSet,
     context::ReadonlyContext,
     definition::ContentHash,
     diagnostic::{Diagnostic, Severity},
@@ -17,6 +17,9 @@ use tool_runtime::{
 
 use super::{FleetSettings, connection::Connection, tool::RemoteTool};
 use crate::{FleetError, Transport, channel::Channel};
+
+/// The time of a whole registry, in times of one page.
+const LISTING_PAGES: u32 = 10;
 
 /// The registries that are asked for their tools at once.
 const REGISTRIES_AT_ONCE: usize = 8;
@@ -59,12 +62,13 @@ impl FleetToolSet {
     ///
     /// # Errors
     ///
-    /// As [`connect`](Self::connect).
+    /// As [`connect`](Self::connect), and if a setting is out of its range.
     pub async fn connect_with(
         transport: impl Transport,
         key: PoolKey,
         settings: FleetSettings,
     ) -> Result<Self, FleetError> {
+        settings.check()?;
         let channel = Channel::new(key, Arc::new(transport))?;
         let (connection, incoming) = Connection::open(channel, settings).await?;
         #[expect(
@@ -91,7 +95,7 @@ impl FleetToolSet {
         self.lock_listed().forget_others(&live);
         let listings = live.into_iter().map(|(registry, workers)| async move {
             let registry = ContentHash::from(registry);
-            (registry, workers, self.tools_of(registry).await)
+            (registry, workers, self.tools_in_time(registry).await)
         });
         let mut listings = stream::iter(listings).buffer_unordered(REGISTRIES_AT_ONCE);
         // Each tool with the registries that have it, and the number of their workers.
@@ -131,6 +135,14 @@ impl FleetToolSet {
             "the tools of the registry {registry} of the pool `{pool}` ({workers} workers) are left out: {problem}"
         );
         Diagnostic::new(Severity::Warning, "registry_not_listed", message)
+    }
+
+    async fn tools_in_time(&self, registry: ContentHash) -> Result<Arc<[Arc<RemoteTool>]>, ToolError> {
+        let limit = self.connection.settings.listing.saturating_mul(LISTING_PAGES);
+        tokio::time::timeout(limit, self.tools_of(registry)).await.unwrap_or_else(|_| {
+            let problem = format!("a worker did not list all its tools within {limit:?}");
+            Err(ToolError::new(ErrorKind::Unavailable, problem).retryable(true))
+        })
     }
 
     /// Returns the tools of a registry; asks a worker unless they are known.

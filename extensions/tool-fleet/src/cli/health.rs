@@ -25,7 +25,7 @@ use crate::{Transport as _, WorkerState};
 const MAX_CONNECTIONS: usize = 32;
 
 /// The time of a connection, from its first byte to its last one.
-const CONNECTION_TIMEOUT: Duration = Duration::from_secs(5);
+const CONNECTION_TIMEOUT: Duration = Duration::from_secs(1);
 
 /// The maximum size of the head of a request.
 const MAX_HEAD_BYTES: usize = 8 * 1024;

@@ -34,7 +34,11 @@ pub(super) fn save_pool_key(
     };
     let (program_file, pool_file) = (path("program-key")?, path("save")?);
     let pool = pool_name(program, matches, default_pool)?;
+    let is_new = !program_file.exists();
     let key = ProgramKey::load_or_create(program_file).map_err(|error| key_failure(&error))?.pool_key(pool);
+    if is_new {
+        program.note(&format!("there was no key of the program: a new one is in {}", program_file.display()));
+    }
     key.save(pool_file).map_err(|error| key_failure(&error))?;
     program.note(&format!("the key of the pool `{pool}` is in {}", pool_file.display()));
     Ok(Exit::Done)

@@ -11,9 +11,6 @@ use tool_runtime::{
 use super::{call::Reporter, state::RunningCall};
 use crate::message::Report;
 
-/// The times that a question is sent, each a heartbeat apart. Then the caller is gone.
-const MAX_QUESTIONS_SENT: u32 = 5;
-
 /// Decides as the caller's executor did, and passes on the questions of a body.
 pub(super) struct CallerApprover {
     pub(super) reporter: Arc<Reporter>,
@@ -24,21 +21,26 @@ pub(super) struct CallerApprover {
 }
 
 impl CallerApprover {
-    /// Waits for the answer that the caller has. One that has none ends the call with the question, and calls again with the answer.
+    /// Waits for the answer that the caller has. One that has none ends the call with the question, and calls again with the answer. Asks
+    /// each heartbeat, since messages may be lost, for as long as the caller is there: it may read slowly.
     async fn ask_caller(&self, request: &ApprovalRequest) -> Result<Approval, ToolError> {
         let (hint, payload) = (&request.hint, &request.payload);
         let mut answers = self.running.answers.subscribe();
-        for _ in 0..MAX_QUESTIONS_SENT {
+        loop {
             let question = Report::Question { hint: hint.clone(), payload: payload.clone() };
             self.reporter.send_report(question).await?;
             let is_answered =
                 answers.wait_for(|all| all.iter().any(|it| it.hint == *hint && it.payload == *payload));
-            if let Ok(Ok(all)) = tokio::time::timeout(self.heartbeat, is_answered).await {
+            let answered = tokio::select! {
+                answered = tokio::time::timeout(self.heartbeat, is_answered) => answered,
+                () = self.running.token.cancelled() => return Ok(Approval::Pending),
+                () = self.running.caller_left.cancelled() => return Ok(Approval::Pending),
+            };
+            if let Ok(Ok(all)) = answered {
                 let answer = all.iter().rev().find(|it| it.hint == *hint && it.payload == *payload);
                 return Ok(answer.map_or(Approval::Pending, |it| approval_of(it.answer.clone())));
             }
         }
-        Ok(Approval::Pending)
     }
 }
 

@@ -15,9 +15,6 @@ use tool_runtime::{
 use super::{call::Reporter, state::RunningCall};
 use crate::message::Report;
 
-/// The times that an item is requested, each a heartbeat apart. Then the caller is gone.
-const MAX_REQUESTS_SENT: u32 = 5;
-
 type Grant = Result<(), ToolError>;
 
 /// The requests of a call that have no answer yet.
@@ -62,22 +59,23 @@ pub(super) struct CallerBudget {
 }
 
 impl CallerBudget {
+    /// Requests an item each heartbeat, since messages may be lost, for as long as the caller is there: it may read slowly.
     async fn request_item(&self, item: BudgetItem) -> Grant {
         let (number, mut answer) = self.running.budget.add_request();
-        for _ in 0..MAX_REQUESTS_SENT {
+        loop {
             self.reporter.send_report(Report::Budget { number, item }).await?;
             tokio::select! {
                 grant = &mut answer => return grant.unwrap_or_else(|_| Err(unanswered_error())),
                 () = self.running.token.cancelled() => return Err(ToolError::cancelled()),
+                () = self.running.caller_left.cancelled() => return Err(unanswered_error()),
                 () = tokio::time::sleep(self.heartbeat) => {}
             }
         }
-        Err(unanswered_error())
     }
 }
 
 fn unanswered_error() -> ToolError {
-    let problem = "the caller did not answer a request for its budget in time; nothing was executed";
+    let problem = "the caller left before it answered a request for its budget; nothing was executed";
     ToolError::new(ErrorKind::Unavailable, problem)
 }
 

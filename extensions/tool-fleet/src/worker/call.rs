@@ -35,8 +35,10 @@ pub(super) struct Reporter {
     /// The subject of this worker for controls of the call.
     control: String,
     sequence: AtomicU64,
-    /// The number of reports with contents, which one task sends.
+    /// The last number of a report with contents.
     contents: AtomicU64,
+    /// The greatest number of a report with contents that was sent, or left out.
+    sent: AtomicU64,
     /// The number of tokens that child runs have used.
     tokens: AtomicU64,
 }
@@ -45,28 +47,26 @@ impl Reporter {
     /// Sends a report, whose message returns to this worker if the caller is gone.
     pub(super) async fn send_report(&self, report: Report) -> Result<(), ToolError> {
         let sequence = self.sequence.fetch_add(1, Ordering::Relaxed) + 1;
-        let has_contents = report.has_contents();
-        let contents = self.contents.load(Ordering::Relaxed) + u64::from(has_contents);
+        // Taken before it is sent: questions of the body and its other reports are sent beside each other.
+        let number = report.has_contents().then(|| self.contents.fetch_add(1, Ordering::Relaxed) + 1);
+        let contents = number.unwrap_or_else(|| self.sent.load(Ordering::Relaxed));
         let tokens = self.tokens.load(Ordering::Relaxed);
         let message =
             Message::Report(CallReport { call: self.call.clone(), sequence, contents, tokens, report });
-        self.channel.send_message(&self.to, Some(&self.control), message).await.map_err(|error| {
-            ToolError::new(ErrorKind::Unavailable, format!("the report of a worker was not sent: {error}"))
-        })?;
-        if has_contents {
-            self.contents.store(contents, Ordering::Relaxed);
+        let sent = self.channel.send_message(&self.to, Some(&self.control), message).await;
+        if let Some(number) = number {
+            // Also if it was not sent: the caller counts it as missing.
+            self.sent.fetch_max(number, Ordering::Relaxed);
         }
-        Ok(())
+        sent.map_err(|error| {
+            ToolError::new(ErrorKind::Unavailable, format!("the report of a worker was not sent: {error}"))
+        })
     }
 
     /// Sends a report of a body that goes on without it. The caller sees that one with contents is missing.
     async fn send_if_possible(&self, report: Report) {
-        let has_contents = report.has_contents();
         if let Err(error) = self.send_report(report).await {
             tracing::warn!(%error, "a report of a running call was not sent");
-            if has_contents {
-                self.skip_report();
-            }
         }
     }
 
@@ -75,8 +75,10 @@ impl Reporter {
         self.tokens.fetch_add(tokens, Ordering::Relaxed);
     }
 
+    /// Leaves out a report with contents, which the caller counts as missing.
     fn skip_report(&self) {
-        self.contents.fetch_add(1, Ordering::Relaxed);
+        let number = self.contents.fetch_add(1, Ordering::Relaxed) + 1;
+        self.sent.fetch_max(number, Ordering::Relaxed);
     }
 
     /// Waits until the caller has read enough for one more report; `false` if the report is to be left out, since the caller is gone or has
@@ -108,9 +110,9 @@ impl Server {
         let registration = Registration(&self, request.call.clone());
         let control = self.channel.own_subject(&request.call.call);
         let (channel, call) = (self.channel.clone(), request.call.clone());
-        let (sequence, contents) = (AtomicU64::new(0), AtomicU64::new(0));
-        let tokens = AtomicU64::new(0);
-        let reporter = Arc::new(Reporter { channel, call, to, control, sequence, contents, tokens });
+        let (sequence, contents, sent, tokens) =
+            (AtomicU64::new(0), AtomicU64::new(0), AtomicU64::new(0), AtomicU64::new(0));
+        let reporter = Arc::new(Reporter { channel, call, to, control, sequence, contents, sent, tokens });
         let result = match self.stream_of(request, &reporter, &running) {
             Ok(stream) => self.report_until_end(stream, &reporter, &running).await,
             Err(error) => Err(error),

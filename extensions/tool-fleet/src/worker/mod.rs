@@ -50,18 +50,18 @@ impl Worker {
         Self { executor, key, slots: 16, heartbeat, drain, state: StateSender::default() }
     }
 
-    /// Sets the number of calls that run at once; a further one is answered as busy, and its caller tries again. Default: 16.
+    /// Sets the number of calls that run at once, at least 1; a further one is answered as busy, and its caller tries again. Default: 16.
     #[must_use]
     pub fn slots(mut self, slots: usize) -> Self {
-        self.slots = slots;
+        self.slots = slots.max(1);
         self
     }
 
     /// Sets the interval of announcements, and of signs of life while a body runs. Callers regard a worker as lost after 6 s
-    /// without one. Default: 2 s.
+    /// without one. At least 1 ms, and at most an hour. Default: 2 s.
     #[must_use]
     pub fn heartbeat(mut self, heartbeat: Duration) -> Self {
-        self.heartbeat = heartbeat.max(Duration::from_millis(1));
+        self.heartbeat = heartbeat.clamp(Duration::from_millis(1), Duration::from_secs(60 * 60));
         self
     }
 
@@ -79,21 +79,26 @@ impl Worker {
         self.state.0.subscribe()
     }
 
-    /// Runs calls until `stop` is cancelled; then takes no new one, and ends those that it has.
+    /// Runs calls until `stop` is cancelled; then takes no new one, and waits for those that it has.
     ///
     /// # Errors
     ///
     /// Returns an error if the name of the pool is invalid, or the broker cannot be reached, or closes the connection, or if it does not
-    /// receive the last messages of a worker that was stopped within 2 s.
+    /// receive the last messages of a worker that was stopped within 2 s; [`FleetError::CallsDropped`] if calls run for longer than the
+    /// [time to drain](Self::drain).
     pub async fn serve(self, transport: impl Transport, stop: CancellationToken) -> Result<(), FleetError> {
         let channel = Channel::new(self.key.clone(), Arc::new(transport))?;
         let server = Server::new(self, channel.clone());
-        server.serve_until_stopped(stop).await?;
+        let served = server.serve_until_stopped(stop).await;
+        if matches!(served, Err(ref error) if !matches!(error, FleetError::CallsDropped { .. })) {
+            return served;
+        }
         // The process may end now.
-        match tokio::time::timeout(FLUSH_TIMEOUT, channel.flush()).await {
+        let flushed = match tokio::time::timeout(FLUSH_TIMEOUT, channel.flush()).await {
             Ok(flushed) => flushed,
             Err(_) => Err(FleetError::Transport("the last messages were not sent in time".to_owned())),
-        }
+        };
+        served.and(flushed)
     }
 }
 
@@ -141,8 +146,14 @@ impl Server {
             }
         }
         self.worker.state.set_state(WorkerState::Draining);
-        drop(calls);
-        self.send_leave().await;
+        // Another worker has those that come now, and answers the requests of callers.
+        drop((calls, requests));
+        if tokio::time::timeout(FLUSH_TIMEOUT, self.send_leave()).await.is_err() {
+            tracing::warn!(
+                pool = channel.pool(),
+                "callers were not told in time that a worker takes no more calls"
+            );
+        }
         let drained = async {
             loop {
                 tokio::select! {
@@ -152,7 +163,9 @@ impl Server {
             }
         };
         if tokio::time::timeout(self.worker.drain, drained).await.is_err() {
-            tracing::warn!(pool = channel.pool(), "calls did not end in time, and are dropped");
+            let calls = self.calls.running_calls();
+            tracing::warn!(pool = channel.pool(), calls, "calls did not end in time, and are dropped");
+            return Err(FleetError::CallsDropped { calls, drain: self.worker.drain });
         }
         Ok(())
     }
@@ -209,7 +222,9 @@ impl Server {
     fn open_request(&self, delivery: &Delivery) -> Option<(Received, String)> {
         let reply = delivery.reply.clone()?;
         let body = body_of(delivery)?;
-        Some((self.channel.open_message(&delivery.subject, Some(&reply), body)?, reply))
+        let received = self.channel.open_message(&delivery.subject, Some(&reply), body)?;
+        // Answers stay within the pool.
+        reply.starts_with(&self.channel.subject("")).then_some((received, reply))
     }
 
     /// Passes a control on to its call. A caller without a process cancels calls without effects.
@@ -233,6 +248,9 @@ impl Server {
     async fn take_call(self: &Arc<Self>, delivery: Delivery, tasks: &mut JoinSet<()>) {
         let Some((received, reply)) = self.open_request(&delivery) else { return };
         let Received { sender, message: Message::Call(request), .. } = received else { return };
+        if reply != self.channel.process_subject(&sender, &request.call.call) {
+            return;
+        }
         // A repeated message, by the broker or an attacker, is not answered: the call may run.
         if self.calls.has_seen(&request.call) {
             return;

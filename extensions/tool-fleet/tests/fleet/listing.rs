@@ -3,13 +3,13 @@
 use std::{sync::Arc, time::Duration};
 
 use tokio::task::JoinHandle;
-use tool_fleet::{FleetError, FleetToolSet, MemoryTransport, Transport, Worker};
+use tool_fleet::{FleetError, FleetSettings, FleetToolSet, MemoryTransport, Transport, Worker};
 use tool_runtime::{CancellationToken, Executor, RunContext, Tool, ToolCall, ToolSet, prelude::*};
 
 use super::{
-    Pool, add,
+    Pool, Probe, add,
     broker::{Forger, Sent, TestBroker},
-    echo, program_key,
+    connect, echo, program_key, registry,
 };
 
 #[tool_args]
@@ -156,4 +156,71 @@ async fn a_tool_that_a_program_kept_is_called_again_at_another_registry() {
     assert_eq!(kept.run(call()).await[0].result().unwrap().text(), "3");
     second.stop().await;
     third.stop().await;
+}
+
+/// A worker that drains takes no requests: the others answer them.
+#[tokio::test(start_paused = true)]
+async fn tools_are_listed_while_a_worker_ends_its_calls() {
+    let transport = MemoryTransport::new();
+    let probe = Arc::new(Probe::default());
+    let start = || {
+        let stop = CancellationToken::new();
+        let worker = Worker::new(Executor::new(registry(&probe)), program_key().pool_key("trip"))
+            .heartbeat(Duration::from_millis(100));
+        (tokio::spawn(worker.serve(transport.clone(), stop.clone())), stop)
+    };
+    let (first, stop) = start();
+    let (executor, _toolbox) = connect(&transport, "trip").await;
+    let call = ToolCall::new("trip__book", json!({}));
+    let calling = tokio::spawn(async move { executor.run(vec![call]).await });
+    probe.entered.notified().await;
+    let (second, _) = start();
+    stop.cancel();
+    tokio::time::sleep(Duration::from_millis(10)).await;
+    for _ in 0..8 {
+        let key = program_key().pool_key("trip");
+        let set = FleetToolSet::connect(transport.clone(), key).await.unwrap();
+        assert_eq!(list(&set).await.unwrap().len(), 6);
+        assert!(set.diagnostics().is_empty(), "{:?}", set.diagnostics());
+    }
+    probe.released.cancel();
+    assert!(!calling.await.unwrap()[0].result().unwrap().is_error());
+    first.await.unwrap().unwrap();
+    second.abort();
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_worker_whose_calls_do_not_end_in_time_says_how_many_it_drops() {
+    let transport = MemoryTransport::new();
+    let probe = Arc::new(Probe::default());
+    let stop = CancellationToken::new();
+    let worker = Worker::new(Executor::new(registry(&probe)), program_key().pool_key("trip"))
+        .heartbeat(Duration::from_millis(100))
+        .drain(Duration::from_secs(3));
+    let serving = tokio::spawn(worker.serve(transport.clone(), stop.clone()));
+    let (executor, _toolbox) = connect(&transport, "trip").await;
+    let calling =
+        tokio::spawn(async move { executor.run(vec![ToolCall::new("trip__book", json!({}))]).await });
+    probe.entered.notified().await;
+    stop.cancel();
+    let error = serving.await.unwrap().unwrap_err();
+    assert!(matches!(error, FleetError::CallsDropped { calls: 1, .. }), "{error:?}");
+    assert!(error.to_string().starts_with("1 call did not end within 3s"), "{error}");
+    calling.abort();
+}
+
+#[tokio::test(start_paused = true)]
+async fn settings_beyond_their_range_are_errors_that_name_them() {
+    let usual = FleetSettings::default();
+    for (settings, name) in [
+        (FleetSettings { lost_after: Duration::ZERO, ..usual }, "lost_after"),
+        (FleetSettings { busy: Duration::MAX, ..usual }, "busy"),
+        (FleetSettings { listing: Duration::MAX, ..usual }, "listing"),
+        (FleetSettings { max_workers: 0, ..usual }, "max_workers"),
+    ] {
+        let key = program_key().pool_key("trip");
+        let refused = FleetToolSet::connect_with(MemoryTransport::new(), key, settings).await;
+        let error = refused.map(drop).unwrap_err().to_string();
+        assert!(error.contains(&format!("`{name}`")), "{error}");
+    }
 }

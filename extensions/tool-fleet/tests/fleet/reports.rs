@@ -11,14 +11,17 @@ use std::{
 use tool_fleet::Transport as _;
 use tool_runtime::{
     Executor, ToolCall, ToolResult,
+    context::{LogLevel, LogLine},
     event::EventKind,
     executor::{CallStream, StreamItem},
+    policy::{Approval, ApprovalRequest},
     prelude::*,
 };
 
 use super::{
     Pool,
     broker::{Forger, Sent, TestBroker},
+    connect, serve,
 };
 
 /// The updates and log lines of a call.
@@ -201,4 +204,38 @@ async fn more_unread_reports_than_the_limit_end_the_call_with_an_error_that_name
 /// Begins a call with effects.
 fn executor_stream(pool: &Pool) -> CallStream {
     pool.executor.stream(vec![ToolCall::new(format!("{}__book", pool.name), json!({}))])
+}
+
+/// Says eight lines, and asks.
+#[tool(register = false)]
+fn say_and_ask(cx: &ToolContext) -> Result<String, ToolError> {
+    for line in 1..=8 {
+        cx.log(LogLine::new(LogLevel::Info, line.to_string()))?;
+    }
+    match cx.confirmation_of("Go on?", &json!(null)) {
+        None => Err(cx.request_confirmation("Go on?", json!(null))),
+        Some(answer) => Ok(format!("confirmed: {}", answer.confirmed)),
+    }
+}
+
+/// A report takes a moment, in which the worker sends others: the question of the body beside its log lines.
+#[tokio::test(start_paused = true)]
+async fn a_question_beside_log_lines_is_answered_and_no_line_is_lost() {
+    let slow = |inner: tool_fleet::MemoryTransport, sent: Sent| async move {
+        tokio::time::sleep(Duration::from_millis(10)).await;
+        sent.deliver(&inner).await;
+    };
+    let broker = changing(|_| true, slow);
+    let tools = Registry::builder().tool::<say_and_ask>().build().unwrap();
+    let worker = serve(&broker, "trip", Executor::new(tools));
+    let (executor, _toolbox) = connect(&broker, "trip").await;
+    let approve = |_: &ApprovalRequest| Approval::Approved;
+    let executor = Executor::builder(executor.tools().clone()).approver(approve).build().unwrap();
+    let mut shown = Shown::default();
+    let call = ToolCall::new("trip__say_and_ask", json!({}));
+    let result = shown.read_to_end(&mut executor.stream(vec![call])).await;
+    assert_eq!(result.text(), "confirmed: true");
+    assert_eq!(shown.log[shown.log.len() - 8..], numbers(8));
+    assert!(shown.log.iter().all(|line| line.len() == 1), "{:?}", shown.log);
+    worker.abort();
 }

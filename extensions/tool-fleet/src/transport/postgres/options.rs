@@ -99,10 +99,11 @@ impl PostgresOptions {
         self
     }
 
-    /// Sets the time that a message waits for the database before its sender receives an error. At least 1 ms. Default: 5 seconds.
+    /// Sets the time that a message waits for the database before its sender receives an error. At least 1 ms, and at most an hour.
+    /// Default: 5 seconds.
     #[must_use]
     pub fn operation_timeout(mut self, timeout: Duration) -> Self {
-        self.operation_timeout = timeout.max(Duration::from_millis(1));
+        self.operation_timeout = timeout.clamp(Duration::from_millis(1), Duration::from_secs(60 * 60));
         self
     }
 
