@@ -5,7 +5,7 @@ use serde_json::Value;
 use super::Difference;
 
 /// The maximum number of characters on one line.
-const LINE: usize = 90;
+const MAX_LINE_CHARS: usize = 90;
 
 /// Returns the lines for `difference`; for a new tool, parts have no note that they are new.
 pub(super) fn difference_lines(difference: &Difference, is_new: bool) -> Vec<String> {
@@ -84,5 +84,5 @@ fn changed_items_line(pointer: &str, before: &[Value], after: &[Value]) -> Strin
 }
 
 fn fits_on_one_line(line: &str) -> bool {
-    line.chars().count() <= LINE
+    line.chars().count() <= MAX_LINE_CHARS
 }

@@ -15,7 +15,7 @@ use crate::{channel::Received, message::Message};
 const MAX_TOOLS: usize = 100_000;
 
 /// The time in which the workers that answer beside the first one are counted.
-const OTHERS: std::time::Duration = std::time::Duration::from_millis(50);
+const OTHER_WORKERS_WAIT: std::time::Duration = std::time::Duration::from_millis(50);
 
 fn unavailable_error(problem: impl Into<String>) -> ToolError {
     ToolError::new(ErrorKind::Unavailable, problem.into()).retryable(true)
@@ -39,7 +39,7 @@ impl Connection {
                     "no worker of the pool `{pool}` answers; start one, or check that both sides have the key of the pool"
                 )));
             }
-            tokio::time::sleep(OTHERS).await;
+            tokio::time::sleep(OTHER_WORKERS_WAIT).await;
         }
         Ok(())
     }
