@@ -33,6 +33,8 @@ enum EpochEnd {
     Lost,
     /// The worker sent more than the caller had room for.
     Overflow,
+    /// The worker broke a limit. Its call is cancelled.
+    GivenUp(ToolError),
     Closed,
 }
 
@@ -88,6 +90,7 @@ impl RemoteTool {
                         return Err(self.interrupted_error(lost, false));
                     }
                 }
+                EpochEnd::GivenUp(error) => return Err(error),
                 EpochEnd::Overflow => return Err(self.overflow_error(sent.started)),
                 EpochEnd::Closed => return Err(self.closed_error(sent.started)),
             }
@@ -227,8 +230,7 @@ async fn show_report(sent: &mut SentCall<'_>, report: Report) -> Option<EpochEnd
         }
         Report::Child(event) => {
             if let Err(error) = sent.children.show_event(*event, cx).await {
-                sent.send_cancel();
-                return Some(EpochEnd::Outcome(Err(error)));
+                return Some(EpochEnd::GivenUp(error));
             }
             Ok(())
         }

@@ -2,67 +2,21 @@
 
 use std::{path::PathBuf, sync::Arc};
 
-use bytes::Bytes;
 use tool_cli::{
     Exit, Failure, Program,
     clap::{self, Arg, ArgGroup, ArgMatches, value_parser},
 };
-use tool_runtime::{
-    BoxFuture,
-    open_calls::{KeyFileError, PoolKey},
-};
+use tool_runtime::open_calls::{KeyFileError, PoolKey};
 
 use crate::{
-    Deliveries, FleetError, Transport,
+    FleetError, Transport,
     channel::{Channel, check_pool_name},
 };
-
-/// A transport of any type.
-#[derive(Clone)]
-pub(super) struct SharedTransport(Arc<dyn Transport>);
-
-#[cfg(any(feature = "nats", feature = "postgres", test))]
-impl SharedTransport {
-    pub(super) fn new(transport: impl Transport) -> Self {
-        Self(Arc::new(transport))
-    }
-}
-
-impl Transport for SharedTransport {
-    fn send<'a>(
-        &'a self,
-        subject: &'a str,
-        reply: Option<&'a str>,
-        body: Bytes,
-    ) -> BoxFuture<'a, Result<(), FleetError>> {
-        self.0.send(subject, reply, body)
-    }
-
-    fn listen<'a>(
-        &'a self,
-        pattern: &'a str,
-        group: Option<&'a str>,
-    ) -> BoxFuture<'a, Result<Deliveries, FleetError>> {
-        self.0.listen(pattern, group)
-    }
-
-    fn max_bytes(&self) -> usize {
-        self.0.max_bytes()
-    }
-
-    fn flush(&self) -> BoxFuture<'_, Result<(), FleetError>> {
-        self.0.flush()
-    }
-
-    fn is_connected(&self) -> bool {
-        self.0.is_connected()
-    }
-}
 
 /// The pool of a command, and the connection to its broker.
 pub(super) struct PoolConnection {
     pub(super) key: PoolKey,
-    pub(super) transport: SharedTransport,
+    pub(super) transport: Arc<dyn Transport>,
 }
 
 /// Adds the options of the broker, the pool and its key.
@@ -121,7 +75,7 @@ impl PoolConnection {
 
     /// A side of the pool for one command.
     pub(super) fn channel(&self) -> Result<Channel, FleetError> {
-        Channel::new(self.key.clone(), Arc::clone(&self.transport.0))
+        Channel::new(self.key.clone(), Arc::clone(&self.transport))
     }
 }
 
@@ -154,29 +108,29 @@ fn url_has_password(url: &str) -> bool {
 }
 
 #[cfg(feature = "nats")]
-fn connect_to_nats(program: &Program, url: &str) -> Result<SharedTransport, Failure> {
+fn connect_to_nats(program: &Program, url: &str) -> Result<Arc<dyn Transport>, Failure> {
     let connecting = crate::NatsTransport::connect(url);
     let transport = program.block_on(connecting)?.map_err(|error| connection_failure(&error))?;
-    Ok(SharedTransport::new(transport))
+    Ok(Arc::new(transport))
 }
 
 #[cfg(not(feature = "nats"))]
-fn connect_to_nats(_: &Program, _: &str) -> Result<SharedTransport, Failure> {
+fn connect_to_nats(_: &Program, _: &str) -> Result<Arc<dyn Transport>, Failure> {
     Err(Failure::usage(
         "`--nats`: the program is compiled without NATS; enable the feature `nats` of `tool-fleet`",
     ))
 }
 
 #[cfg(feature = "postgres")]
-fn connect_to_postgres(program: &Program, url: &str) -> Result<SharedTransport, Failure> {
+fn connect_to_postgres(program: &Program, url: &str) -> Result<Arc<dyn Transport>, Failure> {
     let options = crate::PostgresOptions::new(url)
         .map_err(|error| Failure::quoting(Exit::Usage, format!("`--postgres`: {error}")))?;
     let transport = program.block_on(options.connect())?.map_err(|error| connection_failure(&error))?;
-    Ok(SharedTransport::new(transport))
+    Ok(Arc::new(transport))
 }
 
 #[cfg(not(feature = "postgres"))]
-fn connect_to_postgres(_: &Program, _: &str) -> Result<SharedTransport, Failure> {
+fn connect_to_postgres(_: &Program, _: &str) -> Result<Arc<dyn Transport>, Failure> {
     Err(Failure::usage(
         "`--postgres`: the program is compiled without Postgres; enable the feature `postgres` of `tool-fleet`",
     ))

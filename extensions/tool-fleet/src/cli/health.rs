@@ -18,8 +18,7 @@ use tokio::{
 };
 use tool_cli::{Exit, Failure};
 
-use super::connection::SharedTransport;
-use crate::{Transport as _, WorkerState};
+use crate::{Transport, WorkerState};
 
 /// The connections at once; further ones wait.
 const MAX_CONNECTIONS: usize = 32;
@@ -37,7 +36,7 @@ const ACCEPT_PAUSE: Duration = Duration::from_millis(100);
 #[derive(Clone)]
 pub(super) struct WorkerHealth {
     pub(super) state: watch::Receiver<WorkerState>,
-    pub(super) transport: SharedTransport,
+    pub(super) transport: Arc<dyn Transport>,
 }
 
 impl WorkerHealth {
@@ -123,7 +122,7 @@ mod tests {
     use tool_runtime::BoxFuture;
 
     use super::*;
-    use crate::{Deliveries, FleetError, MemoryTransport, Transport};
+    use crate::{Deliveries, FleetError, MemoryTransport};
 
     /// A transport whose connection a test ends.
     struct LostTransport(MemoryTransport, Arc<AtomicBool>);
@@ -160,7 +159,7 @@ mod tests {
         let (state, receiver) = watch::channel(WorkerState::Starting);
         let is_lost = Arc::new(AtomicBool::new(false));
         let transport = LostTransport(MemoryTransport::new(), Arc::clone(&is_lost));
-        let health = WorkerHealth { state: receiver, transport: SharedTransport::new(transport) };
+        let health = WorkerHealth { state: receiver, transport: Arc::new(transport) };
         let status = |path: &str| health.response(&Method::GET, path).status().as_u16();
         assert_eq!((status("/healthz"), status("/readyz")), (200, 503));
         state.send_replace(WorkerState::Serving);
@@ -183,8 +182,7 @@ mod tests {
     #[tokio::test]
     async fn requests_are_answered_beside_as_many_silent_connections_as_there_may_be() {
         let (_state, receiver) = watch::channel(WorkerState::Serving);
-        let health =
-            WorkerHealth { state: receiver, transport: SharedTransport::new(MemoryTransport::new()) };
+        let health = WorkerHealth { state: receiver, transport: Arc::new(MemoryTransport::new()) };
         let (listener, address) = listen_for_health(([127, 0, 0, 1], 0).into()).await.unwrap();
         let asking = async {
             let connect = || async { TcpStream::connect(address).await.unwrap() };

@@ -10,11 +10,11 @@ use tool_cli::{
 use tool_runtime::CancellationToken;
 
 use super::{
-    connection::{PoolConnection, SharedTransport, connection_failure, with_connection_options},
+    connection::{PoolConnection, connection_failure, with_connection_options},
     health::{WorkerHealth, listen_for_health, serve_health},
     signals::StopSignals,
 };
-use crate::{Worker, WorkerState};
+use crate::{Transport, Worker, WorkerState};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -108,7 +108,7 @@ async fn serve_if_open(listener: Option<TcpListener>, health: WorkerHealth) -> I
 async fn serve_until_signal(
     program: &Program,
     worker: Worker,
-    transport: SharedTransport,
+    transport: Arc<dyn Transport>,
     serving_note: &str,
 ) -> Result<Exit, Failure> {
     let mut signals = StopSignals::listen()?;

@@ -6,6 +6,8 @@ pub mod nats;
 #[cfg(feature = "postgres")]
 mod postgres;
 
+use std::sync::Arc;
+
 use bytes::Bytes;
 use futures_util::stream::BoxStream;
 use tool_runtime::BoxFuture;
@@ -62,6 +64,38 @@ pub trait Transport: Send + Sync + 'static {
     /// Returns `false` while the connection to the broker is known to be lost. Default: `true`, for a transport without a connection.
     fn is_connected(&self) -> bool {
         true
+    }
+}
+
+/// A transport that is chosen while the program runs.
+impl Transport for Arc<dyn Transport> {
+    fn send<'a>(
+        &'a self,
+        subject: &'a str,
+        reply: Option<&'a str>,
+        body: Bytes,
+    ) -> BoxFuture<'a, Result<(), FleetError>> {
+        (**self).send(subject, reply, body)
+    }
+
+    fn listen<'a>(
+        &'a self,
+        pattern: &'a str,
+        group: Option<&'a str>,
+    ) -> BoxFuture<'a, Result<Deliveries, FleetError>> {
+        (**self).listen(pattern, group)
+    }
+
+    fn max_bytes(&self) -> usize {
+        (**self).max_bytes()
+    }
+
+    fn flush(&self) -> BoxFuture<'_, Result<(), FleetError>> {
+        (**self).flush()
+    }
+
+    fn is_connected(&self) -> bool {
+        (**self).is_connected()
     }
 }
 

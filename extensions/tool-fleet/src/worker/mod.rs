@@ -87,18 +87,19 @@ impl Worker {
     /// receive the last messages of a worker that was stopped within 2 s; [`FleetError::CallsDropped`] if calls run for longer than the
     /// [time to drain](Self::drain).
     pub async fn serve(self, transport: impl Transport, stop: CancellationToken) -> Result<(), FleetError> {
+        let drain = self.drain;
         let channel = Channel::new(self.key.clone(), Arc::new(transport))?;
         let server = Server::new(self, channel.clone());
-        let served = server.serve_until_stopped(stop).await;
-        if matches!(served, Err(ref error) if !matches!(error, FleetError::CallsDropped { .. })) {
-            return served;
-        }
+        let dropped = server.serve_until_stopped(stop).await?;
         // The process may end now.
         let flushed = match tokio::time::timeout(FLUSH_TIMEOUT, channel.flush()).await {
             Ok(flushed) => flushed,
             Err(_) => Err(FleetError::Transport("the last messages were not sent in time".to_owned())),
         };
-        served.and(flushed)
+        match dropped {
+            0 => flushed,
+            calls => Err(FleetError::CallsDropped { calls, drain }),
+        }
     }
 }
 
@@ -122,7 +123,8 @@ impl Server {
         Arc::new(Self { worker, channel, index, calls: RunningCalls::default() })
     }
 
-    async fn serve_until_stopped(self: Arc<Self>, stop: CancellationToken) -> Result<(), FleetError> {
+    /// Returns the number of calls that did not end in time after the stop.
+    async fn serve_until_stopped(self: Arc<Self>, stop: CancellationToken) -> Result<usize, FleetError> {
         let channel = &self.channel;
         let registry = self.index.registry();
         let mut controls = channel.listen(&channel.own_subject(">"), None).await?;
@@ -165,9 +167,9 @@ impl Server {
         if tokio::time::timeout(self.worker.drain, drained).await.is_err() {
             let calls = self.calls.running_calls();
             tracing::warn!(pool = channel.pool(), calls, "calls did not end in time, and are dropped");
-            return Err(FleetError::CallsDropped { calls, drain: self.worker.drain });
+            return Ok(calls);
         }
-        Ok(())
+        Ok(0)
     }
 
     /// Questions about this worker, and about definitions of its registry.

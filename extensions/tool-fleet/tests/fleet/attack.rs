@@ -9,6 +9,7 @@ use std::{
     time::Duration,
 };
 
+use futures_util::StreamExt as _;
 use test_support::collectors::EventLog;
 use tool_fleet::{FleetToolSet, MemoryTransport, Transport, Worker};
 use tool_runtime::{CancellationToken, Executor, RunContext, ToolCall, ToolSet, prelude::*};
@@ -168,4 +169,18 @@ async fn what_is_larger_than_the_broker_takes_is_an_error_with_the_limit() {
     let text = result.text();
     assert!(text.contains("the call ended, and its result is lost"), "{text}");
     assert!(text.contains("takes at most 20000"), "{text}");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_request_whose_answer_would_leave_the_pool_is_not_answered() {
+    let transport = MemoryTransport::new();
+    let _pool = Pool::start(&transport, "trip", 1).await;
+    let forger = Forger::new(&transport, "trip");
+    let mut answers = transport.listen("elsewhere.answers", None).await.unwrap();
+    let mut own = transport.listen("tools.trip.process.forger.answers", None).await.unwrap();
+    for reply in ["elsewhere.answers", "tools.trip.process.forger.answers"] {
+        forger.send("tools.trip.discover", Some(reply), "discover", json!(null)).await;
+    }
+    assert!(own.next().await.is_some());
+    assert!(tokio::time::timeout(Duration::from_secs(1), answers.next()).await.is_err());
 }

@@ -113,3 +113,42 @@ async fn calls_of_child_runs_end_if_the_call_is_cancelled() {
     check_ends(&lines);
     worker.abort();
 }
+
+/// Begins calls that never end.
+#[tool(register = false)]
+async fn crowd(calls: usize, probe: &Arc<Probe>, cx: &ToolContext) -> Result<String, ToolError> {
+    let tools = Registry::builder().tool::<wait_forever>().provide_shared(Arc::clone(probe));
+    let executor = Executor::new(tools.build().map_err(ToolError::from_source)?);
+    let calls = (0..calls).map(|_| ToolCall::new("wait_forever", json!({}))).collect();
+    executor.batch(calls).with_run(cx.child_run("child")?).run().await;
+    Ok("never".to_owned())
+}
+
+#[tokio::test(start_paused = true)]
+async fn more_open_calls_of_child_runs_than_the_limit_end_the_call_with_an_error_that_names_it() {
+    let transport = MemoryTransport::new();
+    let probe = Arc::new(Probe::default());
+    let tools = Registry::builder().tool::<crowd>().provide(Arc::clone(&probe));
+    let worker = serve(&transport, "trip", Executor::new(tools.build().unwrap()));
+    let (executor, _toolbox) = connect(&transport, "trip").await;
+    let mut stream = executor.stream(vec![ToolCall::new("trip__crowd", json!({ "calls": 4097 }))]);
+    let (mut started, mut finished) = (0, 0);
+    let result = loop {
+        match stream.next().await.unwrap() {
+            StreamItem::Event(event) if line_of(&event) == "child/wait_forever started" => started += 1,
+            StreamItem::Event(event) if line_of(&event).starts_with("child/wait_forever finished") => {
+                finished += 1
+            }
+            StreamItem::Event(_) => {}
+            StreamItem::Outcomes(outcomes) => break outcomes[0].result().cloned().unwrap(),
+        }
+    };
+    assert!(
+        result.is_error() && result.text().contains("more than 4096 calls of child runs"),
+        "{}",
+        result.text()
+    );
+    // Each call that was shown has an end.
+    assert_eq!((started, finished), (4096, 4096));
+    worker.abort();
+}

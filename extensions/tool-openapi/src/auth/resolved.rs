@@ -132,9 +132,10 @@ impl ResolvedCredentials {
             }
         }
         for requirement in &usable {
-            let given: Option<Vec<_>> = requirement.iter().map(|it| self.credential_for(it, base)).collect();
-            if let Some(given) = given {
-                return (self.grant_credentials(&given, requirement, base), remarks);
+            let credentials: Option<Vec<_>> =
+                requirement.iter().map(|it| self.credential_for(it, base)).collect();
+            if let Some(credentials) = credentials {
+                return (self.grant_credentials(&credentials, requirement, base), remarks);
             }
         }
         let remark = unsent_credential_remark(
