@@ -12,7 +12,7 @@ use std::{
     sync::Arc,
 };
 
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Serialize, Serializer};
 
 use crate::ContentHash;
 
@@ -32,8 +32,8 @@ const MAX_LENGTH: usize = 64;
 /// assert!(ToolName::new("get weather").is_err());
 /// # Ok::<(), tool_runtime::definition::InvalidName>(())
 /// ```
-#[derive(Clone, Serialize, Deserialize)]
-#[serde(try_from = "String", into = "String")]
+#[derive(Clone, Deserialize)]
+#[serde(try_from = "String")]
 pub struct ToolName(Text);
 
 /// Cloned for every call, so cloning must not copy the text.
@@ -293,6 +293,12 @@ impl TryFrom<String> for ToolName {
 impl From<ToolName> for String {
     fn from(name: ToolName) -> Self {
         name.as_str().to_owned()
+    }
+}
+
+impl Serialize for ToolName {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_str(self.as_str())
     }
 }
 

@@ -7,7 +7,7 @@ mod redact;
 use std::{
     borrow::Cow,
     fmt,
-    sync::{Arc, OnceLock},
+    sync::{Arc, LazyLock, OnceLock},
 };
 
 use serde::{Serialize, Serializer, ser::SerializeStruct};
@@ -185,6 +185,9 @@ impl ToolDefinition {
     }
 }
 
+/// Metadata that say nothing, and are not serialised.
+static DEFAULT_METADATA: LazyLock<Metadata> = LazyLock::new(Metadata::default);
+
 impl Serialize for ToolDefinition {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let DefinitionParts {
@@ -211,7 +214,7 @@ impl Serialize for ToolDefinition {
         if let Some(schema) = output_schema {
             fields.serialize_field("outputSchema", schema)?;
         }
-        if *metadata != Metadata::default() {
+        if *metadata != *DEFAULT_METADATA {
             fields.serialize_field("metadata", metadata)?;
         }
         if !examples.is_empty() {

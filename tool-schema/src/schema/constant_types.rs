@@ -77,6 +77,10 @@ impl Plain {
 
     /// Returns `true` if no value of the type is within `limits`.
     pub fn admits_none(&self, limits: &Limits) -> bool {
+        // Each type has values of its own.
+        if matches!(limits, Limits { least: None, most: None }) {
+            return false;
+        }
         let [least, most] = self
             .outer_scalar()
             .narrower_limits(limits)

@@ -77,7 +77,12 @@ fn flat_schema(spec: &Spec, arguments: &[(&'static Parameter, ModelParameter)]) 
         let required = !argument.optional || parameter.constraints.iter().any(Constraint::is_required);
         Some(Row { name: parameter.name, description: parameter.description, plain, limits, required })
     };
-    Flat::new(arguments.iter().map(row).collect::<Option<_>>()?)
+    // A collected option would grow, and be copied.
+    let mut rows = Vec::with_capacity(arguments.len());
+    for argument in arguments {
+        rows.push(row(argument)?);
+    }
+    Flat::new(rows)
 }
 
 /// Returns the schema of any other parameters.
