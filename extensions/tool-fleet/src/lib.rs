@@ -16,12 +16,15 @@
 //!
 //! | tool | worker dies before the start | during the body | caller dies |
 //! | --- | --- | --- | --- |
-//! | read-only or idempotent | another worker runs it | another worker runs it, with the same idempotency key | cancelled |
+//! | read-only or idempotent | another worker runs it | another worker runs it, with the same idempotency key | cancelled after three heartbeats |
 //! | other | another worker runs it | interrupted, "may have taken effect"; never run again | runs to its end |
 //!
 //! Before the body of a tool with effects starts, its worker obtains the *start* from the caller, which gives it once. A message that is lost can
 //! delay or interrupt a call, and never double it. Each time a call is sent, its *epoch* grows; a worker of an earlier epoch gets no start, and its
 //! result is not read.
+//!
+//! After the broker was away, connections are back at different times: a call that had a worker, or for which one is known, waits for it for 5 s
+//! ([`FleetSettings::busy`]).
 //!
 //! A call starts on at most 3 workers ([`FleetSettings::max_workers`]). A message is one attempt: retries are decided by the caller's executor.
 //!
@@ -50,7 +53,8 @@
 //!
 //! A client of the broker without the key of the pool sees subjects, sizes and times; it reads and answers nothing, and runs no tool with
 //! effects again. It can repeat a read-only or idempotent call for a minute, delay a call, or have it answered as unavailable or cancelled, since
-//! the broker's notice that there is no receiver is not sealed; that notice ends one call, and changes nothing that is known about workers.
+//! the broker's notice that there is no receiver is not sealed; such notices, repeated for some seconds, end one call, and change nothing that is
+//! known about workers.
 //! Messages that are not of the pool are ignored, with a warning at most every ten seconds.
 //!
 //! # Limits

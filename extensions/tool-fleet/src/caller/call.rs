@@ -10,6 +10,7 @@ use tool_runtime::{
 
 use super::{
     connection::{MAX_UNREAD_REPLIES, Reply},
+    route::CallRoute,
     sent::SentCall,
     tool::RemoteTool,
 };
@@ -50,13 +51,12 @@ impl RemoteTool {
         let mut replies = connection.register_replies();
         let busy_until = Instant::now() + settings.busy;
         let (mut epoch, mut lost, mut refused, mut pause) = (0, 0, None, FIRST_BUSY_PAUSE);
-        // Of this call alone: that there is no receiver may be a forged message.
-        let mut excluded = Vec::new();
+        let mut route = CallRoute::default();
         loop {
             if connection.closed.is_cancelled() {
                 return Err(self.closed_error(false));
             }
-            let Some(registry) = self.choose_registry(&excluded) else {
+            let Some(registry) = route.choose_registry(self, settings.busy).await else {
                 return Err(self.no_worker_error(lost, refused));
             };
             epoch += 1;
@@ -72,7 +72,7 @@ impl RemoteTool {
                 // The worker waits for the answer: its call is cancelled, and a new one receives it.
                 EpochEnd::Question(question) => return Err(question),
                 EpochEnd::Outcome(outcome) => return outcome.map_err(|error| self.rename_error(error)),
-                EpochEnd::NoReceiver => excluded.push(registry),
+                EpochEnd::NoReceiver => route.note_no_receiver(registry),
                 EpochEnd::Busy if Instant::now() < busy_until => {
                     drop(sent);
                     tokio::time::sleep(pause).await;
@@ -80,11 +80,12 @@ impl RemoteTool {
                 }
                 EpochEnd::Busy => return Err(self.busy_error()),
                 EpochEnd::Refused(reason) => {
-                    excluded.push(registry);
+                    route.note_refused(registry);
                     refused = Some(reason);
                 }
                 EpochEnd::Lost if sent.started => return Err(self.interrupted_error(lost + 1, true)),
                 EpochEnd::Lost => {
+                    route.note_lost_worker();
                     lost += 1;
                     if lost >= settings.max_workers {
                         return Err(self.interrupted_error(lost, false));

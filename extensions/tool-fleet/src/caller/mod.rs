@@ -7,6 +7,7 @@ mod connection;
 mod listing;
 mod order;
 mod request;
+mod route;
 mod seen;
 mod sent;
 mod set;
@@ -36,7 +37,8 @@ pub struct FleetSettings {
     pub lost_after: Duration,
     /// The number of workers on which one call starts at most, if they end during it; at least 1. Default: 3.
     pub max_workers: u32,
-    /// The time for which a call waits for a worker with a free slot, up to a day. Default: 5 s.
+    /// The time for which a call waits for a worker with a free slot, and for one that is back after its connection was lost, up to a day.
+    /// Default: 5 s.
     pub busy: Duration,
     /// The time for which a listing waits for workers, and for each page of definitions, from 1 ms to a day; a registry is left out after ten
     /// times as long. Default: 2 s.

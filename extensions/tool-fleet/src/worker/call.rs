@@ -63,8 +63,8 @@ impl Reporter {
         })
     }
 
-    /// Sends a report of a body that goes on without it. The caller sees that one with contents is missing.
-    async fn send_if_possible(&self, report: Report) {
+    /// Sends a report of a call that goes on without it. The caller sees that one with contents is missing.
+    pub(super) async fn send_if_possible(&self, report: Report) {
         if let Err(error) = self.send_report(report).await {
             tracing::warn!(%error, "a report of a running call was not sent");
         }

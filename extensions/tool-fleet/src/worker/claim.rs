@@ -26,7 +26,8 @@ impl ClaimJournal {
     /// Asks the caller for the start until it gives it. One that gives none cancels the call, or is gone.
     async fn obtain_start(&self) -> Result<(), ToolError> {
         for _ in 0..MAX_CLAIMS {
-            self.reporter.send_report(Report::Claim).await?;
+            // One that is not sent is as one that is lost.
+            self.reporter.send_if_possible(Report::Claim).await;
             if tokio::time::timeout(self.heartbeat, self.running.started.notified()).await.is_ok() {
                 return Ok(());
             }

@@ -229,12 +229,12 @@ impl Server {
         reply.starts_with(&self.channel.subject("")).then_some((received, reply))
     }
 
-    /// Passes a control on to its call. A caller without a process cancels calls without effects.
+    /// Passes a control on to its call. A caller that has left cancels calls without effects.
     fn handle_control(&self, delivery: Delivery) {
         match &delivery.payload {
             Payload::NoReceiver => {
                 if let Some(call) = delivery.subject.rsplit('.').next() {
-                    self.calls.note_lost_caller(call);
+                    self.calls.note_no_receiver(call, self.worker.heartbeat);
                 }
             }
             Payload::Body(body) => {

@@ -15,6 +15,9 @@ use tool_runtime::CancellationToken;
 use super::budget::BudgetRequests;
 use crate::message::{BodyAnswer, CallControl, CallEpoch, Control};
 
+/// The heartbeats without a receiver after which a caller has left.
+const NOTICED_HEARTBEATS: u32 = 3;
+
 /// The time for which a call is remembered: longer than any message of it is valid.
 const REMEMBERED: Duration = Duration::from_secs(180);
 
@@ -46,6 +49,30 @@ pub(super) struct RunningCall {
     /// The process of the caller, which alone controls the call.
     caller: String,
     is_harmless: bool,
+    /// The notices that reports had no receiver.
+    missing: Arc<Mutex<MissingCaller>>,
+}
+
+/// The notices that the reports of a call had no receiver. A caller whose connection is lost with the broker is back soon: it has left once
+/// there are notices for three heartbeats.
+#[derive(Default)]
+struct MissingCaller {
+    /// The times of the first notice and of the last one, between which no heartbeat was received.
+    notices: Option<(Instant, Instant)>,
+}
+
+impl MissingCaller {
+    /// Notes that a report had no receiver; returns `true` if the caller has left.
+    fn note_notice(&mut self, heartbeat: Duration) -> bool {
+        let now = Instant::now();
+        let first = match self.notices {
+            // Each report of a caller that has left has a notice, and there is one in each heartbeat.
+            Some((first, last)) if now.duration_since(last) < 2 * heartbeat => first,
+            _ => now,
+        };
+        self.notices = Some((first, now));
+        now.duration_since(first) >= NOTICED_HEARTBEATS * heartbeat
+    }
 }
 
 impl RunningCalls {
@@ -82,6 +109,7 @@ impl RunningCalls {
             caller_left: CancellationToken::new(),
             caller,
             is_harmless,
+            missing: Arc::default(),
         };
         calls.running.insert(call.clone(), added.clone());
         Some(added)
@@ -117,13 +145,19 @@ impl RunningCalls {
         }
     }
 
-    /// Cancels a call without effects whose caller is gone; others go on, and are not delayed by unread reports.
-    pub(super) fn note_lost_caller(&self, name: &str) {
+    /// Notes that a report of a call had no receiver. Once its caller has left, a call without effects is cancelled; others go on, and are not
+    /// delayed by unread reports.
+    pub(super) fn note_no_receiver(&self, name: &str, heartbeat: Duration) {
         let calls = self.lock();
-        let without_caller: Vec<_> =
+        let of_caller: Vec<_> =
             calls.running.iter().filter(|(call, _)| call.call == name).map(|(_, it)| it.clone()).collect();
         drop(calls);
-        for running in without_caller {
+        for running in of_caller {
+            let mut missing = running.missing.lock().unwrap_or_else(PoisonError::into_inner);
+            if !missing.note_notice(heartbeat) {
+                continue;
+            }
+            drop(missing);
             if running.is_harmless {
                 running.token.cancel();
             }
@@ -136,5 +170,33 @@ impl RunningCalls {
         let mut calls = self.lock();
         let Calls { running, seen } = &mut *calls;
         seen.retain(|call, at| running.contains_key(call) || at.elapsed() < REMEMBERED);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use tokio::time::sleep;
+
+    use super::*;
+
+    const HEARTBEAT: Duration = Duration::from_secs(2);
+
+    #[tokio::test(start_paused = true)]
+    async fn a_caller_has_left_once_no_report_is_received_for_three_heartbeats() {
+        let mut missing = MissingCaller::default();
+        for _ in 0..3 {
+            assert!(!missing.note_notice(HEARTBEAT));
+            sleep(HEARTBEAT).await;
+        }
+        assert!(missing.note_notice(HEARTBEAT));
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_caller_that_receives_a_heartbeat_between_two_notices_has_not_left() {
+        let mut missing = MissingCaller::default();
+        for _ in 0..10 {
+            assert!(!missing.note_notice(HEARTBEAT));
+            sleep(2 * HEARTBEAT).await;
+        }
     }
 }

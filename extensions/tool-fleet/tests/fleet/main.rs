@@ -13,6 +13,7 @@ mod memory;
 mod postgres;
 #[cfg(all(feature = "postgres", unix))]
 mod processes;
+mod receivers;
 mod reports;
 mod suite;
 
