@@ -82,6 +82,10 @@ impl Channel {
         self.transport.max_bytes()
     }
 
+    pub(crate) fn is_connected(&self) -> bool {
+        self.transport.is_connected()
+    }
+
     pub(crate) async fn flush(&self) -> Result<(), FleetError> {
         self.transport.flush().await
     }

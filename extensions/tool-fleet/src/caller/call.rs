@@ -104,6 +104,9 @@ impl RemoteTool {
             return self.interrupted_error(lost, false);
         }
         let message = match refused {
+            None if !self.connection().channel.is_connected() => {
+                format!("the connection to the broker of the pool `{pool}` is lost; try again later")
+            }
             None => {
                 format!("no worker of the pool `{pool}` has this tool; start one, or list the tools again")
             }

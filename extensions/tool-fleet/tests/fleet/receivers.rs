@@ -8,9 +8,10 @@ use std::{
     time::Duration,
 };
 
+use bytes::Bytes;
 use tokio::time::{Instant, sleep};
-use tool_fleet::{MemoryTransport, Transport as _};
-use tool_runtime::{Executor, prelude::*};
+use tool_fleet::{Deliveries, FleetError, MemoryTransport, Transport};
+use tool_runtime::{BoxFuture, Executor, prelude::*};
 
 use super::{
     Pool, Probe,
@@ -33,6 +34,37 @@ fn broker_without_receivers(count: usize, is_chosen: fn(&Sent) -> bool) -> TestB
             }
         }
     })
+}
+
+/// A transport whose connection to its broker is lost.
+#[derive(Clone)]
+struct LostConnection(MemoryTransport);
+
+impl Transport for LostConnection {
+    fn send<'a>(
+        &'a self,
+        subject: &'a str,
+        reply: Option<&'a str>,
+        body: Bytes,
+    ) -> BoxFuture<'a, Result<(), FleetError>> {
+        self.0.send(subject, reply, body)
+    }
+
+    fn listen<'a>(
+        &'a self,
+        pattern: &'a str,
+        group: Option<&'a str>,
+    ) -> BoxFuture<'a, Result<Deliveries, FleetError>> {
+        self.0.listen(pattern, group)
+    }
+
+    fn max_bytes(&self) -> usize {
+        self.0.max_bytes()
+    }
+
+    fn is_connected(&self) -> bool {
+        false
+    }
 }
 
 fn paris() -> Value {
@@ -94,4 +126,14 @@ async fn a_read_that_was_lost_with_all_workers_ends_if_none_comes() {
     pool.entered().await;
     pool.end_worker(0).await;
     assert_eq!(call.await.unwrap().text(), "the call was interrupted: 1 worker ended during it");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_call_without_a_connection_says_that_the_connection_is_lost() {
+    let mut pool = Pool::start(&LostConnection(MemoryTransport::new()), "cut", 1).await;
+    pool.end_worker(0).await;
+    sleep(Duration::from_secs(2)).await;
+    let result = pool.call("add", json!({ "a": 1, "b": 2 })).await.unwrap();
+    let expected = "the connection to the broker of the pool `cut` is lost; try again later";
+    assert!(result.text().contains(expected), "{}", result.text());
 }
