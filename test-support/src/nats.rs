@@ -6,7 +6,7 @@
 use std::{
     env,
     ffi::OsString,
-    io::{BufRead, BufReader},
+    io::{BufRead, BufReader, Write},
     path::Path,
     process::{Child, ChildStderr, ChildStdin, Command, Stdio},
     sync::OnceLock,
@@ -14,8 +14,9 @@ use std::{
 
 use crate::skipped;
 
-/// Runs a program until the standard input ends, whatever ends the process at its other end.
-const RUN: &str = r#""$@" </dev/null & trap '' INT TERM HUP; cat >/dev/null; kill "$!""#;
+/// Runs a program until the standard input ends, whatever ends the process at its other end. Each line of the input is a signal for the program.
+const RUN: &str = r#""$@" </dev/null & trap '' INT TERM HUP; while read -r signal; do kill -"$signal" "$!"; done
+kill "$!" 2>/dev/null; kill -CONT "$!" 2>/dev/null; wait "$!" 2>/dev/null"#;
 
 /// A broker, which ends with the process of the test, however that ends.
 #[derive(Debug)]
@@ -43,8 +44,24 @@ impl Server {
     /// Ends the broker unless it has ended, and starts another one at its address.
     pub fn restart(&mut self) {
         self.stop();
+        self.start_again();
+    }
+
+    /// Starts another broker at the address of one that has ended.
+    pub fn start_again(&mut self) {
         let port = self.url.rsplit(':').next().unwrap().to_owned();
         *self = Self::start_at(program().unwrap(), &port);
+    }
+
+    /// Ends the broker without a word to its clients.
+    pub fn kill(&mut self) {
+        self.send_signal("KILL");
+        self.stop();
+    }
+
+    /// Sends a signal to the broker, such as `STOP` and `CONT`.
+    pub fn send_signal(&mut self, signal: &str) {
+        writeln!(self.input.as_mut().unwrap(), "{signal}").unwrap();
     }
 
     fn start_at(program: OsString, port: &str) -> Self {

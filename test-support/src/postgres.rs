@@ -53,7 +53,8 @@ impl Server {
         format!("postgres://tester@localhost/postgres?host={}", self.folder)
     }
 
-    /// Stops the server at once, as a crash does, or starts it again; waits for its end or until it answers.
+    /// Stops the server at once, as a crash does (`stop`), or starts it again (`start`); waits for its end or until it answers. Between `pause`
+    /// and `resume`, its processes do nothing.
     pub fn switch(&mut self, state: &str) {
         writeln!(self.input.as_mut().unwrap(), "{state}").unwrap();
         assert_eq!(self.next_line(), state);

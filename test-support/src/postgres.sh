@@ -1,6 +1,6 @@
 # Makes and runs a server of Postgres in a new temporary folder until its standard input ends, whatever ends the program at the other end; then
-# stops it and removes the folder. `server.sh FOLDER_OF_PROGRAMS [FOLDER_OF_POOLER]`; the lines `stop` and `start` do that. Prints the folder, then
-# each state. The pooler has the port 6432, and gives each transaction one of three connections.
+# stops it and removes the folder. `server.sh FOLDER_OF_PROGRAMS [FOLDER_OF_POOLER]`; the lines `stop` and `start` do that, and `pause` and `resume` stop
+# its processes for a while. Prints the folder, then each state. The pooler has the port 6432, and gives each transaction one of three connections.
 set -eu
 trap '' INT TERM HUP
 programs="$1"
@@ -26,6 +26,12 @@ start() {
 }
 $as "$programs/initdb" -D "$folder/data" -U tester --auth=trust --encoding=UTF8 --locale=C --no-sync </dev/null >"$folder/initdb.log" 2>&1 ||
     { cat "$folder/initdb.log" >&2; exit 1; }
+signal_processes() {
+    [ -e data/postmaster.pid ] || return 0
+    server="$(head -n 1 data/postmaster.pid)"
+    # Some may have ended.
+    kill -"$1" "$server" $(cat "/proc/$server/task/$server/children") 2>/dev/null || true
+}
 start || { cat "$folder/log" >&2; exit 1; }
 pooler=""
 if [ -n "${2:-}" ]; then
@@ -56,8 +62,11 @@ while read -r line; do
     case "$line" in
         stop) control -m immediate stop ;;
         start) start ;;
+        pause) signal_processes STOP ;;
+        resume) signal_processes CONT ;;
     esac
     echo "$line"
 done
 [ -z "$pooler" ] || kill "$pooler" || true
+signal_processes CONT
 control -m immediate stop || true

@@ -1,0 +1,371 @@
+//! Workers and callers in processes of their own, behind a broker of the test alone: all of them are killed, stopped and continued.
+
+use std::{
+    env,
+    io::Read as _,
+    os::unix::process::{CommandExt as _, ExitStatusExt as _},
+    path::{Path, PathBuf},
+    process::{Child, Command, Stdio},
+    sync::Arc,
+    thread,
+    time::{Duration, Instant},
+};
+
+use fastrand::Rng;
+use tokio::signal::unix::{SignalKind, signal};
+use tool_fleet::{Transport, Worker};
+use tool_runtime::{CancellationToken, Executor};
+
+use crate::{
+    HEARTBEAT,
+    bodies::{Bodies, registry},
+    broker::{Broker, Files, connect},
+    caller::Caller,
+    checks::{Disturbance, Run, Target},
+    lines::{Clock, Folder},
+    pool_key, run_time, seeds,
+};
+
+/// The clock of the machine.
+const SYSTEM_CLOCK: Clock = Clock(None);
+
+const WORKERS: usize = 4;
+const CALLERS: usize = 3;
+
+/// The time after the end of a run in which all is quiet: calls that were begun have ended, and workers have no more.
+const QUIET_AFTER: Duration = Duration::from_secs(10);
+
+/// The role, the seed and the folder of a process; the address of its broker.
+const ROLE_VARIABLE: &str = "TOOL_FLEET_CHAOS_ROLE";
+const BROKER_VARIABLE: &str = "TOOL_FLEET_CHAOS_BROKER";
+
+/// A process of this file's tests; without the variable, nothing.
+#[tokio::test]
+async fn process_of_a_run() {
+    let Ok(role) = env::var(ROLE_VARIABLE) else { return };
+    // It ends with the process that started it.
+    thread::spawn(|| {
+        let _ = std::io::stdin().read(&mut [0]);
+        std::process::exit(3);
+    });
+    let stop = CancellationToken::new();
+    let mut terminated = signal(SignalKind::terminate()).unwrap();
+    let stopping = stop.clone();
+    tokio::spawn(async move {
+        terminated.recv().await;
+        stopping.cancel();
+    });
+    let [role, seed, folder] = role.split(' ').collect::<Vec<_>>()[..] else { panic!("{role}") };
+    let folder = PathBuf::from(folder);
+    let connected = connect_until_stopped(&env::var(BROKER_VARIABLE).unwrap(), &stop).await;
+    let Some(transport) = connected else { return };
+    match role {
+        "worker" => serve(transport, &folder, stop).await,
+        _ => call(transport, &folder, stop, seed.parse().unwrap()).await,
+    }
+}
+
+/// Connects once the broker is there.
+async fn connect_until_stopped(address: &str, stop: &CancellationToken) -> Option<Arc<dyn Transport>> {
+    while !stop.is_cancelled() {
+        if let Ok(transport) = connect(address).await {
+            return Some(transport);
+        }
+        tokio::time::sleep(Duration::from_millis(100)).await;
+    }
+    None
+}
+
+async fn serve(transport: Arc<dyn Transport>, folder: &Path, stop: CancellationToken) {
+    let bodies = Bodies::new(folder, std::process::id().to_string(), SYSTEM_CLOCK);
+    while !stop.is_cancelled() {
+        let worker = Worker::new(Executor::new(registry(&bodies)), pool_key());
+        let worker = worker.heartbeat(HEARTBEAT).drain(QUIET_AFTER);
+        // A worker that starts while the broker is away ends, and its supervisor starts it again.
+        match worker.serve(Arc::clone(&transport), stop.clone()).await {
+            Ok(()) => break,
+            Err(error) => eprintln!("a worker has ended: {error}"),
+        }
+    }
+    assert_eq!(bodies.running(), 0);
+}
+
+async fn call(transport: Arc<dyn Transport>, folder: &Path, stop: CancellationToken, seed: u64) {
+    let name = std::process::id().to_string();
+    let connecting = Caller::connect(transport, folder, name, SYSTEM_CLOCK);
+    let caller = tokio::select! { caller = connecting => caller, () = stop.cancelled() => return };
+    caller.call_until(&stop, &mut Rng::with_seed(seed)).await;
+    caller.call_after_chaos().await;
+}
+
+/// The number of `SIGTERM`.
+const TERMINATED: i32 = 15;
+
+/// A process, which is killed when it is dropped.
+struct Process {
+    child: Child,
+    is_worker: bool,
+}
+
+impl Process {
+    fn start(role: &str, seed: u64, folder: &Path, broker: &str) -> Self {
+        let mut command = Command::new(env::current_exe().unwrap());
+        command.args(["processes::process_of_a_run", "--exact", "--nocapture"]);
+        command.env(ROLE_VARIABLE, format!("{role} {seed} {}", folder.display()));
+        command.env(BROKER_VARIABLE, broker);
+        // A stopped process of a group of its own is ended by the system once this one has ended.
+        command.process_group(0).stdin(Stdio::piped()).stdout(Stdio::null());
+        Self { child: command.spawn().unwrap(), is_worker: role == "worker" }
+    }
+
+    fn id(&self) -> u32 {
+        self.child.id()
+    }
+
+    fn target(&self) -> Target {
+        let name = self.id().to_string();
+        if self.is_worker { Target::Worker(name) } else { Target::Caller(name) }
+    }
+
+    fn send_signal(&self, signal: &str) {
+        let status = Command::new("kill").args([signal, &self.id().to_string()]).status().unwrap();
+        assert!(status.success());
+    }
+
+    /// Waits for its end, which is a success.
+    fn wait_until(&mut self, deadline: Instant) {
+        let status = loop {
+            match self.child.try_wait().unwrap() {
+                Some(status) => break status,
+                None if Instant::now() < deadline => thread::sleep(Duration::from_millis(20)),
+                None => panic!("{:?} is not quiet in time", self.target()),
+            }
+        };
+        // One that has just begun does not know the signal yet.
+        let is_new = status.signal() == Some(TERMINATED);
+        assert!(status.success() || is_new, "{:?}: {status}", self.target());
+    }
+}
+
+impl Drop for Process {
+    fn drop(&mut self) {
+        drop(self.child.kill());
+        drop(self.child.wait());
+    }
+}
+
+/// The end of a disturbance.
+enum Undo {
+    /// Starts another process in place of one that was killed.
+    Start {
+        role: &'static str,
+    },
+    /// Continues a process, unless it was killed meanwhile.
+    Continue {
+        process: u32,
+        from: u64,
+    },
+    StartBroker {
+        from: u64,
+    },
+    ContinueBroker {
+        from: u64,
+    },
+}
+
+/// The processes of a run.
+struct Processes {
+    rng: Rng,
+    folder: Folder,
+    address: String,
+    broker: Broker,
+    files: Files,
+    /// `false` while the broker is away or stopped.
+    has_broker: bool,
+    processes: Vec<Process>,
+    undo: Vec<(Instant, Undo)>,
+    disturbances: Vec<Disturbance>,
+}
+
+impl Processes {
+    fn start(seed: u64, broker: Broker, files: Files) -> Self {
+        let mut run = Self {
+            rng: Rng::with_seed(seed),
+            folder: Folder::new(&format!("{}-{seed}", broker.name())),
+            address: broker.address(),
+            broker,
+            files,
+            has_broker: true,
+            processes: Vec::new(),
+            undo: Vec::new(),
+            disturbances: Vec::new(),
+        };
+        (0..WORKERS).for_each(|_| run.start_process("worker"));
+        (0..CALLERS).for_each(|_| run.start_process("caller"));
+        run
+    }
+
+    fn start_process(&mut self, role: &str) {
+        let seed = self.rng.u64(..);
+        self.processes.push(Process::start(role, seed, self.folder.path(), &self.address));
+    }
+
+    fn note_disturbance(&mut self, target: Target, from: u64) {
+        self.disturbances.push(Disturbance { target, from, until: SYSTEM_CLOCK.millis() });
+    }
+
+    fn undo_in(&mut self, max_millis: u64, undo: Undo) {
+        let time = Duration::from_millis(self.rng.u64(100..max_millis));
+        self.undo.push((Instant::now() + time, undo));
+    }
+
+    fn disturb_until(&mut self, end: Instant) {
+        while Instant::now() < end {
+            let pause = Instant::now() + Duration::from_millis(self.rng.u64(100..1200));
+            while Instant::now() < pause {
+                thread::sleep(Duration::from_millis(20));
+                self.undo_due(Instant::now());
+            }
+            self.disturb();
+        }
+        // All goes on, and nothing is disturbed any more.
+        while let Some((last, _)) = self.undo.iter().max_by_key(|it| it.0) {
+            let last = *last;
+            self.undo_due(last);
+        }
+    }
+
+    fn disturb(&mut self) {
+        let from = SYSTEM_CLOCK.millis();
+        let draw = self.rng.u8(..10);
+        if draw >= 8 {
+            if self.has_broker {
+                self.disturb_broker(draw == 8, from);
+            }
+            return;
+        }
+        if self.processes.is_empty() {
+            return;
+        }
+        let chosen = self.rng.usize(..self.processes.len());
+        let process = &self.processes[chosen];
+        // Of callers that are killed, few outcomes are seen.
+        if draw < 4 && (process.is_worker || self.rng.bool()) {
+            let killed = self.processes.swap_remove(chosen);
+            let role = if killed.is_worker { "worker" } else { "caller" };
+            let target = killed.target();
+            drop(killed);
+            self.note_disturbance(target, from);
+            self.undo_in(1000, Undo::Start { role });
+        } else if !self
+            .undo
+            .iter()
+            .any(|(_, it)| matches!(it, Undo::Continue { process: id, .. } if *id == process.id()))
+        {
+            process.send_signal("-STOP");
+            let process = process.id();
+            self.undo_in(4000, Undo::Continue { process, from });
+        }
+    }
+
+    fn disturb_broker(&mut self, is_killed: bool, from: u64) {
+        self.has_broker = false;
+        if is_killed {
+            self.broker.kill();
+            self.undo_in(3000, Undo::StartBroker { from });
+        } else {
+            self.broker.pause();
+            self.undo_in(3000, Undo::ContinueBroker { from });
+        }
+    }
+
+    /// Ends the disturbances whose time is over.
+    fn undo_due(&mut self, now: Instant) {
+        let undo = std::mem::take(&mut self.undo);
+        let (due, later) = undo.into_iter().partition(|(time, _)| *time <= now);
+        self.undo = later;
+        let due: Vec<(Instant, Undo)> = due;
+        for (_, undo) in due {
+            match undo {
+                Undo::Start { role } => self.start_process(role),
+                Undo::Continue { process, from } => {
+                    let stopped = self.processes.iter().find(|it| it.id() == process);
+                    if let Some(target) = stopped.map(Process::target) {
+                        stopped.into_iter().for_each(|it| it.send_signal("-CONT"));
+                        self.note_disturbance(target, from);
+                    }
+                }
+                Undo::StartBroker { from } => {
+                    self.broker.start(self.files);
+                    self.has_broker = true;
+                    self.note_disturbance(Target::Broker, from);
+                }
+                Undo::ContinueBroker { from } => {
+                    self.broker.resume();
+                    self.has_broker = true;
+                    self.note_disturbance(Target::Broker, from);
+                }
+            }
+        }
+    }
+
+    /// Ends the callers, then the workers, and checks the lines of the run.
+    fn end(mut self) -> String {
+        let (mut workers, mut callers): (Vec<_>, Vec<_>) =
+            self.processes.drain(..).partition(|process| process.is_worker);
+        callers.iter().for_each(|caller| caller.send_signal("-TERM"));
+        let alive: Vec<_> = callers.iter().map(|caller| caller.id().to_string()).collect();
+        // A call may go to three workers, and the last ones have their time, too.
+        let deadline = Instant::now() + 3 * QUIET_AFTER;
+        callers.iter_mut().for_each(|caller| caller.wait_until(deadline));
+        workers.iter().for_each(|worker| worker.send_signal("-TERM"));
+        let deadline = Instant::now() + QUIET_AFTER;
+        workers.iter_mut().for_each(|worker| worker.wait_until(deadline));
+        self.broker.check_empty();
+        Run::read(self.folder.path(), self.disturbances).check(|caller| alive.iter().any(|it| it == caller))
+    }
+}
+
+/// The time of a run, in seconds.
+const SECONDS: u64 = 20;
+
+/// Runs the seeds beside each other, each with a broker of its own.
+fn run_seeds(default: &[u64], files: Files, start: impl Fn() -> Option<Broker> + Sync) {
+    let run_seed = |seed: u64| {
+        let Some(broker) = start() else { return };
+        let name = broker.name();
+        println!("{name}, files {files:?}: CHAOS_SEED={seed}");
+        let mut run = Processes::start(seed, broker, files);
+        run.disturb_until(Instant::now() + run_time(SECONDS));
+        println!("{name}, files {files:?}, seed {seed}: {}", run.end());
+    };
+    thread::scope(|scope| {
+        seeds(default).into_iter().for_each(|seed| drop(scope.spawn(move || run_seed(seed))))
+    });
+}
+
+fn start_nats() -> Option<Broker> {
+    test_support::nats::reported(test_support::nats::Server::start()).map(Broker::Nats)
+}
+
+fn start_postgres() -> Option<Broker> {
+    test_support::postgres::reported(test_support::postgres::Server::start()).map(Broker::Postgres)
+}
+
+#[test]
+#[ignore = "it takes half a minute"]
+fn processes_that_end_and_stop_at_random_double_and_lose_no_call_over_nats() {
+    run_seeds(&[1, 2, 3], Files::Kept, start_nats);
+}
+
+#[test]
+#[ignore = "it takes half a minute"]
+fn processes_that_end_and_stop_at_random_double_and_lose_no_call_over_postgres() {
+    run_seeds(&[1, 2, 3], Files::Kept, start_postgres);
+}
+
+#[test]
+#[ignore = "it takes half a minute"]
+fn calls_of_which_the_broker_has_lost_all_are_interrupted_and_not_doubled_over_postgres() {
+    run_seeds(&[4, 5], Files::Deleted, start_postgres);
+}
