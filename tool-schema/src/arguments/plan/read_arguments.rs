@@ -1,5 +1,7 @@
 //! Reading arguments by a plan: one pass for valid arguments, and a second, slower one that reports violations.
 
+use std::borrow::Cow;
+
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
@@ -121,7 +123,11 @@ impl Plan {
         if effects.is_unclear || (effects.is_exhausted && self.may_have_alias_or_ignored_property(&value)) {
             return Err(ArgumentError::new(ambiguous_arguments_violation(), text));
         }
-        let rewritten = rewrite_text(text, &value, &self.alias_pairs());
+        // Most values are in their normal form, and need no other text.
+        let rewritten = match effects.changed || document.is_rewritten {
+            true => Cow::Owned(rewrite_text(text, &value, &self.alias_pairs())),
+            false => Cow::Borrowed(text),
+        };
         let canonical = canonical_text(&rewritten).ok_or_else(|| ArgumentError::not_json(text))?;
         if *canonical == *text {
             return Ok(arguments);
