@@ -136,7 +136,14 @@ impl Serialize for ContentHash {
 
 impl fmt::Display for ContentHash {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.0.iter().try_for_each(|byte| write!(f, "{byte:02x}"))
+        const DIGITS: &[u8; 16] = b"0123456789abcdef";
+        let digit = |value: u8| DIGITS.get(usize::from(value)).copied().unwrap_or_default();
+        let mut text = [0; 64];
+        for (digits, byte) in text.chunks_exact_mut(2).zip(self.0) {
+            digits.copy_from_slice(&[digit(byte >> 4), digit(byte & 15)]);
+        }
+        // Digits are UTF-8.
+        f.write_str(std::str::from_utf8(&text).unwrap_or_default())
     }
 }
 
