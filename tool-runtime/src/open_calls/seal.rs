@@ -63,20 +63,27 @@ fn seal_for(purpose: &str, key: &ProgramKey, secret: &str, about: &[u8]) -> Resu
     encrypt_under(key.current_key_for(purpose), secret, about)
 }
 
+/// The sizes of what is beside the encrypted text: the nonce before it, and the tag behind it.
+#[cfg(feature = "sealed-calls")]
+const NONCE_BYTES: usize = 24;
+#[cfg(feature = "sealed-calls")]
+const TAG_BYTES: usize = 16;
+
 /// Encrypts `secret` under `key`; the output begins with the nonce.
 #[cfg(feature = "sealed-calls")]
 pub(super) fn encrypt_under(key: [u8; 32], secret: &str, about: &[u8]) -> Result<Vec<u8>, String> {
-    use chacha20poly1305::{
-        KeyInit, XChaCha20Poly1305, XNonce,
-        aead::{Aead, Payload},
-    };
+    use chacha20poly1305::{AeadInOut, KeyInit, XChaCha20Poly1305, XNonce};
 
-    let mut nonce = [0; 24];
+    let mut nonce = [0; NONCE_BYTES];
     getrandom::fill(&mut nonce).map_err(|error| format!("no random numbers are available: {error}"))?;
     let cipher = XChaCha20Poly1305::new(&key.into());
-    let payload = Payload { msg: secret.as_bytes(), aad: about };
-    let text = cipher.encrypt(&XNonce::from(nonce), payload).map_err(|_| "they are too long".to_owned())?;
-    Ok([nonce.as_slice(), &text].concat())
+    let mut sealed = Vec::with_capacity(NONCE_BYTES + secret.len() + TAG_BYTES);
+    sealed.extend_from_slice(&nonce);
+    sealed.extend_from_slice(secret.as_bytes());
+    let text = sealed.get_mut(NONCE_BYTES..).unwrap_or_default();
+    let tag = cipher.encrypt_inout_detached(&XNonce::from(nonce), about, text.into());
+    sealed.extend_from_slice(&tag.map_err(|_| "they are too long".to_owned())?);
+    Ok(sealed)
 }
 
 /// Decrypts the output of [`encrypt_under`] by the first key that fits; `None` for any other input.
@@ -91,7 +98,7 @@ pub(super) fn decrypt_under(
         aead::{Aead, Payload},
     };
 
-    let (nonce, text) = sealed.split_first_chunk::<24>()?;
+    let (nonce, text) = sealed.split_first_chunk::<NONCE_BYTES>()?;
     keys.find_map(|key| {
         let cipher = XChaCha20Poly1305::new(&key.into());
         let payload = Payload { msg: text, aad: about };
