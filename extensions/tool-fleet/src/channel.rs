@@ -1,7 +1,10 @@
 //! Sealed messages of one pool: each is bound to its subject, names its sender, and expires.
 
 use std::{
-    sync::Arc,
+    sync::{
+        Arc,
+        atomic::{AtomicU64, Ordering},
+    },
     time::{Duration, SystemTime, UNIX_EPOCH},
 };
 
@@ -16,23 +19,30 @@ use crate::{Deliveries, FleetError, Transport, ignored::IgnoredMessages, message
 /// The time for which a message is accepted. Clocks of the machines may differ by as much.
 const VALID_FOR: Duration = Duration::from_secs(60);
 
+/// The room for a message of usual size.
+const MESSAGE_CAPACITY: usize = 512;
+
 /// A message with what it is bound to beside its subject. Kind, address, epoch and hash of the definition are in the message.
 #[derive(Serialize, Deserialize)]
-struct Envelope {
-    sender: String,
+struct Envelope<S, M> {
+    sender: S,
     /// Milliseconds since the Unix epoch.
     expires: u64,
-    message: Message,
+    message: M,
 }
 
-/// The side of a pool on which a process is.
+/// The side of a pool on which a process is. Clones share it.
 #[derive(Clone)]
-pub(crate) struct Channel {
+pub(crate) struct Channel(Arc<ChannelParts>);
+
+struct ChannelParts {
     key: PoolKey,
     transport: Arc<dyn Transport>,
     /// A name that no other process has.
     name: String,
-    ignored: Arc<IgnoredMessages>,
+    /// The number of names that were made of it.
+    names: AtomicU64,
+    ignored: IgnoredMessages,
 }
 
 /// A message that a holder of the key sent to this subject.
@@ -47,51 +57,66 @@ impl Channel {
     pub(crate) fn new(key: PoolKey, transport: Arc<dyn Transport>) -> Result<Self, FleetError> {
         let pool = key.pool();
         check_pool_name(pool)?;
-        let ignored = Arc::new(IgnoredMessages::new(pool));
-        Ok(Self { key, transport, name: random_name(), ignored })
+        let (name, ignored) = (random_name()?, IgnoredMessages::new(pool));
+        Ok(Self(Arc::new(ChannelParts { key, transport, name, names: AtomicU64::new(0), ignored })))
     }
 
     pub(crate) fn pool(&self) -> &str {
-        self.key.pool()
+        self.0.key.pool()
+    }
+
+    /// Returns a name that no call of this or another process has had: a part of the name of this process, and a number.
+    pub(crate) fn next_call_name(&self) -> String {
+        let start = self.0.name.get(..CALL_NAME_START).unwrap_or_default();
+        let mut name = String::with_capacity(CALL_NAME_START + 8);
+        name.push_str(start);
+        let mut number = u128::from(self.0.names.fetch_add(1, Ordering::Relaxed));
+        loop {
+            name.push(lowest_digit(number));
+            number /= 32;
+            if number == 0 {
+                return name;
+            }
+        }
     }
 
     /// The subject of the pool that ends with `rest`.
     pub(crate) fn subject(&self, rest: &str) -> String {
-        format!("tools.{}.{rest}", self.pool())
+        ["tools.", self.pool(), ".", rest].concat()
     }
 
     /// The subject of this process that ends with `rest`.
     pub(crate) fn own_subject(&self, rest: &str) -> String {
-        self.process_subject(&self.name, rest)
+        self.process_subject(&self.0.name, rest)
     }
 
     /// The subject of a process that ends with `rest`.
     pub(crate) fn process_subject(&self, process: &str, rest: &str) -> String {
-        self.subject(&format!("process.{process}.{rest}"))
+        ["tools.", self.pool(), ".process.", process, ".", rest].concat()
     }
 
     pub(crate) fn calls_subject(&self, registry: ContentHash) -> String {
-        self.subject(&format!("calls.{registry}"))
+        ["tools.", self.pool(), ".calls.", &registry.to_string()].concat()
     }
 
     pub(crate) fn definitions_subject(&self, registry: ContentHash) -> String {
-        self.subject(&format!("definitions.{registry}"))
+        ["tools.", self.pool(), ".definitions.", &registry.to_string()].concat()
     }
 
     pub(crate) fn max_bytes(&self) -> usize {
-        self.transport.max_bytes()
+        self.0.transport.max_bytes()
     }
 
     pub(crate) fn is_connected(&self) -> bool {
-        self.transport.is_connected()
+        self.0.transport.is_connected()
     }
 
     pub(crate) async fn flush(&self) -> Result<(), FleetError> {
-        self.transport.flush().await
+        self.0.transport.flush().await
     }
 
     pub(crate) async fn listen(&self, pattern: &str, group: Option<&str>) -> Result<Deliveries, FleetError> {
-        self.transport.listen(pattern, group).await
+        self.0.transport.listen(pattern, group).await
     }
 
     /// Seals and sends a message.
@@ -102,22 +127,21 @@ impl Channel {
         message: Message,
     ) -> Result<(), FleetError> {
         let expires = millis_since_epoch().saturating_add(VALID_FOR.as_millis() as u64);
-        let envelope = Envelope { sender: self.name.clone(), expires, message };
-        let text =
-            serde_json::to_string(&envelope).map_err(|error| FleetError::Unwritable(error.to_string()))?;
-        let sealed = self.key.seal(&text, &context_of(subject, reply)).map_err(FleetError::Unwritable)?;
+        let envelope = Envelope { sender: self.0.name.as_str(), expires, message };
+        let text = write_text(&envelope)?;
+        let sealed = self.0.key.seal(&text, &context_of(subject, reply)).map_err(FleetError::Unwritable)?;
         let limit = self.max_bytes();
         if sealed.len() > limit {
             return Err(FleetError::TooLarge { bytes: sealed.len(), limit });
         }
-        self.transport.send(subject, reply, sealed.into()).await
+        self.0.transport.send(subject, reply, sealed.into()).await
     }
 
     /// Opens a message that was sent to `subject` with the reply subject `reply`; `None` if it is not one of a holder of the key, of another
     /// subject, cut, altered, or old.
     pub(crate) fn open_message(&self, subject: &str, reply: Option<&str>, body: &[u8]) -> Option<Received> {
-        let opened = self.key.unseal(body, &context_of(subject, reply)).and_then(|text| {
-            let envelope: Envelope = serde_json::from_str(text.as_str()).ok()?;
+        let opened = self.0.key.unseal(body, &context_of(subject, reply)).and_then(|text| {
+            let envelope: Envelope<String, Message> = serde_json::from_str(text.as_str()).ok()?;
             let now = millis_since_epoch();
             let latest = now.saturating_add(2 * VALID_FOR.as_millis() as u64);
             let Envelope { sender, expires, message } = envelope;
@@ -129,7 +153,7 @@ impl Channel {
             })
         });
         if opened.is_none() {
-            self.ignored.note_message(subject, body.len());
+            self.0.ignored.note_message(subject, body.len());
         }
         opened
     }
@@ -151,8 +175,11 @@ fn is_subject_part(name: &str) -> bool {
 
 /// The context of a sealed message: the subject to which it is sent, and the one of its answer.
 fn context_of(subject: &str, reply: Option<&str>) -> Vec<u8> {
-    let mut context = b"tool-fleet message 1".to_vec();
-    for part in [subject, reply.unwrap_or_default()] {
+    const START: &[u8] = b"tool-fleet message 1";
+    let reply = reply.unwrap_or_default();
+    let mut context = Vec::with_capacity(START.len() + subject.len() + reply.len() + 16);
+    context.extend_from_slice(START);
+    for part in [subject, reply] {
         context.extend_from_slice(&(part.len() as u64).to_le_bytes());
         context.extend_from_slice(part.as_bytes());
     }
@@ -164,7 +191,45 @@ fn millis_since_epoch() -> u64 {
     u64::try_from(since.as_millis()).unwrap_or(u64::MAX)
 }
 
-/// A random name, which no other process or call has by chance. It is no secret, since the broker shows subjects.
-pub(crate) fn random_name() -> String {
-    format!("{:016x}{:016x}", fastrand::u64(..), fastrand::u64(..))
+fn write_text(envelope: &Envelope<&str, Message>) -> Result<String, FleetError> {
+    let unwritable = |error: String| FleetError::Unwritable(error);
+    let mut text = Vec::with_capacity(MESSAGE_CAPACITY);
+    serde_json::to_writer(&mut text, envelope).map_err(|error| unwritable(error.to_string()))?;
+    String::from_utf8(text).map_err(|error| unwritable(error.to_string()))
+}
+
+/// The number of characters with which names of calls begin, of 5 bits each.
+const CALL_NAME_START: usize = 13;
+
+/// A random name of 128 bits of the operating system, which no other process has by chance. It is no secret, since the broker shows subjects.
+pub(crate) fn random_name() -> Result<String, FleetError> {
+    let mut bits = [0; 16];
+    getrandom::fill(&mut bits)
+        .map_err(|error| FleetError::Unwritable(format!("no random numbers are available: {error}")))?;
+    let bits = u128::from_le_bytes(bits);
+    Ok((0..26).map(|at| lowest_digit(bits >> (5 * at))).collect())
+}
+
+/// The digit of the lowest 5 bits.
+fn lowest_digit(number: u128) -> char {
+    const DIGITS: &[u8; 32] = b"abcdefghijklmnopqrstuvwxyz234567";
+    char::from(DIGITS.get((number % 32) as usize).copied().unwrap_or_default())
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used, reason = "a test may")]
+mod tests {
+    use super::*;
+    use crate::MemoryTransport;
+
+    #[test]
+    fn names_of_calls_are_those_of_one_process_and_of_one_call() {
+        let key = || PoolKey::from_bytes("math", [7; 32]);
+        let channels = [(); 2].map(|()| Channel::new(key(), Arc::new(MemoryTransport::new())).unwrap());
+        let mut names: Vec<_> = (0..3000).map(|at| channels[at % 2].next_call_name()).collect();
+        assert!(names.iter().all(|name| is_subject_part(name)));
+        names.sort_unstable();
+        names.dedup();
+        assert_eq!(names.len(), 3000);
+    }
 }

@@ -13,7 +13,7 @@ use tool_runtime::{
 
 /// A message. Its kind is part of what is sealed.
 #[derive(Serialize, Deserialize)]
-#[serde(tag = "kind", content = "body", rename_all = "camelCase")]
+#[serde(rename_all = "camelCase")]
 pub(crate) enum Message {
     /// A caller asks which workers there are.
     Discover,
@@ -56,12 +56,17 @@ pub(crate) struct CallRequest {
     pub(crate) arguments: String,
     pub(crate) address: CallAddress,
     /// Milliseconds until its deadline.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) time_left: Option<u64>,
     /// The answer that the caller's executor was given for exactly this call.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) approval: Option<ConfirmationAnswer>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) meta: Option<Map<String, Value>>,
     /// The documents that were sent with the call.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub(crate) resources: Vec<Resource>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) run: Option<RunParts>,
 }
 
@@ -69,13 +74,19 @@ pub(crate) struct CallRequest {
 #[derive(Serialize, Deserialize)]
 pub(crate) struct RunParts {
     pub(crate) id: String,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) app: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) agent: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) user: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) session: Option<String>,
     /// The run has a budget, on which child runs draw.
     pub(crate) has_budget: bool,
+    #[serde(default, skip_serializing_if = "Map::is_empty")]
     pub(crate) meta: Map<String, Value>,
+    #[serde(default, skip_serializing_if = "Map::is_empty")]
     pub(crate) state: Map<String, Value>,
 }
 
@@ -101,7 +112,7 @@ pub(crate) struct CallReport {
 }
 
 #[derive(Serialize, Deserialize)]
-#[serde(tag = "type", content = "value", rename_all = "camelCase")]
+#[serde(rename_all = "camelCase")]
 pub(crate) enum Report {
     /// The worker has no free slot; the call did not run.
     Busy,
@@ -141,6 +152,15 @@ impl Report {
                 true
             }
             Self::Output(_) | Self::Error(_) => true,
+        }
+    }
+
+    /// Returns `true` if the worker has the call after this report.
+    pub(crate) fn goes_on(&self) -> bool {
+        match self {
+            Self::Busy | Self::Refused(_) | Self::Output(_) | Self::Error(_) => false,
+            Self::Beat | Self::Claim | Self::Budget { .. } | Self::Question { .. } => true,
+            Self::Update(_) | Self::Progress(_) | Self::Log(_) | Self::Child(_) => true,
         }
     }
 }

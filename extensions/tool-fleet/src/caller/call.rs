@@ -182,7 +182,7 @@ async fn follow_epoch(sent: &mut SentCall<'_>) -> EpochEnd {
         };
         let Message::Report(report) = received.message else { continue };
         // Of an earlier epoch: a worker that was regarded as lost, and goes on. Of another worker: the broker gave it the same message, too.
-        if report.call != sent.call || !sent.bind_worker(&received.sender) {
+        if report.call != sent.call || !sent.bind_worker(&received.sender, report.report.goes_on()) {
             sent.replies.connection().cancel_unowned(report, &received.sender);
             continue;
         }

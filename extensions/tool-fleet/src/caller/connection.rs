@@ -17,7 +17,7 @@ use tool_runtime::{CancellationToken, toolset::ToolSetNotifier};
 use super::{FleetSettings, seen::SeenReports, workers::Workers};
 use crate::{
     Deliveries, Delivery, FleetError, Payload,
-    channel::{Channel, Received, random_name},
+    channel::{Channel, Received},
     message::{CallControl, CallReport, Control, Message, Report},
 };
 
@@ -164,7 +164,7 @@ impl Connection {
     /// Registers a request or call, before it is sent.
     pub(super) fn register_replies(self: &Arc<Self>) -> Replies {
         let (sender, receiver) = mpsc::channel(MAX_UNREAD_REPLIES);
-        let name = random_name();
+        let name = self.channel.next_call_name();
         self.lock_waiting().insert(name.clone(), Waiting::new(sender));
         Replies { connection: Arc::clone(self), name, receiver }
     }
@@ -188,26 +188,29 @@ impl Connection {
 
     async fn read_messages(&self, incoming: &mut Incoming) {
         let mut check = tokio::time::interval(CHECK_INTERVAL.min(self.settings.lost_after));
-        let mut known = self.workers.registries();
         loop {
-            tokio::select! {
+            let registries_changed = tokio::select! {
                 () = self.closed.cancelled() => return,
                 announced = incoming.announcements.next() => match announced {
                     Some(delivery) => self.read_announcement(&delivery),
                     None => return,
                 },
                 reply = incoming.replies.next() => match reply {
-                    Some(delivery) => self.read_reply(delivery),
+                    Some(delivery) => {
+                        self.read_reply(delivery);
+                        false
+                    }
                     None => return,
                 },
-                Some((subject, control)) = incoming.controls.recv() => self.send_control(&subject, control).await,
+                Some((subject, control)) = incoming.controls.recv() => {
+                    self.send_control(&subject, control).await;
+                    false
+                }
                 _ = check.tick() => self.workers.remove_lost(self.settings.lost_after),
-            }
-            let registries = self.workers.registries();
-            if !registries.keys().eq(known.keys()) {
+            };
+            if registries_changed {
                 self.announce_change();
             }
-            known = registries;
         }
     }
 
@@ -244,25 +247,21 @@ impl Connection {
         }
     }
 
-    fn read_announcement(&self, delivery: &Delivery) {
-        let Payload::Body(body) = &delivery.payload else { return };
+    /// Returns `true` if a registry has come or left.
+    fn read_announcement(&self, delivery: &Delivery) -> bool {
+        let Payload::Body(body) = &delivery.payload else { return false };
         let opened = self.channel.open_message(&delivery.subject, delivery.reply.as_deref(), body);
-        let Some(Received { sender, message, .. }) = opened else { return };
+        let Some(Received { sender, message, .. }) = opened else { return false };
         match message {
             Message::Announce(announcement) => self.workers.note_announcement(sender, &announcement),
             Message::Leave => self.workers.remove_worker(&sender),
-            _ => {}
+            _ => false,
         }
     }
 
     /// Cancels a call whose caller no longer waits for it, and whose worker goes on.
     pub(super) fn cancel_unowned(&self, CallReport { call, report, .. }: CallReport, worker: &str) {
-        let goes_on = match report {
-            Report::Busy | Report::Refused(_) | Report::Output(_) | Report::Error(_) => false,
-            Report::Beat | Report::Claim | Report::Budget { .. } | Report::Question { .. } => true,
-            Report::Update(_) | Report::Progress(_) | Report::Log(_) | Report::Child(_) => true,
-        };
-        if goes_on {
+        if report.goes_on() {
             let subject = self.channel.process_subject(worker, &call.call);
             self.send_later(subject, CallControl { call, control: Control::Cancel });
         }

@@ -109,7 +109,7 @@ impl Connection {
         while !left.is_empty() {
             let hashes = left.iter().take(per_request).copied().collect();
             let page = self.ask_worker(registry, Message::ReadDefinitions { hashes }).await?;
-            let definitions = page.text.definitions_at("/message/body/definitions")?;
+            let definitions = page.text.definitions_at("/message/definitions/definitions")?;
             let before = left.len();
             // The hash is computed from the text that was read: a definition under the name of another one stays unread.
             // One that was not asked for is left out.

@@ -25,6 +25,8 @@ pub(super) struct SentCall<'a> {
     /// There is nothing to cancel.
     pub(super) ended: bool,
     pub(super) cancelled: bool,
+    /// The connection has the control that cancels the call.
+    can_be_cancelled: bool,
     pub(super) last_sequence: u64,
     pub(super) order: ReportOrder,
     pub(super) budget: BudgetGrants,
@@ -43,6 +45,7 @@ impl<'a> SentCall<'a> {
             started: false,
             ended: false,
             cancelled: false,
+            can_be_cancelled: false,
             last_sequence: 0,
             order: ReportOrder::default(),
             budget: BudgetGrants::default(),
@@ -55,16 +58,21 @@ impl<'a> SentCall<'a> {
         self.replies.connection()
     }
 
-    /// Returns `true` if `sender` is the worker of the call, which the first one that reports becomes.
-    pub(super) fn bind_worker(&mut self, sender: &str) -> bool {
-        match &self.worker {
+    /// Returns `true` if `sender` is the worker of the call, which the first one that reports becomes. A call that goes on after this
+    /// report is cancelled there if the set is closed.
+    pub(super) fn bind_worker(&mut self, sender: &str, goes_on: bool) -> bool {
+        let is_bound = match &self.worker {
             Some(worker) => worker == sender,
             None => {
                 self.worker = Some(sender.to_owned());
-                self.replies.set_cancellation(self.control_message(Control::Cancel));
                 true
             }
+        };
+        if is_bound && goes_on && !self.can_be_cancelled {
+            self.can_be_cancelled = true;
+            self.replies.set_cancellation(self.control_message(Control::Cancel));
         }
+        is_bound
     }
 
     fn control_message(&self, control: Control) -> Option<(String, CallControl)> {
@@ -121,6 +129,8 @@ impl Drop for SentCall<'_> {
             self.send_cancel();
             self.children.end_open_calls(self.cx);
         }
-        self.replies.set_cancellation(None);
+        if self.can_be_cancelled {
+            self.replies.set_cancellation(None);
+        }
     }
 }

@@ -94,7 +94,6 @@ impl FleetToolSet {
         let live = self.connection.workers.registries();
         self.lock_listed().forget_others(&live);
         let listings = live.into_iter().map(|(registry, workers)| async move {
-            let registry = ContentHash::from(registry);
             (registry, workers, self.tools_in_time(registry).await)
         });
         let mut listings = stream::iter(listings).buffer_unordered(REGISTRIES_AT_ONCE);
@@ -177,8 +176,8 @@ impl FleetToolSet {
 
 impl ListedDefinitions {
     /// Forgets what no worker has.
-    fn forget_others(&mut self, live: &BTreeMap<[u8; 32], usize>) {
-        self.registries.retain(|registry, _| live.contains_key(&<[u8; 32]>::from(*registry)));
+    fn forget_others(&mut self, live: &BTreeMap<ContentHash, usize>) {
+        self.registries.retain(|registry, _| live.contains_key(registry));
         self.tools.retain(|_, tool| tool.strong_count() > 0);
     }
 

@@ -38,11 +38,10 @@ impl RemoteTool {
 
     /// Returns one of the registries that have this definition and a worker, except those of `excluded`.
     pub(super) fn choose_registry(&self, excluded: &[ContentHash]) -> Option<ContentHash> {
-        let live = self.connection.workers.registries();
         let known = self.registries.lock().unwrap_or_else(PoisonError::into_inner);
-        let is_live =
-            |it: &&ContentHash| live.contains_key(&<[u8; 32]>::from(**it)) && !excluded.contains(it);
-        let candidates: Vec<_> = known.iter().filter(is_live).copied().collect();
+        let allowed = known.iter().filter(|it| !excluded.contains(it)).copied();
+        let candidates = self.connection.workers.live_registries(allowed);
+        drop(known);
         candidates.get(fastrand::usize(..candidates.len().max(1))).copied()
     }
 

@@ -68,8 +68,8 @@ impl Transport for NatsTransport {
             // What is sent from now on arrives.
             self.client.flush().await.map_err(|error| FleetError::Transport(error.to_string()))?;
             let read = |message: async_nats::Message| Delivery {
-                subject: message.subject.to_string(),
-                reply: message.reply.map(|reply| reply.to_string()),
+                subject: message.subject.as_str().to_owned(),
+                reply: message.reply.map(|reply| reply.as_str().to_owned()),
                 payload: match message.status {
                     Some(StatusCode::NO_RESPONDERS) => Payload::NoReceiver,
                     _ => Payload::Body(message.payload),

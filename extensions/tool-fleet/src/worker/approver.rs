@@ -14,7 +14,7 @@ use crate::message::Report;
 /// Decides as the caller's executor did, and passes on the questions of a body.
 pub(super) struct CallerApprover {
     pub(super) reporter: Arc<Reporter>,
-    pub(super) running: RunningCall,
+    pub(super) running: Arc<RunningCall>,
     pub(super) heartbeat: Duration,
     /// The approval that the caller's executor was given for exactly this call.
     pub(super) approval: Option<ConfirmationAnswer>,

@@ -54,7 +54,7 @@ impl BudgetRequests {
 /// Requests each call and round of child runs from the caller, which counts it in its budget.
 pub(super) struct CallerBudget {
     pub(super) reporter: Arc<Reporter>,
-    pub(super) running: RunningCall,
+    pub(super) running: Arc<RunningCall>,
     pub(super) heartbeat: Duration,
 }
 

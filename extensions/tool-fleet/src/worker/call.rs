@@ -26,6 +26,10 @@ use crate::{
     message::{CallEpoch, CallReport, CallRequest, Message, REPORT_WINDOW, Report, RunParts},
 };
 
+/// The time after which a call that has not ended shows that this worker has it: a short one is answered by its outcome alone. Before, its
+/// caller cannot cancel it.
+const FIRST_BEAT_AFTER: Duration = Duration::from_millis(10);
+
 /// Sends the reports of one call.
 pub(super) struct Reporter {
     channel: Channel,
@@ -106,7 +110,12 @@ impl Drop for Registration<'_> {
 
 impl Server {
     /// Runs a call, and reports until its end.
-    pub(super) async fn run_call(self: Arc<Self>, request: CallRequest, to: String, running: RunningCall) {
+    pub(super) async fn run_call(
+        self: Arc<Self>,
+        request: CallRequest,
+        to: String,
+        running: Arc<RunningCall>,
+    ) {
         let registration = Registration(&self, request.call.clone());
         let control = self.channel.own_subject(&request.call.call);
         let (channel, call) = (self.channel.clone(), request.call.clone());
@@ -137,7 +146,7 @@ impl Server {
         &self,
         request: CallRequest,
         reporter: &Arc<Reporter>,
-        running: &RunningCall,
+        running: &Arc<RunningCall>,
     ) -> Result<CallStream, ToolError> {
         let Some(definition) = self.index.definition(request.definition) else {
             return Err(ToolError::new(
@@ -191,12 +200,12 @@ impl Server {
         reporter: &Reporter,
         running: &RunningCall,
     ) -> Result<Report, ToolError> {
-        reporter.send_if_possible(Report::Beat).await;
-        let mut beat = tokio::time::interval(self.worker.heartbeat);
+        let first_beat = tokio::time::Instant::now() + self.worker.heartbeat.min(FIRST_BEAT_AFTER);
+        let mut beat = tokio::time::interval_at(first_beat, self.worker.heartbeat);
         beat.set_missed_tick_behavior(MissedTickBehavior::Delay);
-        beat.reset();
         loop {
             let item = tokio::select! {
+                biased;
                 item = stream.next() => item,
                 _ = beat.tick() => {
                     reporter.send_if_possible(Report::Beat).await;

@@ -17,7 +17,7 @@ const MAX_CLAIMS: u32 = 5;
 /// Obtains the start from the caller before the intent of a body is stored in the journal of the worker's own executor.
 pub(super) struct ClaimJournal {
     pub(super) reporter: Arc<Reporter>,
-    pub(super) running: RunningCall,
+    pub(super) running: Arc<RunningCall>,
     pub(super) heartbeat: Duration,
     pub(super) own: Option<SharedCallJournal>,
 }

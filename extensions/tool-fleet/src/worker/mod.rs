@@ -139,9 +139,9 @@ impl Server {
                 () = stop.cancelled() => break,
                 _ = beat.tick() => {
                     self.calls.forget_expired();
+                    reap_tasks(&mut tasks);
                     self.send_announcement().await;
                 }
-                Some(_) = tasks.join_next() => {}
                 control = controls.next() => self.handle_control(control.ok_or_else(closed)?),
                 request = requests.next() => self.answer_request(request.ok_or_else(closed)?).await,
                 call = calls.next() => self.take_call(call.ok_or_else(closed)?, &mut tasks).await,
@@ -269,6 +269,7 @@ impl Server {
         }
         let is_harmless = self.index.is_harmless(request.definition);
         let Some(running) = self.calls.add_call(&request.call, sender, is_harmless) else { return };
+        reap_tasks(tasks);
         tasks.spawn(Arc::clone(self).run_call(*request, reply, running));
     }
 
@@ -283,6 +284,11 @@ impl Server {
             _ => Some("the worker would run other arguments than the caller judged".to_owned()),
         }
     }
+}
+
+/// Frees the tasks of calls that have ended, without a wake of this task for each one.
+fn reap_tasks(tasks: &mut JoinSet<()>) {
+    while tasks.try_join_next().is_some() {}
 }
 
 fn body_of(delivery: &Delivery) -> Option<&Bytes> {

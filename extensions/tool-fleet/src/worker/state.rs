@@ -1,7 +1,8 @@
 //! The calls of a worker: those that run, and those that it has seen.
 
 use std::{
-    collections::HashMap,
+    collections::{HashMap, HashSet, VecDeque},
+    hash::{BuildHasher as _, RandomState},
     sync::{Arc, Mutex, MutexGuard, PoisonError},
     time::Duration,
 };
@@ -28,29 +29,48 @@ pub(super) struct RunningCalls {
 
 #[derive(Default)]
 struct Calls {
-    running: HashMap<CallEpoch, RunningCall>,
-    seen: HashMap<CallEpoch, Instant>,
+    running: HashMap<CallEpoch, Arc<RunningCall>>,
+    /// Hashes of the calls that were seen: of two calls with one hash, the later one is lost, as a message may be.
+    seen: HashSet<u64>,
+    /// The same in the order in which they were seen.
+    seen_at: VecDeque<(Instant, u64)>,
+    hasher: RandomState,
+}
+
+impl Calls {
+    fn has_seen(&self, call: &CallEpoch) -> bool {
+        self.seen.contains(&self.hasher.hash_one(call)) || self.running.contains_key(call)
+    }
+
+    /// Returns `false` if the call was seen before.
+    fn note_seen(&mut self, call: &CallEpoch) -> bool {
+        let hash = self.hasher.hash_one(call);
+        if self.running.contains_key(call) || !self.seen.insert(hash) {
+            return false;
+        }
+        self.seen_at.push_back((Instant::now(), hash));
+        true
+    }
 }
 
 /// A call that runs.
-#[derive(Clone)]
 pub(super) struct RunningCall {
     pub(super) token: CancellationToken,
     /// Told when the start is given.
-    pub(super) started: Arc<Notify>,
+    pub(super) started: Notify,
     /// The number of reports that the caller has read.
     pub(super) read: watch::Sender<u64>,
     /// The answers to questions of the body.
     pub(super) answers: watch::Sender<Vec<BodyAnswer>>,
     /// The requests for parts of the caller's budget.
-    pub(super) budget: Arc<BudgetRequests>,
+    pub(super) budget: BudgetRequests,
     /// Cancelled once there is no receiver of reports, for a call that goes on.
     pub(super) caller_left: CancellationToken,
     /// The process of the caller, which alone controls the call.
     caller: String,
     is_harmless: bool,
     /// The notices that reports had no receiver.
-    missing: Arc<Mutex<MissingCaller>>,
+    missing: Mutex<MissingCaller>,
 }
 
 /// The notices that the reports of a call had no receiver. A caller whose connection is lost with the broker is back soon: it has left once
@@ -86,7 +106,7 @@ impl RunningCalls {
 
     /// Returns `true` if the call was added before.
     pub(super) fn has_seen(&self, call: &CallEpoch) -> bool {
-        self.lock().seen.contains_key(call)
+        self.lock().has_seen(call)
     }
 
     /// Adds a call; `None` if it was added before.
@@ -95,23 +115,23 @@ impl RunningCalls {
         call: &CallEpoch,
         caller: String,
         is_harmless: bool,
-    ) -> Option<RunningCall> {
+    ) -> Option<Arc<RunningCall>> {
         let mut calls = self.lock();
-        if calls.seen.insert(call.clone(), Instant::now()).is_some() {
+        if !calls.note_seen(call) {
             return None;
         }
-        let added = RunningCall {
+        let added = Arc::new(RunningCall {
             token: CancellationToken::new(),
-            started: Arc::new(Notify::new()),
+            started: Notify::new(),
             read: watch::Sender::new(0),
             answers: watch::Sender::default(),
-            budget: Arc::default(),
+            budget: BudgetRequests::default(),
             caller_left: CancellationToken::new(),
             caller,
             is_harmless,
-            missing: Arc::default(),
-        };
-        calls.running.insert(call.clone(), added.clone());
+            missing: Mutex::default(),
+        });
+        calls.running.insert(call.clone(), Arc::clone(&added));
         Some(added)
     }
 
@@ -168,8 +188,11 @@ impl RunningCalls {
     /// Forgets calls of which no valid message is left.
     pub(super) fn forget_expired(&self) {
         let mut calls = self.lock();
-        let Calls { running, seen } = &mut *calls;
-        seen.retain(|call, at| running.contains_key(call) || at.elapsed() < REMEMBERED);
+        let Calls { seen, seen_at, .. } = &mut *calls;
+        let expired = seen_at.partition_point(|(at, _)| at.elapsed() >= REMEMBERED);
+        for (_, hash) in seen_at.drain(..expired) {
+            seen.remove(&hash);
+        }
     }
 }
 

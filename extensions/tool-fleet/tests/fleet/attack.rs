@@ -145,9 +145,11 @@ async fn a_control_by_another_process_than_the_caller_has_no_effect() {
     let pool = Pool::start(&broker, "trip", 1).await;
     let call = pool.call("forecast", json!({ "query": { "city": "Paris" } }));
     pool.entered().await;
+    // The first sign of life of the call.
+    tokio::time::sleep(Duration::from_millis(50)).await;
     let forger = Forger::new(&broker.inner, "trip");
     let report = broker.seen(Sent::is_report).remove(0);
-    let call_name = forger.read(&report)["message"]["body"]["call"].clone();
+    let call_name = forger.read(&report)["message"]["report"]["call"].clone();
     let subject = report.reply.unwrap();
     forger.send(&subject, None, "control", json!({ "call": call_name, "control": "cancel" })).await;
     // The worker has read the message.

@@ -116,7 +116,7 @@ impl Forger {
     pub(crate) async fn send(&self, subject: &str, reply: Option<&str>, kind: &str, body: Value) {
         let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap();
         let expires = i64::try_from(since.as_millis()).unwrap() + self.expires_in;
-        let message = json!({ "kind": kind, "body": body });
+        let message = json!({ kind: body });
         let envelope = json!({ "sender": self.sender, "expires": expires, "message": message });
         let sealed = self.key.seal(&envelope.to_string(), &context_of(subject, reply)).unwrap();
         self.transport.send(subject, reply, sealed.into()).await.unwrap();

@@ -98,8 +98,7 @@ async fn reports_out_of_order_are_shown_in_order() {
 
 #[tokio::test(start_paused = true)]
 async fn reports_that_are_lost_are_counted_in_the_log_of_the_call() {
-    // Report 0 is the sign of life at the start.
-    let broker = changing(|report| [3, 4, 10].contains(&report), |_, _| async {});
+    let broker = changing(|report| [2, 3, 9].contains(&report), |_, _| async {});
     let pool = Pool::start(&broker, "trip", 1).await;
     let mut shown = Shown::default();
     let result = shown.read_to_end(&mut count(&pool.executor, "trip", 10)).await;
@@ -186,9 +185,9 @@ async fn more_unread_reports_than_the_limit_end_the_call_with_an_error_that_name
     tokio::select! { _ = stream.next() => panic!("the call has ended"), _ = &mut entered => {} }
     let forger = Forger::new(&broker.inner, "trip");
     let report = broker.seen(Sent::is_report).remove(0);
-    let call = forger.read(&report)["message"]["body"]["call"].clone();
+    let call = forger.read(&report)["message"]["report"]["call"].clone();
     for number in 1..=1100 {
-        let line = json!({ "type": "log", "value": { "level": "info", "message": "" } });
+        let line = json!({ "log": { "level": "info", "message": "" } });
         let body =
             json!({ "call": call, "sequence": number, "contents": number, "tokens": 0, "report": line });
         forger.send(&report.subject, None, "report", body).await;
@@ -238,4 +237,21 @@ async fn a_question_beside_log_lines_is_answered_and_no_line_is_lost() {
     assert_eq!(shown.log[shown.log.len() - 8..], numbers(8));
     assert!(shown.log.iter().all(|line| line.len() == 1), "{:?}", shown.log);
     worker.abort();
+}
+
+/// A call that ends at once is two messages; one that goes on shows that its worker has it, long before the heartbeat.
+#[tokio::test(start_paused = true)]
+async fn a_call_that_ends_at_once_is_answered_by_its_outcome_alone() {
+    let broker = TestBroker::new();
+    let pool = Pool::start(&broker, "trip", 1).await;
+    let result = pool.call("echo", json!({ "text": "x", "times": 1 })).await.unwrap();
+    assert_eq!(result.text(), "x");
+    assert_eq!(broker.seen(Sent::is_report).len(), 1);
+    let call = pool.call("forecast", json!({ "query": { "city": "Paris" } }));
+    pool.entered().await;
+    tokio::time::sleep(Duration::from_millis(11)).await;
+    assert_eq!(broker.seen(Sent::is_report).len(), 2);
+    pool.probes[0].released.cancel();
+    assert_eq!(call.await.unwrap().text(), "Paris 0 by body 1");
+    assert_eq!(broker.seen(Sent::is_report).len(), 3);
 }

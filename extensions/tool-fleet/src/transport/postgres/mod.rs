@@ -90,7 +90,7 @@ impl PostgresTransport {
     async fn open(options: PostgresOptions) -> Result<Self, FleetError> {
         let database = Arc::new(Database::new(&options));
         migration::migrate(&database).await?;
-        let listeners = Arc::new(Listeners::new(random_name()));
+        let listeners = Arc::new(Listeners::new(random_name()?));
         let is_reading = Arc::new(AtomicBool::new(true));
         let reader = Reader {
             database: Arc::clone(&database),
