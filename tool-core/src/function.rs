@@ -179,6 +179,10 @@ impl Tool for FunctionTool {
             None => Box::pin(std::future::ready(Ok(()))),
         }
     }
+
+    fn adds_to_requests(&self) -> bool {
+        self.spec.on_request.is_some()
+    }
 }
 
 impl fmt::Debug for FunctionTool {

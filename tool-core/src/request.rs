@@ -3,7 +3,8 @@
 mod messages;
 
 use std::{
-    any::type_name,
+    any::{Any, type_name},
+    borrow::Cow,
     fmt,
     future::Future,
     sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError},
@@ -42,13 +43,15 @@ pub struct ModelRequest {
 }
 
 struct Shared {
-    dialect: &'static str,
+    dialect: Cow<'static, str>,
     body: Value,
     run: Arc<RunContext>,
     added: Mutex<RequestAdditions>,
     messages: OnceLock<RequestMessages>,
     /// The messages, once a hook asked for them.
     shown: OnceLock<Vec<RequestMessage>>,
+    /// Values that tools share for this request, by their owners.
+    values: Mutex<Vec<(usize, Arc<dyn Any + Send + Sync>)>>,
 }
 
 /// The additions to one request, in the order in which they were made.
@@ -83,9 +86,9 @@ pub enum AddedMessage {
 impl ModelRequest {
     /// Creates a request of `run` with the members `body`, for the provider `dialect`.
     #[must_use]
-    pub fn new(dialect: &'static str, body: Value, run: Arc<RunContext>) -> Self {
-        let (added, messages, shown) = Default::default();
-        let shared = Shared { dialect, body, run, added, messages, shown };
+    pub fn new(dialect: impl Into<Cow<'static, str>>, body: Value, run: Arc<RunContext>) -> Self {
+        let (added, messages, shown, values) = Default::default();
+        let shared = Shared { dialect: dialect.into(), body, run, added, messages, shown, values };
         Self { shared: Arc::new(shared), tool_name: None }
     }
 
@@ -99,7 +102,7 @@ impl ModelRequest {
     /// requests are not in the format of a provider, which has no place for native tools and messages.
     #[must_use]
     pub fn dialect(&self) -> &str {
-        self.shared.dialect
+        &self.shared.dialect
     }
 
     /// Returns the name by which the model knows the current tool; `None` for a [`RequestHook`].
@@ -191,6 +194,19 @@ impl ModelRequest {
             Err(shared) => shared.body.clone(),
         };
         (body, added)
+    }
+
+    /// Returns the value that the tools of `owner`, a number of their own, share for this request; the first one makes it.
+    #[doc(hidden)]
+    pub fn shared_value<T: Any + Send + Sync + Default>(&self, owner: usize) -> Arc<T> {
+        let mut values = self.shared.values.lock().unwrap_or_else(PoisonError::into_inner);
+        let known = values.iter().filter(|(of, _)| *of == owner);
+        let known = known.filter_map(|(_, value)| Arc::clone(value).downcast::<T>().ok()).next();
+        known.unwrap_or_else(|| {
+            let value = Arc::new(T::default());
+            values.push((owner, Arc::clone(&value) as Arc<dyn Any + Send + Sync>));
+            value
+        })
     }
 
     /// Locks the additions. No code of the user runs under the lock.

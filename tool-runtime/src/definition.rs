@@ -13,6 +13,8 @@
 //! | [`Merge`] | merges the items of a stream into one value |
 //! | [`InvalidName`], [`InvalidHash`] | errors of parsing |
 
+#[doc(hidden)]
+pub use tool_core::internals::{RemotePreparation, RemoteSteps, ToolSteps};
 #[doc(inline)]
 pub use tool_core::{
     Checks, Confirmation, ContentHash, FunctionTool, InvalidHash, InvalidName, Merge, Metadata, Method,

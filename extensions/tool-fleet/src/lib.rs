@@ -9,6 +9,7 @@
 //! | `transport` | a [`Transport`] sends bytes to subjects and knows nothing of calls: in memory ([`MemoryTransport`]), by NATS (`NatsTransport`, feature `nats`), by Postgres (`PostgresTransport`, feature `postgres`) |
 //! | `channel` | every body is sealed under the [`PoolKey`](tool_runtime::open_calls::PoolKey), bound to its subject, and expires |
 //! | `message` | what is said: discovery, one call, its reports, its control |
+//! | `steps` | what a caller asks of a worker before a call is judged, and before a request is sent to a model |
 //! | `worker` | takes calls, asks for the start of a tool with effects, reports, and beats while a body runs |
 //! | `caller` | lists tools, owns each call: its epochs, its start, its one outcome |
 //!
@@ -36,9 +37,24 @@
 //! with an error. Events of an agent in a child run, other than those of its calls, stay at the worker. A call with more than 1,024 unread reports, which no worker of this crate causes,
 //! ends with an error that names the limit.
 //!
+//! # Before a call
+//!
+//! The functions of `prepare`, `confirm` and `permission` are at the worker. The caller's executor asks for them once a call is admitted, in one
+//! message, and again after a hook has rewritten the arguments; then it validates and judges the prepared arguments, by rules, policies,
+//! hooks and people, as in one process. A worker that runs the call prepares its arguments again: it refuses the call if it would run another text than
+//! the one that was judged, and its own `permission` decides once more. A `prepare` function therefore returns its own result
+//! unchanged. A call of a tool that redirects becomes one of another tool of the pool before anything else sees it.
+//!
+//! `on_request` of all tools of a set is asked once for each request to a model. A worker adds instructions, and messages of the user; body and messages of the
+//! request stay with the caller, and members, native tools and messages in a provider's format are left out with a notice, since they are beyond the power of a
+//! pool.
+//!
+//! A worker has 2 s for an answer ([`FleetSettings::preparation`]). A call without one is refused as unavailable, and has not run; a request is sent without the
+//! additions, with a notice. These questions take no slot and count in no budget; a worker answers 64 of them at once.
+//!
 //! # Approvals and questions
 //!
-//! The caller's executor decides on `confirm`, rules and policies. A question of a body
+//! The caller's executor decides on `confirm`, `permission`, rules and policies. A question of a body
 //! ([`ToolContext::request_confirmation`](tool_runtime::ToolContext::request_confirmation)) returns to the caller and ends the call there; with
 //! the answer, at once or when the call is resumed, the body runs again. Before that, it runs once more than in one process, up to the question.
 //!
@@ -59,9 +75,8 @@
 //!
 //! # Limits
 //!
-//! A tool with `confirm = function` asks for each call, since its function runs at the worker; a call that its worker's own
-//! `permission` would ask about is refused there, unless the caller's executor was given an approval for it; one that it denies counts as an
-//! attempt. A body that writes more log lines and progress reports than the event buffer of the worker's executor holds (256 by default), without
+//! Direct calls of a [`Registry`](tool_runtime::Registry) ask for nothing before: a tool with `prepare` then takes what its function leaves unchanged, and a tool that
+//! redirects is not called. Calls of one batch are prepared one after another. A body that writes more log lines and progress reports than the event buffer of the worker's executor holds (256 by default), without
 //! waiting for anything, receives an error for the further ones, as with a [`CallStream`](tool_runtime::executor::CallStream). Arguments and results are
 //! limited by the broker (1 MiB by default). Calls wait in no queue: without a worker, a call is unavailable at once. Over Postgres, a worker that
 //! was killed counts as present for up to 6 s; a call that only it could take is lost after [`FleetSettings::lost_after`].
@@ -110,6 +125,7 @@ mod error;
 pub mod guide {}
 mod ignored;
 mod message;
+mod steps;
 mod transport;
 mod worker;
 

@@ -11,6 +11,10 @@ use tool_runtime::{
     output::Resource,
 };
 
+use crate::steps::{
+    Additions, AdditionsRequest, Preparation, PrepareRequest, RedirectAnswer, RedirectRequest,
+};
+
 /// A message. Its kind is part of what is sealed.
 #[derive(Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
@@ -22,15 +26,37 @@ pub(crate) enum Message {
     /// A worker takes no more calls.
     Leave,
     /// A caller asks for the tools of a registry, from a position on.
-    ReadIndex { offset: usize },
+    ReadIndex {
+        offset: usize,
+    },
     /// The tools of a registry from a position on: hashes of definitions.
-    Index { total: usize, hashes: Vec<ContentHash> },
+    Index {
+        total: usize,
+        hashes: Vec<ContentHash>,
+    },
     /// A caller asks for definitions.
-    ReadDefinitions { hashes: Vec<ContentHash> },
+    ReadDefinitions {
+        hashes: Vec<ContentHash>,
+    },
     /// The first of the requested definitions: as many as fit. Read by `ProvenText::definitions_at` alone.
-    Definitions { definitions: Vec<Value> },
+    Definitions {
+        definitions: Vec<Value>,
+    },
     /// A worker cannot answer a request.
-    Unanswerable { problem: String },
+    Unanswerable {
+        problem: String,
+    },
+    /// A caller asks for the preparation of a call, and its answer.
+    Prepare(Box<PrepareRequest>),
+    Prepared(Box<Preparation>),
+    /// A caller asks for the call for which another one stands, and its answer.
+    Redirect(RedirectRequest),
+    Redirected(RedirectAnswer),
+    /// A caller asks what tools add to a request, and the answer.
+    Additions(Box<AdditionsRequest>),
+    Added(Additions),
+    /// The error of a tool that was asked.
+    StepFailed(Box<ToolError>),
     /// A call, once for each epoch.
     Call(Box<CallRequest>),
     /// A report of a worker about a call.
@@ -71,7 +97,7 @@ pub(crate) struct CallRequest {
 }
 
 /// The parts of a run that travel; provided values stay.
-#[derive(Serialize, Deserialize)]
+#[derive(Clone, Serialize, Deserialize)]
 pub(crate) struct RunParts {
     pub(crate) id: String,
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -82,6 +108,9 @@ pub(crate) struct RunParts {
     pub(crate) user: Option<String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) session: Option<String>,
+    /// The message of the user that started the run.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) user_content: Option<String>,
     /// The run has a budget, on which child runs draw.
     pub(crate) has_budget: bool,
     #[serde(default, skip_serializing_if = "Map::is_empty")]

@@ -134,6 +134,10 @@ impl Tool for OperationTool {
             Box::pin(async move { self.call_operation(arguments.as_str(), cx).await })
         }))
     }
+
+    fn adds_to_requests(&self) -> bool {
+        false
+    }
 }
 
 impl std::fmt::Debug for OperationTool {

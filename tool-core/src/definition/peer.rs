@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::ToolDefinition;
-use crate::{ContentHash, InputSchema, Metadata, OutputSchema, SchemaError, ToolName};
+use crate::{ContentHash, InputSchema, Metadata, OutputSchema, SchemaError, ToolName, internals::ToolSteps};
 
 /// A definition as one process of a program sends it to another one: unlike the form that a model sees, it keeps what the decoder of a
 /// generated schema knows (aliases, defaults, ignored properties).
@@ -25,12 +25,15 @@ pub struct PeerDefinition {
     is_output_promise: bool,
     metadata: Metadata,
     examples: Vec<Value>,
+    /// The steps of the tool at its origin.
+    #[serde(default, skip_serializing_if = "ToolSteps::is_empty")]
+    steps: ToolSteps,
 }
 
 impl PeerDefinition {
-    /// Returns `definition` in the form for a peer.
+    /// Returns `definition`, of a tool with `steps`, in the form for a peer.
     #[must_use]
-    pub fn of(definition: &ToolDefinition) -> Self {
+    pub fn new(definition: &ToolDefinition, steps: ToolSteps) -> Self {
         let inner = &*definition.inner;
         let internal = inner.input_schema.with_internal_keywords();
         let output = inner.output_schema.as_ref();
@@ -45,7 +48,14 @@ impl PeerDefinition {
             is_output_promise: output.is_some_and(OutputSchema::is_promise),
             metadata: inner.metadata.clone(),
             examples: inner.examples.clone(),
+            steps,
         }
+    }
+
+    /// Returns the steps of the tool at its origin.
+    #[must_use]
+    pub fn steps(&self) -> ToolSteps {
+        self.steps
     }
 
     /// Returns the hash of this form, which covers the internal keywords.

@@ -6,6 +6,7 @@
 
 mod prepared;
 mod redirect;
+mod remote;
 
 use std::{future::Future, pin::Pin, sync::Arc};
 
@@ -15,6 +16,7 @@ pub(crate) use self::prepared::add_corrections;
 pub use self::{
     prepared::Prepared,
     redirect::{Redirect, Redirection},
+    remote::{RemotePreparation, RemoteSteps, ToolSteps},
 };
 use crate::{
     Arguments, Dependency, Method, ModelRequest, SourceLocation, ToolContext, ToolDefinition, ToolError,
@@ -193,6 +195,18 @@ pub trait Tool: Send + Sync {
         Box::pin(async move { Ok(()) })
     }
 
+    /// Returns `false` if [`on_request`](Self::on_request) adds nothing to any request, so that no other process is asked in vain.
+    #[doc(hidden)]
+    fn adds_to_requests(&self) -> bool {
+        true
+    }
+
+    /// Returns the steps that another process takes for this tool, which stands for one of its tools. Default: `None`.
+    #[doc(hidden)]
+    fn remote_steps(&self) -> Option<&dyn RemoteSteps> {
+        None
+    }
+
     /// Prepares and runs a call, for a caller that has no steps in between. The arguments are validated at once; the
     /// tool runs when the future is polled.
     ///
@@ -270,6 +284,14 @@ macro_rules! forwarded {
 
             fn on_request(&self, request: ModelRequest) -> BoxFuture<'_, Result<(), ToolError>> {
                 (**self).on_request(request)
+            }
+
+            fn adds_to_requests(&self) -> bool {
+                (**self).adds_to_requests()
+            }
+
+            fn remote_steps(&self) -> Option<&dyn RemoteSteps> {
+                (**self).remote_steps()
             }
         }
     )* };

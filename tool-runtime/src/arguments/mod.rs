@@ -108,7 +108,7 @@ fn validated_arguments<'a>(
 }
 
 /// Applies the tool's own `prepare` function to an object; validation rejects anything else.
-fn apply_prepare_function<'a>(
+pub(crate) fn apply_prepare_function<'a>(
     definition: &ToolDefinition,
     rewrite: PrepareArguments,
     arguments: Arguments<'a>,

@@ -159,6 +159,10 @@ impl Tool for ClosureTool {
             None => Box::pin(std::future::ready(Ok(()))),
         }
     }
+
+    fn adds_to_requests(&self) -> bool {
+        self.on_request.is_some()
+    }
 }
 
 impl fmt::Debug for ClosureTool {

@@ -251,11 +251,13 @@ async fn ask_for_additions<'n>(
         let added = run_component("it", || hook.add_to(request.clone())).await.and_then(|result| result);
         added.map_err(|error| RequestError::Hook { hook: hook.name().to_owned(), error })?;
     }
-    for entry in registry.entries() {
+    let declared =
+        || registry.entries().iter().filter(|it| !registry.is_deferred(it.definition().name().as_str()));
+    for entry in declared().filter(|entry| entry.adds_remotely()) {
+        entry.announce_request(&request.of_tool(wire_name(entry.definition().name())));
+    }
+    for entry in declared() {
         let name = entry.definition().name();
-        if registry.is_deferred(name.as_str()) {
-            continue;
-        }
         let of_tool = request.of_tool(wire_name(name));
         let add = || -> BoxFuture<'_, _> { entry.tool().on_request(of_tool) };
         let added = run_component("it", add).await.and_then(|result| result);

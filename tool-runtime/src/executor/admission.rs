@@ -49,14 +49,21 @@ fn denial_of_redirecting(executor: &ExecutorParts, call: &ToolCall) -> Option<Pe
 
 /// Returns the answer to a call of a tool that redirects, which no component turned into another call: to the call of a
 /// model that stands for none, or to a call that would be redirected twice, or to a tool of the framework or an external one.
-pub(super) fn redirect_refusal(executor: &ExecutorParts, call: &ToolCall, entry: &Entry) -> ToolError {
+/// `asked` is the answer of another process that knows it.
+pub(super) fn redirect_refusal(
+    executor: &ExecutorParts,
+    call: &ToolCall,
+    entry: &Entry,
+    asked: Option<&ToolError>,
+) -> ToolError {
     let name = entry.definition().name().as_str();
     if let Some(redirecting) = &call.redirected_from {
         return entry.not_redirected_error(redirecting);
     }
-    match entry.redirection(call.arguments.as_borrowed()) {
+    let redirection = || entry.redirection(call.arguments.as_borrowed());
+    match asked.map_or_else(redirection, |error| Err(error.clone())) {
         // The report repeats the arguments, which may be those of a tool with secrets.
-        Err(error) if executor.known.has_secret() => {
+        Err(error) if executor.known.has_secret() && error.kind() != ErrorKind::Unavailable => {
             let message = "the arguments do not match the input schema; they are not repeated here, since some tool \
                            has secret parameters";
             ToolError::new(error.kind(), message).of_tool(name.to_owned())

@@ -4,7 +4,7 @@ use std::sync::{Arc, atomic::Ordering};
 
 use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
-use tool_core::RunContext;
+use tool_core::{Redirection, RunContext};
 use tracing::Instrument;
 
 use super::{
@@ -118,6 +118,9 @@ impl Batch {
         // Dropping the batch cancels its calls. Work that the calls started is not cancelled when the batch completes.
         let guard = batch.token.drop_guard_ref();
         let first = executor.arrivals.fetch_add(calls.len() as u64, Ordering::Relaxed);
+        if executor.tools.redirects_remotely() && confirmed.is_empty() {
+            boxed(|| batch.redirect_remotely(executor, &mut calls, first)).await;
+        }
         let mut last = None;
         let requests = (first..).zip(&calls).enumerate().map(|(at, (serial, call))| {
             let confirmed = confirmed.get(at);
@@ -181,9 +184,13 @@ impl ExecutorParts {
         }
         let Some(entry) = self.tools.entry(&call.name).filter(|entry| entry.redirects()) else { return };
         let Ok(redirection) = entry.redirection(call.arguments.as_borrowed()) else { return };
-        if !self.tools.is_redirection_target(&redirection.name) {
-            return;
+        if self.tools.is_redirection_target(&redirection.name) {
+            self.replace_call(call, redirection);
         }
+    }
+
+    /// Replaces a call by the one for which it stands.
+    pub(super) fn replace_call(&self, call: &mut ToolCall, redirection: Redirection) {
         call.redirected_from = Some(std::mem::replace(&mut call.name, redirection.name).into());
         call.arguments = redirection.arguments;
         if self.tools.repairs_arguments() {

@@ -9,10 +9,12 @@ use tool_core::{Arguments, ErrorKind, Permission, Prepared, Retry, ToolContext, 
 use super::{
     ExecutorParts,
     admission::{admit_call, denial_by_name, is_external, redirect_refusal},
+    boxed::boxed,
     event_sink::HOOK_COMPONENT,
     open::Confirmed,
     plan::CallPlan,
     questions::QuestionAnswers,
+    remote::prepare_remotely,
     state::{BatchState, CallState},
     stop::StopReason,
 };
@@ -251,12 +253,12 @@ fn step_without_hooks<'a>(
     }
     let entry = request.entry?;
     if entry.redirects() {
-        let refusal = redirect_refusal(executor, request.call, entry);
+        let refusal = redirect_refusal(executor, request.call, entry, batch.redirect_error(request.serial));
         return Some(NextStep::answered_early(AnswerSource::Check, Err(refusal)));
     }
     match catch(|| is_external(executor, request.call, entry, batch.run())) {
         Ok(true) if request.call.redirected_from.is_some() => {
-            let refusal = redirect_refusal(executor, request.call, entry);
+            let refusal = redirect_refusal(executor, request.call, entry, None);
             Some(NextStep::answered_early(AnswerSource::Check, Err(refusal)))
         }
         Ok(true) => Some(NextStep::External),
@@ -287,6 +289,14 @@ async fn prepare_admitted<'a>(
     let arguments = call.arguments.as_borrowed();
     let is_inspected = request.confirmed.is_some() || executor.settings.inspects_arguments(entry);
     let prepared = match is_inspected {
+        true if entry.is_prepared_remotely() => {
+            let preparing = boxed(|| batch.unless_stopped(prepare_remotely(entry, arguments, cx)));
+            match preparing.await {
+                Ok(prepared) => prepared,
+                Err(stop) => return NextStep::stopped(stop),
+            }
+        }
+        true if executor.settings.prepared_calls => entry.prepare_from_canonical(arguments),
         true => entry.prepare_canonical(arguments),
         // If no component inspects the arguments, the received text is decoded unchanged.
         false => entry.prepare(arguments),
@@ -390,10 +400,13 @@ impl<'a> CallPreparation<'a, '_> {
                 Before::Block(reason) => return Err(by_hook(Err(ToolError::failed(reason)))),
             }
             if let Some(arguments) = rewritten {
-                self.prepared = self
-                    .entry
-                    .prepare_canonical(arguments)
-                    .map_err(|error| NextStep::answered_early(AnswerSource::Check, Err(error)))?;
+                let (entry, cx) = (self.entry, &*self.cx);
+                let prepared = match entry.is_prepared_remotely() {
+                    true => boxed(|| prepare_remotely(entry, arguments, cx)).await,
+                    false => entry.prepare_canonical(arguments),
+                };
+                self.prepared =
+                    prepared.map_err(|error| NextStep::answered_early(AnswerSource::Check, Err(error)))?;
                 is_rewritten = true;
             }
         }

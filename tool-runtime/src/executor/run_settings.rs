@@ -110,6 +110,9 @@ replaced! {
     /// Sets whether required approvals make calls pending: see
     /// [`ExecutorBuilder::pending_approvals`](crate::executor::ExecutorBuilder::pending_approvals).
     pending_approvals: bool => |it| it.pending_approvals;
+    /// Sets whether the arguments of all calls are run as they are, since their tools prepared them before.
+    #[doc(hidden)]
+    prepared_calls: bool => |it| it.prepared_calls;
     /// Sets the timeout of an attempt: see [`ExecutorBuilder::timeout`](crate::executor::ExecutorBuilder::timeout).
     timeout: Duration => |it| it.timeout;
     /// Sets the idle timeout of an attempt: see

@@ -46,6 +46,8 @@ pub(super) struct Settings {
     pub(super) grace_period: Duration,
     pub(super) open: OpenCallSettings,
     pub(super) journal: Option<SharedCallJournal>,
+    /// The arguments of all calls were prepared by their tools before, and are run as they are.
+    pub(super) prepared_calls: bool,
     pub(super) event_buffer: usize,
     pub(super) max_detached: usize,
     pub(super) traces: Traces,
@@ -82,6 +84,7 @@ impl Default for Settings {
             grace_period: GRACE_PERIOD,
             open: OpenCallSettings::default(),
             journal: None,
+            prepared_calls: false,
             event_buffer: 256,
             max_detached: 64,
             traces: Traces::default(),
@@ -123,7 +126,7 @@ impl Settings {
             // Its intents contain the hash of the canonical text.
             || self.journal.is_some()
             // Each time perhaps in another way: a person reads, and a span hides, what the body received.
-            || entry.prepares_arguments()
+            || entry.has_preparation()
     }
 }
 

@@ -55,6 +55,8 @@ pub(super) struct BatchState {
     max_grace: Duration,
     /// The time at which hooks must have ended once the batch is cancelled; `None` without a timer.
     hooks_deadline: OnceLock<Option<Timed>>,
+    /// The errors of calls that stand for others, as another process knows, by serial.
+    pub(super) redirect_errors: OnceLock<BTreeMap<u64, ToolError>>,
     /// Held while a body's question is with the approver, which is never called for two calls of a batch at once.
     approver_turn: OnceLock<Turn<()>>,
 }
@@ -154,6 +156,7 @@ impl BatchState {
             grace,
             max_grace,
             hooks_deadline: OnceLock::new(),
+            redirect_errors: OnceLock::new(),
             approver_turn: OnceLock::new(),
         }
     }

@@ -5,7 +5,10 @@ use std::fmt;
 use hmac_sha256::HKDF;
 use serde::Serialize;
 use serde_json::Value;
-use tool_core::{ContentHash, ToolDefinition, ToolError, internals::PeerDefinition};
+use tool_core::{
+    ContentHash, ToolDefinition, ToolError,
+    internals::{PeerDefinition, ToolSteps},
+};
 
 use super::{ProgramKey, seal};
 
@@ -106,12 +109,15 @@ impl ProvenText {
     }
 
     /// Reads the list of definitions at `pointer` (a JSON pointer), which the peer wrote by [`definition_for_peer`]. Each is returned with
-    /// its hash. Aliases, defaults and ignored properties of generated schemas are known, as they are to the peer.
+    /// its hash, and with the steps of its tool. Aliases, defaults and ignored properties of generated schemas are known, as they are to the peer.
     ///
     /// # Errors
     ///
     /// Returns an error if there is no such list, or if a definition cannot be read in full: none is read in part.
-    pub fn definitions_at(&self, pointer: &str) -> Result<Vec<(ContentHash, ToolDefinition)>, ToolError> {
+    pub fn definitions_at(
+        &self,
+        pointer: &str,
+    ) -> Result<Vec<(ContentHash, ToolDefinition, ToolSteps)>, ToolError> {
         let unreadable = |problem: String| {
             ToolError::failed(format!(
                 "a definition of a peer cannot be read: {problem}; run the same version of the program on both sides"
@@ -125,12 +131,12 @@ impl ProvenText {
             .map(|definition| {
                 let peer: PeerDefinition =
                     serde_json::from_value(definition).map_err(|error| unreadable(error.to_string()))?;
-                let hash = peer.content_hash();
+                let (hash, steps) = (peer.content_hash(), peer.steps());
                 let definition = peer.into_definition().map_err(|error| unreadable(error.to_string()))?;
-                if PeerDefinition::of(&definition).content_hash() != hash {
+                if PeerDefinition::new(&definition, steps).content_hash() != hash {
                     return Err(unreadable(format!("`{}` would be another one here", definition.name())));
                 }
-                Ok((hash, definition))
+                Ok((hash, definition, steps))
             })
             .collect()
     }
@@ -143,9 +149,12 @@ impl fmt::Debug for ProvenText {
     }
 }
 
-/// Returns `definition` and its hash in the form that [`ProvenText::definitions_at`] reads.
+/// Returns `definition`, of a tool with `steps`, and its hash in the form that [`ProvenText::definitions_at`] reads.
 #[must_use]
-pub fn definition_for_peer(definition: &ToolDefinition) -> (ContentHash, impl Serialize + Clone + use<>) {
-    let peer = PeerDefinition::of(definition);
+pub fn definition_for_peer(
+    definition: &ToolDefinition,
+    steps: ToolSteps,
+) -> (ContentHash, impl Serialize + Clone + use<>) {
+    let peer = PeerDefinition::new(definition, steps);
     (peer.content_hash(), peer)
 }

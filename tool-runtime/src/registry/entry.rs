@@ -6,12 +6,13 @@ use tokio::{runtime::Handle, time::timeout};
 use tool_core::{
     Arguments, BoxFuture, Confirmation, Dependency, ErrorKind, Prepared, ProvidedValues, Redirect,
     SourceLocation, Tool, ToolContext, ToolDefinition, ToolError, ToolOutput, WithCallId,
-    internals::within_call,
+    internals::{ToolSteps, within_call},
 };
 
 use super::{
     AvailableTools, BuildDiagnostic, Check, DecisionGuard,
     compiled::{CompiledSchemas, OnceSchemas, unusable_schemas_error},
+    remote::{RemoteFacts, steps_of},
 };
 use crate::{
     arguments::{self, Lenience, Repair},
@@ -26,7 +27,10 @@ pub(crate) struct ToolFacts {
     pub(super) needs: Vec<Dependency>,
     pub(super) site: Option<SourceLocation>,
     only_decodes: bool,
-    prepares_arguments: bool,
+    pub(super) steps: ToolSteps,
+    /// Those of them that another process takes.
+    pub(super) remote: Option<RemoteFacts>,
+    pub(super) has_preparation: bool,
     retries_blindly: bool,
     holds_arguments: bool,
     pub(super) redirect: Option<Redirect>,
@@ -39,15 +43,20 @@ impl ToolFacts {
     ///
     /// Returns the message of a panic.
     pub(crate) fn of(tool: &dyn Tool) -> Result<Self, String> {
-        catch(|| Self {
-            definition: tool.definition().clone(),
-            needs: tool.needs().to_vec(),
-            site: tool.site(),
-            only_decodes: tool.only_decodes(),
-            prepares_arguments: tool.prepare_arguments().is_some(),
-            retries_blindly: tool.retries_blindly(),
-            holds_arguments: tool.holds_arguments(),
-            redirect: tool.redirect(),
+        catch(|| {
+            let (steps, remote) = steps_of(tool);
+            Self {
+                definition: tool.definition().clone(),
+                needs: tool.needs().to_vec(),
+                site: tool.site(),
+                only_decodes: tool.only_decodes(),
+                steps,
+                has_preparation: steps.prepares_arguments || remote.is_some_and(RemoteFacts::is_prepared),
+                remote,
+                retries_blindly: tool.retries_blindly(),
+                holds_arguments: tool.holds_arguments(),
+                redirect: tool.redirect(),
+            }
         })
         .map_err(Panic::into_message)
     }
@@ -216,11 +225,6 @@ impl Entry {
     /// Returns `true` if no code of the tool runs before its body, except to decode the arguments.
     pub(crate) fn only_decodes(&self) -> bool {
         self.facts.only_decodes
-    }
-
-    /// Returns `true` if the tool changes the arguments before they are validated.
-    pub(crate) fn prepares_arguments(&self) -> bool {
-        self.facts.prepares_arguments
     }
 
     /// Returns `true` if the tool has a secret parameter.
@@ -399,7 +403,7 @@ fn unanswered_checks(tool: &dyn Tool, facts: &ToolFacts) -> Vec<BuildDiagnostic>
     let (metadata, answers) = (facts.definition.metadata(), tool.checks());
     let sometimes = metadata.confirmation == Confirmation::Sometimes;
     // The calls of a tool that redirects are judged as those of another one: its own checks would be lost.
-    let redirects = facts.redirect.is_some();
+    let redirects = facts.steps.redirects_calls;
     let asks = metadata.confirmation != Confirmation::Never;
     let claims = [
         (metadata.permission && (redirects || !answers.permission), Check::Permission),

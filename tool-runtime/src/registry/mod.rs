@@ -27,6 +27,7 @@ mod guard;
 mod origin;
 mod part;
 mod redirected;
+mod remote;
 mod reserved;
 mod source;
 
@@ -115,6 +116,7 @@ struct RegistryParts {
     repairs: bool,
     /// Set if calls of some tool stand for calls of another one.
     redirects: bool,
+    redirects_remotely: bool,
     /// Set if some tool has a secret parameter, including tools that were filtered out: a model may call them
     /// all the same.
     has_secret: bool,
@@ -186,6 +188,7 @@ impl Registry {
         let repairs = entries.iter().any(|entry| entry.repairs_arguments());
         let has_secret = hides_secret || entries.iter().any(|entry| entry.has_secret());
         let redirects = entries.iter().any(|entry| entry.redirects());
+        let redirects_remotely = redirects && entries.iter().any(|entry| entry.redirects_remotely());
         let deferral = deferred.and_then(|deferred| deferred.restricted_to(&definitions)).map(Arc::new);
         let entries: Arc<[_]> = entries.into();
         let available =
@@ -207,6 +210,7 @@ impl Registry {
                 request_hooks,
                 repairs,
                 redirects,
+                redirects_remotely,
                 has_secret,
             }),
         }
@@ -335,6 +339,12 @@ impl Registry {
         self.inner.redirects
     }
 
+    /// Returns `true` if another process knows for which calls those of some tool stand.
+    #[cfg(feature = "executor")]
+    pub(crate) fn redirects_remotely(&self) -> bool {
+        self.inner.redirects_remotely
+    }
+
     /// Returns `true` if some tool has a secret parameter, including tools that were filtered out.
     #[doc(hidden)]
     #[must_use]
@@ -350,7 +360,7 @@ impl Registry {
         self.has_secret() && self.entry(name).is_none_or(Entry::redirects)
     }
 
-    fn entry_or_error(&self, name: &str) -> Result<&Entry, ToolError> {
+    pub(crate) fn entry_or_error(&self, name: &str) -> Result<&Entry, ToolError> {
         self.entry(name).ok_or_else(|| self.unknown_tool_error(name))
     }
 

@@ -63,7 +63,7 @@ pub(crate) fn framework_target_error(name: &str, redirecting: &str) -> ToolError
 impl Entry {
     /// Returns `true` if calls of the tool stand for calls of another one.
     pub(crate) fn redirects(&self) -> bool {
-        self.facts().redirect.is_some()
+        self.facts().steps.redirects_calls
     }
 
     /// Returns the call for which a call of this tool with `arguments` stands.
@@ -75,6 +75,11 @@ impl Entry {
         let canonical = self.canonical_arguments(arguments)?;
         let redirection = catch_result(|| match self.facts().redirect {
             Some(redirect) => redirect(&canonical),
+            None if self.redirects_remotely() => {
+                let message =
+                    "another process knows the call for which this one stands; call it through an executor";
+                Err(ToolError::new(ErrorKind::Unavailable, message))
+            }
             None => Err(ToolError::new(ErrorKind::Unavailable, "the tool redirects no call")),
         });
         redirection.map_err(|error| error.of_tool(self.definition().name().to_string()))

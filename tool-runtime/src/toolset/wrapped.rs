@@ -8,7 +8,7 @@ use std::{
 use serde_json::Value;
 use tool_core::{
     Arguments, BoxFuture, Checks, Confirmation, Dependency, ModelRequest, PrepareArguments, Prepared,
-    Redirect, SourceLocation, Tool, ToolContext, ToolDefinition, ToolError, ToolName,
+    Redirect, SourceLocation, Tool, ToolContext, ToolDefinition, ToolError, ToolName, internals::RemoteSteps,
 };
 
 use super::identity;
@@ -139,6 +139,14 @@ impl Tool for Wrapped {
 
     fn on_request(&self, request: ModelRequest) -> BoxFuture<'_, Result<(), ToolError>> {
         self.tool.on_request(request)
+    }
+
+    fn adds_to_requests(&self) -> bool {
+        self.tool.adds_to_requests()
+    }
+
+    fn remote_steps(&self) -> Option<&dyn RemoteSteps> {
+        self.tool.remote_steps()
     }
 }
 

@@ -358,6 +358,10 @@ impl Tool for AgentTool {
             })
         }))
     }
+
+    fn adds_to_requests(&self) -> bool {
+        false
+    }
 }
 
 impl fmt::Debug for AgentTool {

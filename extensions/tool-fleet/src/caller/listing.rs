@@ -6,7 +6,10 @@ use std::{
 };
 
 use tokio::time::{Instant, timeout_at};
-use tool_runtime::{ErrorKind, ToolDefinition, ToolError, definition::ContentHash};
+use tool_runtime::{
+    ErrorKind, ToolDefinition, ToolError,
+    definition::{ContentHash, ToolSteps},
+};
 
 use super::connection::{Connection, Reply};
 use crate::{channel::Received, message::Message};
@@ -101,7 +104,7 @@ impl Connection {
         self: &Arc<Self>,
         registry: ContentHash,
         missing: Vec<ContentHash>,
-    ) -> Result<HashMap<ContentHash, ToolDefinition>, ToolError> {
+    ) -> Result<HashMap<ContentHash, (ToolDefinition, ToolSteps)>, ToolError> {
         // As many as surely fit into a request.
         let per_request = (self.channel.max_bytes() / 256).max(1);
         let mut read = HashMap::new();
@@ -113,7 +116,8 @@ impl Connection {
             let before = left.len();
             // The hash is computed from the text that was read: a definition under the name of another one stays unread.
             // One that was not asked for is left out.
-            read.extend(definitions.into_iter().filter(|(hash, _)| left.remove(hash)));
+            let asked = definitions.into_iter().filter(|(hash, ..)| left.remove(hash));
+            read.extend(asked.map(|(hash, definition, steps)| (hash, (definition, steps))));
             if left.len() == before {
                 return Err(unavailable_error("a worker does not return the definitions that it lists"));
             }

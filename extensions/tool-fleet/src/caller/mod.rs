@@ -1,5 +1,6 @@
 //! The caller: the tools of a pool as a tool set, and each call until its one outcome.
 
+mod additions;
 mod budget;
 mod call;
 mod child_calls;
@@ -11,6 +12,7 @@ mod route;
 mod seen;
 mod sent;
 mod set;
+mod steps;
 mod tool;
 mod workers;
 
@@ -43,6 +45,10 @@ pub struct FleetSettings {
     /// The time for which a listing waits for workers, and for each page of definitions, from 1 ms to a day; a registry is left out after ten
     /// times as long. Default: 2 s.
     pub listing: Duration,
+    /// The time that a worker has to prepare a call before it is judged (`prepare`, `confirm` and `permission` of a tool), and to answer what
+    /// tools add to a request (`on_request`), from 1 ms to a day. A call that is not prepared is refused as unavailable, and has not run; a
+    /// request is sent without the additions, with a notice. Default: 2 s.
+    pub preparation: Duration,
 }
 
 /// The greatest time of a setting.
@@ -56,6 +62,7 @@ impl FleetSettings {
             ("lost_after", self.lost_after, least),
             ("busy", self.busy, Duration::ZERO),
             ("listing", self.listing, least),
+            ("preparation", self.preparation, least),
         ] {
             if !(least..=MAX_SETTING).contains(&time) {
                 let range = format!("from {least:?} to {MAX_SETTING:?}");
@@ -76,6 +83,7 @@ impl Default for FleetSettings {
             max_workers: 3,
             busy: Duration::from_secs(5),
             listing: Duration::from_secs(2),
+            preparation: Duration::from_secs(2),
         }
     }
 }

@@ -1,6 +1,8 @@
 //! The request of a call: what travels to its worker.
 
-use serde_json::Map;
+use std::time::Instant;
+
+use serde_json::{Map, Value};
 use tool_runtime::{RunContext, ToolContext, ToolError};
 
 use super::tool::RemoteTool;
@@ -16,17 +18,13 @@ impl RemoteTool {
         arguments: &str,
         cx: &ToolContext,
     ) -> Result<Message, ToolError> {
-        let time_left = cx.deadline().map(|end| {
-            let left = end.saturating_duration_since(std::time::Instant::now());
-            u64::try_from(left.as_millis()).unwrap_or(u64::MAX)
-        });
-        let run = cx.run().map(|run| run_parts(run, cx)).transpose()?;
+        let run = cx.run().map(|run| run_parts(run, state_of(cx))).transpose()?;
         Ok(Message::Call(Box::new(CallRequest {
             call,
             definition: self.hash(),
             arguments: arguments.to_owned(),
             address: cx.address(),
-            time_left,
+            time_left: millis_until(cx.deadline()),
             approval: cx.approval().cloned(),
             meta: cx.meta().cloned(),
             resources: cx.resources().to_vec(),
@@ -35,11 +33,20 @@ impl RemoteTool {
     }
 }
 
+/// Returns the milliseconds until `end`.
+pub(super) fn millis_until(end: Option<Instant>) -> Option<u64> {
+    let left = end?.saturating_duration_since(Instant::now());
+    Some(u64::try_from(left.as_millis()).unwrap_or(u64::MAX))
+}
+
+/// Returns the state of the run as a call reads it.
+pub(super) fn state_of(cx: &ToolContext) -> Map<String, Value> {
+    let names = cx.state().names().into_iter();
+    names.filter_map(|name| Some((name.clone(), cx.state().value(&name)?))).collect()
+}
+
 /// Returns the parts of a run that travel.
-fn run_parts(run: &RunContext, cx: &ToolContext) -> Result<RunParts, ToolError> {
-    let values =
-        cx.state().names().into_iter().filter_map(|name| Some((name.clone(), cx.state().value(&name)?)));
-    let state: Map<_, _> = values.collect();
+pub(super) fn run_parts(run: &RunContext, state: Map<String, Value>) -> Result<RunParts, ToolError> {
     let bytes = serde_json::to_string(&state).map_or(usize::MAX, |text| text.len());
     if bytes > MAX_STATE_BYTES {
         return Err(ToolError::failed(format!(
@@ -52,6 +59,7 @@ fn run_parts(run: &RunContext, cx: &ToolContext) -> Result<RunParts, ToolError> 
         agent: run.agent().map(str::to_owned),
         user: run.user().map(str::to_owned),
         session: run.session().map(str::to_owned),
+        user_content: run.user_content().map(str::to_owned),
         has_budget: run.has_budget(),
         meta: run.meta().clone(),
         state,

@@ -155,10 +155,10 @@ impl FleetToolSet {
         let missing = index.iter().filter(|hash| !tools.contains_key(hash)).copied().collect();
         let definitions = self.connection.read_definitions(registry, missing).await?;
         let mut listed = self.lock_listed();
-        for (hash, definition) in definitions {
+        for (hash, (definition, steps)) in definitions {
             // Another listing may have read it, too.
             let tool = listed.known_tool(hash).unwrap_or_else(|| {
-                let tool = Arc::new(RemoteTool::new(definition, hash, Arc::clone(&self.connection)));
+                let tool = Arc::new(RemoteTool::new(definition, steps, hash, Arc::clone(&self.connection)));
                 listed.tools.insert(hash, Arc::downgrade(&tool));
                 tool
             });

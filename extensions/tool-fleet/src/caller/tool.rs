@@ -3,8 +3,9 @@
 use std::sync::{Arc, Mutex, PoisonError};
 
 use tool_runtime::{
-    Tool, ToolContext, ToolDefinition, ToolError, ToolOutput,
-    definition::{Checks, Confirmation, ContentHash, Permission, Prepared},
+    BoxFuture, Tool, ToolContext, ToolDefinition, ToolError, ToolName, ToolOutput,
+    definition::{Checks, Confirmation, ContentHash, Prepared, RemoteSteps, ToolSteps},
+    request::ModelRequest,
     schema::Arguments,
 };
 
@@ -12,6 +13,8 @@ use super::connection::Connection;
 
 pub(super) struct RemoteTool {
     definition: ToolDefinition,
+    /// The steps of the tool at its worker.
+    steps: ToolSteps,
     hash: ContentHash,
     connection: Arc<Connection>,
     /// The name at the worker.
@@ -21,11 +24,29 @@ pub(super) struct RemoteTool {
 }
 
 impl RemoteTool {
-    pub(super) fn new(definition: ToolDefinition, hash: ContentHash, connection: Arc<Connection>) -> Self {
+    pub(super) fn new(
+        definition: ToolDefinition,
+        steps: ToolSteps,
+        hash: ContentHash,
+        connection: Arc<Connection>,
+    ) -> Self {
         let worker_name = definition.name().to_string();
-        let name = definition.name().prefixed(&format!("{}__", connection.channel.pool()));
+        let name = name_in_pool(definition.name(), connection.channel.pool());
         let definition = definition.with_name(name);
-        Self { definition, hash, connection, worker_name, registries: Mutex::default() }
+        Self { definition, steps, hash, connection, worker_name, registries: Mutex::default() }
+    }
+
+    pub(super) fn own_definition(&self) -> &ToolDefinition {
+        &self.definition
+    }
+
+    pub(super) fn tool_steps(&self) -> ToolSteps {
+        self.steps
+    }
+
+    /// Returns the name that the tool `name` of a worker has here.
+    pub(super) fn name_here(&self, name: &ToolName) -> ToolName {
+        name_in_pool(name, self.connection.channel.pool())
     }
 
     pub(super) fn hash(&self) -> ContentHash {
@@ -38,11 +59,15 @@ impl RemoteTool {
 
     /// Returns one of the registries that have this definition and a worker, except those of `excluded`.
     pub(super) fn choose_registry(&self, excluded: &[ContentHash]) -> Option<ContentHash> {
+        let candidates = self.live_registries(excluded);
+        candidates.get(fastrand::usize(..candidates.len().max(1))).copied()
+    }
+
+    /// Returns the registries that have this definition and a worker, except those of `excluded`.
+    pub(super) fn live_registries(&self, excluded: &[ContentHash]) -> Vec<ContentHash> {
         let known = self.registries.lock().unwrap_or_else(PoisonError::into_inner);
         let allowed = known.iter().filter(|it| !excluded.contains(it)).copied();
-        let candidates = self.connection.workers.live_registries(allowed);
-        drop(known);
-        candidates.get(fastrand::usize(..candidates.len().max(1))).copied()
+        self.connection.workers.live_registries(allowed)
     }
 
     pub(super) fn connection(&self) -> &Arc<Connection> {
@@ -78,20 +103,10 @@ impl Tool for RemoteTool {
         &self.definition
     }
 
+    /// Its checks, and what changes the arguments, are at the worker, which is asked before: see [`RemoteSteps`]. Without its answers, a call that
+    /// needs them stays undecided, and does not run.
     fn prepare<'a>(&'a self, arguments: Arguments<'a>) -> Result<Prepared<'a>, ToolError> {
-        let prepared =
-            Prepared::new(arguments, move |arguments, cx| Box::pin(self.call_canonically(arguments, cx)));
-        let metadata = self.definition.metadata();
-        // The function that decides is at the worker: without it, each call asks.
-        let prepared = match metadata.confirmation {
-            Confirmation::Sometimes => prepared.asking(),
-            _ => prepared,
-        };
-        // The worker checks, and refuses.
-        Ok(match metadata.permission {
-            true => prepared.with_permission(|_| Ok(Permission::Allow)),
-            false => prepared,
-        })
+        Ok(Prepared::new(arguments, move |arguments, cx| Box::pin(self.call_canonically(arguments, cx))))
     }
 
     fn checks(&self) -> Checks {
@@ -101,4 +116,19 @@ impl Tool for RemoteTool {
             permission: metadata.permission,
         }
     }
+    fn on_request(&self, request: ModelRequest) -> BoxFuture<'_, Result<(), ToolError>> {
+        Box::pin(self.add_to_request(request))
+    }
+
+    fn adds_to_requests(&self) -> bool {
+        self.steps.adds_to_requests
+    }
+
+    fn remote_steps(&self) -> Option<&dyn RemoteSteps> {
+        (!self.steps.is_empty() || self.has_checks()).then_some(self)
+    }
+}
+
+fn name_in_pool(name: &ToolName, pool: &str) -> ToolName {
+    name.prefixed(&format!("{pool}__"))
 }

@@ -122,6 +122,10 @@ impl Server {
         let (sequence, contents, sent, tokens) =
             (AtomicU64::new(0), AtomicU64::new(0), AtomicU64::new(0), AtomicU64::new(0));
         let reporter = Arc::new(Reporter { channel, call, to, control, sequence, contents, sent, tokens });
+        if let Some(reason) = self.changes_arguments(&request) {
+            reporter.send_if_possible(Report::Refused(reason)).await;
+            return;
+        }
         let result = match self.stream_of(request, &reporter, &running) {
             Ok(stream) => self.report_until_end(stream, &reporter, &running).await,
             Err(error) => Err(error),
@@ -185,6 +189,7 @@ impl Server {
         };
         let settings = RunSettings::new()
             .retry(one_attempt())
+            .prepared_calls(self.worker.executor.tools().steps_of(definition.name()).prepares_arguments)
             .journal(SharedCallJournal::new(journal))
             .approver(approver);
         let executor = executor
@@ -236,7 +241,7 @@ impl Server {
 }
 
 /// Returns the run of a call, with the parts that travel.
-fn run_of(parts: Option<&RunParts>, time_left: Option<u64>) -> RunContext {
+pub(super) fn run_of(parts: Option<&RunParts>, time_left: Option<u64>) -> RunContext {
     let mut run = RunContext::new();
     if let Some(parts) = parts {
         run = run.with_id(parts.id.as_str()).with_meta(parts.meta.clone()).with_state(parts.state.clone());
@@ -244,6 +249,7 @@ fn run_of(parts: Option<&RunParts>, time_left: Option<u64>) -> RunContext {
         run = parts.agent.iter().fold(run, RunContext::with_agent);
         run = parts.user.iter().fold(run, RunContext::with_user);
         run = parts.session.iter().fold(run, RunContext::with_session);
+        run = parts.user_content.iter().fold(run, RunContext::with_user_content);
     }
     let end = time_left.and_then(|left| Instant::now().checked_add(Duration::from_millis(left)));
     end.into_iter().fold(run, RunContext::with_deadline)

@@ -30,7 +30,7 @@ impl DefinitionIndex {
         let mut order = Vec::new();
         let mut by_hash = HashMap::new();
         for definition in tools.all_definitions() {
-            let (hash, peer) = definition_for_peer(definition);
+            let (hash, peer) = definition_for_peer(definition, tools.steps_of(definition.name()));
             let json = serde_json::to_value(&peer).unwrap_or_default();
             let bytes = json.to_string().len();
             order.push(hash);

@@ -10,20 +10,26 @@ mod claim;
 mod index;
 mod state;
 mod status;
+mod steps;
 
 use std::{fmt, sync::Arc, time::Duration};
 
 use bytes::Bytes;
 use futures_util::StreamExt;
-use tokio::{sync::watch, task::JoinSet, time::MissedTickBehavior};
+use tokio::{
+    sync::{Semaphore, watch},
+    task::JoinSet,
+    time::MissedTickBehavior,
+};
 use tool_runtime::{CancellationToken, Executor, open_calls::PoolKey};
 
 pub use self::status::WorkerState;
-use self::{index::DefinitionIndex, state::RunningCalls, status::StateSender};
+use self::{index::DefinitionIndex, state::RunningCalls, status::StateSender, steps::StepRequest};
 use crate::{
     Deliveries, Delivery, FleetError, Payload, Transport,
     channel::{Channel, Received},
     message::{Announcement, CallReport, CallRequest, Message, Report},
+    steps::MAX_STEPS,
 };
 
 /// Runs the calls of a pool by an executor, which validates, judges and limits them as those of its own program. An approval is accepted if
@@ -115,12 +121,15 @@ struct Server {
     channel: Channel,
     index: DefinitionIndex,
     calls: RunningCalls,
+    /// The places for steps of tools before their calls.
+    steps: Arc<Semaphore>,
 }
 
 impl Server {
     fn new(worker: Worker, channel: Channel) -> Arc<Self> {
         let index = DefinitionIndex::new(worker.executor.tools());
-        Arc::new(Self { worker, channel, index, calls: RunningCalls::default() })
+        let steps = Arc::new(Semaphore::new(MAX_STEPS));
+        Arc::new(Self { worker, channel, index, calls: RunningCalls::default(), steps })
     }
 
     /// Returns the number of calls that did not end in time after the stop.
@@ -143,7 +152,9 @@ impl Server {
                     self.send_announcement().await;
                 }
                 control = controls.next() => self.handle_control(control.ok_or_else(closed)?),
-                request = requests.next() => self.answer_request(request.ok_or_else(closed)?).await,
+                request = requests.next() => {
+                    self.answer_request(request.ok_or_else(closed)?, &mut tasks).await;
+                }
                 call = calls.next() => self.take_call(call.ok_or_else(closed)?, &mut tasks).await,
             }
         }
@@ -204,18 +215,31 @@ impl Server {
         }
     }
 
-    async fn answer_request(&self, delivery: Delivery) {
+    async fn answer_request(self: &Arc<Self>, delivery: Delivery, tasks: &mut JoinSet<()>) {
         let Some((request, reply)) = self.open_request(&delivery) else { return };
         let answer = match request.message {
             Message::Discover => self.announcement(),
             Message::ReadIndex { offset } => self.index.page(offset, self.channel.max_bytes()),
             Message::ReadDefinitions { hashes } => self.index.definitions(&hashes, self.channel.max_bytes()),
+            Message::Prepare(request) => {
+                return self.begin_step(StepRequest::Prepare(*request), reply, tasks).await;
+            }
+            Message::Redirect(request) => {
+                return self.begin_step(StepRequest::Redirect(request), reply, tasks).await;
+            }
+            Message::Additions(request) => {
+                return self.begin_step(StepRequest::Additions(*request), reply, tasks).await;
+            }
             _ => return,
         };
-        match self.channel.send_message(&reply, None, answer).await {
+        self.send_answer(&reply, answer).await;
+    }
+
+    async fn send_answer(&self, reply: &str, answer: Message) {
+        match self.channel.send_message(reply, None, answer).await {
             Err(error @ FleetError::TooLarge { .. }) => {
                 let problem = format!("an answer of the worker was not sent: {error}");
-                self.send_or_warn(&reply, Message::Unanswerable { problem }).await;
+                self.send_or_warn(reply, Message::Unanswerable { problem }).await;
             }
             sent => self.warn_if_unsent(sent),
         }

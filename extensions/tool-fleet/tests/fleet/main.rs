@@ -15,6 +15,7 @@ mod postgres;
 mod processes;
 mod receivers;
 mod reports;
+mod steps;
 mod suite;
 
 use std::{

@@ -100,6 +100,10 @@ impl Tool for RemoteTool {
             Box::pin(async move { self.run(&arguments, cx).await })
         }))
     }
+
+    fn adds_to_requests(&self) -> bool {
+        false
+    }
 }
 
 /// A result of a server as an output: its content, its structured value and its metadata. The model reads the structured

@@ -108,6 +108,7 @@ fn look(cx: &ToolContext) -> Value {
     let run = cx.run().unwrap();
     json!({
         "run": run.id(), "agent": run.agent(), "user": run.user(), "session": run.session(), "app": run.app(),
+        "message": run.user_content(),
         "state": cx.state().value("city"), "meta": cx.meta(), "runMeta": run.meta(), "call": cx.call_id(),
         "key": cx.idempotency_key().len(), "documents": cx.resources(), "deadline": cx.deadline().is_some(),
     })

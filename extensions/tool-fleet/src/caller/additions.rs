@@ -1,0 +1,170 @@
+//! What the tools of a pool add to a request: one question for all of them, before the first one adds.
+
+use std::{
+    collections::HashMap,
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
+};
+
+use futures_util::future::join_all;
+use tokio::{sync::OnceCell, time::Instant};
+use tool_runtime::{RunContext, ToolError, definition::ContentHash, request::ModelRequest};
+
+use super::{
+    request::{millis_until, run_parts},
+    steps::{Asked, wrong_answer_error},
+    tool::RemoteTool,
+};
+use crate::{
+    message::Message,
+    steps::{AdditionsRequest, AskedTool, ToolAdditions, UserMessage},
+};
+
+/// By the definitions of the tools that were asked; `None` for one without an answer.
+type Answers = HashMap<ContentHash, Option<Result<ToolAdditions, ToolError>>>;
+
+/// One request, with the tools of a pool that will add to it. They share it by the request.
+#[derive(Default)]
+pub(super) struct Round {
+    announced: Mutex<Vec<AnnouncedTool>>,
+    answers: OnceCell<Answers>,
+}
+
+struct AnnouncedTool {
+    asked: AskedTool,
+    registries: Vec<ContentHash>,
+}
+
+impl Round {
+    fn lock_announced(&self) -> MutexGuard<'_, Vec<AnnouncedTool>> {
+        self.announced.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl RemoteTool {
+    /// Adds this tool to the round of `request`, which has its name.
+    pub(super) fn announce_to_round(&self, request: &ModelRequest) -> Arc<Round> {
+        let owner = Arc::as_ptr(self.connection()) as usize;
+        let round = request.shared_value::<Round>(owner);
+        let mut announced = round.lock_announced();
+        if !announced.iter().any(|tool| tool.asked.definition == self.hash()) {
+            announced.push(self.announced_as(request));
+        }
+        drop(announced);
+        round
+    }
+
+    fn announced_as(&self, request: &ModelRequest) -> AnnouncedTool {
+        let name = request.tool_name().unwrap_or(self.own_definition().name().as_str()).to_owned();
+        let asked = AskedTool { definition: self.hash(), model_name: name };
+        AnnouncedTool { asked, registries: self.live_registries(&[]) }
+    }
+
+    /// Adds what the tool adds at its worker.
+    pub(super) async fn add_to_request(&self, request: ModelRequest) -> Result<(), ToolError> {
+        if !self.tool_steps().adds_to_requests {
+            return Ok(());
+        }
+        let round = self.announce_to_round(&request);
+        let ask_all = || {
+            let announced = std::mem::take(&mut *round.lock_announced());
+            self.ask_for_additions(announced, &request)
+        };
+        let answers = round.answers.get_or_init(ask_all).await;
+        let answer = match answers.get(&self.hash()) {
+            Some(answer) => answer.clone(),
+            // It was not announced before the others were asked.
+            None => {
+                let alone = vec![self.announced_as(&request)];
+                self.ask_for_additions(alone, &request).await.remove(&self.hash()).flatten()
+            }
+        };
+        match answer {
+            Some(Ok(additions)) => self.apply_additions(additions, &request),
+            Some(Err(error)) => return Err(self.rename_error(error)),
+            // A notice was given.
+            None => {}
+        }
+        Ok(())
+    }
+
+    fn apply_additions(&self, additions: ToolAdditions, request: &ModelRequest) {
+        let ToolAdditions { instructions, messages, notices, left_out } = additions;
+        instructions.into_iter().for_each(|text| request.instruct(text));
+        for message in messages {
+            match message {
+                UserMessage::Text(text) => request.add_text(text),
+                UserMessage::Content(content) => request.add_content(content),
+            }
+        }
+        notices.into_iter().for_each(|notice| request.notify(notice));
+        if !left_out.is_empty() {
+            let (tool, left_out) = (self.own_definition().name(), left_out.join(", "));
+            request.notify(format!(
+                "the tool `{tool}` of another process cannot add {left_out}: only instructions and messages of the user"
+            ));
+        }
+    }
+
+    /// Asks one worker of each registry that is needed, all at once.
+    async fn ask_for_additions(&self, announced: Vec<AnnouncedTool>, request: &ModelRequest) -> Answers {
+        let mut answers: Answers = announced.iter().map(|tool| (tool.asked.definition, None)).collect();
+        let groups = group_by_registry(announced);
+        let asked = groups.into_iter().map(|(registry, tools)| self.ask_group(registry, tools, request));
+        for group in join_all(asked).await {
+            match group {
+                Ok(added) => {
+                    for (definition, additions) in added {
+                        // A worker answers for the tools that it was asked about.
+                        answers.entry(definition).and_modify(|answer| *answer = Some(additions));
+                    }
+                }
+                Err(problem) => {
+                    let pool = self.connection().channel.pool();
+                    tracing::warn!(pool, problem, "tools of a pool add nothing to a request");
+                    request
+                        .notify(format!("tools of the pool `{pool}` add nothing to this request: {problem}"));
+                }
+            }
+        }
+        answers
+    }
+
+    async fn ask_group(
+        &self,
+        registry: Option<ContentHash>,
+        tools: Vec<AskedTool>,
+        request: &ModelRequest,
+    ) -> Result<Vec<(ContentHash, Result<ToolAdditions, ToolError>)>, String> {
+        let registry = registry.ok_or_else(|| "no worker has them".to_owned())?;
+        let run: &RunContext = request.run();
+        let time_left = millis_until(run.deadline());
+        let run = run_parts(run, (*run.state()).clone()).map_err(|error| error.feedback())?;
+        let limit = self.connection().settings.preparation;
+        let (dialect, answer_within) = (request.dialect().to_owned(), self.answer_within());
+        let question =
+            Message::Additions(Box::new(AdditionsRequest { tools, dialect, time_left, answer_within, run }));
+        match self.ask_registry(registry, question, Instant::now() + limit).await {
+            Asked::Answer(Message::Added(additions)) => Ok(additions.tools),
+            Asked::Answer(_) => Err(wrong_answer_error().feedback()),
+            Asked::Failed(error) => Err(error.feedback()),
+            Asked::NoReceiver => Err("their workers have left".to_owned()),
+            Asked::Unanswered(problem) => Err(problem),
+        }
+    }
+}
+
+/// Groups tools by a registry that has them: as few groups as the first registry of each gives.
+fn group_by_registry(mut left: Vec<AnnouncedTool>) -> Vec<(Option<ContentHash>, Vec<AskedTool>)> {
+    let mut groups = Vec::new();
+    while let Some(first) = left.first() {
+        let registry = first.registries.first().copied();
+        let is_in = |tool: &AnnouncedTool| match registry {
+            Some(registry) => tool.registries.contains(&registry),
+            None => tool.registries.is_empty(),
+        };
+        let (group, others): (Vec<_>, Vec<_>) = left.into_iter().partition(is_in);
+        groups.push((registry, group.into_iter().map(|tool| tool.asked).collect()));
+        left = others;
+    }
+    groups
+}

@@ -1,0 +1,166 @@
+//! Asks workers for the steps of a tool, before its call is judged.
+
+use tokio::time::{Instant, timeout_at};
+use tool_runtime::{
+    BoxFuture, ErrorKind, ToolContext, ToolError, ToolName,
+    definition::{Confirmation, ContentHash, Redirection, RemotePreparation, RemoteSteps, ToolSteps},
+    request::ModelRequest,
+    schema::Arguments,
+};
+
+use super::{
+    connection::Reply,
+    request::{millis_until, run_parts, state_of},
+    tool::RemoteTool,
+};
+use crate::{
+    message::Message,
+    steps::{PrepareRequest, RedirectRequest},
+};
+
+/// The end of a question to one worker.
+pub(super) enum Asked {
+    Answer(Message),
+    /// The error of the tool.
+    Failed(ToolError),
+    /// No worker received it.
+    NoReceiver,
+    Unanswered(String),
+}
+
+impl RemoteTool {
+    /// Asks one worker, until `deadline`; another one if there is no receiver.
+    async fn ask_worker(&self, request: impl Fn() -> Message) -> Result<Message, ToolError> {
+        let deadline = Instant::now() + self.connection().settings.preparation;
+        let mut excluded = Vec::new();
+        loop {
+            let Some(registry) = self.choose_registry(&excluded) else {
+                let pool = self.connection().channel.pool();
+                let problem = format!(
+                    "no worker of the pool `{pool}` has this tool; start one, or list the tools again"
+                );
+                return Err(not_run_error(&problem));
+            };
+            match self.ask_registry(registry, request(), deadline).await {
+                Asked::Answer(answer) => return Ok(answer),
+                Asked::Failed(error) => return Err(self.rename_error(error)),
+                // Of this question alone: it may be a forged message.
+                Asked::NoReceiver => excluded.push(registry),
+                Asked::Unanswered(problem) => return Err(not_run_error(&problem)),
+            }
+        }
+    }
+
+    /// Asks one worker of a registry, until `deadline`.
+    pub(super) async fn ask_registry(
+        &self,
+        registry: ContentHash,
+        request: Message,
+        deadline: Instant,
+    ) -> Asked {
+        let connection = self.connection();
+        let mut replies = connection.register_replies();
+        let subject = connection.channel.definitions_subject(registry);
+        let sent = connection.channel.send_message(&subject, Some(&replies.subject()), request).await;
+        if let Err(error) = sent {
+            return Asked::Unanswered(error.to_string());
+        }
+        match timeout_at(deadline, replies.next()).await {
+            Ok(Reply::Received(received)) => match received.message {
+                Message::Unanswerable { problem } => Asked::Unanswered(problem),
+                Message::StepFailed(error) => Asked::Failed(*error),
+                answer => Asked::Answer(answer),
+            },
+            Ok(Reply::NoReceiver) => Asked::NoReceiver,
+            Ok(Reply::Closed | Reply::Overflow) => {
+                Asked::Unanswered("the connection to the workers is closed".to_owned())
+            }
+            Err(_) => {
+                let (pool, limit) = (connection.channel.pool(), connection.settings.preparation);
+                Asked::Unanswered(format!("no worker of the pool `{pool}` answered within {limit:?}"))
+            }
+        }
+    }
+
+    async fn ask_for_preparation(
+        &self,
+        arguments: &str,
+        cx: &ToolContext,
+    ) -> Result<RemotePreparation, ToolError> {
+        let run = cx.run().map(|run| run_parts(run, state_of(cx))).transpose()?;
+        let request = PrepareRequest {
+            definition: self.hash(),
+            arguments: arguments.to_owned(),
+            address: cx.address(),
+            time_left: millis_until(cx.deadline()),
+            answer_within: self.answer_within(),
+            meta: cx.meta().cloned(),
+            resources: cx.resources().to_vec(),
+            run,
+        };
+        match self.ask_worker(|| Message::Prepare(Box::new(request.clone()))).await? {
+            Message::Prepared(preparation) => Ok(preparation.into_remote(|error| self.rename_error(error))),
+            _ => Err(wrong_answer_error()),
+        }
+    }
+
+    async fn ask_for_redirection(&self, arguments: &str) -> Result<Redirection, ToolError> {
+        let request = RedirectRequest {
+            definition: self.hash(),
+            arguments: arguments.to_owned(),
+            answer_within: self.answer_within(),
+        };
+        let answer = match self.ask_worker(|| Message::Redirect(request.clone())).await? {
+            Message::Redirected(answer) => answer,
+            _ => return Err(wrong_answer_error()),
+        };
+        // Of this pool, whatever the worker says.
+        let name = ToolName::new(answer.name)
+            .map_err(|error| ToolError::failed(format!("a worker named an invalid tool: {error}")))?;
+        Ok(Redirection::new(self.name_here(&name).to_string(), answer.arguments))
+    }
+
+    pub(super) fn answer_within(&self) -> u64 {
+        u64::try_from(self.connection().settings.preparation.as_millis()).unwrap_or(u64::MAX)
+    }
+}
+
+impl RemoteSteps for RemoteTool {
+    fn steps(&self) -> ToolSteps {
+        self.tool_steps()
+    }
+
+    fn has_checks(&self) -> bool {
+        let metadata = self.own_definition().metadata();
+        metadata.permission || metadata.confirmation == Confirmation::Sometimes
+    }
+
+    fn prepare_call<'a>(
+        &'a self,
+        arguments: Arguments<'a>,
+        cx: &'a ToolContext,
+    ) -> BoxFuture<'a, Result<RemotePreparation, ToolError>> {
+        Box::pin(async move { self.ask_for_preparation(arguments.as_str(), cx).await })
+    }
+
+    fn redirect_call<'a>(
+        &'a self,
+        arguments: Arguments<'a>,
+    ) -> BoxFuture<'a, Result<Redirection, ToolError>> {
+        Box::pin(async move { self.ask_for_redirection(arguments.as_str()).await })
+    }
+
+    fn announce_request(&self, request: &ModelRequest) {
+        self.announce_to_round(request);
+    }
+}
+
+/// The error of a call that was not prepared.
+fn not_run_error(problem: &str) -> ToolError {
+    let message = format!("the call was not prepared, and did not run: {problem}");
+    ToolError::new(ErrorKind::Unavailable, message).retryable(true)
+}
+
+pub(super) fn wrong_answer_error() -> ToolError {
+    ToolError::failed("a worker answered with another message than it was asked for; nothing was executed")
+}

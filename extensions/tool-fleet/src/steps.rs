@@ -1,0 +1,165 @@
+//! What a caller asks of a worker beside calls: the steps of its tools before a call is judged, and before a request is sent to a model.
+//!
+//! | request | answer | without an answer |
+//! | --- | --- | --- |
+//! | [`PrepareRequest`] | the arguments after the tool's `prepare` function, and the answers of its `confirm` and `permission` functions | the call is refused as unavailable, and has not run |
+//! | [`RedirectRequest`] | the call for which a call of the tool stands | the same |
+//! | [`AdditionsRequest`] | what `on_request` of each tool adds to a request | a notice; the request is sent without it |
+//!
+//! Each goes to one worker of a registry that has the definition, by the subject of definitions. It has a deadline
+//! ([`FleetSettings::preparation`](crate::FleetSettings::preparation)), counts in no budget, and takes no slot; a worker answers at most
+//! [`MAX_STEPS`] of them at once. Answers have no effect at the worker: a lost one may be asked for again.
+
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+use tool_runtime::{
+    Content, ToolError,
+    call::CallAddress,
+    definition::{ContentHash, Permission, RemotePreparation},
+    output::Resource,
+    request::{AddedMessage, RequestAdditions},
+};
+
+use crate::message::RunParts;
+
+/// The steps that a worker takes at once.
+pub(crate) const MAX_STEPS: usize = 64;
+
+/// A call that its caller will judge.
+#[derive(Clone, Serialize, Deserialize)]
+pub(crate) struct PrepareRequest {
+    pub(crate) definition: ContentHash,
+    pub(crate) arguments: String,
+    pub(crate) address: CallAddress,
+    /// Milliseconds until its deadline.
+    pub(crate) time_left: Option<u64>,
+    /// Milliseconds in which the answer is of use.
+    pub(crate) answer_within: u64,
+    pub(crate) meta: Option<Map<String, Value>>,
+    pub(crate) resources: Vec<Resource>,
+    pub(crate) run: Option<RunParts>,
+}
+
+/// An answer to a [`PrepareRequest`].
+#[derive(Serialize, Deserialize)]
+pub(crate) struct Preparation {
+    arguments: Option<String>,
+    canonical: Option<String>,
+    confirmation: Option<Result<bool, ToolError>>,
+    permission: Option<Result<PermissionAnswer, ToolError>>,
+}
+
+/// The answer of a `permission` function.
+#[derive(Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+enum PermissionAnswer {
+    Allow,
+    Deny { reason: String },
+    Ask { reason: String },
+}
+
+impl From<RemotePreparation> for Preparation {
+    fn from(preparation: RemotePreparation) -> Self {
+        let RemotePreparation { arguments, canonical, confirmation, permission } = preparation;
+        let permission = permission.map(|answer| {
+            answer.map(|permission| match permission {
+                Permission::Allow => PermissionAnswer::Allow,
+                Permission::Deny { reason } => PermissionAnswer::Deny { reason },
+                Permission::Ask { reason } => PermissionAnswer::Ask { reason },
+                _ => PermissionAnswer::Deny { reason: "by an unknown decision".to_owned() },
+            })
+        });
+        Self { arguments, canonical, confirmation, permission }
+    }
+}
+
+impl Preparation {
+    /// Returns the preparation; `rename` gives the tool the name that it has here.
+    pub(crate) fn into_remote(self, rename: impl Fn(ToolError) -> ToolError) -> RemotePreparation {
+        let Self { arguments, canonical, confirmation, permission } = self;
+        let permission = permission.map(|answer| {
+            answer.map_err(&rename).map(|permission| match permission {
+                PermissionAnswer::Allow => Permission::Allow,
+                PermissionAnswer::Deny { reason } => Permission::Deny { reason },
+                PermissionAnswer::Ask { reason } => Permission::Ask { reason },
+            })
+        });
+        let confirmation = confirmation.map(|answer| answer.map_err(&rename));
+        RemotePreparation { arguments, canonical, confirmation, permission }
+    }
+}
+
+/// A call of a tool that redirects.
+#[derive(Clone, Serialize, Deserialize)]
+pub(crate) struct RedirectRequest {
+    pub(crate) definition: ContentHash,
+    pub(crate) arguments: String,
+    pub(crate) answer_within: u64,
+}
+
+/// The call for which it stands, by the name that the tool has at the worker.
+#[derive(Serialize, Deserialize)]
+pub(crate) struct RedirectAnswer {
+    pub(crate) name: String,
+    pub(crate) arguments: String,
+}
+
+/// A request to a model, for which tools are asked together.
+#[derive(Clone, Serialize, Deserialize)]
+pub(crate) struct AdditionsRequest {
+    pub(crate) tools: Vec<AskedTool>,
+    pub(crate) dialect: String,
+    /// Milliseconds until the deadline of the run.
+    pub(crate) time_left: Option<u64>,
+    pub(crate) answer_within: u64,
+    pub(crate) run: RunParts,
+}
+
+/// A tool of a request, and the name by which the model knows it.
+#[derive(Clone, Serialize, Deserialize)]
+pub(crate) struct AskedTool {
+    pub(crate) definition: ContentHash,
+    pub(crate) model_name: String,
+}
+
+/// What one tool adds to a request.
+#[derive(Clone, Default, Serialize, Deserialize)]
+#[serde(default, rename_all = "camelCase")]
+pub(crate) struct ToolAdditions {
+    pub(crate) instructions: Vec<String>,
+    pub(crate) messages: Vec<UserMessage>,
+    pub(crate) notices: Vec<String>,
+    /// The parts that a caller takes from no worker.
+    pub(crate) left_out: Vec<String>,
+}
+
+/// A message of the user.
+#[derive(Clone, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(crate) enum UserMessage {
+    Text(String),
+    Content(Vec<Content>),
+}
+
+impl From<RequestAdditions> for ToolAdditions {
+    fn from(additions: RequestAdditions) -> Self {
+        let RequestAdditions { instructions, native, messages, members, notices, .. } = additions;
+        let mut left_out: Vec<_> = members.keys().map(|member| format!("the member `{member}`")).collect();
+        left_out.extend(native.iter().map(|_| "a native tool".to_owned()));
+        let mut kept = Vec::new();
+        for message in messages {
+            match message {
+                AddedMessage::Text(text) => kept.push(UserMessage::Text(text)),
+                AddedMessage::Content(content) => kept.push(UserMessage::Content(content)),
+                _ => left_out.push("a message in the format of a provider".to_owned()),
+            }
+        }
+        Self { instructions, messages: kept, notices, left_out }
+    }
+}
+
+/// The answer to an [`AdditionsRequest`]: for each tool, what it adds, or why the request must not be sent.
+#[derive(Serialize, Deserialize)]
+pub(crate) struct Additions {
+    pub(crate) tools: Vec<(ContentHash, Result<ToolAdditions, ToolError>)>,
+}
