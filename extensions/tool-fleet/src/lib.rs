@@ -68,9 +68,9 @@
 //! # Trust
 //!
 //! A client of the broker without the key of the pool sees subjects, sizes and times; it reads and answers nothing, and runs no tool with
-//! effects again. It can repeat a read-only or idempotent call for a minute, delay a call, or have it answered as unavailable or cancelled, since
-//! the broker's notice that there is no receiver is not sealed; such notices, repeated for some seconds, end one call, and change nothing that is
-//! known about workers.
+//! effects again. It can repeat a question before a call, and a read-only or idempotent call, for a minute, delay a call, or have it answered as
+//! unavailable or cancelled, since the broker's notice that there is no receiver is not sealed; such notices, repeated for some seconds, end one
+//! call, and change nothing that is known about workers.
 //! Messages that are not of the pool are ignored, with a warning at most every ten seconds.
 //!
 //! # Limits

@@ -1,4 +1,4 @@
-//! What a caller asks of a worker beside calls: the steps of its tools before a call is judged, and before a request is sent to a model.
+//! Questions of a caller to a worker beside calls: the steps of its tools before a call is judged, and before a request is sent to a model.
 //!
 //! | request | answer | without an answer |
 //! | --- | --- | --- |
@@ -122,7 +122,7 @@ pub(crate) struct AskedTool {
     pub(crate) model_name: String,
 }
 
-/// What one tool adds to a request.
+/// The additions of one tool to a request.
 #[derive(Clone, Default, Serialize, Deserialize)]
 #[serde(default, rename_all = "camelCase")]
 pub(crate) struct ToolAdditions {

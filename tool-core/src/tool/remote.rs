@@ -11,7 +11,7 @@
 //!   and people judge what runs.
 //! - The tools of a request are announced before the first of them adds to it, so that one message asks for all.
 //!
-//! Tools without these steps are told apart once, when they are registered: nothing is awaited or allocated for their calls.
+//! Registration notes which tools have these steps: nothing is awaited or allocated for the calls of others.
 
 use serde::{Deserialize, Serialize};
 

@@ -4,16 +4,50 @@ use std::sync::Arc;
 
 use tool_core::{ErrorKind, Permission, RunContext, ToolContext, ToolDefinition, ToolError};
 
-use super::{ExecutorParts, event_sink::HOOK_COMPONENT};
+use super::{
+    ExecutorParts,
+    event_sink::HOOK_COMPONENT,
+    prepare::{AnswerSource, CallRequest, NextStep, step_of_unstarted_call},
+    state::BatchState,
+};
 use crate::{
     ToolCall,
+    guard::catch,
     hook::CallView,
-    panics::run_in_call,
+    panics::{component_panic, run_in_call},
     registry::{Entry, framework_target_error},
 };
 
+/// Returns the next step of a call that no rule or hook decides on.
+pub(super) fn step_without_hooks<'a>(
+    executor: &ExecutorParts,
+    request: &CallRequest<'_>,
+    batch: &BatchState,
+) -> Option<NextStep<'a>> {
+    if let Some(step) = step_of_unstarted_call(request, batch.stop_reason()) {
+        return Some(step);
+    }
+    let entry = request.entry?;
+    if entry.redirects() {
+        let refusal = redirect_refusal(executor, request.call, entry, batch.redirect_error(request.serial));
+        return Some(NextStep::answered_early(AnswerSource::Check, Err(refusal)));
+    }
+    match catch(|| is_external(executor, request.call, entry, batch.run())) {
+        Ok(true) if request.call.redirected_from.is_some() => {
+            let refusal = redirect_refusal(executor, request.call, entry, None);
+            Some(NextStep::answered_early(AnswerSource::Check, Err(refusal)))
+        }
+        Ok(true) => Some(NextStep::External),
+        Ok(false) => None,
+        Err(panic) => {
+            let error = component_panic("the selection of external calls", &panic);
+            Some(NextStep::answered_early(AnswerSource::Executor, Err(error)))
+        }
+    }
+}
+
 /// Returns `true` if a call is left to the caller, by its tool or by the executor.
-pub(super) fn is_external(
+fn is_external(
     executor: &ExecutorParts,
     call: &ToolCall,
     entry: &Entry,
@@ -50,7 +84,7 @@ fn denial_of_redirecting(executor: &ExecutorParts, call: &ToolCall) -> Option<Pe
 /// Returns the answer to a call of a tool that redirects, which no component turned into another call: to the call of a
 /// model that stands for none, or to a call that would be redirected twice, or to a tool of the framework or an external one.
 /// `asked` is the answer of another process that knows it.
-pub(super) fn redirect_refusal(
+fn redirect_refusal(
     executor: &ExecutorParts,
     call: &ToolCall,
     entry: &Entry,

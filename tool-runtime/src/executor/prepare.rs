@@ -8,7 +8,7 @@ use tool_core::{Arguments, ErrorKind, Permission, Prepared, Retry, ToolContext, 
 
 use super::{
     ExecutorParts,
-    admission::{admit_call, denial_by_name, is_external, redirect_refusal},
+    admission::{admit_call, denial_by_name, step_without_hooks},
     boxed::boxed,
     event_sink::HOOK_COMPONENT,
     open::Confirmed,
@@ -20,9 +20,8 @@ use super::{
 };
 use crate::{
     ToolCall,
-    guard::catch,
     hook::{Before, BeforeCall},
-    panics::{GuardedCall, component_panic, run_in_call},
+    panics::{GuardedCall, run_in_call},
     policy::{ApprovalRequest, RetryPolicy},
     registry::Entry,
 };
@@ -97,7 +96,7 @@ pub(super) struct ReadyCall<'a> {
 }
 
 impl<'a> NextStep<'a> {
-    fn answered_early(answered_by: AnswerSource, outcome: Result<ToolOutput, ToolError>) -> Self {
+    pub(super) fn answered_early(answered_by: AnswerSource, outcome: Result<ToolOutput, ToolError>) -> Self {
         Self::Answered(EarlyAnswer { outcome, answered_by })
     }
 
@@ -174,7 +173,10 @@ pub(super) fn prepare_plain<'a>(
 
 /// Returns the next step of a call that is not started, whatever its tool is.
 #[inline]
-fn step_of_unstarted_call<'a>(request: &CallRequest<'_>, stop: Option<StopReason>) -> Option<NextStep<'a>> {
+pub(super) fn step_of_unstarted_call<'a>(
+    request: &CallRequest<'_>,
+    stop: Option<StopReason>,
+) -> Option<NextStep<'a>> {
     // Checked first: a call that was cut off is neither run nor left to the caller, and passes no rule or hook.
     if request.call.incomplete.is_some()
         && let Err(incomplete) = request.call.completed()
@@ -240,34 +242,6 @@ async fn prepare_by_components<'a>(
     }
     batch.report_started(&request).await;
     prepare_admitted(executor, request, batch, state).await
-}
-
-/// Returns the next step of a call that no rule or hook decides on.
-fn step_without_hooks<'a>(
-    executor: &ExecutorParts,
-    request: &CallRequest<'_>,
-    batch: &BatchState,
-) -> Option<NextStep<'a>> {
-    if let Some(step) = step_of_unstarted_call(request, batch.stop_reason()) {
-        return Some(step);
-    }
-    let entry = request.entry?;
-    if entry.redirects() {
-        let refusal = redirect_refusal(executor, request.call, entry, batch.redirect_error(request.serial));
-        return Some(NextStep::answered_early(AnswerSource::Check, Err(refusal)));
-    }
-    match catch(|| is_external(executor, request.call, entry, batch.run())) {
-        Ok(true) if request.call.redirected_from.is_some() => {
-            let refusal = redirect_refusal(executor, request.call, entry, None);
-            Some(NextStep::answered_early(AnswerSource::Check, Err(refusal)))
-        }
-        Ok(true) => Some(NextStep::External),
-        Ok(false) => None,
-        Err(panic) => {
-            let error = component_panic("the selection of external calls", &panic);
-            Some(NextStep::answered_early(AnswerSource::Executor, Err(error)))
-        }
-    }
 }
 
 /// Prepares a call that was admitted.

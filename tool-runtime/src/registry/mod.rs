@@ -333,18 +333,6 @@ impl Registry {
         self.inner.repairs
     }
 
-    /// Returns `true` if calls of some tool stand for calls of another one.
-    #[inline]
-    pub(crate) fn redirects(&self) -> bool {
-        self.inner.redirects
-    }
-
-    /// Returns `true` if another process knows for which calls those of some tool stand.
-    #[cfg(feature = "executor")]
-    pub(crate) fn redirects_remotely(&self) -> bool {
-        self.inner.redirects_remotely
-    }
-
     /// Returns `true` if some tool has a secret parameter, including tools that were filtered out.
     #[doc(hidden)]
     #[must_use]

@@ -45,6 +45,18 @@ impl Registry {
 }
 
 impl Registry {
+    /// Returns `true` if calls of some tool stand for calls of another one.
+    #[inline]
+    pub(crate) fn redirects(&self) -> bool {
+        self.inner.redirects
+    }
+
+    /// Returns `true` if another process knows for which calls those of some tool stand.
+    #[cfg(feature = "executor")]
+    pub(crate) fn redirects_remotely(&self) -> bool {
+        self.inner.redirects_remotely
+    }
+
     /// Returns `false` for a tool of the framework. A model has it in each request, and its component reads the calls of a response by
     /// their names before they are redirected.
     pub(crate) fn is_redirection_target(&self, name: &str) -> bool {

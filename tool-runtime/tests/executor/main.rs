@@ -40,6 +40,7 @@ mod property;
 mod questions;
 mod redirected_directly;
 mod redirects;
+mod remote_steps;
 mod repair;
 mod replaced_settings;
 mod retry;

@@ -1,4 +1,4 @@
-//! What the tools of a pool add to a request: one question for all of them, before the first one adds.
+//! The additions of the tools of a pool to a request: one question for all of them, before the first one adds.
 
 use std::{
     collections::HashMap,
@@ -11,7 +11,7 @@ use tool_runtime::{RunContext, ToolError, definition::ContentHash, request::Mode
 
 use super::{
     request::{millis_until, run_parts},
-    steps::{Asked, wrong_answer_error},
+    steps::{QuestionEnd, wrong_answer_error},
     tool::RemoteTool,
 };
 use crate::{
@@ -144,11 +144,11 @@ impl RemoteTool {
         let question =
             Message::Additions(Box::new(AdditionsRequest { tools, dialect, time_left, answer_within, run }));
         match self.ask_registry(registry, question, Instant::now() + limit).await {
-            Asked::Answer(Message::Added(additions)) => Ok(additions.tools),
-            Asked::Answer(_) => Err(wrong_answer_error().feedback()),
-            Asked::Failed(error) => Err(error.feedback()),
-            Asked::NoReceiver => Err("their workers have left".to_owned()),
-            Asked::Unanswered(problem) => Err(problem),
+            QuestionEnd::Answer(Message::Added(additions)) => Ok(additions.tools),
+            QuestionEnd::Answer(_) => Err(wrong_answer_error().feedback()),
+            QuestionEnd::Failed(error) => Err(error.feedback()),
+            QuestionEnd::NoReceiver => Err("their workers have left".to_owned()),
+            QuestionEnd::Unanswered(problem) => Err(problem),
         }
     }
 }

@@ -19,7 +19,7 @@ use crate::{
 };
 
 /// The end of a question to one worker.
-pub(super) enum Asked {
+pub(super) enum QuestionEnd {
     Answer(Message),
     /// The error of the tool.
     Failed(ToolError),
@@ -42,11 +42,11 @@ impl RemoteTool {
                 return Err(not_run_error(&problem));
             };
             match self.ask_registry(registry, request(), deadline).await {
-                Asked::Answer(answer) => return Ok(answer),
-                Asked::Failed(error) => return Err(self.rename_error(error)),
+                QuestionEnd::Answer(answer) => return Ok(answer),
+                QuestionEnd::Failed(error) => return Err(self.rename_error(error)),
                 // Of this question alone: it may be a forged message.
-                Asked::NoReceiver => excluded.push(registry),
-                Asked::Unanswered(problem) => return Err(not_run_error(&problem)),
+                QuestionEnd::NoReceiver => excluded.push(registry),
+                QuestionEnd::Unanswered(problem) => return Err(not_run_error(&problem)),
             }
         }
     }
@@ -57,27 +57,29 @@ impl RemoteTool {
         registry: ContentHash,
         request: Message,
         deadline: Instant,
-    ) -> Asked {
+    ) -> QuestionEnd {
         let connection = self.connection();
         let mut replies = connection.register_replies();
         let subject = connection.channel.definitions_subject(registry);
         let sent = connection.channel.send_message(&subject, Some(&replies.subject()), request).await;
         if let Err(error) = sent {
-            return Asked::Unanswered(error.to_string());
+            // Such as arguments that are too large for the broker: to try again is no help.
+            let message = format!("the worker was not asked: {error}");
+            return QuestionEnd::Failed(ToolError::new(ErrorKind::Unavailable, message));
         }
         match timeout_at(deadline, replies.next()).await {
             Ok(Reply::Received(received)) => match received.message {
-                Message::Unanswerable { problem } => Asked::Unanswered(problem),
-                Message::StepFailed(error) => Asked::Failed(*error),
-                answer => Asked::Answer(answer),
+                Message::Unanswerable { problem } => QuestionEnd::Unanswered(problem),
+                Message::StepFailed(error) => QuestionEnd::Failed(*error),
+                answer => QuestionEnd::Answer(answer),
             },
-            Ok(Reply::NoReceiver) => Asked::NoReceiver,
+            Ok(Reply::NoReceiver) => QuestionEnd::NoReceiver,
             Ok(Reply::Closed | Reply::Overflow) => {
-                Asked::Unanswered("the connection to the workers is closed".to_owned())
+                QuestionEnd::Unanswered("the connection to the workers is closed".to_owned())
             }
             Err(_) => {
                 let (pool, limit) = (connection.channel.pool(), connection.settings.preparation);
-                Asked::Unanswered(format!("no worker of the pool `{pool}` answered within {limit:?}"))
+                QuestionEnd::Unanswered(format!("no worker of the pool `{pool}` answered within {limit:?}"))
             }
         }
     }

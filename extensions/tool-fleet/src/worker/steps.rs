@@ -71,7 +71,7 @@ impl Server {
                 StepRequest::Additions(request) => self.add_to_request(request).await,
             }
         };
-        // Later, nobody waits for the answer.
+        // Later, the caller does not wait for it any more.
         if let Ok(answer) = tokio::time::timeout(limit, answering).await {
             self.send_answer(&reply, answer).await;
         }

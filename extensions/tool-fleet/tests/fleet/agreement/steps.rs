@@ -5,7 +5,9 @@ use std::sync::Arc;
 use serde_json::Map;
 use tool_fleet::{FleetToolSet, MemoryTransport};
 use tool_runtime::{
-    Executor, RunContext, Tool, ToolCall, ToolDefinition, ToolName, ToolSet,
+    CallOutcome, Executor, RunContext, Tool, ToolCall, ToolDefinition, ToolName, ToolSet,
+    call::Operation,
+    context::ConfirmationAnswer,
     definition::{Permission, Prepared, Redirect, Redirection},
     hook::{Before, BeforeCall, Hook},
     policy::{Rule, Rules},
@@ -40,7 +42,7 @@ fn travel(city: String, #[serde(default)] days: u32) -> String {
 fn judge_user(cx: &ToolContext, city: &String, days: &u32) -> Permission {
     match (city.as_str(), cx.run().and_then(|run| run.user())) {
         ("ROME", _) => Permission::deny("closed on Mondays"),
-        (_, None) => Permission::deny("nobody pays"),
+        (_, None) => Permission::deny("no user pays"),
         _ if *days > 7 => Permission::ask(format!("{days} days in {city}?")),
         _ => Permission::Allow,
     }
@@ -64,7 +66,7 @@ fn pay(price: u32, cx: &ToolContext) -> String {
     format!("paid {price}: {:?}", cx.approval())
 }
 
-/// Needs a value that nobody provides to its checks.
+/// Panics in its checks.
 #[tool(register = false, permission = fails, confirm = asks_always)]
 fn broken(kind: u32) -> u32 {
     kind
@@ -272,6 +274,37 @@ async fn calls_that_stand_for_others() {
     compare(denying, user, &calls[..3]).await;
     let denying: Configure = |builder| builder.rules(Rules::new([Rule::deny("*relay")]));
     compare(denying, user, &calls[..1]).await;
+}
+
+/// The answers of people come later.
+#[tokio::test(start_paused = true)]
+async fn a_call_that_its_worker_asks_about_runs_with_an_answer_that_comes_later() {
+    let transport = MemoryTransport::new();
+    let worker = serve(&transport, "trip", Executor::new(step_tools()));
+    let (executor, _toolbox) = crate::connect(&transport, "trip").await;
+    let executor = Executor::builder(executor.tools().clone()).pending_approvals(true).build().unwrap();
+    for (name, arguments, hint, text) in [
+        ("trip__stay", json!({ "town": "Paris", "days": 8 }), "8 days in PARIS?", "stayed 8 days in PARIS"),
+        ("trip__pay", json!({ "price": 500 }), "May the tool trip__pay be called?", "paid 500"),
+    ] {
+        for confirmed in [true, false] {
+            let call = ToolCall::new(name, arguments.clone());
+            let outcomes = executor.batch(vec![call]).with_run(user()).run().await;
+            let CallOutcome::Pending(pending) = &outcomes[0] else { panic!("{outcomes:?}") };
+            let Operation::Confirmation(request) = &pending.operation else { panic!("{outcomes:?}") };
+            assert_eq!(request.hint, hint);
+            let answer = ConfirmationAnswer { confirmed, payload: Value::Null };
+            let batch = executor.resume([(&**request, answer)]).await.unwrap();
+            let outcomes = batch.with_run(user()).run().await;
+            let result = outcomes[0].result().unwrap();
+            assert_eq!(
+                (result.text().starts_with(text), result.is_error()),
+                (confirmed, !confirmed),
+                "{result:?}"
+            );
+        }
+    }
+    worker.abort();
 }
 
 /// The tools of a pool, by its set.

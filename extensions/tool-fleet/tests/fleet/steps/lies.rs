@@ -10,7 +10,7 @@ use tool_runtime::{
 
 use super::{Lie, Ran, StepPool, run_one};
 
-/// What a worker answers about a call, with its text as it says that it would run.
+/// The answer of a worker about a call, with the text that it claims to run.
 fn preparation(text: &str, permission: Value) -> Lie {
     let body =
         json!({ "arguments": text, "canonical": text, "confirmation": null, "permission": permission });

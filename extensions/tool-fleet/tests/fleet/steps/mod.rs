@@ -119,7 +119,7 @@ fn tools(ran: &Arc<Ran>, probe: &Arc<Probe>) -> Registry {
     tools.add(relay()).provide_shared(Arc::clone(ran)).provide_shared(Arc::clone(probe)).build().unwrap()
 }
 
-/// A pool whose broker forges or drops the answers to steps, once it is told to.
+/// A pool whose broker forges or drops the answers to steps, while `is_lying`.
 struct StepPool {
     ran: Arc<Ran>,
     executor: Executor,
