@@ -40,6 +40,7 @@
 //! | [`Memory`], [`SharedMemory`], [`SessionMemory`] | the notes of users: the trait, a handle, and the notes of the user of a run |
 //! | [`NoteContent`], [`Note`], [`NoteMatch`], [`UserKey`] | notes, and notes that were found; the user who has them |
 //! | `Artifacts`, `SharedArtifacts`, `SessionArtifacts`, `Artifact` | versioned objects of sessions and users (feature `artifacts`) |
+//! | `TransientObjects` | large values between processes of a program (feature `artifacts`) |
 //! | [`InMemoryStore`] | the store in memory |
 //! | `SqliteStore` | the store in a file (feature `sqlite`) |
 //! | `PostgresStore` | the store in a database of a server (feature `postgres`) |
@@ -137,7 +138,7 @@ pub use object_store;
 #[cfg(feature = "artifacts")]
 pub use self::artifacts::{
     Artifact, ArtifactBody, ArtifactContent, ArtifactOwner, Artifacts, SessionArtifacts, SharedArtifacts,
-    StoredArtifact,
+    StoredArtifact, TransientObjects,
 };
 #[cfg(feature = "postgres")]
 pub use self::postgres::{PostgresOptions, PostgresStore};

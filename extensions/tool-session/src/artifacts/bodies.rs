@@ -5,7 +5,7 @@ use std::{fmt, sync::Arc};
 use bytes::Bytes;
 use futures_util::{StreamExt, TryStreamExt, stream::BoxStream};
 use hmac_sha256::Hash;
-use object_store::{ObjectStore, ObjectStoreExt, buffered::BufWriter, path::Path};
+use object_store::{ObjectMeta, ObjectStore, ObjectStoreExt, buffered::BufWriter, path::Path};
 use tokio::io::AsyncWriteExt;
 
 use crate::SessionError;
@@ -13,10 +13,10 @@ use crate::SessionError;
 /// The number of bytes of one part of an upload; a smaller body is written at once.
 const PART_BYTES: usize = 5 << 20;
 
-/// The objects below `uploads` and `bodies`.
+/// The objects below `uploads`, `bodies` and `transient`.
 #[derive(Debug, Clone)]
 pub(super) struct BodyStore {
-    store: Arc<dyn ObjectStore>,
+    pub(super) store: Arc<dyn ObjectStore>,
     /// The folder of the objects, if they are files.
     folder: Option<Arc<std::path::Path>>,
 }
@@ -37,6 +37,11 @@ impl BodyStore {
 
     pub(super) fn in_folder(store: Arc<dyn ObjectStore>, folder: &std::path::Path) -> Self {
         Self { store, folder: Some(folder.into()) }
+    }
+
+    /// Returns `true` for files of this machine, also behind a prefix or limit of `object_store`.
+    pub(super) fn is_local_files(&self) -> bool {
+        self.folder.is_some() || format!("{:?}", self.store).contains("LocalFileSystem")
     }
 
     /// Writes a body, chunk by chunk; fails if it has more than `max_bytes`.
@@ -83,14 +88,28 @@ impl BodyStore {
 
     /// Returns the uploads whose unfinished files are in the folder, with the files. A list of the store leaves such files out.
     pub(super) fn unfinished_upload_files(&self) -> Vec<(String, std::path::PathBuf)> {
+        self.unfinished_files(UPLOADS)
+    }
+
+    /// Returns the unfinished files of transient objects in the folder.
+    pub(super) fn unfinished_transient_files(&self) -> Vec<std::path::PathBuf> {
+        self.unfinished_files(TRANSIENT).into_iter().map(|(_, file)| file).collect()
+    }
+
+    fn unfinished_files(&self, subfolder: &str) -> Vec<(String, std::path::PathBuf)> {
         let Some(folder) = &self.folder else { return Vec::new() };
-        let Ok(entries) = std::fs::read_dir(folder.join(UPLOADS)) else { return Vec::new() };
+        let Ok(entries) = std::fs::read_dir(folder.join(subfolder)) else { return Vec::new() };
         let files = entries.filter_map(|entry| {
             let path = entry.ok()?.path();
-            let (upload, _) = path.file_name()?.to_str()?.split_once('#')?;
-            Some((upload.to_owned(), path))
+            let (name, _) = path.file_name()?.to_str()?.split_once('#')?;
+            Some((name.to_owned(), path))
         });
         files.collect()
+    }
+
+    /// Returns the transient objects.
+    pub(super) fn list_transient(&self) -> BoxStream<'static, object_store::Result<ObjectMeta>> {
+        self.store.list(Some(&Path::from(TRANSIENT)))
     }
 
     /// Removes a body; a missing one is removed already.
@@ -117,6 +136,7 @@ impl BodyStore {
 
 pub(super) const UPLOADS: &str = "uploads";
 pub(super) const BODIES: &str = "bodies";
+pub(super) const TRANSIENT: &str = "transient";
 
 /// Returns the path of a body before its hash is known.
 fn upload_path(upload_id: &str) -> Path {
@@ -127,7 +147,11 @@ fn body_path(name: &str) -> Path {
     Path::from_iter([BODIES, name.get(..2).unwrap_or_default(), name])
 }
 
-fn body_store_error(error: object_store::Error) -> SessionError {
+pub(super) fn transient_path(name: &str) -> Path {
+    Path::from_iter([TRANSIENT, name])
+}
+
+pub(super) fn body_store_error(error: object_store::Error) -> SessionError {
     match error {
         object_store::Error::NotFound { .. } => {
             SessionError::Failed("the body of the artifact is missing; save it again".to_owned())
@@ -139,7 +163,7 @@ fn body_store_error(error: object_store::Error) -> SessionError {
     }
 }
 
-fn unavailable_bodies_error(error: impl fmt::Display) -> SessionError {
+pub(super) fn unavailable_bodies_error(error: impl fmt::Display) -> SessionError {
     SessionError::Unavailable(format!("the bodies of artifacts failed: {error}"))
 }
 

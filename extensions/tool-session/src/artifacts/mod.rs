@@ -9,6 +9,7 @@ mod body;
 mod handle;
 mod shared;
 mod store;
+mod transient;
 mod value;
 
 pub(crate) use self::store::{upload_expired_error, upload_id_of_body};
@@ -17,5 +18,6 @@ pub use self::{
     handle::SessionArtifacts,
     shared::SharedArtifacts,
     store::Artifacts,
+    transient::TransientObjects,
     value::{Artifact, ArtifactContent, ArtifactOwner, StoredArtifact},
 };

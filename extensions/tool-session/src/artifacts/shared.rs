@@ -13,7 +13,8 @@ use tool_runtime::{
 
 use super::{
     Artifact, ArtifactBody, ArtifactContent, ArtifactOwner, Artifacts, SessionArtifacts, StoredArtifact,
-    bodies::{BODIES, BodyStore, UPLOADS},
+    TransientObjects,
+    bodies::{BODIES, BodyStore, TRANSIENT, UPLOADS},
     value::check_artifact_name,
 };
 use crate::{SessionError, SessionKey, UserKey, key::check_name};
@@ -57,8 +58,8 @@ impl SharedArtifacts {
     /// The default maximum number of bytes that are loaded into one request of a model: 4 MiB.
     pub const MAX_LOAD_BYTES: u64 = 4 << 20;
 
-    /// Creates a handle to artifacts whose rows are in `rows`, such as a store of this crate, and whose bodies are objects of `bodies` below `uploads`
-    /// and `bodies`. No other artifacts may have their bodies there: a [sweep](Self::sweep) would remove them.
+    /// Creates a handle to artifacts whose rows are in `rows`, such as a store of this crate, and whose bodies are objects of `bodies` below `uploads`,
+    /// `bodies` and `transient`. No other artifacts may have their bodies there: a [sweep](Self::sweep) would remove them.
     #[must_use]
     pub fn new(rows: impl Artifacts + 'static, bodies: impl ObjectStore) -> Self {
         Self::with_bodies(rows, BodyStore::new(Arc::new(bodies)))
@@ -89,7 +90,7 @@ impl SharedArtifacts {
         #[cfg(unix)]
         std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
         // A folder that exists keeps its mode; those below are made here, since the store would make them for all users.
-        for folder in [folder.to_owned(), folder.join(UPLOADS), folder.join(BODIES)] {
+        for folder in [folder.to_owned(), folder.join(UPLOADS), folder.join(BODIES), folder.join(TRANSIENT)] {
             builder.create(folder).map_err(|error| failed(&error))?;
         }
         let bodies = LocalFileSystem::new_with_prefix(folder).map_err(|error| failed(&error))?;
@@ -140,6 +141,12 @@ impl SharedArtifacts {
         }
     }
 
+    /// Returns the objects beside the bodies of artifacts, which no tool lists, for large values between processes of the program.
+    #[must_use]
+    pub fn transient_objects(&self) -> TransientObjects {
+        TransientObjects::new(self.bodies.clone())
+    }
+
     /// Deletes all artifacts of a user and of the user's sessions, with their bodies; returns their number. The sessions are kept.
     ///
     /// # Errors
@@ -151,8 +158,8 @@ impl SharedArtifacts {
         Ok(u64::try_from(deleted.len()).unwrap_or(u64::MAX))
     }
 
-    /// Removes bodies without a row: those of deleted sessions and users, and of writers that were interrupted more than 24 hours ago. Returns their
-    /// number. A store that is neither in memory nor in a folder may keep unfinished uploads of killed writers, which it does not list: give it a rule
+    /// Removes bodies without a row: those of deleted sessions and users, and of writers that were interrupted more than 24 hours ago; and
+    /// [transient objects](TransientObjects) that are older than 24 hours. Returns their number. A store that is neither in memory nor in a folder may keep unfinished uploads of killed writers, which it does not list: give it a rule
     /// that removes them. A body whose writer is at work is kept. May run at any time, in any process, for example each night and after
     /// [`delete_user`](crate::SharedSessionStore::delete_user).
     ///
@@ -174,7 +181,11 @@ impl SharedArtifacts {
     /// # }
     /// ```
     pub async fn sweep(&self) -> Result<u64, SessionError> {
-        let swept = catch_async(|| self.sweep_bodies()).await;
+        let swept = catch_async(|| async {
+            let (bodies, objects) = (self.sweep_bodies().await, self.transient_objects().sweep().await);
+            Ok(bodies? + objects?)
+        })
+        .await;
         swept.unwrap_or_else(|panic| Err(SessionError::Failed(format!("the bodies of artifacts {panic}"))))
     }
 

@@ -26,7 +26,7 @@ async fn folders_below_one_that_exists_are_for_its_user_alone() {
     let artifacts = SharedArtifacts::in_folder(InMemoryStore::new(), folder.path()).unwrap();
     artifacts.for_user(&UserKey::new("shop", "u-7").unwrap()).save("user:a", TEXT, "a").await.unwrap();
     #[cfg(unix)]
-    for name in ["uploads", "bodies"] {
+    for name in ["uploads", "bodies", "transient"] {
         use std::os::unix::fs::PermissionsExt;
         let mode = std::fs::metadata(folder.path().join(name)).unwrap().permissions().mode();
         assert_eq!(mode & 0o777, 0o700, "{name}");

@@ -10,6 +10,8 @@ pub(crate) mod saves;
 pub(crate) mod sweeps;
 #[cfg(feature = "tools")]
 mod tools;
+#[cfg(feature = "sqlite")]
+mod transient;
 pub(crate) mod world;
 
 /// Runs the whole suite over the artifacts of an [`ArtifactFactory`](world::ArtifactFactory).
