@@ -25,7 +25,7 @@ print_seconds() {
 
 # One list for all steps, so that each package is compiled once with features and once without.
 # `tool-core-doc-tests` is `tool-core` once more, for its examples.
-feature_list=tool-runtime/foreign-schemas,tool-runtime/sealed-calls,tool-runtime/opentelemetry,tool-runtime/testing,tool-runtime/url-rules,tool-agent/artifacts,tool-agent/chat-store,tool-agent/opentelemetry,tool-agent/skills,tool-mcp/opentelemetry,tool-session/cli,tool-session/sqlite,tool-session/postgres,tool-session/artifacts,tool-session/tools,tool-builtins/files,tool-builtins/shell,tool-builtins/code,tool-builtins/command-policy,tool-builtins/web,tool-builtins/todo,tool-builtins/agent,tool-builtins/tool-search,tool-builtins/embeddings,tool-kit/cli,tool-kit/mcp,tool-kit/session,tool-kit/agent,tool-mcp/postgres,mcp-examples/postgres,tool-fleet/cli,tool-fleet/nats,tool-fleet/postgres,code-agent/program
+feature_list=tool-runtime/foreign-schemas,tool-runtime/sealed-calls,tool-runtime/opentelemetry,tool-runtime/testing,tool-runtime/url-rules,tool-agent/artifacts,tool-agent/chat-store,tool-agent/opentelemetry,tool-agent/skills,tool-mcp/opentelemetry,tool-session/cli,tool-session/sqlite,tool-session/postgres,tool-session/artifacts,tool-session/tools,tool-builtins/files,tool-builtins/shell,tool-builtins/code,tool-builtins/command-policy,tool-builtins/web,tool-builtins/todo,tool-builtins/agent,tool-builtins/tool-search,tool-builtins/embeddings,tool-kit/cli,tool-kit/mcp,tool-kit/session,tool-kit/agent,tool-mcp/postgres,mcp-examples/postgres,tool-fleet/artifacts,tool-fleet/cli,tool-fleet/nats,tool-fleet/postgres,code-agent/program
 features=(--workspace --exclude tool-core-doc-tests --features $feature_list --locked)
 
 # The packages that are published, for `cargo package`.

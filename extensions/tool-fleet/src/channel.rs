@@ -126,15 +126,37 @@ impl Channel {
         reply: Option<&str>,
         message: Message,
     ) -> Result<(), FleetError> {
+        self.send_or_return(subject, reply, message).await.map_err(|(error, _)| error)
+    }
+
+    /// Seals and sends a message; returns one that is too large for the broker.
+    pub(crate) async fn send_or_return(
+        &self,
+        subject: &str,
+        reply: Option<&str>,
+        message: Message,
+    ) -> Result<(), (FleetError, Option<Box<Message>>)> {
         let expires = millis_since_epoch().saturating_add(VALID_FOR.as_millis() as u64);
         let envelope = Envelope { sender: self.0.name.as_str(), expires, message };
-        let text = write_text(&envelope)?;
-        let sealed = self.0.key.seal(&text, &context_of(subject, reply)).map_err(FleetError::Unwritable)?;
+        let text = write_text(&envelope).map_err(|error| (error, None))?;
         let limit = self.max_bytes();
-        if sealed.len() > limit {
-            return Err(FleetError::TooLarge { bytes: sealed.len(), limit });
+        let too_large =
+            |bytes, message| Err((FleetError::TooLarge { bytes, limit }, Some(Box::new(message))));
+        // Sealing adds to it.
+        if text.len() > limit {
+            return too_large(text.len(), envelope.message);
         }
-        self.0.transport.send(subject, reply, sealed.into()).await
+        let unsent = |error| (error, None);
+        let sealed = self.0.key.seal(&text, &context_of(subject, reply));
+        let sealed = sealed.map_err(|problem| unsent(FleetError::Unwritable(problem)))?;
+        if sealed.len() > limit {
+            return too_large(sealed.len(), envelope.message);
+        }
+        self.0.transport.send(subject, reply, sealed.into()).await.map_err(unsent)
+    }
+
+    pub(crate) fn key(&self) -> &PoolKey {
+        &self.0.key
     }
 
     /// Opens a message that was sent to `subject` with the reply subject `reply`; `None` if it is not one of a holder of the key, of another

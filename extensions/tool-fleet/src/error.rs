@@ -10,11 +10,20 @@ pub enum FleetError {
     InvalidPool(String),
     /// A message is larger than the broker takes.
     TooLarge {
-        /// The size of the sealed message, in bytes.
+        /// The size of the message, in bytes.
         bytes: usize,
         /// The limit of the broker, in bytes.
         limit: usize,
     },
+    /// A value is larger than a store of large values takes.
+    ValueTooLarge {
+        /// The size of the value, in bytes.
+        bytes: usize,
+        /// The limit, in bytes.
+        limit: usize,
+    },
+    /// The store of large values failed, or holds another value than the one that was stored.
+    ValueStore(String),
     /// The broker cannot be reached, or refused.
     Transport(String),
     /// A message cannot be written or sealed.
@@ -38,9 +47,17 @@ impl fmt::Display for FleetError {
             Self::TooLarge { bytes, limit } => {
                 write!(
                     f,
-                    "the message has {bytes} bytes, and the broker takes at most {limit}; nothing was sent"
+                    "the message has {bytes} bytes, and the broker takes at most {limit}; nothing was sent: send less, or give workers and callers a \
+                     store of large values"
                 )
             }
+            Self::ValueTooLarge { bytes, limit } => {
+                write!(
+                    f,
+                    "the value has {bytes} bytes, and a store of large values takes at most {limit}; nothing was sent: send less"
+                )
+            }
+            Self::ValueStore(problem) => write!(f, "the store of large values failed: {problem}"),
             Self::Transport(problem) => write!(f, "the broker did not take a message: {problem}"),
             Self::Unwritable(problem) => write!(f, "a message cannot be written: {problem}"),
             Self::CallsDropped { calls, drain } => {

@@ -10,6 +10,7 @@
 //! | `channel` | every body is sealed under the [`PoolKey`](tool_runtime::open_calls::PoolKey), bound to its subject, and expires |
 //! | `message` | what is said: discovery, one call, its reports, its control |
 //! | `steps` | what a caller asks of a worker before a call is judged, and before a request is sent to a model |
+//! | `values` | arguments and results above the limit of the broker, through a [`ValueStore`] |
 //! | `worker` | takes calls, asks for the start of a tool with effects, reports, and beats while a body runs |
 //! | `caller` | lists tools, owns each call: its epochs, its start, its one outcome |
 //!
@@ -65,6 +66,22 @@
 //! counted; tokens that it did not report are not. The loop of a body obtains its rounds by
 //! [`RunContext::obtain_round`](tool_runtime::RunContext::obtain_round), as agents do: those that it counts without waiting are denied.
 //!
+//! # Large values
+//!
+//! A request, update, log line, event or result that is larger than the broker takes goes through a [`ValueStore`] that both sides have
+//! ([`FleetToolSet::with_value_store`], [`Worker::value_store`]), sealed under the key of the pool, up to [64 MiB](MAX_VALUE_BYTES). With the feature
+//! `artifacts`, `ArtifactValues` stores them beside the artifacts of `tool-session`, where no tool lists them. Without a store, the error names the size
+//! and the limit, and nothing is sent; an update or log line is replaced by a line that says so.
+//!
+//! The message that names a value has its size and hash. A store that fails, or returns other bytes, costs the call alone: a request that
+//! cannot be stored is not sent, one that cannot be read does not run, and a result that cannot be stored or read is an error that says that the call
+//! ended. A question of a body, and the answer to it, do not go through the store.
+//!
+//! The caller deletes a request when its call ends, in any way, and a report when it was read, or belongs to a call that has ended. Values
+//! are left if a process is killed that has stored one and not sent its name, or a caller with open calls, if a message is lost, and if
+//! a deletion fails, which is a warning. They expire by the rules of the store: of `ArtifactValues`, after 24 hours, by
+//! `SharedArtifacts::sweep`, which any process runs, such as each night.
+//!
 //! # Trust
 //!
 //! A client of the broker without the key of the pool sees subjects, sizes and times; it reads and answers nothing, and runs no tool with
@@ -78,7 +95,7 @@
 //! Direct calls of a [`Registry`](tool_runtime::Registry) ask for nothing before: a tool with `prepare` then takes what its function leaves unchanged, and a tool that
 //! redirects is not called. Calls of one batch are prepared one after another. A body that writes more log lines and progress reports than the event buffer of the worker's executor holds (256 by default), without
 //! waiting for anything, receives an error for the further ones, as with a [`CallStream`](tool_runtime::executor::CallStream). Arguments and results are
-//! limited by the broker (1 MiB by default). Calls wait in no queue: without a worker, a call is unavailable at once. Over Postgres, a worker that
+//! limited by the broker (1 MiB by default), and with a [`ValueStore`] to 64 MiB. Calls wait in no queue: without a worker, a call is unavailable at once. Over Postgres, a worker that
 //! was killed counts as present for up to 6 s; a call that only it could take is lost after [`FleetSettings::lost_after`].
 //!
 //! # Examples
@@ -120,22 +137,26 @@ mod channel;
 pub mod cli;
 mod error;
 /// The examples of the guide.
-#[cfg(all(doctest, feature = "cli", feature = "nats"))]
+#[cfg(all(doctest, feature = "artifacts", feature = "cli", feature = "nats"))]
 #[doc = include_str!("../../../tool-runtime/src/docs/guide/fleet.md")]
 pub mod guide {}
 mod ignored;
 mod message;
 mod steps;
 mod transport;
+mod values;
 mod worker;
 
 #[cfg(feature = "nats")]
 pub use self::transport::{NatsTransport, nats};
 #[cfg(feature = "postgres")]
 pub use self::transport::{PostgresOptions, PostgresTransport};
+#[cfg(feature = "artifacts")]
+pub use self::values::ArtifactValues;
 pub use self::{
     caller::{FleetSettings, FleetToolSet},
     error::FleetError,
     transport::{Deliveries, Delivery, MemoryTransport, Payload, Transport},
+    values::{MAX_VALUE_BYTES, ValueStore},
     worker::{Worker, WorkerState},
 };

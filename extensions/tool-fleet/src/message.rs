@@ -11,8 +11,9 @@ use tool_runtime::{
     output::Resource,
 };
 
-use crate::steps::{
-    Additions, AdditionsRequest, Preparation, PrepareRequest, RedirectAnswer, RedirectRequest,
+use crate::{
+    steps::{Additions, AdditionsRequest, Preparation, PrepareRequest, RedirectAnswer, RedirectRequest},
+    values::ValueReference,
 };
 
 /// A message. Its kind is part of what is sealed.
@@ -59,6 +60,8 @@ pub(crate) enum Message {
     StepFailed(Box<ToolError>),
     /// A call, once for each epoch.
     Call(Box<CallRequest>),
+    /// A call whose request is in the store of large values, once for each epoch.
+    StoredCall(Box<StoredCall>),
     /// A report of a worker about a call.
     Report(CallReport),
     /// A word of a caller about a call.
@@ -94,6 +97,19 @@ pub(crate) struct CallRequest {
     pub(crate) resources: Vec<Resource>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) run: Option<RunParts>,
+    /// The caller reads reports in the store of large values.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub(crate) reads_values: bool,
+}
+
+/// One call in one epoch, whose other parts are in the store: the request of its first epoch.
+#[derive(Serialize, Deserialize)]
+pub(crate) struct StoredCall {
+    pub(crate) call: CallEpoch,
+    pub(crate) definition: ContentHash,
+    /// Milliseconds until its deadline.
+    pub(crate) time_left: Option<u64>,
+    pub(crate) request: ValueReference,
 }
 
 /// The parts of a run that travel; provided values stay.
@@ -166,6 +182,14 @@ pub(crate) enum Report {
         hint: String,
         payload: Value,
     },
+    /// The worker lives, and stores the report with contents of this number.
+    Storing,
+    /// A report with contents that is in the store of large values.
+    Stored {
+        report: ValueReference,
+        /// It ends the call.
+        ends: bool,
+    },
     /// The end, after which there are no reports.
     Output(Box<ToolOutput>),
     /// The end with an error.
@@ -177,10 +201,11 @@ impl Report {
     pub(crate) fn has_contents(&self) -> bool {
         match self {
             Self::Busy | Self::Refused(_) | Self::Beat | Self::Claim | Self::Budget { .. } => false,
+            Self::Storing => false,
             Self::Update(_) | Self::Progress(_) | Self::Log(_) | Self::Child(_) | Self::Question { .. } => {
                 true
             }
-            Self::Output(_) | Self::Error(_) => true,
+            Self::Output(_) | Self::Error(_) | Self::Stored { .. } => true,
         }
     }
 
@@ -190,7 +215,14 @@ impl Report {
             Self::Busy | Self::Refused(_) | Self::Output(_) | Self::Error(_) => false,
             Self::Beat | Self::Claim | Self::Budget { .. } | Self::Question { .. } => true,
             Self::Update(_) | Self::Progress(_) | Self::Log(_) | Self::Child(_) => true,
+            Self::Storing => true,
+            Self::Stored { ends, .. } => !ends,
         }
+    }
+
+    /// Returns `true` for a report that ends the call.
+    pub(crate) fn ends_call(&self) -> bool {
+        matches!(self, Self::Output(_) | Self::Error(_) | Self::Stored { ends: true, .. })
     }
 }
 
@@ -209,8 +241,10 @@ pub(crate) struct CallControl {
 pub(crate) enum Control {
     /// The start, which is given once.
     Start,
-    /// No start, or no interest in the rest.
+    /// No start; the caller waits for the end.
     Cancel,
+    /// As `Cancel`, and further reports have no reader.
+    Abandon,
     /// The number of reports with contents that were read: there is room for more.
     Read(u64),
     /// The answer to a question of the body.

@@ -13,6 +13,7 @@ use super::{
     route::CallRoute,
     sent::SentCall,
     tool::RemoteTool,
+    values::StoredRequest,
 };
 use crate::message::{BodyAnswer, CallEpoch, CallReport, Control, Message, Report};
 
@@ -49,6 +50,7 @@ impl RemoteTool {
         let connection = self.connection();
         let settings = connection.settings;
         let mut replies = connection.register_replies();
+        let mut stored = StoredRequest::new(connection);
         let busy_until = Instant::now() + settings.busy;
         let (mut epoch, mut lost, mut refused, mut pause) = (0, 0, None, FIRST_BUSY_PAUSE);
         let mut route = CallRoute::default();
@@ -61,10 +63,7 @@ impl RemoteTool {
             };
             epoch += 1;
             let call = CallEpoch { call: replies.name().to_owned(), epoch };
-            let request = self.call_request(call.clone(), arguments, cx)?;
-            let subject = connection.channel.calls_subject(registry);
-            let sent = connection.channel.send_message(&subject, Some(&replies.subject()), request).await;
-            sent.map_err(|error| ToolError::new(ErrorKind::Unavailable, error.to_string()))?;
+            self.send_call(registry, (call.clone(), arguments), &mut stored, &replies, cx).await?;
             let mut sent = SentCall::new(&mut replies, call, cx);
             let end = follow_epoch(&mut sent).await;
             sent.ended = matches!(end, EpochEnd::Outcome(_) | EpochEnd::Busy | EpochEnd::Refused(_));
@@ -151,6 +150,7 @@ async fn follow_epoch(sent: &mut SentCall<'_>) -> EpochEnd {
     let mut lost_at = Instant::now() + lost_after;
     loop {
         while let Some(report) = sent.order.take_next() {
+            let report = sent.read_if_stored(report).await;
             if let Some(end) = show_report(sent, report).await {
                 return end;
             }
@@ -212,12 +212,20 @@ async fn read_report(sent: &mut SentCall<'_>, report: CallReport) -> Option<Epoc
         Report::Claim if !sent.cancelled && !cx.cancellation().is_cancelled() => sent.give_start().await,
         Report::Claim => {}
         Report::Beat => sent.acknowledge().await,
+        Report::Storing => {
+            sent.order.note_storing(contents);
+            sent.acknowledge().await;
+        }
         Report::Budget { number, item } => {
             if let Some(grant) = sent.budget.grant_item(number, item, cx).await {
                 sent.send_control(grant).await;
             }
         }
-        report => sent.order.add_report(contents, report),
+        report => {
+            if let Some(unread) = sent.order.add_report(contents, report) {
+                sent.replies.connection().values.delete_report(&unread);
+            }
+        }
     }
     None
 }
@@ -247,6 +255,8 @@ async fn show_report(sent: &mut SentCall<'_>, report: Report) -> Option<EpochEnd
             sent.send_control(Control::Answer(BodyAnswer { hint, payload, answer })).await;
             Ok(())
         }
+        // A stored one was read, or replaced by an error.
+        Report::Storing | Report::Stored { .. } => Ok(()),
         Report::Busy | Report::Refused(_) | Report::Beat | Report::Claim | Report::Budget { .. } => Ok(()),
     };
     if let Err(error) = shown {

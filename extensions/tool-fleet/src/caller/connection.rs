@@ -14,7 +14,12 @@ use tokio::{
 };
 use tool_runtime::{CancellationToken, toolset::ToolSetNotifier};
 
-use super::{FleetSettings, seen::SeenReports, workers::Workers};
+use super::{
+    FleetSettings,
+    seen::SeenReports,
+    values::{CallerValues, Deletions},
+    workers::Workers,
+};
 use crate::{
     Deliveries, Delivery, FleetError, Payload,
     channel::{Channel, Received},
@@ -48,30 +53,35 @@ struct Waiting {
     seen: SeenReports,
     /// Cancels the call at its worker, once that is known.
     cancellation: Option<(String, CallControl)>,
+    /// The name of its request in the store of large values.
+    stored_request: Option<String>,
 }
 
 impl Waiting {
     fn new(replies: mpsc::Sender<Reply>) -> Self {
-        Self { replies, seen: SeenReports::default(), cancellation: None }
+        Self { replies, seen: SeenReports::default(), cancellation: None, stored_request: None }
     }
 
-    /// Gives a reply to the reader, unless it is a repeated report; returns `false` if there is no room.
-    fn give_reply(&mut self, reply: Reply) -> bool {
+    /// Gives a reply to the reader, unless it is a repeated report; returns it if there is no room.
+    fn give_reply(&mut self, reply: Reply) -> Option<Reply> {
         let mut is_beat = false;
         if let Reply::Received(received) = &reply
             && let Message::Report(report) = &received.message
         {
             if !self.seen.add_report(report, &received.sender) {
-                return true;
+                return None;
             }
-            is_beat = matches!(report.report, Report::Beat);
+            is_beat = matches!(report.report, Report::Beat | Report::Storing);
         }
         // Replies that are unread show that the worker lives, and has the call.
         let is_optional = is_beat || matches!(reply, Reply::NoReceiver);
         if is_optional && self.replies.capacity() < MAX_UNREAD_REPLIES / 2 {
-            return true;
+            return None;
         }
-        !matches!(self.replies.try_send(reply), Err(TrySendError::Full(_)))
+        match self.replies.try_send(reply) {
+            Err(TrySendError::Full(reply)) => Some(reply),
+            Ok(()) | Err(TrySendError::Closed(_)) => None,
+        }
     }
 }
 
@@ -81,6 +91,7 @@ pub(super) struct Connection {
     pub(super) settings: FleetSettings,
     pub(super) workers: Workers,
     pub(super) closed: CancellationToken,
+    pub(super) values: CallerValues,
     waiting: Mutex<HashMap<String, Waiting>>,
     controls: mpsc::UnboundedSender<(String, CallControl)>,
     notifiers: Mutex<Vec<ToolSetNotifier>>,
@@ -96,6 +107,10 @@ pub(super) struct Replies {
 impl Drop for Replies {
     fn drop(&mut self) {
         self.connection.lock_waiting().remove(&self.name);
+        // Those that arrive from now on have no reader.
+        while let Ok(reply) = self.receiver.try_recv() {
+            self.connection.delete_stored(&reply);
+        }
     }
 }
 
@@ -120,6 +135,13 @@ impl Replies {
         }
     }
 
+    /// Sets the name of the call's request in the store of large values.
+    pub(super) fn set_stored_request(&self, name: String) {
+        if let Some(waiting) = self.connection.lock_waiting().get_mut(&self.name) {
+            waiting.stored_request = Some(name);
+        }
+    }
+
     /// Waits for a reply.
     pub(super) async fn next(&mut self) -> Reply {
         tokio::select! {
@@ -135,6 +157,7 @@ pub(super) struct Incoming {
     announcements: Deliveries,
     replies: Deliveries,
     controls: mpsc::UnboundedReceiver<(String, CallControl)>,
+    deletions: Deletions,
 }
 
 impl Connection {
@@ -145,16 +168,18 @@ impl Connection {
         let announcements = channel.listen(&channel.subject("announcements"), None).await?;
         let replies = channel.listen(&channel.own_subject(">"), None).await?;
         let (sender, controls) = mpsc::unbounded_channel();
+        let (values, deletions) = CallerValues::new();
         let connection = Self {
             channel,
             settings,
             workers: Workers::default(),
             closed: CancellationToken::new(),
+            values,
             waiting: Mutex::default(),
             controls: sender,
             notifiers: Mutex::default(),
         };
-        Ok((Arc::new(connection), Incoming { announcements, replies, controls }))
+        Ok((Arc::new(connection), Incoming { announcements, replies, controls, deletions }))
     }
 
     fn lock_waiting(&self) -> MutexGuard<'_, HashMap<String, Waiting>> {
@@ -183,7 +208,11 @@ impl Connection {
     pub(super) async fn read_until_closed(self: Arc<Self>, mut incoming: Incoming) {
         self.read_messages(&mut incoming).await;
         self.closed.cancel();
-        self.cancel_open_calls(incoming.controls).await;
+        let Incoming { controls, mut deletions, .. } = incoming;
+        self.cancel_open_calls(controls).await;
+        let stored: Vec<_> =
+            self.lock_waiting().values_mut().filter_map(|waiting| waiting.stored_request.take()).collect();
+        deletions.finish(stored, &self.values, Instant::now() + CLOSE_TIMEOUT).await;
     }
 
     async fn read_messages(&self, incoming: &mut Incoming) {
@@ -206,6 +235,7 @@ impl Connection {
                     self.send_control(&subject, control).await;
                     false
                 }
+                () = incoming.deletions.run(&self.values) => false,
                 _ = check.tick() => self.workers.remove_lost(self.settings.lost_after),
             };
             if registries_changed {
@@ -259,11 +289,21 @@ impl Connection {
         }
     }
 
+    /// Deletes the value of a stored report without a reader.
+    fn delete_stored(&self, reply: &Reply) {
+        if let Reply::Received(received) = reply
+            && let Message::Report(report) = &received.message
+        {
+            self.values.delete_report(&report.report);
+        }
+    }
+
     /// Cancels a call whose caller no longer waits for it, and whose worker goes on.
     pub(super) fn cancel_unowned(&self, CallReport { call, report, .. }: CallReport, worker: &str) {
+        self.values.delete_report(&report);
         if report.goes_on() {
             let subject = self.channel.process_subject(worker, &call.call);
-            self.send_later(subject, CallControl { call, control: Control::Cancel });
+            self.send_later(subject, CallControl { call, control: Control::Abandon });
         }
     }
 
@@ -288,9 +328,8 @@ impl Connection {
             }
             return;
         };
-        if waiting.give_reply(reply) {
-            return;
-        }
+        let Some(reply) = waiting.give_reply(reply) else { return };
+        self.delete_stored(&reply);
         // Nothing is left out silently: the call is cancelled, and ends with an error that names the limit.
         let removed = all.remove(name);
         drop(all);

@@ -14,6 +14,7 @@ mod sent;
 mod set;
 mod steps;
 mod tool;
+mod values;
 mod workers;
 
 use std::time::Duration;

@@ -9,6 +9,9 @@ use crate::message::{REPORT_WINDOW, Report};
 /// The time for which reports wait for an earlier one that has not arrived.
 const MISSING_REPORT_WAIT: Duration = Duration::from_millis(500);
 
+/// The time for which reports wait for an earlier one after its worker said that it stores it, which it repeats each heartbeat.
+const STORING_REPORT_WAIT: Duration = Duration::from_secs(6);
+
 /// The reports that wait for an earlier one; a worker sends no more than this beyond those that were read.
 const MAX_EARLY_REPORTS: usize = REPORT_WINDOW as usize;
 
@@ -24,6 +27,8 @@ pub(super) struct ReportOrder {
     sent: u64,
     early: BTreeMap<u64, Report>,
     missing_since: Option<Instant>,
+    /// The number of a report that its worker stores, and the time at which it said so.
+    storing: Option<(u64, Instant)>,
 }
 
 impl ReportOrder {
@@ -37,12 +42,24 @@ impl ReportOrder {
         self.sent = self.sent.max(contents.min(self.read.saturating_add(MAX_AHEAD)));
     }
 
-    /// Adds a report, unless it was read before, or given up.
-    pub(super) fn add_report(&mut self, number: u64, report: Report) {
+    /// Notes that the worker stores the report of this number.
+    pub(super) fn note_storing(&mut self, number: u64) {
+        self.storing = Some((number, Instant::now()));
+    }
+
+    /// Adds a report; returns one that was read before, or given up.
+    pub(super) fn add_report(&mut self, number: u64, report: Report) -> Option<Report> {
         self.note_sent(number);
-        if number > self.read && number <= self.read.saturating_add(MAX_AHEAD) {
-            self.early.entry(number).or_insert(report);
+        let is_awaited = number > self.read && number <= self.read.saturating_add(MAX_AHEAD);
+        if !is_awaited || self.early.contains_key(&number) {
+            return Some(report);
         }
+        self.early.insert(number, report)
+    }
+
+    /// Takes the reports that were not read.
+    pub(super) fn take_unread(&mut self) -> impl Iterator<Item = Report> + use<> {
+        std::mem::take(&mut self.early).into_values()
     }
 
     /// Returns the next report in the order of the worker, if it is here.
@@ -65,7 +82,11 @@ impl ReportOrder {
         if self.early.len() >= MAX_EARLY_REPORTS {
             return Some(now);
         }
-        Some(*self.missing_since.get_or_insert(now) + MISSING_REPORT_WAIT)
+        let until = *self.missing_since.get_or_insert(now) + MISSING_REPORT_WAIT;
+        match self.storing {
+            Some((number, since)) if number == self.read + 1 => Some(until.max(since + STORING_REPORT_WAIT)),
+            _ => Some(until),
+        }
     }
 
     /// Gives up the reports that are missing before the next one that is here, and returns their number.

@@ -29,6 +29,7 @@ impl RemoteTool {
             meta: cx.meta().cloned(),
             resources: cx.resources().to_vec(),
             run,
+            reads_values: self.connection().values.values().is_some(),
         })))
     }
 }

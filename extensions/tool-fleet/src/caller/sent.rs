@@ -70,7 +70,7 @@ impl<'a> SentCall<'a> {
         };
         if is_bound && goes_on && !self.can_be_cancelled {
             self.can_be_cancelled = true;
-            self.replies.set_cancellation(self.control_message(Control::Cancel));
+            self.replies.set_cancellation(self.control_message(Control::Abandon));
         }
         is_bound
     }
@@ -125,8 +125,14 @@ impl<'a> SentCall<'a> {
 
 impl Drop for SentCall<'_> {
     fn drop(&mut self) {
+        for unread in self.order.take_unread() {
+            self.connection().values.delete_report(&unread);
+        }
         if !self.ended {
-            self.send_cancel();
+            // Also after a cancellation: the end has no reader any more.
+            if let Some((subject, control)) = self.control_message(Control::Abandon) {
+                self.connection().send_later(subject, control);
+            }
             self.children.end_open_calls(self.cx);
         }
         if self.can_be_cancelled {

@@ -16,7 +16,7 @@ use tool_runtime::{
 };
 
 use super::{FleetSettings, connection::Connection, tool::RemoteTool};
-use crate::{FleetError, Transport, channel::Channel};
+use crate::{FleetError, Transport, ValueStore, channel::Channel, values::LargeValues};
 
 /// The time of a whole registry, in times of one page.
 const LISTING_PAGES: u32 = 10;
@@ -77,6 +77,15 @@ impl FleetToolSet {
         )]
         let task = tokio::spawn(Arc::clone(&connection).read_until_closed(incoming));
         Ok(Self { connection, task: Mutex::new(Some(task)), listed: Mutex::default() })
+    }
+
+    /// Sets the store through which arguments and results go that are too large for the broker, up to 64 MiB; in place of one that was set
+    /// before. The workers of the pool need the same one. Default: none; such a call is an error that names the size and the limit.
+    #[must_use]
+    pub fn with_value_store(self, store: impl ValueStore) -> Self {
+        let values = LargeValues::new(self.connection.channel.key().clone(), Arc::new(store));
+        self.connection.values.set_values(Arc::new(values));
+        self
     }
 
     /// Returns the diagnostics of the last listing.

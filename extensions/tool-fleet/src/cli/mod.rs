@@ -77,11 +77,12 @@ mod tools;
 mod work;
 mod workers;
 
-use std::sync::Arc;
+use std::{fmt, sync::Arc};
 
 use tool_cli::{Command, Extension};
 
 use self::{fleet::Fleet, work::Work};
+use crate::ValueStore;
 
 /// The commands `work` and `fleet`. The [module](self) describes them.
 ///
@@ -93,10 +94,11 @@ use self::{fleet::Fleet, work::Work};
 ///
 /// let cli = Cli::new().extension(FleetCommands::new().pool("weather"));
 /// ```
-#[derive(Debug, Clone, Default)]
+#[derive(Clone, Default)]
 #[must_use = "commands do nothing until they are added to a command line"]
 pub struct FleetCommands {
     pool: Option<Arc<str>>,
+    values: Option<Arc<dyn ValueStore>>,
 }
 
 impl FleetCommands {
@@ -110,10 +112,26 @@ impl FleetCommands {
         self.pool = Some(pool.into());
         self
     }
+
+    /// Sets the store of `work` for arguments and results that are too large for the broker: see [`Worker::value_store`](crate::Worker::value_store).
+    /// Default: none.
+    pub fn value_store(mut self, store: impl ValueStore) -> Self {
+        self.values = Some(Arc::new(store));
+        self
+    }
+}
+
+impl fmt::Debug for FleetCommands {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("FleetCommands").field("pool", &self.pool).finish_non_exhaustive()
+    }
 }
 
 impl Extension for FleetCommands {
     fn commands(&self) -> Vec<Box<dyn Command>> {
-        vec![Box::new(Work::new(self.pool.clone())), Box::new(Fleet::new(self.pool.clone()))]
+        vec![
+            Box::new(Work::new(self.pool.clone(), self.values.clone())),
+            Box::new(Fleet::new(self.pool.clone())),
+        ]
     }
 }

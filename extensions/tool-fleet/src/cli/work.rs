@@ -14,7 +14,7 @@ use super::{
     health::{WorkerHealth, listen_for_health, serve_health},
     signals::StopSignals,
 };
-use crate::{Transport, Worker, WorkerState};
+use crate::{Transport, ValueStore, Worker, WorkerState};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -24,11 +24,12 @@ Examples:
 /// The command `work`, which runs the calls of a pool.
 pub(super) struct Work {
     pool: Option<Arc<str>>,
+    values: Option<Arc<dyn ValueStore>>,
 }
 
 impl Work {
-    pub(super) fn new(pool: Option<Arc<str>>) -> Self {
-        Self { pool }
+    pub(super) fn new(pool: Option<Arc<str>>, values: Option<Arc<dyn ValueStore>>) -> Self {
+        Self { pool, values }
     }
 }
 
@@ -74,6 +75,7 @@ impl Command for Work {
         let worker = Worker::new(executor, connection.key)
             .slots(usize::try_from(number("slots")).unwrap_or(usize::MAX))
             .drain(Duration::from_secs(number("drain").into()));
+        let worker = self.values.iter().cloned().fold(worker, Worker::value_store);
         let serving_note = format!("serving {tools} in the pool `{pool}`; Ctrl-C ends it");
         let listener = match matches.get_one::<SocketAddr>("health") {
             Some(address) => Some(open_health(program, *address)?),
@@ -144,6 +146,6 @@ mod tests {
 
     #[test]
     fn the_grammar_is_consistent() {
-        Work::new(None).grammar_in("weather").debug_assert();
+        Work::new(None, None).grammar_in("weather").debug_assert();
     }
 }

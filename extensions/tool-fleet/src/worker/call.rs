@@ -10,7 +10,7 @@ use std::{
 
 use tokio::time::MissedTickBehavior;
 use tool_runtime::{
-    CallOutcome, ErrorKind, RunContext, ToolCall, ToolError,
+    CallOutcome, CancellationToken, ErrorKind, RunContext, ToolCall, ToolError,
     call::Operation,
     definition::Retry,
     event::EventKind,
@@ -19,11 +19,14 @@ use tool_runtime::{
 };
 
 use super::{
-    Server, approver::CallerApprover, budget::CallerBudget, claim::ClaimJournal, state::RunningCall,
+    OTHER_DEFINITION, Server, approver::CallerApprover, budget::CallerBudget, claim::ClaimJournal,
+    state::RunningCall, values::ReceivedCall,
 };
 use crate::{
+    FleetError,
     channel::Channel,
     message::{CallEpoch, CallReport, CallRequest, Message, REPORT_WINDOW, Report, RunParts},
+    values::LargeValues,
 };
 
 /// The time after which a call that has not ended shows that this worker has it: a short one is answered by its outcome alone. Before, its
@@ -45,19 +48,23 @@ pub(super) struct Reporter {
     sent: AtomicU64,
     /// The number of tokens that child runs have used.
     tokens: AtomicU64,
+    /// The store for reports that are too large for the broker.
+    pub(super) values: Option<Arc<LargeValues>>,
+    pub(super) heartbeat: Duration,
+    pub(super) abandoned: CancellationToken,
 }
 
 impl Reporter {
     /// Sends a report, whose message returns to this worker if the caller is gone.
     pub(super) async fn send_report(&self, report: Report) -> Result<(), ToolError> {
-        let sequence = self.sequence.fetch_add(1, Ordering::Relaxed) + 1;
         // Taken before it is sent: questions of the body and its other reports are sent beside each other.
         let number = report.has_contents().then(|| self.contents.fetch_add(1, Ordering::Relaxed) + 1);
         let contents = number.unwrap_or_else(|| self.sent.load(Ordering::Relaxed));
-        let tokens = self.tokens.load(Ordering::Relaxed);
-        let message =
-            Message::Report(CallReport { call: self.call.clone(), sequence, contents, tokens, report });
-        let sent = self.channel.send_message(&self.to, Some(&self.control), message).await;
+        let message = self.message_of(contents, report);
+        let sent = match self.channel.send_or_return(&self.to, Some(&self.control), message).await {
+            Err((error, Some(message))) => self.send_too_large(error, message).await,
+            sent => sent.map_err(|(error, _)| error),
+        };
         if let Some(number) = number {
             // Also if it was not sent: the caller counts it as missing.
             self.sent.fetch_max(number, Ordering::Relaxed);
@@ -65,6 +72,19 @@ impl Reporter {
         sent.map_err(|error| {
             ToolError::new(ErrorKind::Unavailable, format!("the report of a worker was not sent: {error}"))
         })
+    }
+
+    /// Returns the message of a report, with the number of reports with contents.
+    fn message_of(&self, contents: u64, report: Report) -> Message {
+        let sequence = self.sequence.fetch_add(1, Ordering::Relaxed) + 1;
+        let tokens = self.tokens.load(Ordering::Relaxed);
+        Message::Report(CallReport { call: self.call.clone(), sequence, contents, tokens, report })
+    }
+
+    /// Sends a report about, or in place of, the report with contents of the number `contents`.
+    pub(super) async fn send_as(&self, contents: u64, report: Report) -> Result<(), FleetError> {
+        let message = self.message_of(contents, report);
+        self.channel.send_message(&self.to, Some(&self.control), message).await
     }
 
     /// Sends a report of a call that goes on without it. The caller sees that one with contents is missing.
@@ -112,21 +132,38 @@ impl Server {
     /// Runs a call, and reports until its end.
     pub(super) async fn run_call(
         self: Arc<Self>,
-        request: CallRequest,
+        received: ReceivedCall,
         to: String,
         running: Arc<RunningCall>,
     ) {
-        let registration = Registration(&self, request.call.clone());
-        let control = self.channel.own_subject(&request.call.call);
-        let (channel, call) = (self.channel.clone(), request.call.clone());
+        let registration = Registration(&self, received.call().clone());
+        let control = self.channel.own_subject(&received.call().call);
+        let (channel, call) = (self.channel.clone(), received.call().clone());
+        let (values, heartbeat, abandoned) =
+            (self.values_for(&received), self.worker.heartbeat, running.abandoned.clone());
         let (sequence, contents, sent, tokens) =
             (AtomicU64::new(0), AtomicU64::new(0), AtomicU64::new(0), AtomicU64::new(0));
-        let reporter = Arc::new(Reporter { channel, call, to, control, sequence, contents, sent, tokens });
-        if let Some(reason) = self.changes_arguments(&request) {
+        let reporter = Arc::new(Reporter {
+            channel,
+            call,
+            to,
+            control,
+            sequence,
+            contents,
+            sent,
+            tokens,
+            values,
+            heartbeat,
+            abandoned,
+        });
+        if let ReceivedCall::Whole(request) = &received
+            && let Some(reason) = self.changes_arguments(request)
+        {
             reporter.send_if_possible(Report::Refused(reason)).await;
             return;
         }
-        let result = match self.stream_of(request, &reporter, &running) {
+        let request = self.read_request(received, &reporter, &running).await;
+        let result = match request.and_then(|request| self.stream_of(request, &reporter, &running)) {
             Ok(stream) => self.report_until_end(stream, &reporter, &running).await,
             Err(error) => Err(error),
         };
@@ -153,10 +190,7 @@ impl Server {
         running: &Arc<RunningCall>,
     ) -> Result<CallStream, ToolError> {
         let Some(definition) = self.index.definition(request.definition) else {
-            return Err(ToolError::new(
-                ErrorKind::Unavailable,
-                "this worker has another definition of the tool",
-            ));
+            return Err(ToolError::new(ErrorKind::Unavailable, OTHER_DEFINITION));
         };
         let mut call = ToolCall::new(definition.name().to_string(), request.arguments)
             .with_id(request.address.call_id.to_string())

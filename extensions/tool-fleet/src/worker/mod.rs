@@ -11,6 +11,7 @@ mod index;
 mod state;
 mod status;
 mod steps;
+mod values;
 
 use std::{fmt, sync::Arc, time::Duration};
 
@@ -24,12 +25,16 @@ use tokio::{
 use tool_runtime::{CancellationToken, Executor, open_calls::PoolKey};
 
 pub use self::status::WorkerState;
-use self::{index::DefinitionIndex, state::RunningCalls, status::StateSender, steps::StepRequest};
+use self::{
+    index::DefinitionIndex, state::RunningCalls, status::StateSender, steps::StepRequest,
+    values::ReceivedCall,
+};
 use crate::{
-    Deliveries, Delivery, FleetError, Payload, Transport,
+    Deliveries, Delivery, FleetError, Payload, Transport, ValueStore,
     channel::{Channel, Received},
     message::{Announcement, CallReport, CallRequest, Message, Report},
     steps::MAX_STEPS,
+    values::LargeValues,
 };
 
 /// Runs the calls of a pool by an executor, which validates, judges and limits them as those of its own program. An approval is accepted if
@@ -42,8 +47,12 @@ pub struct Worker {
     slots: usize,
     heartbeat: Duration,
     drain: Duration,
+    values: Option<Arc<dyn ValueStore>>,
     state: StateSender,
 }
+
+/// Why a worker refuses a call whose definition it does not have.
+const OTHER_DEFINITION: &str = "this worker has another definition of the tool";
 
 /// The time in which the broker receives the last messages of a worker that has ended.
 const FLUSH_TIMEOUT: Duration = Duration::from_secs(2);
@@ -53,7 +62,7 @@ impl Worker {
     #[must_use]
     pub fn new(executor: Executor, key: PoolKey) -> Self {
         let (heartbeat, drain) = (Duration::from_secs(2), Duration::from_secs(30));
-        Self { executor, key, slots: 16, heartbeat, drain, state: StateSender::default() }
+        Self { executor, key, slots: 16, heartbeat, drain, values: None, state: StateSender::default() }
     }
 
     /// Sets the number of calls that run at once, at least 1; a further one is answered as busy, and its caller tries again. Default: 16.
@@ -76,6 +85,14 @@ impl Worker {
     #[must_use]
     pub fn drain(mut self, drain: Duration) -> Self {
         self.drain = drain;
+        self
+    }
+
+    /// Sets the store through which arguments and results go that are too large for the broker, up to 64 MiB. The callers of the pool need the
+    /// same one. Default: none; such a result is an error that names the size and the limit.
+    #[must_use]
+    pub fn value_store(mut self, store: impl ValueStore) -> Self {
+        self.values = Some(Arc::new(store));
         self
     }
 
@@ -123,13 +140,16 @@ struct Server {
     calls: RunningCalls,
     /// The places for steps of tools before their calls.
     steps: Arc<Semaphore>,
+    /// The store of large values.
+    values: Option<Arc<LargeValues>>,
 }
 
 impl Server {
     fn new(worker: Worker, channel: Channel) -> Arc<Self> {
         let index = DefinitionIndex::new(worker.executor.tools());
         let steps = Arc::new(Semaphore::new(MAX_STEPS));
-        Arc::new(Self { worker, channel, index, calls: RunningCalls::default(), steps })
+        let values = worker.values.clone().map(|store| Arc::new(LargeValues::new(worker.key.clone(), store)));
+        Arc::new(Self { worker, channel, index, calls: RunningCalls::default(), steps, values })
     }
 
     /// Returns the number of calls that did not end in time after the stop.
@@ -273,34 +293,40 @@ impl Server {
     /// Takes a call, unless it was seen before, or there is no slot.
     async fn take_call(self: &Arc<Self>, delivery: Delivery, tasks: &mut JoinSet<()>) {
         let Some((received, reply)) = self.open_request(&delivery) else { return };
-        let Received { sender, message: Message::Call(request), .. } = received else { return };
-        if reply != self.channel.process_subject(&sender, &request.call.call) {
+        let Received { sender, message, .. } = received;
+        let Some(received) = ReceivedCall::of_message(message) else { return };
+        let call = received.call().clone();
+        if reply != self.channel.process_subject(&sender, &call.call) {
             return;
         }
         // A repeated message, by the broker or an attacker, is not answered: the call may run.
-        if self.calls.has_seen(&request.call) {
+        if self.calls.has_seen(&call) {
             return;
         }
         let refused = if self.calls.running_calls() >= self.worker.slots {
             Some(Report::Busy)
         } else {
-            self.refusal_reason(&request).map(Report::Refused)
+            let reason = match &received {
+                ReceivedCall::Whole(request) => self.refusal_reason(request),
+                ReceivedCall::Stored(stored) => self.unreadable_reason(stored),
+            };
+            reason.map(Report::Refused)
         };
         if let Some(report) = refused {
-            let report = CallReport { call: request.call, sequence: 0, contents: 0, tokens: 0, report };
+            let report = CallReport { call, sequence: 0, contents: 0, tokens: 0, report };
             self.send_or_warn(&reply, Message::Report(report)).await;
             return;
         }
-        let is_harmless = self.index.is_harmless(request.definition);
-        let Some(running) = self.calls.add_call(&request.call, sender, is_harmless) else { return };
+        let is_harmless = self.index.is_harmless(received.definition());
+        let Some(running) = self.calls.add_call(&call, sender, is_harmless) else { return };
         reap_tasks(tasks);
-        tasks.spawn(Arc::clone(self).run_call(*request, reply, running));
+        tasks.spawn(Arc::clone(self).run_call(received, reply, running));
     }
 
     /// Returns why this worker cannot run the call.
     fn refusal_reason(&self, request: &CallRequest) -> Option<String> {
         let Some(definition) = self.index.definition(request.definition) else {
-            return Some("this worker has another definition of the tool".to_owned());
+            return Some(OTHER_DEFINITION.to_owned());
         };
         let canonical = definition.canonical(request.arguments.clone().into());
         match canonical {

@@ -64,8 +64,10 @@ pub(super) struct RunningCall {
     pub(super) answers: watch::Sender<Vec<BodyAnswer>>,
     /// The requests for parts of the caller's budget.
     pub(super) budget: BudgetRequests,
-    /// Cancelled once there is no receiver of reports, for a call that goes on.
+    /// Cancelled once reports have no reader, for a call that goes on.
     pub(super) caller_left: CancellationToken,
+    /// Cancelled once the caller has said so. That there is no receiver may be a forged message, which must not cost a result.
+    pub(super) abandoned: CancellationToken,
     /// The process of the caller, which alone controls the call.
     caller: String,
     is_harmless: bool,
@@ -127,6 +129,7 @@ impl RunningCalls {
             answers: watch::Sender::default(),
             budget: BudgetRequests::default(),
             caller_left: CancellationToken::new(),
+            abandoned: CancellationToken::new(),
             caller,
             is_harmless,
             missing: Mutex::default(),
@@ -146,6 +149,11 @@ impl RunningCalls {
         match control {
             Control::Start => running.started.notify_one(),
             Control::Cancel => running.token.cancel(),
+            Control::Abandon => {
+                running.token.cancel();
+                running.caller_left.cancel();
+                running.abandoned.cancel();
+            }
             Control::Read(number) => {
                 running.read.send_if_modified(|read| {
                     let has_grown = number > *read;

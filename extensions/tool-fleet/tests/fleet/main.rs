@@ -17,6 +17,7 @@ mod receivers;
 mod reports;
 mod steps;
 mod suite;
+mod values;
 
 use std::{
     sync::{

@@ -13,10 +13,10 @@ use tool_runtime::{Executor, ToolCall, prelude::*};
 
 use super::{Probe, connect, registry, serve};
 
-/// The database of a worker, its schema, and its pool.
-const WORKER_VARIABLE: &str = "TOOL_FLEET_TEST_WORKER";
+/// The database of a worker, its schema, and its pool; then what its test adds.
+pub(crate) const WORKER_VARIABLE: &str = "TOOL_FLEET_TEST_WORKER";
 
-async fn open_transport(url: &str, schema: &str) -> PostgresTransport {
+pub(crate) async fn open_transport(url: &str, schema: &str) -> PostgresTransport {
     PostgresOptions::new(url).unwrap().schema(schema).unwrap().connect().await.unwrap()
 }
 
@@ -29,33 +29,36 @@ async fn worker_process() {
     let transport = open_transport(url, schema).await;
     let probe = Arc::new(Probe::default());
     let serving = serve(&transport, pool, Executor::new(registry(&probe)));
-    let entered = async {
-        loop {
-            probe.entered.notified().await;
-            println!("\nentered");
-        }
-    };
-    tokio::select! { it = serving => it.unwrap().unwrap(), () = entered => {} }
+    tokio::select! { it = serving => it.unwrap().unwrap(), () = report_bodies(&probe) => {} }
+}
+
+/// Writes a line for each body that runs.
+pub(crate) async fn report_bodies(probe: &Probe) {
+    loop {
+        probe.entered.notified().await;
+        println!("\nentered");
+    }
 }
 
 /// A process with a worker, which is killed when it is dropped.
-struct WorkerProcess {
+pub(crate) struct WorkerProcess {
     child: Child,
     output: BufReader<ChildStdout>,
 }
 
 impl WorkerProcess {
-    fn start(url: &str, schema: &str, pool: &str) -> Self {
+    /// Starts the worker of the test `test`.
+    pub(crate) fn start(test: &str, place: &[&str]) -> Self {
         let mut command = Command::new(env::current_exe().unwrap());
-        command.args(["processes::worker_process", "--exact", "--nocapture"]);
-        command.env(WORKER_VARIABLE, [url, schema, pool].join(" "));
+        command.args([test, "--exact", "--nocapture"]);
+        command.env(WORKER_VARIABLE, place.join(" "));
         let mut child = command.stdout(Stdio::piped()).spawn().unwrap();
         let output = BufReader::new(child.stdout.take().unwrap());
         Self { child, output }
     }
 
     /// Waits until a body runs.
-    fn wait_for_body(&mut self) {
+    pub(crate) fn wait_for_body(&mut self) {
         let mut line = String::new();
         while line.trim() != "entered" {
             line.clear();
@@ -63,7 +66,7 @@ impl WorkerProcess {
         }
     }
 
-    fn kill(&mut self) {
+    pub(crate) fn kill(&mut self) {
         self.child.kill().unwrap();
         self.child.wait().unwrap();
     }
@@ -80,7 +83,7 @@ impl Drop for WorkerProcess {
 async fn kill_worker_of(tool: &str, arguments: Value) -> Option<String> {
     let url = shared_url()?;
     let (schema, pool) = (new_schema(), "killed");
-    let mut first = WorkerProcess::start(&url, &schema, pool);
+    let mut first = WorkerProcess::start("processes::worker_process", &[&url, &schema, pool]);
     let transport = open_transport(&url, &schema).await;
     // The first worker is there before the second one, and has the call.
     let (executor, _toolbox) = connect_when_listed(&transport, pool).await;

@@ -39,6 +39,8 @@ macro_rules! over_transports {
     };
 }
 
+pub(crate) use over_transports;
+
 over_transports! {
     a_call_is_answered_by_a_worker,
     reads_go_on_elsewhere,

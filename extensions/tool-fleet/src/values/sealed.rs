@@ -1,0 +1,204 @@
+//! Sealed values in a store.
+
+use std::{sync::Arc, time::Duration};
+
+use bytes::Bytes;
+use hmac_sha256::Hash;
+use serde::{Deserialize, Serialize};
+use tool_runtime::{
+    definition::ContentHash,
+    guard::catch_async,
+    open_calls::{PoolKey, ProvenText},
+};
+
+use super::{MAX_VALUE_BYTES, ValueStore};
+use crate::{FleetError, channel::random_name};
+
+/// The time of one operation of the store.
+const OPERATION_TIMEOUT: Duration = Duration::from_secs(60);
+
+/// A value in the store, as the message names it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct ValueReference {
+    name: String,
+    /// The size of the sealed value.
+    bytes: usize,
+    /// The SHA-256 of the sealed value.
+    hash: ContentHash,
+}
+
+impl ValueReference {
+    pub(crate) fn name(&self) -> &str {
+        &self.name
+    }
+}
+
+/// The owner of a value, which is not readable as one of another owner.
+#[derive(Clone, Copy)]
+pub(crate) enum ValueOwner<'a> {
+    /// The call of this name, in all epochs.
+    Call(&'a str),
+    /// The reports about the call of this name.
+    Reports(&'a str),
+}
+
+/// The store of one pool.
+pub(crate) struct LargeValues {
+    key: PoolKey,
+    store: Arc<dyn ValueStore>,
+}
+
+impl LargeValues {
+    pub(crate) fn new(key: PoolKey, store: Arc<dyn ValueStore>) -> Self {
+        Self { key, store }
+    }
+
+    /// Returns a name that no other value has.
+    ///
+    /// # Errors
+    ///
+    /// If no random numbers are available.
+    pub(crate) fn new_name(&self) -> Result<String, FleetError> {
+        Ok(format!("{}.{}", self.key.pool(), random_name()?))
+    }
+
+    /// Seals and stores a text under `name`. After an error, it may be stored nevertheless.
+    pub(crate) async fn put_text(
+        &self,
+        name: String,
+        text: &str,
+        owner: ValueOwner<'_>,
+    ) -> Result<ValueReference, FleetError> {
+        // Sealing adds to it.
+        check_size(text.len())?;
+        let sealed = self.key.seal(text, &context_of(&name, owner)).map_err(FleetError::Unwritable)?;
+        let bytes = sealed.len();
+        check_size(bytes)?;
+        let hash = ContentHash::from(Hash::hash(&sealed));
+        run_in_time("store", async { self.store.put(&name, Bytes::from(sealed)).await }).await?;
+        Ok(ValueReference { name, bytes, hash })
+    }
+
+    /// Returns an error for a reference that no peer makes.
+    pub(crate) fn check_reference(&self, reference: &ValueReference) -> Result<(), FleetError> {
+        let ValueReference { name, bytes, .. } = reference;
+        check_size(*bytes)?;
+        // Of this pool: no name of another one's, and no path.
+        let random = name.strip_prefix(self.key.pool()).and_then(|rest| rest.strip_prefix('.'));
+        match random {
+            Some(random) if random.len() == 26 && random.bytes().all(|it| it.is_ascii_alphanumeric()) => {
+                Ok(())
+            }
+            _ => Err(FleetError::ValueStore("the reference to a value names none of this pool".to_owned())),
+        }
+    }
+
+    /// Reads a text, if it is exactly the one that was stored.
+    pub(crate) async fn read_text(
+        &self,
+        reference: &ValueReference,
+        owner: ValueOwner<'_>,
+    ) -> Result<ProvenText, FleetError> {
+        self.check_reference(reference)?;
+        let ValueReference { name, bytes, hash } = reference;
+        let value = run_in_time("read", async { self.store.get(name, *bytes).await }).await?;
+        let problem = match value {
+            None => "it is missing; both sides need the same store".to_owned(),
+            Some(value) if value.len() != *bytes => {
+                format!("it has {} bytes in place of {bytes}", value.len())
+            }
+            Some(value) if ContentHash::from(Hash::hash(&value)) != *hash => "it was changed".to_owned(),
+            Some(value) => match self.key.unseal(&value, &context_of(name, owner)) {
+                Some(text) => return Ok(text),
+                None => "it belongs to another call, or is under another key".to_owned(),
+            },
+        };
+        Err(FleetError::ValueStore(format!("a value of {bytes} bytes cannot be used: {problem}")))
+    }
+
+    pub(crate) async fn delete(&self, name: &str) -> Result<(), FleetError> {
+        run_in_time("delete", async { self.store.delete(name).await }).await
+    }
+}
+
+fn check_size(bytes: usize) -> Result<(), FleetError> {
+    match bytes <= MAX_VALUE_BYTES {
+        true => Ok(()),
+        false => Err(FleetError::ValueTooLarge { bytes, limit: MAX_VALUE_BYTES }),
+    }
+}
+
+/// Runs an operation of the store inside the panic barrier, for a limited time.
+async fn run_in_time<T>(
+    verb: &str,
+    operation: impl Future<Output = Result<T, FleetError>>,
+) -> Result<T, FleetError> {
+    match tokio::time::timeout(OPERATION_TIMEOUT, catch_async(|| operation)).await {
+        Ok(Ok(output)) => output,
+        Ok(Err(panic)) => Err(FleetError::ValueStore(format!("the store {panic}"))),
+        Err(_) => {
+            Err(FleetError::ValueStore(format!("it did not {verb} a value within {OPERATION_TIMEOUT:?}")))
+        }
+    }
+}
+
+/// The context of a sealed value.
+fn context_of(name: &str, owner: ValueOwner<'_>) -> Vec<u8> {
+    let (kind, call) = match owner {
+        ValueOwner::Call(call) => ("call", call),
+        ValueOwner::Reports(call) => ("reports", call),
+    };
+    let mut context = b"tool-fleet value 1".to_vec();
+    for part in [kind, call, name] {
+        context.extend_from_slice(&(part.len() as u64).to_le_bytes());
+        context.extend_from_slice(part.as_bytes());
+    }
+    context
+}
+
+#[cfg(test)]
+mod tests {
+    use tool_runtime::{BoxFuture, open_calls::ProgramKey};
+
+    use super::*;
+
+    /// A store that no test may reach.
+    struct NoValues;
+
+    impl ValueStore for NoValues {
+        fn put<'a>(&'a self, _: &'a str, _: Bytes) -> BoxFuture<'a, Result<(), FleetError>> {
+            Box::pin(async { Err(FleetError::ValueStore("put".to_owned())) })
+        }
+
+        fn get<'a>(&'a self, _: &'a str, _: usize) -> BoxFuture<'a, Result<Option<Bytes>, FleetError>> {
+            Box::pin(async { Err(FleetError::ValueStore("get".to_owned())) })
+        }
+
+        fn delete<'a>(&'a self, _: &'a str) -> BoxFuture<'a, Result<(), FleetError>> {
+            Box::pin(async { Err(FleetError::ValueStore("delete".to_owned())) })
+        }
+    }
+
+    fn values() -> LargeValues {
+        LargeValues::new(ProgramKey::new([7; 32]).pool_key("trip"), Arc::new(NoValues))
+    }
+
+    #[tokio::test]
+    async fn a_value_of_more_than_64_mib_is_not_stored() {
+        let (values, text) = (values(), "a".repeat(MAX_VALUE_BYTES + 1));
+        let stored = values.put_text("a".to_owned(), &text, ValueOwner::Call("c")).await;
+        assert!(
+            matches!(stored, Err(FleetError::ValueTooLarge { bytes, limit: MAX_VALUE_BYTES }) if bytes == text.len()),
+            "{stored:?}"
+        );
+    }
+
+    #[tokio::test]
+    async fn a_reference_beyond_the_limit_is_not_read() {
+        let values = values();
+        let (name, hash) = ("a".to_owned(), ContentHash::from([0; 32]));
+        let reference = ValueReference { name, bytes: MAX_VALUE_BYTES + 1, hash };
+        let read = values.read_text(&reference, ValueOwner::Call("c")).await.map(drop);
+        assert!(matches!(read, Err(FleetError::ValueTooLarge { .. })), "{read:?}");
+    }
+}

@@ -1,0 +1,106 @@
+//! The trait of a store of large values.
+
+use std::sync::Arc;
+
+use bytes::Bytes;
+use tool_runtime::BoxFuture;
+
+use crate::FleetError;
+
+/// The maximum size of a large value, sealed: 64 MiB.
+pub const MAX_VALUE_BYTES: usize = 64 << 20;
+
+/// A store of sealed bytes for arguments and results above the limit of the broker, which workers and callers of a pool reach. With the feature
+/// `artifacts`, `ArtifactValues` is one.
+///
+/// Names are random, and have at most 100 letters, digits, `-`, `_` and `.`. Bytes are encrypted and authenticated under the key of the pool, so
+/// that the store sees names, sizes and times. It is not trusted: it may lose, cut or replace what it holds. Operations have 60 s each; a panic
+/// is an error.
+///
+/// Values are deleted by the caller. One that was killed leaves its values: a store removes what is older than a day, or longer than calls run.
+///
+/// # Examples
+///
+/// A store of one process, for tests:
+///
+/// ```
+/// use std::{
+///     collections::HashMap,
+///     sync::{Arc, Mutex},
+/// };
+///
+/// use bytes::Bytes;
+/// use tool_fleet::{FleetError, FleetToolSet, MemoryTransport, ValueStore, Worker};
+/// use tool_runtime::{BoxFuture, Executor, Registry, open_calls::ProgramKey};
+///
+/// #[derive(Clone, Default)]
+/// struct InMemoryValues(Arc<Mutex<HashMap<String, Bytes>>>);
+///
+/// impl ValueStore for InMemoryValues {
+///     fn put<'a>(&'a self, name: &'a str, value: Bytes) -> BoxFuture<'a, Result<(), FleetError>> {
+///         self.0.lock().unwrap().insert(name.to_owned(), value);
+///         Box::pin(async { Ok(()) })
+///     }
+///
+///     fn get<'a>(&'a self, name: &'a str, max_bytes: usize) -> BoxFuture<'a, Result<Option<Bytes>, FleetError>> {
+///         let value = self.0.lock().unwrap().get(name).filter(|value| value.len() <= max_bytes).cloned();
+///         Box::pin(async { Ok(value) })
+///     }
+///
+///     fn delete<'a>(&'a self, name: &'a str) -> BoxFuture<'a, Result<(), FleetError>> {
+///         self.0.lock().unwrap().remove(name);
+///         Box::pin(async { Ok(()) })
+///     }
+/// }
+///
+/// # async fn example() -> anyhow::Result<()> {
+/// let key = ProgramKey::new([7; 32]).pool_key("math");
+/// let (transport, values) = (MemoryTransport::new(), InMemoryValues::default());
+/// let worker = Worker::new(Executor::new(Registry::discover()?), key.clone()).value_store(values.clone());
+/// let set = FleetToolSet::connect(transport, key).await?.with_value_store(values);
+/// # drop((worker, set));
+/// # Ok(())
+/// # }
+/// ```
+pub trait ValueStore: Send + Sync + 'static {
+    /// Stores a value.
+    ///
+    /// # Errors
+    ///
+    /// Returns an error if the value was not stored, as far as it is known.
+    fn put<'a>(&'a self, name: &'a str, value: Bytes) -> BoxFuture<'a, Result<(), FleetError>>;
+
+    /// Reads a value; `None` if there is none. An implementation reads no more than `max_bytes` into memory.
+    ///
+    /// # Errors
+    ///
+    /// Returns an error if the store cannot be read, and for a value of more than `max_bytes`.
+    fn get<'a>(&'a self, name: &'a str, max_bytes: usize)
+    -> BoxFuture<'a, Result<Option<Bytes>, FleetError>>;
+
+    /// Deletes a value; a missing one is deleted already.
+    ///
+    /// # Errors
+    ///
+    /// Returns an error if the value was not deleted, as far as it is known.
+    fn delete<'a>(&'a self, name: &'a str) -> BoxFuture<'a, Result<(), FleetError>>;
+}
+
+/// A store that is chosen while the program runs.
+impl ValueStore for Arc<dyn ValueStore> {
+    fn put<'a>(&'a self, name: &'a str, value: Bytes) -> BoxFuture<'a, Result<(), FleetError>> {
+        (**self).put(name, value)
+    }
+
+    fn get<'a>(
+        &'a self,
+        name: &'a str,
+        max_bytes: usize,
+    ) -> BoxFuture<'a, Result<Option<Bytes>, FleetError>> {
+        (**self).get(name, max_bytes)
+    }
+
+    fn delete<'a>(&'a self, name: &'a str) -> BoxFuture<'a, Result<(), FleetError>> {
+        (**self).delete(name)
+    }
+}

@@ -1,0 +1,219 @@
+//! The worker's side of large values: it reads the requests of calls, and stores reports.
+
+use std::{sync::Arc, time::Instant};
+
+use tokio::time::MissedTickBehavior;
+use tool_runtime::{
+    ErrorKind, ToolError,
+    context::{LogLevel, LogLine},
+    definition::ContentHash,
+};
+
+use super::{OTHER_DEFINITION, Server, call::Reporter, state::RunningCall};
+use crate::{
+    FleetError,
+    message::{CallEpoch, CallReport, CallRequest, Message, Report, StoredCall},
+    values::{LargeValues, ValueOwner, ValueReference},
+};
+
+/// A call as it was received.
+pub(super) enum ReceivedCall {
+    Whole(Box<CallRequest>),
+    /// Its request is in the store.
+    Stored(Box<StoredCall>),
+}
+
+impl ReceivedCall {
+    pub(super) fn of_message(message: Message) -> Option<Self> {
+        match message {
+            Message::Call(request) => Some(Self::Whole(request)),
+            Message::StoredCall(stored) => Some(Self::Stored(stored)),
+            _ => None,
+        }
+    }
+
+    pub(super) fn call(&self) -> &CallEpoch {
+        match self {
+            Self::Whole(request) => &request.call,
+            Self::Stored(stored) => &stored.call,
+        }
+    }
+
+    pub(super) fn definition(&self) -> ContentHash {
+        match self {
+            Self::Whole(request) => request.definition,
+            Self::Stored(stored) => stored.definition,
+        }
+    }
+
+    /// Returns `true` if the caller reads reports in the store.
+    fn reads_values(&self) -> bool {
+        match self {
+            Self::Whole(request) => request.reads_values,
+            Self::Stored(_) => true,
+        }
+    }
+}
+
+impl Server {
+    /// Returns the store for the reports about a call, if both sides have one.
+    pub(super) fn values_for(&self, received: &ReceivedCall) -> Option<Arc<LargeValues>> {
+        self.values.clone().filter(|_| received.reads_values())
+    }
+
+    /// Returns why this worker cannot read the request of the call.
+    pub(super) fn unreadable_reason(&self, stored: &StoredCall) -> Option<String> {
+        if self.index.definition(stored.definition).is_none() {
+            return Some(OTHER_DEFINITION.to_owned());
+        }
+        match &self.values {
+            None => Some(
+                "the request is in a store of large values, and this worker has none; set `Worker::value_store`"
+                    .to_owned(),
+            ),
+            Some(values) => values.check_reference(&stored.request).err().map(|error| error.to_string()),
+        }
+    }
+
+    /// Reads the request of a call, and shows meanwhile that this worker lives.
+    pub(super) async fn read_request(
+        &self,
+        received: ReceivedCall,
+        reporter: &Reporter,
+        running: &RunningCall,
+    ) -> Result<CallRequest, ToolError> {
+        let stored = match received {
+            ReceivedCall::Whole(request) => return Ok(*request),
+            ReceivedCall::Stored(stored) => stored,
+        };
+        let received_at = Instant::now();
+        let reading = self.read_stored_request(&stored);
+        tokio::pin!(reading);
+        let mut beat = tokio::time::interval(self.worker.heartbeat);
+        beat.set_missed_tick_behavior(MissedTickBehavior::Delay);
+        let request = loop {
+            tokio::select! {
+                request = &mut reading => break request?,
+                _ = beat.tick() => reporter.send_if_possible(Report::Beat).await,
+                () = running.token.cancelled() => return Err(ToolError::cancelled()),
+            }
+        };
+        let passed = u64::try_from(received_at.elapsed().as_millis()).unwrap_or(u64::MAX);
+        let time_left = stored.time_left.map(|left| left.saturating_sub(passed));
+        Ok(CallRequest { call: stored.call.clone(), time_left, ..request })
+    }
+
+    async fn read_stored_request(&self, stored: &StoredCall) -> Result<CallRequest, ToolError> {
+        let not_run = |problem: String| {
+            let problem = format!("{problem}; the tool did not run");
+            Err(ToolError::new(ErrorKind::Unavailable, problem))
+        };
+        let Some(values) = &self.values else { return not_run("this worker has no store".to_owned()) };
+        let text = match values.read_text(&stored.request, ValueOwner::Call(&stored.call.call)).await {
+            Ok(text) => text,
+            Err(error) => return not_run(error.to_string()),
+        };
+        let request: CallRequest = match serde_json::from_str(text.as_str()) {
+            Ok(request) => request,
+            Err(_) => return not_run("a value in the store is no request of a call".to_owned()),
+        };
+        if request.definition != stored.definition {
+            return not_run("the stored request is of another definition".to_owned());
+        }
+        match self.refusal_reason(&request).or_else(|| self.changes_arguments(&request)) {
+            Some(reason) => not_run(reason),
+            None => Ok(request),
+        }
+    }
+}
+
+impl Reporter {
+    /// Sends a report that is too large for the broker through the store; if it cannot, an error or log line in its place.
+    pub(super) async fn send_too_large(
+        &self,
+        error: FleetError,
+        message: Box<Message>,
+    ) -> Result<(), FleetError> {
+        let Message::Report(report) = *message else { return Err(error) };
+        // The answer to a question would be too large, too.
+        if !report.report.has_contents() || matches!(report.report, Report::Question { .. }) {
+            return Err(error);
+        }
+        let (number, ends) = (report.contents, report.report.ends_call());
+        let error = match &self.values {
+            None => error,
+            Some(values) => match self.store_report(values, &report).await {
+                Ok(stored) => {
+                    let name = stored.name().to_owned();
+                    let sent = self.send_as(number, Report::Stored { report: stored, ends }).await;
+                    if sent.is_err() {
+                        delete_or_warn(values, &name).await;
+                    }
+                    return sent;
+                }
+                Err(error) => error,
+            },
+        };
+        let replacement = match ends {
+            true => Report::Error(Box::new(ToolError::failed(format!(
+                "the call ended, and its result is lost: {error}"
+            )))),
+            false => Report::Log(LogLine::new(
+                LogLevel::Warning,
+                format!("a report of the worker is left out: {error}"),
+            )),
+        };
+        self.send_as(number, replacement).await
+    }
+
+    /// Stores a report, and shows meanwhile that this worker lives.
+    async fn store_report(
+        &self,
+        values: &LargeValues,
+        report: &CallReport,
+    ) -> Result<ValueReference, FleetError> {
+        if self.abandoned.is_cancelled() {
+            // It would have no reader, who deletes it.
+            return Err(abandoned_error());
+        }
+        let text = serde_json::to_string(&report.report)
+            .map_err(|error| FleetError::Unwritable(error.to_string()))?;
+        let name = values.new_name()?;
+        let stored = {
+            let storing = values.put_text(name.clone(), &text, ValueOwner::Reports(&report.call.call));
+            tokio::pin!(storing);
+            let mut beat = tokio::time::interval(self.heartbeat);
+            beat.set_missed_tick_behavior(MissedTickBehavior::Delay);
+            beat.reset();
+            loop {
+                tokio::select! {
+                    stored = &mut storing => break stored,
+                    _ = beat.tick() => {
+                        if let Err(error) = self.send_as(report.contents, Report::Storing).await {
+                            tracing::warn!(%error, "a sign of life of a worker was not sent");
+                        }
+                    }
+                }
+            }
+        };
+        let stored = match stored {
+            Ok(_) if self.abandoned.is_cancelled() => Err(abandoned_error()),
+            stored => stored,
+        };
+        if matches!(stored, Err(FleetError::ValueStore(_))) {
+            // It may be there.
+            delete_or_warn(values, &name).await;
+        }
+        stored
+    }
+}
+
+fn abandoned_error() -> FleetError {
+    FleetError::ValueStore("the caller does not read the value".to_owned())
+}
+
+async fn delete_or_warn(values: &LargeValues, name: &str) {
+    if let Err(error) = values.delete(name).await {
+        tracing::warn!(%error, name, "a large value is left in the store");
+    }
+}
