@@ -14,7 +14,9 @@ use tool_runtime::{
     open_calls::{PoolKey, ProvenText},
 };
 
-use crate::{Deliveries, FleetError, Transport, ignored::IgnoredMessages, message::Message};
+use crate::{
+    Deliveries, FleetError, Transport, ignored::IgnoredMessages, message::Message, metrics::Metrics,
+};
 
 /// The time for which a message is accepted. Clocks of the machines may differ by as much.
 const VALID_FOR: Duration = Duration::from_secs(60);
@@ -43,6 +45,7 @@ struct ChannelParts {
     /// The number of names that were made of it.
     names: AtomicU64,
     ignored: IgnoredMessages,
+    metrics: Metrics,
 }
 
 /// A message that a holder of the key sent to this subject.
@@ -57,8 +60,9 @@ impl Channel {
     pub(crate) fn new(key: PoolKey, transport: Arc<dyn Transport>) -> Result<Self, FleetError> {
         let pool = key.pool();
         check_pool_name(pool)?;
-        let (name, ignored) = (random_name()?, IgnoredMessages::new(pool));
-        Ok(Self(Arc::new(ChannelParts { key, transport, name, names: AtomicU64::new(0), ignored })))
+        let (name, ignored, metrics) = (random_name()?, IgnoredMessages::new(pool), Metrics::new(pool));
+        let names = AtomicU64::new(0);
+        Ok(Self(Arc::new(ChannelParts { key, transport, name, names, ignored, metrics })))
     }
 
     pub(crate) fn pool(&self) -> &str {
@@ -153,6 +157,10 @@ impl Channel {
             return too_large(sealed.len(), envelope.message);
         }
         self.0.transport.send(subject, reply, sealed.into()).await.map_err(unsent)
+    }
+
+    pub(crate) fn metrics(&self) -> &Metrics {
+        &self.0.metrics
     }
 
     pub(crate) fn key(&self) -> &PoolKey {

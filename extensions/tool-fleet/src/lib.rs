@@ -82,6 +82,21 @@
 //! a deletion fails, which is a warning. They expire by the rules of the store: of `ArtifactValues`, after 24 hours, by
 //! `SharedArtifacts::sweep`, which any process runs, such as each night.
 //!
+//! # Traces and metrics
+//!
+//! With the feature `opentelemetry`, the spans of a call are one trace: those of its worker are below the span `execute_tool` of the caller. The trace
+//! travels as `traceparent` and `tracestate` in the metadata of the call and its run, where a body finds it.
+//!
+//! Metrics are those of the global meter provider of `opentelemetry` that is set when a worker begins to serve, or a set connects. Each one has the
+//! attribute `tool_fleet.pool`.
+//!
+//! | metric | kind, unit | counts |
+//! | --- | --- | --- |
+//! | `tool_fleet.worker.busy_slots` | up-down counter, `{call}` | the calls that the workers of the process run |
+//! | `tool_fleet.worker.busy_answers` | counter, `{call}` | the calls that a worker did not take, since it had no free slot; their callers try again |
+//! | `tool_fleet.caller.calls` | counter, `{call}` | the calls that have ended; with `error.type`, the [name](tool_runtime::ErrorKind::name) of the error's kind: `cancelled` for one that was dropped |
+//! | `tool_fleet.caller.lost_workers` | counter, `{worker}` | the workers that the process regards as lost, after [`FleetSettings::lost_after`]; each caller counts them |
+//!
 //! # Trust
 //!
 //! A client of the broker without the key of the pool sees subjects, sizes and times; it reads and answers nothing, and runs no tool with
@@ -142,7 +157,9 @@ mod error;
 pub mod guide {}
 mod ignored;
 mod message;
+mod metrics;
 mod steps;
+mod trace;
 mod transport;
 mod values;
 mod worker;

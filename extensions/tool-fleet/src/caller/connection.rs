@@ -236,7 +236,11 @@ impl Connection {
                     false
                 }
                 () = incoming.deletions.run(&self.values) => false,
-                _ = check.tick() => self.workers.remove_lost(self.settings.lost_after),
+                _ = check.tick() => {
+                    let (lost, has_changed) = self.workers.remove_lost(self.settings.lost_after);
+                    self.channel.metrics().count_lost_workers(lost);
+                    has_changed
+                }
             };
             if registries_changed {
                 self.announce_change();

@@ -6,7 +6,10 @@ use serde_json::{Map, Value};
 use tool_runtime::{RunContext, ToolContext, ToolError};
 
 use super::tool::RemoteTool;
-use crate::message::{CallEpoch, CallRequest, Message, RunParts};
+use crate::{
+    message::{CallEpoch, CallRequest, Message, RunParts},
+    trace::{current_trace, with_trace},
+};
 
 /// The limit of a run's state that travels with a call, in bytes.
 const MAX_STATE_BYTES: usize = 256 * 1024;
@@ -19,6 +22,11 @@ impl RemoteTool {
         cx: &ToolContext,
     ) -> Result<Message, ToolError> {
         let run = cx.run().map(|run| run_parts(run, state_of(cx))).transpose()?;
+        let trace = current_trace();
+        let meta = match cx.meta() {
+            None if trace.is_empty() => None,
+            meta => Some(with_trace(meta.cloned().unwrap_or_default(), &trace)),
+        };
         Ok(Message::Call(Box::new(CallRequest {
             call,
             definition: self.hash(),
@@ -26,7 +34,7 @@ impl RemoteTool {
             address: cx.address(),
             time_left: millis_until(cx.deadline()),
             approval: cx.approval().cloned(),
-            meta: cx.meta().cloned(),
+            meta,
             resources: cx.resources().to_vec(),
             run,
             reads_values: self.connection().values.values().is_some(),
@@ -62,7 +70,7 @@ pub(super) fn run_parts(run: &RunContext, state: Map<String, Value>) -> Result<R
         session: run.session().map(str::to_owned),
         user_content: run.user_content().map(str::to_owned),
         has_budget: run.has_budget(),
-        meta: run.meta().clone(),
+        meta: with_trace(run.meta().clone(), &current_trace()),
         state,
     })
 }

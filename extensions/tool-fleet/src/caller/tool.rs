@@ -94,7 +94,10 @@ impl RemoteTool {
         cx: &ToolContext,
     ) -> Result<ToolOutput, ToolError> {
         let canonical = self.definition.canonical(arguments)?;
-        self.call_worker(canonical.as_str(), cx).await
+        let count = self.connection.channel.metrics().begin_call();
+        let outcome = self.call_worker(canonical.as_str(), cx).await;
+        count.end(outcome.as_ref().err());
+        outcome
     }
 }
 

@@ -86,12 +86,15 @@ impl Workers {
         removed.is_some_and(|(registry, _)| live.remove_from_registry(registry))
     }
 
-    /// Returns `true` if a registry has left.
-    pub(super) fn remove_lost(&self, lost_after: Duration) -> bool {
+    /// Removes the workers without a sign of life in time. Returns their number, and `true` if a registry has left.
+    pub(super) fn remove_lost(&self, lost_after: Duration) -> (usize, bool) {
         let mut live = self.lock();
         let lost = live.by_name.extract_if(|_, (_, seen)| seen.elapsed() >= lost_after);
         let lost: Vec<_> = lost.map(|(_, (registry, _))| registry).collect();
-        lost.into_iter().fold(false, |has_changed, it| live.remove_from_registry(it) | has_changed)
+        let workers = lost.len();
+        let has_changed =
+            lost.into_iter().fold(false, |has_changed, it| live.remove_from_registry(it) | has_changed);
+        (workers, has_changed)
     }
 }
 
@@ -113,7 +116,8 @@ mod tests {
         assert_eq!(workers.live_registries([hash(3), hash(2)]), [hash(2)]);
         assert!(workers.remove_worker("b") && !workers.remove_worker("b"));
         tokio::time::advance(Duration::from_secs(1)).await;
-        assert!(announce("c", 3) && workers.remove_lost(Duration::from_secs(1)));
+        assert!(announce("c", 3));
+        assert_eq!(workers.remove_lost(Duration::from_secs(1)), (1, true));
         assert_eq!(workers.registries(), BTreeMap::from([(hash(3), 1)]));
     }
 }

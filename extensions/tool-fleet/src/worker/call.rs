@@ -26,6 +26,7 @@ use crate::{
     FleetError,
     channel::Channel,
     message::{CallEpoch, CallReport, CallRequest, Message, REPORT_WINDOW, Report, RunParts},
+    trace::trace_members,
     values::LargeValues,
 };
 
@@ -136,6 +137,7 @@ impl Server {
         to: String,
         running: Arc<RunningCall>,
     ) {
+        let _slot = self.channel.metrics().take_slot();
         let registration = Registration(&self, received.call().clone());
         let control = self.channel.own_subject(&received.call().call);
         let (channel, call) = (self.channel.clone(), received.call().clone());
@@ -201,6 +203,9 @@ impl Server {
         }
         let mut run =
             run_of(request.run.as_ref(), request.time_left).with_cancellation(running.token.clone());
+        if request.run.is_none() {
+            run = call.meta.as_ref().map(trace_members).into_iter().fold(run, RunContext::with_meta);
+        }
         if request.run.is_some_and(|run| run.has_budget) {
             run = run.with_budget_source(Arc::new(CallerBudget {
                 reporter: Arc::clone(reporter),

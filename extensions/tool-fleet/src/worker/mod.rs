@@ -304,6 +304,7 @@ impl Server {
             return;
         }
         let refused = if self.calls.running_calls() >= self.worker.slots {
+            self.channel.metrics().count_busy_answer();
             Some(Report::Busy)
         } else {
             let reason = match &received {

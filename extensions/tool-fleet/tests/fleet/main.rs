@@ -17,6 +17,8 @@ mod receivers;
 mod reports;
 mod steps;
 mod suite;
+#[cfg(feature = "opentelemetry")]
+mod telemetry;
 mod values;
 
 use std::{
