@@ -182,7 +182,8 @@ fn median(mut times: Vec<Duration>) -> Duration {
     times[times.len() / 2]
 }
 
-/// The time of both processes in a number of rounds, for each call.
+/// The time of both processes.
+#[derive(Clone, Copy)]
 struct CpuTimes {
     caller: Option<Duration>,
     peer: Option<Duration>,
@@ -193,11 +194,21 @@ impl CpuTimes {
         Self { caller: cpu_time_of("self"), peer: peer.cpu_time() }
     }
 
-    fn since(&self, before: &Self, calls: usize) -> Self {
+    const ZERO: Self = Self { caller: Some(Duration::ZERO), peer: Some(Duration::ZERO) };
+
+    /// Adds the time since `before`: that of one round has few ticks.
+    fn add_since(&mut self, before: &Self, peer: &Peer) {
+        let now = Self::now(peer);
+        let add = |sum: Option<Duration>, before: Option<Duration>, now: Option<Duration>| {
+            Some(sum? + now?.saturating_sub(before?))
+        };
+        self.caller = add(self.caller, before.caller, now.caller);
+        self.peer = add(self.peer, before.peer, now.peer);
+    }
+
+    fn of_each_call(self, calls: usize) -> Self {
         let calls = u32::try_from(calls).unwrap();
-        let each =
-            |now: Option<Duration>, before: Option<Duration>| Some(now?.saturating_sub(before?) / calls);
-        Self { caller: each(self.caller, before.caller), peer: each(self.peer, before.peer) }
+        Self { caller: self.caller.map(|it| it / calls), peer: self.peer.map(|it| it / calls) }
     }
 }
 
@@ -244,14 +255,14 @@ async fn measure_nats(url: &str) -> bool {
     let mut is_within = true;
     for (in_flight, max_ratio) in MAX_RATIOS {
         let (mut by_hand_times, mut times, mut effect_times) = (Vec::new(), Vec::new(), Vec::new());
-        let (mut by_hand_cpu, mut cpu) = (Vec::new(), Vec::new());
+        let (mut by_hand_cpu, mut cpu) = (CpuTimes::ZERO, CpuTimes::ZERO);
         for _ in 0..ROUNDS {
             let before = CpuTimes::now(&hand);
             by_hand_times.push(time_of(in_flight, by_hand.clone()).await);
-            by_hand_cpu.push(CpuTimes::now(&hand).since(&before, CALLS));
+            by_hand_cpu.add_since(&before, &hand);
             let before = CpuTimes::now(&worker);
             times.push(time_of(in_flight, call("add")).await);
-            cpu.push(CpuTimes::now(&worker).since(&before, CALLS));
+            cpu.add_since(&before, &worker);
             effect_times.push(time_of(in_flight, call("add_once")).await);
         }
         let (by_hand, time, with_effect) = (median(by_hand_times), median(times), median(effect_times));
@@ -259,7 +270,8 @@ async fn measure_nats(url: &str) -> bool {
         println!(
             "{in_flight:>2} in flight: {by_hand:.1?} by hand, {time:.1?} a call: {ratio:.2} (bar {max_ratio}); {with_effect:.1?} with an effect"
         );
-        println!("   by hand, {}; a call, {}", by_hand_cpu[ROUNDS / 2], cpu[ROUNDS / 2]);
+        let [by_hand_cpu, cpu] = [by_hand_cpu, cpu].map(|cpu| cpu.of_each_call(ROUNDS * CALLS));
+        println!("   by hand, {by_hand_cpu}; a call, {cpu}");
         is_within &= ratio <= max_ratio;
     }
     is_within
@@ -284,7 +296,9 @@ async fn measure_postgres(url: &str) -> bool {
         one.push(time_of(1, call.clone()).await);
         many.push(time_of(64, call.clone()).await);
     }
-    let cpu = CpuTimes::now(&worker).since(&before, 2 * ROUNDS * CALLS);
+    let mut cpu = CpuTimes::ZERO;
+    cpu.add_since(&before, &worker);
+    let cpu = cpu.of_each_call(2 * ROUNDS * CALLS);
     let (one, many) = (median(one), median(many));
     let rate = 1.0 / many.as_secs_f64();
     println!(

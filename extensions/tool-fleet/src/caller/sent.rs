@@ -84,7 +84,9 @@ impl<'a> SentCall<'a> {
     /// Sends a control to the worker, which requests it again if it does not arrive.
     pub(super) async fn send_control(&self, control: Control) {
         let Some((subject, control)) = self.control_message(control) else { return };
-        let sent = self.connection().channel.send_message(&subject, None, Message::Control(control)).await;
+        let message = Message::Control(control);
+        // Boxed, since the future of a call has one for each place that sends a control.
+        let sent = Box::pin(self.connection().channel.send_message(&subject, None, message)).await;
         if let Err(error) = sent {
             tracing::warn!(%error, "a control of a call was not sent");
         }

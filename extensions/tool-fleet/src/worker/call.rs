@@ -62,8 +62,10 @@ impl Reporter {
         let number = report.has_contents().then(|| self.contents.fetch_add(1, Ordering::Relaxed) + 1);
         let contents = number.unwrap_or_else(|| self.sent.load(Ordering::Relaxed));
         let message = self.message_of(contents, report);
-        let sent = match self.channel.send_or_return(&self.to, Some(&self.control), message).await {
-            Err((error, Some(message))) => self.send_too_large(error, message).await,
+        // Boxed, since the future of a call has one for each place that reports.
+        let sent = Box::pin(self.channel.send_or_return(&self.to, Some(&self.control), message));
+        let sent = match sent.await {
+            Err((error, Some(message))) => Box::pin(self.send_too_large(error, message)).await,
             sent => sent.map_err(|(error, _)| error),
         };
         if let Some(number) = number {
@@ -187,7 +189,7 @@ impl Server {
     /// Begins the call in an executor of its own run.
     fn stream_of(
         &self,
-        request: CallRequest,
+        request: Box<CallRequest>,
         reporter: &Arc<Reporter>,
         running: &Arc<RunningCall>,
     ) -> Result<CallStream, ToolError> {

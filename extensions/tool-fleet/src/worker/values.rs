@@ -81,9 +81,9 @@ impl Server {
         received: ReceivedCall,
         reporter: &Reporter,
         running: &RunningCall,
-    ) -> Result<CallRequest, ToolError> {
+    ) -> Result<Box<CallRequest>, ToolError> {
         let stored = match received {
-            ReceivedCall::Whole(request) => return Ok(*request),
+            ReceivedCall::Whole(request) => return Ok(request),
             ReceivedCall::Stored(stored) => stored,
         };
         let received_at = Instant::now();
@@ -100,7 +100,7 @@ impl Server {
         };
         let passed = u64::try_from(received_at.elapsed().as_millis()).unwrap_or(u64::MAX);
         let time_left = stored.time_left.map(|left| left.saturating_sub(passed));
-        Ok(CallRequest { call: stored.call.clone(), time_left, ..request })
+        Ok(Box::new(CallRequest { call: stored.call.clone(), time_left, ..request }))
     }
 
     async fn read_stored_request(&self, stored: &StoredCall) -> Result<CallRequest, ToolError> {

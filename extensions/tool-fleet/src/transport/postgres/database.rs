@@ -6,13 +6,13 @@
 use std::time::Duration;
 
 use sqlx::{
-    AssertSqlSafe, Connection as _, PgPool, Postgres,
-    postgres::{PgArguments, PgPoolOptions, PgRow},
+    AssertSqlSafe, Connection as _, Postgres,
+    postgres::{PgArguments, PgRow},
     query::Query,
 };
 use tokio::time::Instant;
 
-use super::PostgresOptions;
+use super::{PostgresOptions, connections::Connections};
 use crate::FleetError;
 
 /// The pauses between two attempts of an operation.
@@ -21,7 +21,7 @@ const MAX_PAUSE: Duration = Duration::from_millis(250);
 
 /// The connections to the database.
 pub(super) struct Database {
-    pub(super) pool: PgPool,
+    pub(super) connections: Connections,
     pub(super) schema: String,
     timeout: Duration,
     is_pooled: bool,
@@ -41,12 +41,8 @@ pub(super) enum Value<'a> {
 
 impl Database {
     pub(super) fn new(options: &PostgresOptions) -> Self {
-        let pool = PgPoolOptions::new()
-            .max_connections(options.max_connections)
-            .acquire_timeout(options.operation_timeout)
-            .connect_lazy_with(options.connection.clone());
         Self {
-            pool,
+            connections: Connections::new(options),
             schema: options.schema.clone(),
             timeout: options.operation_timeout,
             is_pooled: options.poll_interval.is_some(),
@@ -75,23 +71,35 @@ impl Database {
         values: &[Value<'_>],
         deadline: Instant,
     ) -> Result<Vec<PgRow>, sqlx::Error> {
-        let acquired = tokio::time::timeout_at(deadline, self.pool.acquire()).await;
-        let mut connection = acquired.unwrap_or(Err(sqlx::Error::PoolTimedOut))?;
-        let fetching = async {
-            if !self.is_pooled {
-                return bound_query(sql, values, true).fetch_all(&mut *connection).await;
-            }
-            let mut transaction = connection.begin().await?;
-            let rows = bound_query(sql, values, false).fetch_all(&mut *transaction).await?;
-            transaction.commit().await?;
-            Ok(rows)
-        };
-        match tokio::time::timeout_at(deadline, fetching).await {
-            Ok(result) => result,
-            Err(_) => {
-                // It may answer later.
-                connection.close_on_drop();
-                Err(sqlx::Error::PoolTimedOut)
+        loop {
+            let acquired = tokio::time::timeout_at(deadline, self.connections.acquire()).await;
+            let mut acquired = acquired.unwrap_or(Err(sqlx::Error::PoolTimedOut))?;
+            let connection = &mut acquired.connection;
+            let fetching = async {
+                if !self.is_pooled {
+                    return bound_query(sql, values, true).fetch_all(&mut **connection).await;
+                }
+                let mut transaction = connection.begin().await?;
+                let rows = bound_query(sql, values, false).fetch_all(&mut *transaction).await?;
+                transaction.commit().await?;
+                Ok(rows)
+            };
+            match tokio::time::timeout_at(deadline, fetching).await {
+                Ok(Ok(rows)) => {
+                    acquired.keep();
+                    return Ok(rows);
+                }
+                // The server may have closed it since it was used; others, too. The next one is new.
+                Ok(Err(error)) if acquired.is_reused && is_lost(&error) => {
+                    acquired.connection.close_on_drop();
+                    self.connections.close_idle();
+                }
+                Ok(Err(error)) => return Err(error),
+                Err(_) => {
+                    // It may answer later.
+                    acquired.connection.close_on_drop();
+                    return Err(sqlx::Error::PoolTimedOut);
+                }
             }
         }
     }
@@ -139,6 +147,18 @@ pub(super) fn database_error(error: &sqlx::Error) -> FleetError {
         sqlx::Error::PoolClosed => "the transport is closed".to_owned(),
         error => format!("the database failed: {error}"),
     })
+}
+
+/// Returns `true` if the connection of the statement is lost.
+fn is_lost(error: &sqlx::Error) -> bool {
+    match error {
+        sqlx::Error::Database(database) => {
+            let code = database.code().unwrap_or_default();
+            code.starts_with("08") || code.starts_with("57P") || code == "25P03"
+        }
+        sqlx::Error::Io(_) | sqlx::Error::WorkerCrashed => true,
+        _ => false,
+    }
 }
 
 /// Returns `true` for errors that may pass: lost connections, and servers that stop, start or have too many connections.

@@ -37,7 +37,7 @@ pub(super) async fn migrate(database: &Database) -> Result<(), FleetError> {
 /// The inner result is the reason why the schema cannot be used.
 async fn migrate_once(database: &Database) -> Result<Result<(), String>, sqlx::Error> {
     let schema = &database.schema;
-    let mut connection = database.pool.acquire().await?;
+    let mut connection = database.connections.pool.acquire().await?;
     if connection.server_version_num().is_some_and(|version| version < MIN_SERVER_VERSION) {
         return Ok(Err("the server is older than Postgres 14; update the server".to_owned()));
     }

@@ -4,6 +4,7 @@
 //! for each one and for each group, and notifies their processes, in one statement; the body is in the row, since a notification is limited to
 //! 8,000 bytes. The members of a group share a queue, from which each message is taken once (`SKIP LOCKED`).
 
+mod connections;
 mod database;
 mod listeners;
 mod migration;

@@ -88,7 +88,7 @@ impl Reader {
     }
 
     async fn listen(&self) -> Result<PgListener, sqlx::Error> {
-        let mut listener = PgListener::connect_with(&self.database.pool).await?;
+        let mut listener = PgListener::connect_with(&self.database.connections.pool).await?;
         listener.listen(&self.listeners.channel()).await?;
         Ok(listener)
     }
