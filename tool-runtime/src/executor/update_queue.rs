@@ -36,6 +36,8 @@ pub(super) struct UpdateQueue {
 struct QueuedUpdates {
     updates: VecDeque<(u32, ToolOutput)>,
     is_over: bool,
+    /// The threads that wait for room: without one, nothing is notified, which would be a system call.
+    waiting: usize,
 }
 
 impl UpdateQueue {
@@ -67,8 +69,10 @@ impl UpdateQueue {
     pub(super) fn push_blocking(&self, attempt: u32, update: ToolOutput) -> Result<(), ToolError> {
         let is_full = |queue: &mut QueuedUpdates| !queue.is_over && queue.updates.len() >= MAX_QUEUED_UPDATES;
         {
-            let mut queue =
-                self.room.wait_while(self.lock(), is_full).unwrap_or_else(PoisonError::into_inner);
+            let mut queue = self.lock();
+            queue.waiting += 1;
+            queue = self.room.wait_while(queue, is_full).unwrap_or_else(PoisonError::into_inner);
+            queue.waiting -= 1;
             if queue.is_over {
                 return Err(ToolError::cancelled());
             }
@@ -79,8 +83,11 @@ impl UpdateQueue {
     }
 
     fn pop(&self) -> Option<(u32, ToolOutput)> {
-        let taken = self.lock().updates.pop_front();
-        if taken.is_some() {
+        let mut queue = self.lock();
+        let taken = queue.updates.pop_front();
+        let has_waiting = queue.waiting > 0;
+        drop(queue);
+        if taken.is_some() && has_waiting {
             self.room.notify_one();
         }
         taken
@@ -88,12 +95,14 @@ impl UpdateQueue {
 
     /// Refuses further updates, and wakes waiting threads.
     pub(super) fn close(&self) {
-        let updates = {
+        let (updates, has_waiting) = {
             let mut queue = self.lock();
             queue.is_over = true;
-            std::mem::take(&mut queue.updates)
+            (std::mem::take(&mut queue.updates), queue.waiting > 0)
         };
-        self.room.notify_all();
+        if has_waiting {
+            self.room.notify_all();
+        }
         drop(updates);
     }
 }

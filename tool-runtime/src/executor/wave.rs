@@ -201,6 +201,42 @@ impl<'a> WaveCall<'a> {
     }
 }
 
+/// Bodies that have not ended. A single one, as of most waves, is polled with the waker of the task: a set of one wakes the task each
+/// time that it is polled, for a poll without news, by another thread of the runtime.
+enum RemainingBodies<'a> {
+    Single(Option<CallBody<'a>>),
+    Several(FuturesUnordered<CallBody<'a>>),
+}
+
+impl<'a> RemainingBodies<'a> {
+    fn new(mut bodies: Vec<CallBody<'a>>) -> Self {
+        match bodies.len() {
+            0 | 1 => Self::Single(bodies.pop()),
+            _ => Self::Several(bodies.into_iter().collect()),
+        }
+    }
+
+    /// Returns the answer of the next one that ends; `None` if all have ended.
+    async fn next(&mut self) -> Option<(usize, CallAnswer)> {
+        match self {
+            Self::Single(body) => {
+                let answer = body.as_mut()?.await;
+                *body = None;
+                Some(answer)
+            }
+            Self::Several(bodies) => bodies.next().await,
+        }
+    }
+
+    fn into_bodies(self) -> impl Iterator<Item = CallBody<'a>> {
+        let (single, several) = match self {
+            Self::Single(body) => (body, None),
+            Self::Several(bodies) => (None, Some(bodies)),
+        };
+        single.into_iter().chain(several.into_iter().flatten())
+    }
+}
+
 /// Calls that are finished together.
 struct CallWave<'a> {
     batch: &'a BatchState,
@@ -306,7 +342,7 @@ impl<'a> CallWave<'a> {
 
     /// Runs the remaining `bodies`, each of which was polled before.
     async fn run_remaining(&self, bodies: Vec<CallBody<'a>>, mut on_end: impl FnMut(usize, CallEnd)) {
-        let mut bodies: FuturesUnordered<_> = bodies.into_iter().collect();
+        let mut bodies = RemainingBodies::new(bodies);
         let stop = loop {
             match self.batch.unless_stopped(bodies.next()).await {
                 Ok(Some((index, answer))) => on_end(index, self.end_of(index, answer)),
@@ -325,7 +361,7 @@ impl<'a> CallWave<'a> {
         }
         // Bodies that use their token have time to clean up; others are dropped.
         let in_time = |body: CallBody<'a>| Some(timeout_at(body.call.state.grace_deadline()?, body));
-        let mut bodies: FuturesUnordered<_> = bodies.into_iter().filter_map(in_time).collect();
+        let mut bodies: FuturesUnordered<_> = bodies.into_bodies().filter_map(in_time).collect();
         while let Some(answer) = bodies.next().await {
             if let Ok((index, answer)) = answer {
                 on_end(index, self.end_of(index, answer));
