@@ -12,5 +12,5 @@ pub use crate::{
     definition::PeerDefinition,
     name::rewritten,
     registration::DeclaredToolset,
-    tool::{RemotePreparation, RemoteSteps, ToolSteps},
+    tool::{RemotePreparation, RemoteSteps, StepError, ToolSteps},
 };

@@ -14,7 +14,7 @@
 //! | [`InvalidName`], [`InvalidHash`] | errors of parsing |
 
 #[doc(hidden)]
-pub use tool_core::internals::{RemotePreparation, RemoteSteps, ToolSteps};
+pub use tool_core::internals::{RemotePreparation, RemoteSteps, StepError, ToolSteps};
 #[doc(inline)]
 pub use tool_core::{
     Checks, Confirmation, ContentHash, FunctionTool, InvalidHash, InvalidName, Merge, Metadata, Method,

@@ -50,6 +50,8 @@
 //! request stay with the caller, and members, native tools and messages in a provider's format are left out with a notice, since they are beyond the power of a
 //! pool.
 //!
+//! A tool adds at most 16 texts and messages with 16 KiB, and a pool 64 KiB; what is more, and what fails, is left out with a notice.
+//!
 //! A worker has 2 s for an answer ([`FleetSettings::preparation`]). A call without one is refused as unavailable, and has not run; a request is sent without the
 //! additions, with a notice. These questions take no slot and count in no budget; a worker answers 64 of them at once.
 //!
@@ -100,9 +102,15 @@
 //! # Trust
 //!
 //! A client of the broker without the key of the pool sees subjects, sizes and times; it reads and answers nothing, and runs no tool with
-//! effects again. It can repeat a question before a call, and a read-only or idempotent call, for a minute, delay a call, or have it answered as
+//! effects again. It can repeat a question before a call, and a read-only or idempotent call, at other workers for a minute, delay a call, or have it answered as
 //! unavailable or cancelled, since the broker's notice that there is no receiver is not sealed; such notices, repeated for some seconds, end one
 //! call, and change nothing that is known about workers.
+//! A question before a call has its arguments, documents, the user's message and the state of the run: workers of the pool know them before a rule about
+//! arguments, a hook or a person refuses the call. A question before a request has the user's message, `meta` and state of the run, if a tool of the request has
+//! `on_request`. A question about a redirect has the arguments alone, before a hook
+//! admits the call; none is asked about one that is denied by its name, or for which there is no budget. A call is redirected to tools of the same set alone. No answer of a
+//! pool stops a request.
+//!
 //! Messages that are not of the pool are ignored, with a warning at most every ten seconds.
 //!
 //! # Limits

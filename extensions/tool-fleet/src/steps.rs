@@ -141,6 +141,22 @@ pub(crate) enum UserMessage {
     Content(Vec<Content>),
 }
 
+impl ToolAdditions {
+    /// Returns the number of bytes of all parts, and their number.
+    pub(crate) fn size(&self) -> (usize, usize) {
+        let Self { instructions, messages, notices, left_out } = self;
+        let texts = || instructions.iter().chain(notices).chain(left_out);
+        let message_bytes = |message: &UserMessage| match message {
+            UserMessage::Text(text) => text.len(),
+            UserMessage::Content(content) => {
+                serde_json::to_string(content).map_or(usize::MAX, |text| text.len())
+            }
+        };
+        let bytes = texts().map(String::len).chain(messages.iter().map(message_bytes));
+        (bytes.fold(0, usize::saturating_add), texts().count() + messages.len())
+    }
+}
+
 impl From<RequestAdditions> for ToolAdditions {
     fn from(additions: RequestAdditions) -> Self {
         let RequestAdditions { instructions, native, messages, members, notices, .. } = additions;

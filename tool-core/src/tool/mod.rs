@@ -16,7 +16,7 @@ pub(crate) use self::prepared::add_corrections;
 pub use self::{
     prepared::Prepared,
     redirect::{Redirect, Redirection},
-    remote::{RemotePreparation, RemoteSteps, ToolSteps},
+    remote::{RemotePreparation, RemoteSteps, StepError, ToolSteps},
 };
 use crate::{
     Arguments, Dependency, Method, ModelRequest, SourceLocation, ToolContext, ToolDefinition, ToolError,

@@ -40,6 +40,10 @@ impl ToolSteps {
 
 /// The steps that another process takes for a tool: see the module.
 pub trait RemoteSteps: Send + Sync {
+    /// Returns a number that the tools of one set share, and no tool of another one has. A call is redirected to a tool of the same owner alone: the
+    /// other process chooses its arguments.
+    fn owner(&self) -> usize;
+
     /// Returns the steps of the tool at the other process.
     fn steps(&self) -> ToolSteps;
 
@@ -55,7 +59,7 @@ pub trait RemoteSteps: Send + Sync {
         &'a self,
         arguments: Arguments<'a>,
         cx: &'a ToolContext,
-    ) -> BoxFuture<'a, Result<RemotePreparation, ToolError>>;
+    ) -> BoxFuture<'a, Result<RemotePreparation, StepError>>;
 
     /// Asks for the call for which a call with `arguments`, a canonical text, stands.
     ///
@@ -63,10 +67,19 @@ pub trait RemoteSteps: Send + Sync {
     ///
     /// Returns an error if it stands for none, or if there is no answer. Nothing runs.
     fn redirect_call<'a>(&'a self, arguments: Arguments<'a>)
-    -> BoxFuture<'a, Result<Redirection, ToolError>>;
+    -> BoxFuture<'a, Result<Redirection, StepError>>;
 
     /// Announces that the tool will be asked to add to `request`, which has its name.
     fn announce_request(&self, request: &ModelRequest);
+}
+
+/// An error of a step.
+#[derive(Debug, Clone)]
+pub enum StepError {
+    /// The other process, or the set of the tool, refused the call.
+    Refused(ToolError),
+    /// There was no answer. Other calls of the batch are not prepared by this owner.
+    Unanswered(ToolError),
 }
 
 /// The preparation of a call at another process.

@@ -8,6 +8,7 @@ use super::{
     ExecutorParts,
     event_sink::HOOK_COMPONENT,
     prepare::{AnswerSource, CallRequest, NextStep, step_of_unstarted_call},
+    remote::RedirectError,
     state::BatchState,
 };
 use crate::{
@@ -29,8 +30,11 @@ pub(super) fn step_without_hooks<'a>(
     }
     let entry = request.entry?;
     if entry.redirects() {
-        let refusal = redirect_refusal(executor, request.call, entry, batch.redirect_error(request.serial));
-        return Some(NextStep::answered_early(AnswerSource::Check, Err(refusal)));
+        let asked = batch.redirect_error(request.serial);
+        let refusal = redirect_refusal(executor, request.call, entry, asked);
+        let is_denied = asked.is_some_and(|it| it.is_own) && refusal.kind() == ErrorKind::Denied;
+        let source = if is_denied { AnswerSource::Permission } else { AnswerSource::Check };
+        return Some(NextStep::answered_early(source, Err(refusal)));
     }
     match catch(|| is_external(executor, request.call, entry, batch.run())) {
         Ok(true) if request.call.redirected_from.is_some() => {
@@ -88,16 +92,19 @@ fn redirect_refusal(
     executor: &ExecutorParts,
     call: &ToolCall,
     entry: &Entry,
-    asked: Option<&ToolError>,
+    asked: Option<&RedirectError>,
 ) -> ToolError {
     let name = entry.definition().name().as_str();
     if let Some(redirecting) = &call.redirected_from {
         return entry.not_redirected_error(redirecting);
     }
+    if let Some(RedirectError { error, is_own: true }) = asked {
+        return error.clone();
+    }
     let redirection = || entry.redirection(call.arguments.as_borrowed());
-    match asked.map_or_else(redirection, |error| Err(error.clone())) {
+    match asked.map_or_else(redirection, |asked| Err(asked.error.clone())) {
         // The report repeats the arguments, which may be those of a tool with secrets.
-        Err(error) if executor.known.has_secret() && error.kind() != ErrorKind::Unavailable => {
+        Err(error) if executor.known.has_secret() => {
             let message = "the arguments do not match the input schema; they are not repeated here, since some tool \
                            has secret parameters";
             ToolError::new(error.kind(), message).of_tool(name.to_owned())

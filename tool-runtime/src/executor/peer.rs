@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use tokio_util::sync::CancellationToken;
 use tool_core::{
     Arguments, Confirmation, Prepared, Redirection, RunContext, ToolContext, ToolError,
     internals::{RemotePreparation, within_call},
@@ -45,7 +46,7 @@ impl Executor {
         batch.begin_call(executor, entry, &request, &mut state);
         let Some(cx) = &state.cx else { return Err(ToolError::cancelled()) };
         if entry.is_prepared_remotely() {
-            let prepared = prepare_remotely(entry, call.arguments.as_borrowed(), cx).await?;
+            let prepared = prepare_remotely(entry, call.arguments.as_borrowed(), cx, &batch).await?;
             let text = prepared.arguments().as_str().to_owned();
             let rewritten = entry.steps().prepares_arguments.then(|| text.clone());
             return Ok(with_answers(
@@ -84,8 +85,11 @@ impl Executor {
     /// Returns an error if there is no such tool, or if its call stands for none.
     pub async fn redirect_for_peer(&self, call: &ToolCall) -> Result<Redirection, ToolError> {
         let entry = self.inner.tools.entry_or_error(&call.name)?;
-        match ask_for_redirection(&self.inner, call).await {
-            Some(asked) => asked,
+        let events = EventSink::new(None, &self.inner, None);
+        let (token, grace) = (CancellationToken::new(), self.inner.settings.grace_period);
+        let batch = BatchState::new(events, None, token, grace);
+        match ask_for_redirection(&self.inner, call, &batch).await {
+            Some(asked) => asked.map_err(|refused| refused.error),
             None => entry.redirection(call.arguments.as_borrowed()),
         }
     }

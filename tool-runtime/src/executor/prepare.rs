@@ -264,7 +264,7 @@ async fn prepare_admitted<'a>(
     let is_inspected = request.confirmed.is_some() || executor.settings.inspects_arguments(entry);
     let prepared = match is_inspected {
         true if entry.is_prepared_remotely() => {
-            let preparing = boxed(|| batch.unless_stopped(prepare_remotely(entry, arguments, cx)));
+            let preparing = boxed(|| batch.unless_stopped(prepare_remotely(entry, arguments, cx, batch)));
             match preparing.await {
                 Ok(prepared) => prepared,
                 Err(stop) => return NextStep::stopped(stop),
@@ -374,9 +374,9 @@ impl<'a> CallPreparation<'a, '_> {
                 Before::Block(reason) => return Err(by_hook(Err(ToolError::failed(reason)))),
             }
             if let Some(arguments) = rewritten {
-                let (entry, cx) = (self.entry, &*self.cx);
+                let (entry, cx, batch) = (self.entry, &*self.cx, self.batch);
                 let prepared = match entry.is_prepared_remotely() {
-                    true => boxed(|| prepare_remotely(entry, arguments, cx)).await,
+                    true => boxed(|| prepare_remotely(entry, arguments, cx, batch)).await,
                     false => entry.prepare_canonical(arguments),
                 };
                 self.prepared =

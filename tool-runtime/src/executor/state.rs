@@ -27,6 +27,7 @@ use super::{
     event_sink::{EventSink, EventSubject},
     prepare::CallRequest,
     questions::QuestionAnswers,
+    remote::{RedirectError, UnansweredSteps},
     reports::{CallReports, RunReports},
     stop::StopReason,
     timeouts::{AttemptTimeouts, has_timer},
@@ -56,7 +57,9 @@ pub(super) struct BatchState {
     /// The time at which hooks must have ended once the batch is cancelled; `None` without a timer.
     hooks_deadline: OnceLock<Option<Timed>>,
     /// The errors of calls that stand for others, as another process knows, by serial.
-    pub(super) redirect_errors: OnceLock<BTreeMap<u64, ToolError>>,
+    pub(super) redirect_errors: OnceLock<BTreeMap<u64, RedirectError>>,
+    /// The processes that did not answer about one of the calls.
+    pub(super) unanswered: UnansweredSteps,
     /// Held while a body's question is with the approver, which is never called for two calls of a batch at once.
     approver_turn: OnceLock<Turn<()>>,
 }
@@ -157,6 +160,7 @@ impl BatchState {
             max_grace,
             hooks_deadline: OnceLock::new(),
             redirect_errors: OnceLock::new(),
+            unanswered: UnansweredSteps::default(),
             approver_turn: OnceLock::new(),
         }
     }

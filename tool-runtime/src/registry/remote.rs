@@ -9,6 +9,7 @@ use tool_core::{
 use super::{Entry, Registry};
 use crate::{
     arguments::apply_prepare_function,
+    guard::catch,
     panics::{catch_result, run_component},
 };
 
@@ -61,6 +62,12 @@ impl Entry {
         self.facts().remote.is_some() && self.steps().redirects_calls
     }
 
+    /// Returns the number that the tools of its set share, for a tool of another process.
+    #[cfg(feature = "executor")]
+    pub(crate) fn owner(&self) -> Option<usize> {
+        catch(|| self.tool().remote_steps().map(RemoteSteps::owner)).ok()?
+    }
+
     /// Returns the steps that another process takes.
     ///
     /// # Errors
@@ -82,7 +89,7 @@ impl Entry {
     #[cfg(feature = "dialects")]
     pub(crate) fn announce_request(&self, request: &ModelRequest) {
         // A panic here is one of `on_request`, too, which reports it.
-        let _ = crate::guard::catch(|| {
+        let _ = catch(|| {
             if let Some(steps) = self.tool().remote_steps() {
                 steps.announce_request(request);
             }

@@ -10,7 +10,7 @@ use tool_runtime::{
     context::Budget,
     definition::{
         Checks, Confirmation, Metadata, Permission, Prepared, Redirection, RemotePreparation, RemoteSteps,
-        ToolDefinition, ToolName, ToolSteps,
+        StepError, ToolDefinition, ToolName, ToolSteps,
     },
     executor::{ExecutorBuilder, RunSettings},
     hook::{Before, BeforeCall, Hook},
@@ -53,6 +53,10 @@ impl Tool for Proxy {
 }
 
 impl RemoteSteps for Proxy {
+    fn owner(&self) -> usize {
+        7
+    }
+
     fn steps(&self) -> ToolSteps {
         ToolSteps { prepares_arguments: true, ..ToolSteps::default() }
     }
@@ -65,16 +69,19 @@ impl RemoteSteps for Proxy {
         &'a self,
         arguments: Arguments<'a>,
         _: &'a ToolContext,
-    ) -> BoxFuture<'a, Result<RemotePreparation, ToolError>> {
+    ) -> BoxFuture<'a, Result<RemotePreparation, StepError>> {
         self.asked.fetch_add(1, Ordering::SeqCst);
         Box::pin(async move {
             tokio::task::yield_now().await;
-            (self.answer)(arguments.as_str())
+            (self.answer)(arguments.as_str()).map_err(|error| match error.kind() {
+                ErrorKind::Unavailable => StepError::Unanswered(error),
+                _ => StepError::Refused(error),
+            })
         })
     }
 
-    fn redirect_call<'a>(&'a self, _: Arguments<'a>) -> BoxFuture<'a, Result<Redirection, ToolError>> {
-        Box::pin(async { Err(ToolError::failed("it redirects no call")) })
+    fn redirect_call<'a>(&'a self, _: Arguments<'a>) -> BoxFuture<'a, Result<Redirection, StepError>> {
+        Box::pin(async { Err(StepError::Refused(ToolError::failed("it redirects no call"))) })
     }
 
     fn announce_request(&self, _: &ModelRequest) {}
@@ -161,6 +168,19 @@ fn a_call_without_answers_does_not_run() {
     let outcome = stay(&executor(proxy(broken), |it| it), "oslo");
     assert_eq!(outcome.result().unwrap().attempts, 0);
     assert!(text(&outcome).contains("no worker"), "{}", text(&outcome));
+}
+
+#[test]
+fn a_process_that_does_not_answer_is_asked_once_for_each_batch() {
+    let proxy = proxy(|_| Err(ToolError::new(ErrorKind::Unavailable, "no worker").retryable(true)));
+    let asked = Arc::clone(&proxy.asked);
+    let executor = executor(proxy, |it| it);
+    let calls = || vec![ToolCall::new("stay", json!({ "city": "oslo" })); 5];
+    for batch in 1..3 {
+        let outcomes = run(executor.run(calls()));
+        assert!(outcomes.iter().all(|outcome| text(outcome).contains("no worker")));
+        assert_eq!(asked.load(Ordering::SeqCst), batch);
+    }
 }
 
 #[test]

@@ -2,12 +2,19 @@
 
 use std::{
     collections::HashMap,
-    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    sync::{
+        Arc, Mutex, MutexGuard, PoisonError,
+        atomic::{AtomicUsize, Ordering},
+    },
 };
 
 use futures_util::future::join_all;
 use tokio::{sync::OnceCell, time::Instant};
-use tool_runtime::{RunContext, ToolError, definition::ContentHash, request::ModelRequest};
+use tool_runtime::{
+    RunContext, ToolError,
+    definition::{ContentHash, RemoteSteps as _},
+    request::ModelRequest,
+};
 
 use super::{
     request::{millis_until, run_parts},
@@ -19,6 +26,13 @@ use crate::{
     steps::{AdditionsRequest, AskedTool, ToolAdditions, UserMessage},
 };
 
+/// The bounds of what one tool adds, in bytes and in texts, messages and notices.
+const MAX_TOOL_BYTES: usize = 16 * 1024;
+const MAX_TOOL_ENTRIES: usize = 16;
+
+/// The bound of what all tools of a pool add to a request, in bytes.
+const MAX_POOL_BYTES: usize = 64 * 1024;
+
 /// By the definitions of the tools that were asked; `None` for one without an answer.
 type Answers = HashMap<ContentHash, Option<Result<ToolAdditions, ToolError>>>;
 
@@ -27,6 +41,8 @@ type Answers = HashMap<ContentHash, Option<Result<ToolAdditions, ToolError>>>;
 pub(super) struct Round {
     announced: Mutex<Vec<AnnouncedTool>>,
     answers: OnceCell<Answers>,
+    /// The bytes that tools of the pool have added.
+    bytes: AtomicUsize,
 }
 
 struct AnnouncedTool {
@@ -43,8 +59,7 @@ impl Round {
 impl RemoteTool {
     /// Adds this tool to the round of `request`, which has its name.
     pub(super) fn announce_to_round(&self, request: &ModelRequest) -> Arc<Round> {
-        let owner = Arc::as_ptr(self.connection()) as usize;
-        let round = request.shared_value::<Round>(owner);
+        let round = request.shared_value::<Round>(self.owner());
         let mut announced = round.lock_announced();
         if !announced.iter().any(|tool| tool.asked.definition == self.hash()) {
             announced.push(self.announced_as(request));
@@ -79,15 +94,35 @@ impl RemoteTool {
             }
         };
         match answer {
-            Some(Ok(additions)) => self.apply_additions(additions, &request),
-            Some(Err(error)) => return Err(self.rename_error(error)),
+            Some(Ok(additions)) => self.apply_additions(additions, &round, &request),
+            // A pool has no power over the requests of an agent.
+            Some(Err(error)) => self.leave_out(&error.feedback(), &request),
             // A notice was given.
             None => {}
         }
         Ok(())
     }
 
-    fn apply_additions(&self, additions: ToolAdditions, request: &ModelRequest) {
+    /// Adds nothing, with a notice.
+    fn leave_out(&self, problem: &str, request: &ModelRequest) {
+        let tool = self.own_definition().name();
+        request
+            .notify(format!("the tool `{tool}` of another process adds nothing to this request: {problem}"));
+    }
+
+    fn apply_additions(&self, additions: ToolAdditions, round: &Round, request: &ModelRequest) {
+        let (bytes, entries) = additions.size();
+        if bytes > MAX_TOOL_BYTES || entries > MAX_TOOL_ENTRIES {
+            let problem = format!(
+                "it has {entries} texts with {bytes} bytes, and at most {MAX_TOOL_ENTRIES} with {MAX_TOOL_BYTES} are added"
+            );
+            return self.leave_out(&problem, request);
+        }
+        let all_bytes = round.bytes.fetch_add(bytes, Ordering::Relaxed) + bytes;
+        if all_bytes > MAX_POOL_BYTES {
+            let problem = format!("its pool adds more than {MAX_POOL_BYTES} bytes");
+            return self.leave_out(&problem, request);
+        }
         let ToolAdditions { instructions, messages, notices, left_out } = additions;
         instructions.into_iter().for_each(|text| request.instruct(text));
         for message in messages {

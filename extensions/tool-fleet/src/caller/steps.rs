@@ -1,9 +1,13 @@
 //! Asks workers for the steps of a tool, before its call is judged.
 
+use std::sync::Arc;
+
 use tokio::time::{Instant, timeout_at};
 use tool_runtime::{
     BoxFuture, ErrorKind, ToolContext, ToolError, ToolName,
-    definition::{Confirmation, ContentHash, Redirection, RemotePreparation, RemoteSteps, ToolSteps},
+    definition::{
+        Confirmation, ContentHash, Redirection, RemotePreparation, RemoteSteps, StepError, ToolSteps,
+    },
     request::ModelRequest,
     schema::Arguments,
 };
@@ -11,6 +15,7 @@ use tool_runtime::{
 use super::{
     connection::Reply,
     request::{millis_until, run_parts, state_of},
+    route::CallRoute,
     tool::RemoteTool,
 };
 use crate::{
@@ -29,12 +34,14 @@ pub(super) enum QuestionEnd {
 }
 
 impl RemoteTool {
-    /// Asks one worker, until `deadline`; another one if there is no receiver.
-    async fn ask_worker(&self, request: impl Fn() -> Message) -> Result<Message, ToolError> {
+    /// Asks one worker, and another one if there is no receiver, for as long as a preparation may take: workers whose connections are lost with
+    /// the broker are back some time after it.
+    async fn ask_worker(&self, request: impl Fn() -> Message) -> Result<Message, StepError> {
         let deadline = Instant::now() + self.connection().settings.preparation;
-        let mut excluded = Vec::new();
+        let mut route = CallRoute::default();
         loop {
-            let Some(registry) = self.choose_registry(&excluded) else {
+            let left = deadline.saturating_duration_since(Instant::now());
+            let Some(registry) = route.choose_registry(self, left).await else {
                 let pool = self.connection().channel.pool();
                 let problem = format!(
                     "no worker of the pool `{pool}` has this tool; start one, or list the tools again"
@@ -43,9 +50,8 @@ impl RemoteTool {
             };
             match self.ask_registry(registry, request(), deadline).await {
                 QuestionEnd::Answer(answer) => return Ok(answer),
-                QuestionEnd::Failed(error) => return Err(self.rename_error(error)),
-                // Of this question alone: it may be a forged message.
-                QuestionEnd::NoReceiver => excluded.push(registry),
+                QuestionEnd::Failed(error) => return Err(StepError::Refused(self.rename_error(error))),
+                QuestionEnd::NoReceiver => route.note_no_receiver(registry),
                 QuestionEnd::Unanswered(problem) => return Err(not_run_error(&problem)),
             }
         }
@@ -88,8 +94,9 @@ impl RemoteTool {
         &self,
         arguments: &str,
         cx: &ToolContext,
-    ) -> Result<RemotePreparation, ToolError> {
-        let run = cx.run().map(|run| run_parts(run, state_of(cx))).transpose()?;
+    ) -> Result<RemotePreparation, StepError> {
+        let run = cx.run().map(|run| run_parts(run, state_of(cx))).transpose();
+        let run = run.map_err(StepError::Refused)?;
         let request = PrepareRequest {
             definition: self.hash(),
             arguments: arguments.to_owned(),
@@ -102,11 +109,11 @@ impl RemoteTool {
         };
         match self.ask_worker(|| Message::Prepare(Box::new(request.clone()))).await? {
             Message::Prepared(preparation) => Ok(preparation.into_remote(|error| self.rename_error(error))),
-            _ => Err(wrong_answer_error()),
+            _ => Err(StepError::Refused(wrong_answer_error())),
         }
     }
 
-    async fn ask_for_redirection(&self, arguments: &str) -> Result<Redirection, ToolError> {
+    async fn ask_for_redirection(&self, arguments: &str) -> Result<Redirection, StepError> {
         let request = RedirectRequest {
             definition: self.hash(),
             arguments: arguments.to_owned(),
@@ -114,11 +121,12 @@ impl RemoteTool {
         };
         let answer = match self.ask_worker(|| Message::Redirect(request.clone())).await? {
             Message::Redirected(answer) => answer,
-            _ => return Err(wrong_answer_error()),
+            _ => return Err(StepError::Refused(wrong_answer_error())),
         };
         // Of this pool, whatever the worker says.
         let name = ToolName::new(answer.name)
-            .map_err(|error| ToolError::failed(format!("a worker named an invalid tool: {error}")))?;
+            .map_err(|error| ToolError::failed(format!("a worker named an invalid tool: {error}")))
+            .map_err(StepError::Refused)?;
         Ok(Redirection::new(self.name_here(&name).to_string(), answer.arguments))
     }
 
@@ -128,6 +136,10 @@ impl RemoteTool {
 }
 
 impl RemoteSteps for RemoteTool {
+    fn owner(&self) -> usize {
+        Arc::as_ptr(self.connection()) as usize
+    }
+
     fn steps(&self) -> ToolSteps {
         self.tool_steps()
     }
@@ -141,14 +153,14 @@ impl RemoteSteps for RemoteTool {
         &'a self,
         arguments: Arguments<'a>,
         cx: &'a ToolContext,
-    ) -> BoxFuture<'a, Result<RemotePreparation, ToolError>> {
+    ) -> BoxFuture<'a, Result<RemotePreparation, StepError>> {
         Box::pin(async move { self.ask_for_preparation(arguments.as_str(), cx).await })
     }
 
     fn redirect_call<'a>(
         &'a self,
         arguments: Arguments<'a>,
-    ) -> BoxFuture<'a, Result<Redirection, ToolError>> {
+    ) -> BoxFuture<'a, Result<Redirection, StepError>> {
         Box::pin(async move { self.ask_for_redirection(arguments.as_str()).await })
     }
 
@@ -158,9 +170,9 @@ impl RemoteSteps for RemoteTool {
 }
 
 /// The error of a call that was not prepared.
-fn not_run_error(problem: &str) -> ToolError {
+fn not_run_error(problem: &str) -> StepError {
     let message = format!("the call was not prepared, and did not run: {problem}");
-    ToolError::new(ErrorKind::Unavailable, message).retryable(true)
+    StepError::Unanswered(ToolError::new(ErrorKind::Unavailable, message).retryable(true))
 }
 
 pub(super) fn wrong_answer_error() -> ToolError {

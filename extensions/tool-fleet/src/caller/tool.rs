@@ -128,7 +128,7 @@ impl Tool for RemoteTool {
     }
 
     fn remote_steps(&self) -> Option<&dyn RemoteSteps> {
-        (!self.steps.is_empty() || self.has_checks()).then_some(self)
+        Some(self)
     }
 }
 

@@ -161,7 +161,7 @@ impl Server {
             abandoned,
         });
         if let ReceivedCall::Whole(request) = &received
-            && let Some(reason) = self.changes_arguments(request)
+            && let Some(reason) = self.changes_arguments(request.definition, &request.arguments)
         {
             reporter.send_if_possible(Report::Refused(reason)).await;
             return;

@@ -42,6 +42,16 @@ impl Calls {
         self.seen.contains(&self.hasher.hash_one(call)) || self.running.contains_key(call)
     }
 
+    /// Returns `false` if the question with this reply subject was seen before.
+    fn note_question(&mut self, reply: &str) -> bool {
+        let hash = self.hasher.hash_one(reply);
+        let is_new = self.seen.insert(hash);
+        if is_new {
+            self.seen_at.push_back((Instant::now(), hash));
+        }
+        is_new
+    }
+
     /// Returns `false` if the call was seen before.
     fn note_seen(&mut self, call: &CallEpoch) -> bool {
         let hash = self.hasher.hash_one(call);
@@ -109,6 +119,11 @@ impl RunningCalls {
     /// Returns `true` if the call was added before.
     pub(super) fn has_seen(&self, call: &CallEpoch) -> bool {
         self.lock().has_seen(call)
+    }
+
+    /// Returns `false` if a question with this reply subject, which is random, was answered before: the message is a repeated one.
+    pub(super) fn note_question(&self, reply: &str) -> bool {
+        self.lock().note_question(reply)
     }
 
     /// Adds a call; `None` if it was added before.

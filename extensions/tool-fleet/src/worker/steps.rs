@@ -11,7 +11,7 @@ use tool_runtime::{
 
 use super::{Server, call::run_of};
 use crate::{
-    message::{CallRequest, Message},
+    message::Message,
     steps::{Additions, AdditionsRequest, MAX_STEPS, PrepareRequest, RedirectAnswer, RedirectRequest},
 };
 
@@ -37,13 +37,16 @@ impl StepRequest {
 }
 
 impl Server {
-    /// Answers a step in a task of its own, unless too many are open.
+    /// Answers a step in a task of its own, unless it was asked for before, or too many are open.
     pub(super) async fn begin_step(
         self: &Arc<Self>,
         request: StepRequest,
         reply: String,
         tasks: &mut JoinSet<()>,
     ) {
+        if !self.calls.note_question(&reply) {
+            return;
+        }
         match Arc::clone(&self.steps).try_acquire_owned() {
             Ok(permit) => {
                 tasks.spawn(Arc::clone(self).answer_step(request, reply, permit));
@@ -125,11 +128,10 @@ impl Server {
     }
 
     /// Returns why this worker would run the call with other arguments than its caller judged, though the tool prepared them.
-    pub(super) fn changes_arguments(&self, request: &CallRequest) -> Option<String> {
-        let name = self.index.definition(request.definition)?.name().as_str();
+    pub(super) fn changes_arguments(&self, definition: ContentHash, arguments: &str) -> Option<String> {
+        let name = self.index.definition(definition)?.name().as_str();
         let tools = self.worker.executor.tools();
-        let keeps =
-            !tools.steps_of(name).prepares_arguments || tools.keeps_arguments(name, &request.arguments);
+        let keeps = !tools.steps_of(name).prepares_arguments || tools.keeps_arguments(name, arguments);
         (!keeps).then(|| "the worker would prepare other arguments than the caller judged".to_owned())
     }
 }

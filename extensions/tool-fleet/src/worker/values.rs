@@ -120,7 +120,10 @@ impl Server {
         if request.definition != stored.definition {
             return not_run("the stored request is of another definition".to_owned());
         }
-        match self.refusal_reason(&request).or_else(|| self.changes_arguments(&request)) {
+        match self
+            .refusal_reason(&request)
+            .or_else(|| self.changes_arguments(request.definition, &request.arguments))
+        {
             Some(reason) => not_run(reason),
             None => Ok(request),
         }

@@ -90,6 +90,12 @@ fn fire(ran: &Ran) {
     ran.0.lock().unwrap().push("fired".to_owned());
 }
 
+/// Fires another rocket.
+#[tool(register = false, name = "trip__fire")]
+fn fire_here(ran: &Ran) {
+    ran.0.lock().unwrap().push("fired".to_owned());
+}
+
 #[tokio::test(start_paused = true)]
 async fn a_worker_redirects_to_tools_of_its_pool_alone() {
     let lie = Some(("redirected", json!({ "name": "fire", "arguments": "{}" })));
@@ -99,5 +105,11 @@ async fn a_worker_redirects_to_tools_of_its_pool_alone() {
     let executor = Executor::new(tools.unwrap());
     let text = run_one(&executor, "trip__relay", json!({})).await.text().into_owned();
     assert!(text.starts_with("Tool not found: trip__fire"), "{text}");
+    // Of another set, under a name that begins as those of the pool.
+    let relay = Arc::clone(pool.executor.tools().get("trip__relay").unwrap());
+    let tools =
+        Registry::builder().add(relay).tool::<fire_here>().provide_shared(Arc::clone(&pool.ran)).build();
+    let text = run_one(&Executor::new(tools.unwrap()), "trip__relay", json!({})).await.text().into_owned();
+    assert!(text.contains("cannot call `trip__fire`, which is no tool of its process"), "{text}");
     assert_eq!(pool.ran.list().len(), 0);
 }

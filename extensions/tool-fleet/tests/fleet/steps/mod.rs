@@ -1,21 +1,23 @@
 //! Steps of tools before their calls are judged, with workers that do not answer, lie, are full, or have another version.
 
+mod additions;
 mod lies;
 mod versions;
 
 use std::{
     sync::{
         Arc, Mutex,
-        atomic::{AtomicBool, Ordering},
+        atomic::{AtomicBool, AtomicUsize, Ordering},
     },
     time::Duration,
 };
 
 use serde_json::Map;
 use tokio::time::Instant;
-use tool_fleet::{MemoryTransport, Worker};
+use tool_fleet::{MemoryTransport, Transport as _, Worker};
 use tool_runtime::{
     CancellationToken, Executor, RunContext, ToolCall, ToolDefinition, ToolName, ToolResult,
+    context::Budget,
     definition::{Permission, Prepared, Redirect, Redirection},
     policy::{Rule, Rules},
     prelude::*,
@@ -208,6 +210,36 @@ async fn a_call_that_no_worker_prepares_is_unavailable_and_does_not_run() {
     assert_eq!(pool.stay("oslo", 2).await.text(), "2 days in OSLO");
 }
 
+/// The broker was away, and the worker is back after its caller; or the notices are forged.
+#[tokio::test(start_paused = true)]
+async fn a_question_that_no_worker_receives_waits_for_its_worker_as_long_as_for_an_answer() {
+    let left = Arc::new(AtomicUsize::new(0));
+    let unreceived = Arc::clone(&left);
+    let broker = TestBroker::tampering(move |inner, sent: Sent| {
+        let is_step = sent.subject.contains(".definitions.");
+        let lose = |left: usize| left.checked_sub(1);
+        let is_lost = is_step && unreceived.fetch_update(Ordering::SeqCst, Ordering::SeqCst, lose).is_ok();
+        async move {
+            match is_lost {
+                true => inner.send("nowhere", sent.reply.as_deref(), sent.body).await.unwrap(),
+                false => sent.deliver(&inner).await,
+            }
+        }
+    });
+    let (ran, probe) = <(Arc<Ran>, Arc<Probe>)>::default();
+    let worker = serve(&broker, "trip", Executor::new(tools(&ran, &probe)));
+    let (executor, _toolbox) = connect(&broker, "trip").await;
+    let stay = || run_one(&executor, "trip__stay", json!({ "city": "oslo", "days": 2 }));
+    left.store(3, Ordering::SeqCst);
+    assert_eq!(stay().await.text(), "2 days in OSLO");
+    left.store(usize::MAX, Ordering::SeqCst);
+    let begin = Instant::now();
+    let result = stay().await;
+    assert!(result.text().contains("did not run: no worker of the pool `trip`"), "{}", result.text());
+    assert_eq!((begin.elapsed().as_secs(), ran.list().len()), (2, 1));
+    worker.abort();
+}
+
 #[tokio::test(start_paused = true)]
 async fn a_call_is_cancelled_while_it_is_prepared() {
     let pool = StepPool::start(None).await;
@@ -225,29 +257,38 @@ async fn a_call_is_cancelled_while_it_is_prepared() {
     assert!(begin.elapsed() < Duration::from_secs(1));
 }
 
+/// A recorded message is delivered again by a client of the broker.
 #[tokio::test(start_paused = true)]
-async fn a_request_without_an_answer_is_sent_with_a_notice() {
-    let pool = StepPool::start(None).await;
-    let begin = Instant::now();
-    let added = additions(pool.executor.tools()).await;
-    assert_eq!(begin.elapsed().as_secs(), 2, "one question for all tools");
-    assert!(added.instructions.is_empty());
-    let [notice] = &added.notices[..] else { panic!("{:?}", added.notices) };
-    assert!(
-        notice.contains("`trip` add nothing to this request") && notice.contains("within 2s"),
-        "{notice}"
-    );
+async fn a_repeated_question_is_not_answered_again() {
+    let pool = StepPool::honest().await;
+    let question = |sent: &Sent| sent.subject.contains(".definitions.");
+    let before = pool.broker.seen(question).len();
+    assert_eq!(pool.stay("oslo", 0).await.text(), "Denied: not at all");
+    let questions = pool.broker.seen(question).split_off(before);
+    let [asked] = &questions[..] else { panic!("{questions:?}") };
+    let sent = |sent: &Sent| Some(&sent.subject) == asked.reply.as_ref();
+    assert_eq!(pool.broker.seen(sent).len(), 1);
+    for _ in 0..3 {
+        asked.deliver(&pool.broker.inner).await;
+    }
+    tokio::time::sleep(Duration::from_millis(50)).await;
+    assert_eq!(pool.broker.seen(sent).len(), 1);
 }
 
-/// Members of a request are beyond the power of a pool.
+/// Its arguments stay here.
 #[tokio::test(start_paused = true)]
-async fn a_worker_adds_instructions_to_a_request_and_sets_no_member() {
+async fn a_redirect_that_is_denied_by_name_or_over_budget_is_not_asked_of_a_worker() {
     let pool = StepPool::honest().await;
-    let added = additions(pool.executor.tools()).await;
-    assert_eq!(added.instructions, ["Stay at home."; 2]);
-    assert!(added.members.is_empty());
-    assert_eq!(added.notices.len(), 2);
-    assert!(added.notices[0].contains("`trip__advice`") && added.notices[0].contains("`temperature`"));
+    let question = |sent: &Sent| sent.subject.contains(".definitions.");
+    let before = pool.broker.seen(question).len();
+    let rules = Rules::new([Rule::deny("trip__relay")]);
+    let denying = Executor::builder(pool.executor.tools().clone()).rules(rules).build().unwrap();
+    let text = run_one(&denying, "trip__relay", json!({})).await.text().into_owned();
+    assert!(text.starts_with("Denied: a rule denies it"), "{text}");
+    let run = RunContext::new().with_budget(Budget { calls: Some(0), rounds: None, tokens: None });
+    let batch = pool.executor.batch(vec![ToolCall::new("trip__relay", "{}")]).with_run(run);
+    assert!(batch.run().await[0].result().unwrap().is_error());
+    assert_eq!(pool.broker.seen(question).len(), before);
 }
 
 #[tokio::test(start_paused = true)]
