@@ -196,7 +196,7 @@ impl CpuTimes {
 
     const ZERO: Self = Self { caller: Some(Duration::ZERO), peer: Some(Duration::ZERO) };
 
-    /// Adds the time since `before`: that of one round has few ticks.
+    /// Adds the time since `before`: one round has few ticks.
     fn add_since(&mut self, before: &Self, peer: &Peer) {
         let now = Self::now(peer);
         let add = |sum: Option<Duration>, before: Option<Duration>, now: Option<Duration>| {
