@@ -11,7 +11,7 @@ use super::tool::RemoteTool;
 const FIRST_PAUSE: Duration = Duration::from_millis(20);
 const MAX_PAUSE: Duration = Duration::from_millis(250);
 
-/// The registries that are left for one call.
+/// The registries that are left for one call, or for a question about it.
 ///
 /// Workers whose connections are lost with the broker are back some time after it, and so are their announcements: a call that had a worker, or for which
 /// one is known, waits for them. Without any worker, it does not wait.

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use tokio::time::{Instant, timeout_at};
+use tokio::time::{Instant, sleep_until, timeout_at};
 use tool_runtime::{
     BoxFuture, ErrorKind, ToolContext, ToolError, ToolName,
     definition::{
@@ -48,12 +48,36 @@ impl RemoteTool {
                 );
                 return Err(not_run_error(&problem));
             };
-            match self.ask_registry(registry, request(), deadline).await {
+            match self.ask_twice(registry, &request, deadline).await {
                 QuestionEnd::Answer(answer) => return Ok(answer),
                 QuestionEnd::Failed(error) => return Err(StepError::Refused(self.rename_error(error))),
                 QuestionEnd::NoReceiver => route.note_no_receiver(registry),
                 QuestionEnd::Unanswered(problem) => return Err(not_run_error(&problem)),
             }
+        }
+    }
+
+    /// Asks a worker of a registry, and once more after half the time: the first one may have ended with the question, which has no effects.
+    async fn ask_twice(
+        &self,
+        registry: ContentHash,
+        request: impl Fn() -> Message,
+        deadline: Instant,
+    ) -> QuestionEnd {
+        let now = Instant::now();
+        let half_time = now + deadline.saturating_duration_since(now) / 2;
+        let mut first = std::pin::pin!(self.ask_registry(registry, request(), deadline));
+        let second = async {
+            sleep_until(half_time).await;
+            self.ask_registry(registry, request(), deadline).await
+        };
+        let end = tokio::select! {
+            end = &mut first => return end,
+            end = second => end,
+        };
+        match end {
+            QuestionEnd::Answer(_) | QuestionEnd::Failed(_) => end,
+            QuestionEnd::NoReceiver | QuestionEnd::Unanswered(_) => first.await,
         }
     }
 

@@ -11,7 +11,7 @@ use std::{
     time::Duration,
 };
 
-use tool_runtime::prelude::*;
+use tool_runtime::{prelude::*, serde_json::Map};
 
 use crate::lines::{Clock, Lines};
 
@@ -21,10 +21,12 @@ pub(crate) enum Kind {
     Read,
     Idempotent,
     Effect,
+    /// With effects, and prepared at its worker.
+    Prepared,
 }
 
 impl Kind {
-    pub(crate) const ALL: [Self; 3] = [Self::Read, Self::Idempotent, Self::Effect];
+    pub(crate) const ALL: [Self; 4] = [Self::Read, Self::Idempotent, Self::Effect, Self::Prepared];
 
     /// The name of the tool, and of the file of its bodies.
     pub(crate) fn tool(self) -> &'static str {
@@ -32,7 +34,12 @@ impl Kind {
             Self::Read => "look_up",
             Self::Idempotent => "set_value",
             Self::Effect => "book",
+            Self::Prepared => "reserve",
         }
+    }
+
+    pub(crate) fn has_effects(self) -> bool {
+        matches!(self, Self::Effect | Self::Prepared)
     }
 }
 
@@ -107,7 +114,20 @@ async fn book(id: String, millis: u64, bodies: &Bodies) -> String {
     bodies.run_body(Kind::Effect, &id, millis).await
 }
 
+/// Bounds the time of a body.
+fn at_most_five_seconds(arguments: &mut Map<String, Value>) -> Result<(), ToolError> {
+    let millis = arguments.get("millis").and_then(Value::as_u64).unwrap_or_default();
+    arguments.insert("millis".to_owned(), millis.min(5000).into());
+    Ok(())
+}
+
+/// Reserves something.
+#[tool(register = false, prepare = at_most_five_seconds)]
+async fn reserve(id: String, millis: u64, bodies: &Bodies) -> String {
+    bodies.run_body(Kind::Prepared, &id, millis).await
+}
+
 pub(crate) fn registry(bodies: &Arc<Bodies>) -> Registry {
     let tools = Registry::builder().tool::<look_up>().tool::<set_value>().tool::<book>();
-    tools.provide_shared(Arc::clone(bodies)).build().unwrap()
+    tools.tool::<reserve>().provide_shared(Arc::clone(bodies)).build().unwrap()
 }

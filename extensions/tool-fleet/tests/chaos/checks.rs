@@ -59,7 +59,9 @@ enum CallEnd {
 
 impl CallEnd {
     fn from_text(text: &str) -> Option<Self> {
-        const NO_BROKER: [&str; 4] = [
+        const NO_BROKER: [&str; 6] = [
+            "the call was not prepared, and did not run",
+            "the worker was not asked",
             "the connection to the broker of the pool",
             "the broker did not take a message",
             "a report of a worker was not sent",
@@ -126,7 +128,7 @@ impl Run {
             let caller = id.split('.').next().unwrap();
             let bodies = self.bodies.get(&(call.kind, id.clone()));
             let started = bodies.map_or(0, |bodies| bodies.workers.len());
-            if call.kind == Kind::Effect && started > 1 {
+            if call.kind.has_effects() && started > 1 {
                 problems.push(format!("{id}: {started} executions: {bodies:?}"));
             }
             let expected = if is_alive(caller) { 1..=1 } else { 0..=1 };

@@ -11,17 +11,21 @@ use std::{
 use bytes::Bytes;
 use tokio::time::{Instant, sleep};
 use tool_fleet::{Deliveries, FleetError, MemoryTransport, Transport};
-use tool_runtime::{BoxFuture, Executor, prelude::*};
+use tool_runtime::{BoxFuture, Executor, ToolCall, prelude::*, serde_json::Map};
 
 use super::{
     Pool, Probe,
     broker::{Sent, TestBroker},
-    registry, serve,
+    connect, registry, serve,
 };
 
 /// A broker that finds no receiver of the first `count` messages of which `is_chosen`.
 fn broker_without_receivers(count: usize, is_chosen: fn(&Sent) -> bool) -> TestBroker {
-    let left = Arc::new(AtomicUsize::new(count));
+    broker_without_receivers_of(Arc::new(AtomicUsize::new(count)), is_chosen)
+}
+
+/// A broker that finds no receiver of the next messages of which `is_chosen`, as many as `left` says.
+fn broker_without_receivers_of(left: Arc<AtomicUsize>, is_chosen: fn(&Sent) -> bool) -> TestBroker {
     TestBroker::tampering(move |inner, sent| {
         let left = Arc::clone(&left);
         async move {
@@ -136,4 +140,55 @@ async fn a_call_without_a_connection_says_that_the_connection_is_lost() {
     let result = pool.call("add", json!({ "a": 1, "b": 2 })).await.unwrap();
     let expected = "the connection to the broker of the pool `cut` is lost; try again later";
     assert!(result.text().contains(expected), "{}", result.text());
+}
+
+fn doubled(arguments: &mut Map<String, Value>) -> Result<(), ToolError> {
+    let is_doubled = arguments.insert("is_doubled".to_owned(), true.into()) == Some(true.into());
+    if !is_doubled && let Some(number) = arguments.get("number").and_then(Value::as_u64) {
+        arguments.insert("number".to_owned(), (2 * number).into());
+    }
+    Ok(())
+}
+
+/// Returns a number that was prepared.
+#[tool(register = false, prepare = doubled)]
+fn double(number: u64, is_doubled: Option<bool>) -> String {
+    format!("{number} {is_doubled:?}")
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_question_about_a_call_waits_for_a_worker_that_is_known_and_does_not_receive_yet() {
+    let left = Arc::new(AtomicUsize::new(0));
+    let is_question = |sent: &Sent| sent.subject.contains(".definitions.");
+    let broker = broker_without_receivers_of(Arc::clone(&left), is_question);
+    let tools = Registry::builder().tool::<double>().build().unwrap();
+    let serving = serve(&broker, "asked", Executor::new(tools));
+    let (executor, _toolbox) = connect(&broker, "asked").await;
+    left.store(3, Ordering::SeqCst);
+    let outcomes = executor.run(vec![ToolCall::new("asked__double", json!({ "number": 4 }))]).await;
+    assert_eq!(outcomes[0].result().unwrap().text(), "8 Some(true)");
+    assert_eq!(left.load(Ordering::SeqCst), 0);
+    serving.abort();
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_question_that_is_lost_with_its_worker_is_asked_again() {
+    let left = Arc::new(AtomicUsize::new(0));
+    let lost = Arc::clone(&left);
+    let broker = TestBroker::tampering(move |inner, sent| {
+        let is_lost = sent.subject.contains(".definitions.") && lost.swap(0, Ordering::SeqCst) == 1;
+        async move {
+            if !is_lost {
+                sent.deliver(&inner).await;
+            }
+        }
+    });
+    let tools = Registry::builder().tool::<double>().build().unwrap();
+    let serving = serve(&broker, "again", Executor::new(tools));
+    let (executor, _toolbox) = connect(&broker, "again").await;
+    left.store(1, Ordering::SeqCst);
+    let outcomes = executor.run(vec![ToolCall::new("again__double", json!({ "number": 4 }))]).await;
+    assert_eq!(outcomes[0].result().unwrap().text(), "8 Some(true)");
+    assert_eq!(left.load(Ordering::SeqCst), 0);
+    serving.abort();
 }
