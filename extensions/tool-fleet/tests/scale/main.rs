@@ -1,6 +1,6 @@
 //! A hundred workers in ten processes, five thousand tools in twenty pools, and a process that is killed each two seconds, over NATS.
 //!
-//! Prints what it measures, and fails beyond a bar: `cargo test --release -p tool-fleet --features nats --test scale -- --ignored --nocapture`.
+//! Prints the figures, and fails beyond a bar: `cargo test --release -p tool-fleet --features nats --test scale -- --ignored --nocapture`.
 //! `SCALE_CALLS` is the number of calls, by default 100,000.
 
 #![cfg(all(feature = "nats", unix))]
