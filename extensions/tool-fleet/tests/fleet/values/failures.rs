@@ -179,6 +179,8 @@ async fn a_reference_to_what_no_worker_stores_reads_and_deletes_nothing() {
         let pool = start_with(&broker, "trip", 1, &store).await;
         let call = pool.call("reverse", json!({ "text": "ab" }));
         pool.entered().await;
+        // The first sign of life of the call.
+        tokio::time::sleep(std::time::Duration::from_millis(50)).await;
         let report = broker.seen(Sent::is_report).remove(0);
         let mut forger = Forger::new(&broker.inner, "trip");
         let read = forger.read(&report);
