@@ -33,7 +33,7 @@
 //! # Reports of a running call
 //!
 //! Updates, progress and log lines are shown in the order of the worker. Reports that overtake others wait for them for half a second; then
-//! the missing ones are counted by a warning in the log of the call. A worker sends at most 128 reports beyond those that the caller has read:
+//! the missing ones are counted by a warning in the log of the call, as are log lines and progress for which its readers have no room. A worker sends at most 128 reports beyond those that the caller has read:
 //! a slow reader delays the body, as it does in one process. Events of child runs are reports, too; a child's call that has begun at a lost worker ends
 //! with an error. Events of an agent in a child run, other than those of its calls, stay at the worker. A call with more than 1,024 unread reports, which no worker of this crate causes,
 //! ends with an error that names the limit.

@@ -233,34 +233,29 @@ async fn read_report(sent: &mut SentCall<'_>, report: CallReport) -> Option<Epoc
 /// Shows the contents of a report; returns the end of the epoch if it is the last one, or a question that has no answer yet.
 async fn show_report(sent: &mut SentCall<'_>, report: Report) -> Option<EpochEnd> {
     let cx = sent.cx;
-    let shown = match report {
+    if !matches!(report, Report::Progress(_) | Report::Log(_)) {
+        sent.unshown.log(cx).await;
+    }
+    match report {
         Report::Output(output) => return Some(EpochEnd::Outcome(Ok(*output))),
         Report::Error(error) => return Some(EpochEnd::Outcome(Err(*error))),
-        Report::Update(update) => {
-            cx.update(update).await;
-            Ok(())
-        }
+        Report::Update(update) => cx.update(update).await,
         Report::Child(event) => {
             if let Err(error) = sent.children.show_event(*event, cx).await {
                 return Some(EpochEnd::GivenUp(error));
             }
-            Ok(())
         }
-        Report::Progress(progress) => cx.progress(progress),
-        Report::Log(line) => cx.log(line),
+        Report::Progress(progress) => sent.unshown.note_report(cx.progress(progress)),
+        Report::Log(line) => sent.unshown.note_report(cx.log(line)),
         Report::Question { hint, payload } => {
             let Some(answer) = cx.confirmation_of(&hint, &payload).cloned() else {
                 return Some(EpochEnd::Question(cx.request_confirmation(hint, payload)));
             };
             sent.send_control(Control::Answer(BodyAnswer { hint, payload, answer })).await;
-            Ok(())
         }
         // A stored one was read, or replaced by an error.
-        Report::Storing | Report::Stored { .. } => Ok(()),
-        Report::Busy | Report::Refused(_) | Report::Beat | Report::Claim | Report::Budget { .. } => Ok(()),
-    };
-    if let Err(error) = shown {
-        tracing::warn!(%error, "a report of a remote call was not shown");
+        Report::Storing | Report::Stored { .. } => {}
+        Report::Busy | Report::Refused(_) | Report::Beat | Report::Claim | Report::Budget { .. } => {}
     }
     None
 }

@@ -17,6 +17,7 @@ use tool_runtime::{CancellationToken, toolset::ToolSetNotifier};
 use super::{
     FleetSettings,
     seen::SeenReports,
+    unowned::UnownedCalls,
     values::{CallerValues, Deletions},
     workers::Workers,
 };
@@ -29,6 +30,9 @@ use crate::{
 /// The replies to a call that its reader has not read yet; beyond, the call is given up. A worker stops before
 /// ([`REPORT_WINDOW`](crate::message::REPORT_WINDOW)).
 pub(super) const MAX_UNREAD_REPLIES: usize = 1024;
+
+/// The controls of dropped calls that are not sent yet. Beyond, a call is cancelled once its worker reports again.
+const MAX_UNSENT_CONTROLS: usize = 4096;
 
 /// The time in which open calls are cancelled after the set was closed.
 const CLOSE_TIMEOUT: Duration = Duration::from_secs(1);
@@ -93,7 +97,8 @@ pub(super) struct Connection {
     pub(super) closed: CancellationToken,
     pub(super) values: CallerValues,
     waiting: Mutex<HashMap<String, Waiting>>,
-    controls: mpsc::UnboundedSender<(String, CallControl)>,
+    controls: mpsc::Sender<(String, CallControl)>,
+    unowned: Mutex<UnownedCalls>,
     notifiers: Mutex<Vec<ToolSetNotifier>>,
 }
 
@@ -156,7 +161,7 @@ impl Replies {
 pub(super) struct Incoming {
     announcements: Deliveries,
     replies: Deliveries,
-    controls: mpsc::UnboundedReceiver<(String, CallControl)>,
+    controls: mpsc::Receiver<(String, CallControl)>,
     deletions: Deletions,
 }
 
@@ -167,7 +172,7 @@ impl Connection {
     ) -> Result<(Arc<Self>, Incoming), FleetError> {
         let announcements = channel.listen(&channel.subject("announcements"), None).await?;
         let replies = channel.listen(&channel.own_subject(">"), None).await?;
-        let (sender, controls) = mpsc::unbounded_channel();
+        let (sender, controls) = mpsc::channel(MAX_UNSENT_CONTROLS);
         let (values, deletions) = CallerValues::new();
         let connection = Self {
             channel,
@@ -177,6 +182,7 @@ impl Connection {
             values,
             waiting: Mutex::default(),
             controls: sender,
+            unowned: Mutex::default(),
             notifiers: Mutex::default(),
         };
         Ok((Arc::new(connection), Incoming { announcements, replies, controls, deletions }))
@@ -197,7 +203,11 @@ impl Connection {
     /// Sends a control without waiting, for calls that are dropped.
     pub(super) fn send_later(&self, subject: String, control: CallControl) {
         // Without the task, the set is closed, and its calls were cancelled.
-        let _ = self.controls.send((subject, control));
+        if let Err(TrySendError::Full(_)) = self.controls.try_send((subject, control)) {
+            tracing::warn!(
+                "a call is cancelled with its next report, since {MAX_UNSENT_CONTROLS} controls are unsent"
+            );
+        }
     }
 
     pub(super) fn add_notifier(&self, notifier: ToolSetNotifier) {
@@ -255,7 +265,7 @@ impl Connection {
     }
 
     /// Cancels the calls that wait, whose futures may never be polled again, and those that were dropped.
-    async fn cancel_open_calls(&self, mut controls: mpsc::UnboundedReceiver<(String, CallControl)>) {
+    async fn cancel_open_calls(&self, mut controls: mpsc::Receiver<(String, CallControl)>) {
         let deadline = Instant::now() + CLOSE_TIMEOUT;
         // A call that is dropped now leaves its control before it leaves this list.
         let mut left: Vec<_> =
@@ -303,11 +313,13 @@ impl Connection {
     }
 
     /// Cancels a call whose caller no longer waits for it, and whose worker goes on.
-    pub(super) fn cancel_unowned(&self, CallReport { call, report, .. }: CallReport, worker: &str) {
-        self.values.delete_report(&report);
-        if report.goes_on() {
-            let subject = self.channel.process_subject(worker, &call.call);
-            self.send_later(subject, CallControl { call, control: Control::Abandon });
+    pub(super) fn cancel_unowned(&self, report: CallReport, worker: &str) {
+        self.values.delete_report(&report.report);
+        let mut unowned = self.unowned.lock().unwrap_or_else(PoisonError::into_inner);
+        if report.report.goes_on() && unowned.note_report(&report, worker) {
+            drop(unowned);
+            let subject = self.channel.process_subject(worker, &report.call.call);
+            self.send_later(subject, CallControl { call: report.call, control: Control::Abandon });
         }
     }
 

@@ -14,6 +14,8 @@ mod sent;
 mod set;
 mod steps;
 mod tool;
+mod unowned;
+mod unshown;
 mod values;
 mod workers;
 

@@ -7,6 +7,7 @@ use super::{
     child_calls::ChildCalls,
     connection::{Connection, Replies},
     order::ReportOrder,
+    unshown::UnshownReports,
 };
 use crate::message::{CallControl, CallEpoch, Control, Message, REPORT_WINDOW};
 
@@ -33,6 +34,7 @@ pub(super) struct SentCall<'a> {
     pub(super) children: ChildCalls,
     /// The number of read reports of which the worker was notified.
     acknowledged: u64,
+    pub(super) unshown: UnshownReports,
 }
 
 impl<'a> SentCall<'a> {
@@ -51,6 +53,7 @@ impl<'a> SentCall<'a> {
             budget: BudgetGrants::default(),
             children: ChildCalls::default(),
             acknowledged: 0,
+            unshown: UnshownReports::default(),
         }
     }
 

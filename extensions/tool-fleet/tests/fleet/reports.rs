@@ -255,3 +255,49 @@ async fn a_call_that_ends_at_once_is_answered_by_its_outcome_alone() {
     assert_eq!(call.await.unwrap().text(), "Paris 0 by body 1");
     assert_eq!(broker.seen(Sent::is_report).len(), 3);
 }
+
+/// Says many lines at once.
+#[tool(read_only, register = false)]
+fn say_many(lines: usize, cx: &ToolContext) -> Result<&'static str, ToolError> {
+    (1..=lines).try_for_each(|line| cx.log(LogLine::new(LogLevel::Info, line.to_string())))?;
+    Ok("said")
+}
+
+#[tokio::test(start_paused = true)]
+async fn log_lines_beyond_the_buffer_of_the_caller_are_counted_in_the_log_of_the_call() {
+    let broker = TestBroker::new();
+    let tools = Registry::builder().tool::<say_many>().build().unwrap();
+    let worker = serve(&broker, "trip", Executor::new(tools));
+    let (executor, _toolbox) = connect(&broker, "trip").await;
+    let executor = Executor::builder(executor.tools().clone()).event_buffer(4).build().unwrap();
+    let mut shown = Shown::default();
+    let call = ToolCall::new("trip__say_many", json!({ "lines": 100 }));
+    let result = shown.read_to_end(&mut executor.stream(vec![call])).await;
+    assert_eq!(result.text(), "said");
+    let last = shown.log.pop().unwrap();
+    let unshown: usize = last.split_once(' ').unwrap().0.parse().unwrap();
+    assert!(last.ends_with("were not shown, since the buffer of events was full"), "{last}");
+    assert!(unshown > 0);
+    assert_eq!(shown.log.len() + unshown, 100);
+    worker.abort();
+}
+
+/// Anybody can repeat a report. The call is cancelled once for each report that its worker sent.
+#[tokio::test(start_paused = true)]
+async fn a_repeated_report_of_a_call_without_a_caller_cancels_it_once() {
+    let broker = TestBroker::new();
+    let pool = Pool::start(&broker, "trip", 1).await;
+    let call = pool.call("forecast", json!({ "query": { "city": "Paris" } }));
+    pool.entered().await;
+    tokio::time::sleep(Duration::from_millis(50)).await;
+    let report = broker.seen(Sent::is_report).remove(0);
+    call.abort();
+    pool.probes[0].cancelled.notified().await;
+    let controls = || broker.seen(|sent| sent.subject.contains(".process.") && sent.reply.is_none()).len();
+    let before = controls();
+    for _ in 0..100 {
+        report.deliver(&broker.inner).await;
+    }
+    pause().await;
+    assert!(controls() <= before + 1, "{} controls after {before}", controls());
+}
