@@ -5,7 +5,7 @@
 
 use std::{
     env,
-    ffi::OsString,
+    ffi::{OsStr, OsString},
     io::{BufRead, BufReader, Write},
     path::Path,
     process::{Child, ChildStderr, ChildStdin, Command, Stdio},
@@ -32,7 +32,12 @@ pub struct Server {
 impl Server {
     /// Starts a broker of its own; `None` if the machine has none.
     pub fn start() -> Option<Self> {
-        program().map(|program| Self::start_at(program, "-1"))
+        program().map(|program| Self::start_at(program, "-1", &[]))
+    }
+
+    /// Starts a broker with the configuration in the file at `path`; `None` if the machine has none.
+    pub fn start_with(path: &Path) -> Option<Self> {
+        program().map(|program| Self::start_at(program, "-1", &["-c".as_ref(), path.as_os_str()]))
     }
 
     /// Ends the broker.
@@ -50,7 +55,7 @@ impl Server {
     /// Starts another broker at the address of one that has ended.
     pub fn start_again(&mut self) {
         let port = self.url.rsplit(':').next().unwrap().to_owned();
-        *self = Self::start_at(program().unwrap(), &port);
+        *self = Self::start_at(program().unwrap(), &port, &[]);
     }
 
     /// Ends the broker without a word to its clients.
@@ -64,9 +69,10 @@ impl Server {
         writeln!(self.input.as_mut().unwrap(), "{signal}").unwrap();
     }
 
-    fn start_at(program: OsString, port: &str) -> Self {
+    fn start_at(program: OsString, port: &str, options: &[&OsStr]) -> Self {
         let mut command = Command::new("sh");
         command.args(["-c", RUN, "sh"]).arg(program).args(["-a", "127.0.0.1", "-p", port]);
+        command.args(options);
         let mut shell = command.stdin(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
         let (input, mut log) = (shell.stdin.take(), BufReader::new(shell.stderr.take().unwrap()));
         let mut address = None;

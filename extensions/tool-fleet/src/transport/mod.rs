@@ -3,6 +3,8 @@
 mod memory;
 #[cfg(feature = "nats")]
 pub mod nats;
+#[cfg(feature = "nats")]
+mod nats_refusals;
 #[cfg(feature = "postgres")]
 mod postgres;
 

@@ -9,6 +9,8 @@ mod budget;
 mod children;
 mod listing;
 mod memory;
+#[cfg(feature = "nats")]
+mod permissions;
 #[cfg(all(feature = "postgres", unix))]
 mod postgres;
 #[cfg(all(feature = "postgres", unix))]
