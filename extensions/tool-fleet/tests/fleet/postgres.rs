@@ -41,21 +41,21 @@ async fn members_of_a_group_in_two_processes_take_each_message_once() {
     let (first, second) = (first.connect().await.unwrap(), second.connect().await.unwrap());
     let one = first.listen("calls", Some("workers")).await.unwrap().map(|it| (1, it));
     let two = second.listen("calls", Some("workers")).await.unwrap().map(|it| (2, it));
-    for number in 0..100_u8 {
-        sender.send("calls", None, vec![number].into()).await.unwrap();
-    }
-    sender.send("calls", None, vec![100].into()).await.unwrap();
     let mut members = [0_usize; 3];
     let mut received = Vec::new();
     let mut both = futures_util::stream::select(one, two);
-    while received.len() < 101 {
-        let (member, delivery) = both.next().await.unwrap();
-        members[member] += 1;
-        received.push(body(delivery.payload)[0]);
+    // Many at once, and then one at a time, which the process takes that is notified.
+    for number in 0..100_u8 {
+        sender.send("calls", None, vec![number].into()).await.unwrap();
+        while number >= 49 && received.len() <= usize::from(number) {
+            let (member, delivery) = both.next().await.unwrap();
+            members[member] += 1;
+            received.push(body(delivery.payload)[0]);
+        }
     }
     received.sort_unstable();
-    assert_eq!(received, (0..=100).collect::<Vec<u8>>());
-    assert!(members[1] > 10 && members[2] > 10, "{members:?}");
+    assert_eq!(received, (0..100).collect::<Vec<u8>>());
+    assert!(members[1] > 5 && members[2] > 5, "{members:?}");
 }
 
 /// The notification of a message of a group goes to one process: another member takes it if that one was killed.
