@@ -77,7 +77,8 @@
 //!
 //! The message that names a value has its size and hash. A store that fails, or returns other bytes, costs the call alone: a request that
 //! cannot be stored is not sent, one that cannot be read does not run, and a result that cannot be stored or read is an error that says that the call
-//! ended. A question of a body, and the answer to it, do not go through the store.
+//! ended. What a caller asks before a call goes through the store, too, and its worker's answers: the store has its own time, beside
+//! [`FleetSettings::preparation`]. A question of a body, and the answer to it, do not.
 //!
 //! The caller deletes a request when its call ends, in any way, and a report when it was read, or belongs to a call that has ended. Values
 //! are left if a process is killed that has stored one and not sent its name, or a caller with open calls, if a message is lost, and if

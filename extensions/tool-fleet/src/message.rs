@@ -56,6 +56,13 @@ pub(crate) enum Message {
     /// A caller asks what tools add to a request, and the answer.
     Additions(Box<AdditionsRequest>),
     Added(Additions),
+    /// A step whose request is in the store of large values, and its answer there.
+    StoredStep {
+        request: ValueReference,
+    },
+    StoredAnswer {
+        answer: ValueReference,
+    },
     /// The error of a tool that was asked.
     StepFailed(Box<ToolError>),
     /// A call, once for each epoch.

@@ -303,12 +303,10 @@ impl Connection {
         }
     }
 
-    /// Deletes the value of a stored report without a reader.
+    /// Deletes the value of a reply without a reader.
     fn delete_stored(&self, reply: &Reply) {
-        if let Reply::Received(received) = reply
-            && let Message::Report(report) = &received.message
-        {
-            self.values.delete_report(&report.report);
+        if let Reply::Received(received) = reply {
+            self.values.delete_unread(&received.message);
         }
     }
 
@@ -337,10 +335,12 @@ impl Connection {
         let Some(waiting) = all.get_mut(name) else {
             drop(all);
             // Its future was dropped, perhaps before its worker was known.
-            if let Reply::Received(received) = reply
-                && let Message::Report(report) = received.message
-            {
-                self.cancel_unowned(report, &received.sender);
+            if let Reply::Received(received) = reply {
+                let Received { sender, message, .. } = *received;
+                match message {
+                    Message::Report(report) => self.cancel_unowned(report, &sender),
+                    message => self.values.delete_unread(&message),
+                }
             }
             return;
         };

@@ -91,17 +91,23 @@ impl RemoteTool {
         let connection = self.connection();
         let mut replies = connection.register_replies();
         let subject = connection.channel.definitions_subject(registry);
-        let sent = connection.channel.send_message(&subject, Some(&replies.subject()), request).await;
-        if let Err(error) = sent {
-            // Such as arguments that are too large for the broker: to try again is no help.
-            let message = format!("the worker was not asked: {error}");
-            return QuestionEnd::Failed(ToolError::new(ErrorKind::Unavailable, message));
-        }
+        let stored = match connection.send_step(&subject, &replies, request).await {
+            Ok(stored) => stored,
+            Err(error) => {
+                // Such as arguments that are too large for the broker: to try again is no help.
+                let message = format!("the worker was not asked: {error}");
+                return QuestionEnd::Failed(ToolError::new(ErrorKind::Unavailable, message));
+            }
+        };
+        // The store had a time of its own.
+        let after_store = stored.as_ref().map(|_| Instant::now() + connection.settings.preparation);
+        let deadline = after_store.unwrap_or(deadline).max(deadline);
         match timeout_at(deadline, replies.next()).await {
-            Ok(Reply::Received(received)) => match received.message {
-                Message::Unanswerable { problem } => QuestionEnd::Unanswered(problem),
-                Message::StepFailed(error) => QuestionEnd::Failed(*error),
-                answer => QuestionEnd::Answer(answer),
+            Ok(Reply::Received(received)) => match connection.read_answer(received.message, &replies).await {
+                Err(error) => QuestionEnd::Unanswered(error.to_string()),
+                Ok(Message::Unanswerable { problem }) => QuestionEnd::Unanswered(problem),
+                Ok(Message::StepFailed(error)) => QuestionEnd::Failed(*error),
+                Ok(answer) => QuestionEnd::Answer(answer),
             },
             Ok(Reply::NoReceiver) => QuestionEnd::NoReceiver,
             Ok(Reply::Closed | Reply::Overflow) => {

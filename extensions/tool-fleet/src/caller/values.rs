@@ -70,6 +70,15 @@ impl CallerValues {
         }
     }
 
+    /// Deletes the value of a message that is not read.
+    pub(super) fn delete_unread(&self, message: &Message) {
+        match message {
+            Message::Report(report) => self.delete_report(&report.report),
+            Message::StoredAnswer { answer } => self.delete_reference(answer),
+            _ => {}
+        }
+    }
+
     /// Deletes the value of a stored report that is not shown.
     pub(super) fn delete_report(&self, report: &Report) {
         if let Report::Stored { report, .. } = report {
@@ -210,6 +219,62 @@ impl RemoteTool {
         }
         let Some(message) = stored.message(call, self.hash(), cx) else { return Ok(()) };
         channel.send_message(&subject, Some(&reply), message).await.map_err(|error| unsent_error(&error))
+    }
+}
+
+/// A value of a question in the store; dropping it deletes the value.
+pub(super) struct StoredValue<'a> {
+    connection: &'a Connection,
+    name: String,
+}
+
+impl Drop for StoredValue<'_> {
+    fn drop(&mut self) {
+        self.connection.values.delete_later(&self.name);
+    }
+}
+
+impl Connection {
+    /// Sends the request of a step; one that is too large for the broker is stored until the result is dropped.
+    pub(super) async fn send_step(
+        &self,
+        subject: &str,
+        replies: &Replies,
+        request: Message,
+    ) -> Result<Option<StoredValue<'_>>, FleetError> {
+        let reply = replies.subject();
+        let Err((error, message)) = self.channel.send_or_return(subject, Some(&reply), request).await else {
+            return Ok(None);
+        };
+        let (Some(request), Some(values)) = (message, self.values.values()) else { return Err(error) };
+        let text =
+            serde_json::to_string(&request).map_err(|error| FleetError::Unwritable(error.to_string()))?;
+        let name = values.new_name()?;
+        replies.set_stored_request(name.clone());
+        let stored = StoredValue { connection: self, name: name.clone() };
+        let request = tokio::select! {
+            request = values.put_text(name, &text, ValueOwner::Step(replies.name())) => request?,
+            () = self.closed.cancelled() => {
+                return Err(FleetError::Transport("the connection to the workers is closed".to_owned()));
+            }
+        };
+        self.channel.send_message(subject, Some(&reply), Message::StoredStep { request }).await?;
+        Ok(Some(stored))
+    }
+
+    /// Returns the answer to a step, read from the store if it is there.
+    pub(super) async fn read_answer(
+        &self,
+        answer: Message,
+        replies: &Replies,
+    ) -> Result<Message, FleetError> {
+        let Message::StoredAnswer { answer } = answer else { return Ok(answer) };
+        let no_store = || FleetError::ValueStore("this set of tools has none".to_owned());
+        let values = self.values.values().ok_or_else(no_store)?;
+        let text = values.read_text(&answer, ValueOwner::Step(replies.name())).await;
+        self.values.delete_reference(&answer);
+        let no_answer = |_| FleetError::ValueStore("a value is no answer".to_owned());
+        serde_json::from_str(text?.as_str()).map_err(no_answer)
     }
 }
 

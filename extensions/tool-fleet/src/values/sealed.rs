@@ -40,6 +40,8 @@ pub(crate) enum ValueOwner<'a> {
     Call(&'a str),
     /// The reports about the call of this name.
     Reports(&'a str),
+    /// The step whose answer goes to the reply subject of this name.
+    Step(&'a str),
 }
 
 /// The store of one pool.
@@ -147,6 +149,7 @@ fn context_of(name: &str, owner: ValueOwner<'_>) -> Vec<u8> {
     let (kind, call) = match owner {
         ValueOwner::Call(call) => ("call", call),
         ValueOwner::Reports(call) => ("reports", call),
+        ValueOwner::Step(reply) => ("step", reply),
     };
     let mut context = b"tool-fleet value 1".to_vec();
     for part in [kind, call, name] {

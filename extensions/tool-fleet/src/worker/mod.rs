@@ -250,6 +250,9 @@ impl Server {
             Message::Additions(request) => {
                 return self.begin_step(StepRequest::Additions(*request), reply, tasks).await;
             }
+            Message::StoredStep { request } => {
+                return self.begin_step(StepRequest::Stored(request), reply, tasks).await;
+            }
             _ => return,
         };
         self.send_answer(&reply, answer).await;

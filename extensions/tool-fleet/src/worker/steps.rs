@@ -13,6 +13,7 @@ use super::{Server, call::run_of};
 use crate::{
     message::Message,
     steps::{Additions, AdditionsRequest, MAX_STEPS, PrepareRequest, RedirectAnswer, RedirectRequest},
+    values::ValueReference,
 };
 
 /// The longest time for one step, whatever its caller asks for.
@@ -23,6 +24,8 @@ pub(super) enum StepRequest {
     Prepare(PrepareRequest),
     Redirect(RedirectRequest),
     Additions(AdditionsRequest),
+    /// In the store of large values.
+    Stored(ValueReference),
 }
 
 impl StepRequest {
@@ -31,6 +34,7 @@ impl StepRequest {
             Self::Prepare(request) => request.answer_within,
             Self::Redirect(request) => request.answer_within,
             Self::Additions(request) => request.answer_within,
+            Self::Stored(_) => u64::MAX,
         };
         Duration::from_millis(millis).min(MAX_STEP_TIME)
     }
@@ -64,6 +68,14 @@ impl Server {
         reply: String,
         _permit: OwnedSemaphorePermit,
     ) {
+        let is_stored = matches!(request, StepRequest::Stored(_));
+        let request = match self.read_step(request, &reply).await {
+            Ok(request) => request,
+            Err(error) => {
+                let problem = format!("the worker did not read the request: {error}");
+                return self.send_or_warn(&reply, Message::Unanswerable { problem }).await;
+            }
+        };
         let limit = request.answer_within();
         let answering = async {
             match request {
@@ -72,11 +84,17 @@ impl Server {
                     self.redirect_call(request).await.unwrap_or_else(step_failed)
                 }
                 StepRequest::Additions(request) => self.add_to_request(request).await,
+                // It was read.
+                StepRequest::Stored(_) => Message::Unanswerable { problem: "no request was read".to_owned() },
             }
         };
         // Later, the caller does not wait for it any more.
         if let Ok(answer) = tokio::time::timeout(limit, answering).await {
-            self.send_answer(&reply, answer).await;
+            // A caller that stores its request reads an answer in the store, too.
+            match is_stored {
+                true => self.send_large_answer(&reply, answer).await,
+                false => self.send_answer(&reply, answer).await,
+            }
         }
     }
 

@@ -9,7 +9,7 @@ use tool_runtime::{
     definition::ContentHash,
 };
 
-use super::{OTHER_DEFINITION, Server, call::Reporter, state::RunningCall};
+use super::{OTHER_DEFINITION, Server, call::Reporter, state::RunningCall, steps::StepRequest};
 use crate::{
     FleetError,
     message::{CallEpoch, CallReport, CallRequest, Message, Report, StoredCall},
@@ -128,6 +128,66 @@ impl Server {
             None => Ok(request),
         }
     }
+}
+
+impl Server {
+    /// Returns the request of a step, read from the store if it is there.
+    pub(super) async fn read_step(
+        &self,
+        request: StepRequest,
+        reply: &str,
+    ) -> Result<StepRequest, FleetError> {
+        let StepRequest::Stored(reference) = request else { return Ok(request) };
+        let no_store =
+            || FleetError::ValueStore("this worker has none; set `Worker::value_store`".to_owned());
+        let values = self.values.as_ref().ok_or_else(no_store)?;
+        let text = values.read_text(&reference, ValueOwner::Step(name_of(reply))).await?;
+        match serde_json::from_str(text.as_str()) {
+            Ok(Message::Prepare(request)) => Ok(StepRequest::Prepare(*request)),
+            Ok(Message::Redirect(request)) => Ok(StepRequest::Redirect(request)),
+            Ok(Message::Additions(request)) => Ok(StepRequest::Additions(*request)),
+            _ => Err(FleetError::ValueStore("a value is no request of a step".to_owned())),
+        }
+    }
+
+    /// Sends the answer to a step, through the store if it is too large for the broker.
+    pub(super) async fn send_large_answer(&self, reply: &str, answer: Message) {
+        let (error, message) = match self.channel.send_or_return(reply, None, answer).await {
+            Err((error, Some(message))) => (error, message),
+            sent => return self.warn_if_unsent(sent.map_err(|(error, _)| error)),
+        };
+        let stored = match &self.values {
+            Some(values) => store_answer(values, reply, &message).await,
+            None => Err(error),
+        };
+        let answer = match stored {
+            Ok(answer) => Message::StoredAnswer { answer },
+            Err(error) => {
+                Message::Unanswerable { problem: format!("an answer of the worker was not sent: {error}") }
+            }
+        };
+        self.send_or_warn(reply, answer).await;
+    }
+}
+
+async fn store_answer(
+    values: &LargeValues,
+    reply: &str,
+    answer: &Message,
+) -> Result<ValueReference, FleetError> {
+    let text = serde_json::to_string(answer).map_err(|error| FleetError::Unwritable(error.to_string()))?;
+    let name = values.new_name()?;
+    let stored = values.put_text(name.clone(), &text, ValueOwner::Step(name_of(reply))).await;
+    if matches!(stored, Err(FleetError::ValueStore(_))) {
+        // It may be there.
+        delete_or_warn(values, &name).await;
+    }
+    stored
+}
+
+/// Returns the name of a reply subject.
+fn name_of(reply: &str) -> &str {
+    reply.rsplit('.').next().unwrap_or_default()
 }
 
 impl Reporter {

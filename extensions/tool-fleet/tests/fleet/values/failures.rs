@@ -179,7 +179,7 @@ async fn a_reference_to_what_no_worker_stores_reads_and_deletes_nothing() {
         let pool = start_with(&broker, "trip", 1, &store).await;
         let call = pool.call("reverse", json!({ "text": "ab" }));
         pool.entered().await;
-        // The first sign of life of the call.
+        // The worker has shown that it has the call.
         tokio::time::sleep(std::time::Duration::from_millis(50)).await;
         let report = broker.seen(Sent::is_report).remove(0);
         let mut forger = Forger::new(&broker.inner, "trip");
@@ -194,6 +194,26 @@ async fn a_reference_to_what_no_worker_stores_reads_and_deletes_nothing() {
         let text = call.await.unwrap().text().into_owned();
         assert!(text.contains("its result is lost") && text.contains(problem), "{text}");
         assert_eq!((store.count(Operation::Get), store.count(Operation::Delete)), (0, 0), "{name}");
+    }
+}
+
+/// The four values of a call whose arguments are prepared: request and answer of the preparation, request and result of the call.
+#[tokio::test(start_paused = true)]
+async fn a_preparation_that_cannot_be_stored_or_read_is_an_error_that_says_so() {
+    for (kind, number, problem) in [
+        (Operation::Put, 0, "the worker was not asked"),
+        (Operation::Get, 0, "the worker did not read the request"),
+        (Operation::Put, 1, "an answer of the worker was not sent"),
+        (Operation::Get, 1, "did not run: the store of large values failed"),
+    ] {
+        let (broker, store) = (broker(), TestValues::with_deed(kind, number, Deed::Fail));
+        let pool = start_with(&broker, "trip", 1, &store).await;
+        let call = || pool.call("prepared", json!({ "text": "a".repeat(30_000) }));
+        let text = call().await.unwrap().text().into_owned();
+        assert!(text.contains(problem) && text.contains("the disk is full"), "{text}");
+        assert_eq!(broker.seen(Sent::is_call).len(), 0, "{problem}");
+        assert_eq!(call().await.unwrap().text().len(), 30_001, "{problem}");
+        store.wait_until_empty(4).await;
     }
 }
 

@@ -9,6 +9,7 @@ mod store;
 
 use std::{sync::Arc, time::Duration};
 
+use serde_json::Map;
 use tokio::task::JoinHandle;
 use tool_fleet::{FleetError, FleetSettings, FleetToolSet, Transport, ValueStore, Worker};
 use tool_runtime::{
@@ -51,8 +52,25 @@ async fn show(bytes: usize, cx: &ToolContext) -> Result<String, ToolError> {
     }
 }
 
+/// Begins a text with a letter.
+fn begin_text(arguments: &mut Map<String, Value>) -> Result<(), ToolError> {
+    if let Some(Value::String(text)) = arguments.get_mut("text")
+        && !text.starts_with('b')
+    {
+        text.insert(0, 'b');
+    }
+    Ok(())
+}
+
+/// Returns a text that its `prepare` function changed.
+#[tool(read_only, register = false, prepare = begin_text)]
+fn prepared(text: String) -> String {
+    text
+}
+
 fn registry(probe: &Arc<Probe>) -> Registry {
-    let tools = Registry::builder().tool::<reverse>().tool::<keep>().tool::<show>().tool::<super::echo>();
+    let tools = Registry::builder().tool::<reverse>().tool::<keep>().tool::<show>().tool::<prepared>();
+    let tools = tools.tool::<super::echo>();
     tools.provide_shared(Arc::clone(probe)).build().unwrap()
 }
 
@@ -205,6 +223,17 @@ async fn large_updates_and_log_lines_arrive_in_order_beside_small_ones() {
     assert!(shown.log.iter().all(|line| line.len() == 30_000), "{:.2000?}", shown.log);
     assert!(!shown.log.is_empty());
     store.wait_until_empty(2).await;
+}
+
+/// The arguments are prepared at the worker, before the call.
+#[tokio::test(start_paused = true)]
+async fn large_arguments_are_prepared_at_the_worker_and_leave_nothing() {
+    let (broker, store) = (TestBroker::new().with_max_bytes(20_000), TestValues::new());
+    let pool = start_with(&broker, "trip", 1, &store).await;
+    let result = pool.call("prepared", json!({ "text": "a".repeat(30_000) })).await.unwrap();
+    assert_eq!(result.text(), format!("b{}", "a".repeat(30_000)));
+    store.wait_until_empty(4).await;
+    assert_eq!(store.stored().len(), 4);
 }
 
 /// The worker reads and stores for longer than a worker without a sign of life is waited for.
