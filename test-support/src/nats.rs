@@ -6,17 +6,25 @@
 use std::{
     env,
     ffi::{OsStr, OsString},
+    fs,
     io::{BufRead, BufReader, Write},
-    path::Path,
+    path::{Path, PathBuf},
     process::{Child, ChildStderr, ChildStdin, Command, Stdio},
-    sync::OnceLock,
+    sync::{
+        OnceLock,
+        atomic::{AtomicU64, Ordering},
+    },
 };
 
 use crate::skipped;
 
-/// Runs a program until the standard input ends, whatever ends the process at its other end. Each line of the input is a signal for the program.
+/// Runs a program until the standard input ends, whatever ends the process at its other end; then removes the folder that the variable names. Each
+/// line of the input is a signal for the program.
 const RUN: &str = r#""$@" </dev/null & trap '' INT TERM HUP; while read -r signal; do kill -"$signal" "$!"; done
-kill "$!" 2>/dev/null; kill -CONT "$!" 2>/dev/null; wait "$!" 2>/dev/null"#;
+kill "$!" 2>/dev/null; kill -CONT "$!" 2>/dev/null; wait "$!" 2>/dev/null; [ -z "$NATS_FOLDER" ] || rm -rf "$NATS_FOLDER""#;
+
+/// The folder that is removed with the server.
+const FOLDER_VARIABLE: &str = "NATS_FOLDER";
 
 /// A broker, which ends with the process of the test, however that ends.
 #[derive(Debug)]
@@ -25,6 +33,8 @@ pub struct Server {
     /// `None` after its end.
     input: Option<ChildStdin>,
     shell: Child,
+    /// The folder of JetStream, which is removed with the server.
+    folder: Option<PathBuf>,
     /// Kept open, since the program writes to it.
     _log: BufReader<ChildStderr>,
 }
@@ -32,12 +42,18 @@ pub struct Server {
 impl Server {
     /// Starts a broker of its own; `None` if the machine has none.
     pub fn start() -> Option<Self> {
-        program().map(|program| Self::start_at(program, "-1", &[]))
+        program().map(|program| Self::start_at(program, "-1", None, false, &[]))
     }
 
     /// Starts a broker with the configuration in the file at `path`; `None` if the machine has none.
     pub fn start_with(path: &Path) -> Option<Self> {
-        program().map(|program| Self::start_at(program, "-1", &["-c".as_ref(), path.as_os_str()]))
+        program()
+            .map(|program| Self::start_at(program, "-1", None, false, &["-c".as_ref(), path.as_os_str()]))
+    }
+
+    /// Starts a broker of its own with JetStream, whose files outlive a restart; `None` if the machine has none.
+    pub fn start_with_jetstream() -> Option<Self> {
+        program().map(|program| Self::start_at(program, "-1", Some(new_folder()), false, &[]))
     }
 
     /// Ends the broker.
@@ -55,7 +71,8 @@ impl Server {
     /// Starts another broker at the address of one that has ended.
     pub fn start_again(&mut self) {
         let port = self.url.rsplit(':').next().unwrap().to_owned();
-        *self = Self::start_at(program().unwrap(), &port, &[]);
+        let folder = self.folder.take();
+        *self = Self::start_at(program().unwrap(), &port, folder, false, &[]);
     }
 
     /// Ends the broker without a word to its clients.
@@ -69,10 +86,23 @@ impl Server {
         writeln!(self.input.as_mut().unwrap(), "{signal}").unwrap();
     }
 
-    fn start_at(program: OsString, port: &str, options: &[&OsStr]) -> Self {
+    fn start_at(
+        program: OsString,
+        port: &str,
+        folder: Option<PathBuf>,
+        is_shared: bool,
+        options: &[&OsStr],
+    ) -> Self {
         let mut command = Command::new("sh");
         command.args(["-c", RUN, "sh"]).arg(program).args(["-a", "127.0.0.1", "-p", port]);
         command.args(options);
+        if let Some(folder) = &folder {
+            command.args(["-js", "-sd"]).arg(folder);
+            if is_shared {
+                // It is never dropped.
+                command.env(FOLDER_VARIABLE, folder);
+            }
+        }
         let mut shell = command.stdin(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
         let (input, mut log) = (shell.stdin.take(), BufReader::new(shell.stderr.take().unwrap()));
         let mut address = None;
@@ -87,7 +117,7 @@ impl Server {
             }
         }
         let url = format!("nats://{}", address.unwrap());
-        Self { url, input, shell, _log: log }
+        Self { url, input, shell, folder, _log: log }
     }
 
     /// Returns the URL for clients.
@@ -100,6 +130,9 @@ impl Drop for Server {
     fn drop(&mut self) {
         drop(self.input.take());
         drop(self.shell.wait());
+        if let Some(folder) = &self.folder {
+            drop(fs::remove_dir_all(folder));
+        }
     }
 }
 
@@ -107,6 +140,13 @@ impl Drop for Server {
 pub fn shared_url() -> Option<&'static str> {
     static SERVER: OnceLock<Option<Server>> = OnceLock::new();
     reported(SERVER.get_or_init(Server::start).as_ref()).map(Server::url)
+}
+
+/// The URL of the broker with JetStream that most tests share; `None` if the machine has none, which each test reports.
+pub fn shared_jetstream_url() -> Option<&'static str> {
+    static SERVER: OnceLock<Option<Server>> = OnceLock::new();
+    let start = || program().map(|program| Server::start_at(program, "-1", Some(new_folder()), true, &[]));
+    reported(SERVER.get_or_init(start).as_ref()).map(Server::url)
 }
 
 /// Reports that the running test is skipped if there is no broker.
@@ -117,6 +157,12 @@ pub fn reported<T>(server: Option<T>) -> Option<T> {
         );
     }
     server
+}
+
+fn new_folder() -> PathBuf {
+    static NEXT: AtomicU64 = AtomicU64::new(0);
+    let name = format!("test-jetstream-{}-{}", std::process::id(), NEXT.fetch_add(1, Ordering::Relaxed));
+    env::temp_dir().join(name)
 }
 
 fn program() -> Option<OsString> {

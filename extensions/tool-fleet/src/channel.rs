@@ -84,6 +84,10 @@ impl Channel {
         }
     }
 
+    pub(crate) fn name(&self) -> &str {
+        &self.0.name
+    }
+
     /// The subject of the pool that ends with `rest`.
     pub(crate) fn subject(&self, rest: &str) -> String {
         ["tools.", self.pool(), ".", rest].concat()

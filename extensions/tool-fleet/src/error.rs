@@ -1,5 +1,7 @@
 use std::{fmt, time::Duration};
 
+use tool_runtime::open_calls::OpenCallError;
+
 /// An error of the connection between workers and callers.
 #[derive(Debug)]
 #[non_exhaustive]
@@ -28,6 +30,15 @@ pub enum FleetError {
     Transport(String),
     /// A message cannot be written or sealed.
     Unwritable(String),
+    /// A durable call would exceed a limit of its queue, and was not stored.
+    QueueFull {
+        /// The name of the pool.
+        pool: String,
+        /// The limit, with its unit.
+        limit: String,
+    },
+    /// The store of open calls failed.
+    OpenCalls(OpenCallError),
     /// Calls ran for longer than a worker that was stopped had time.
     CallsDropped {
         /// The number of calls, which may have taken effect.
@@ -60,6 +71,11 @@ impl fmt::Display for FleetError {
             Self::ValueStore(problem) => write!(f, "the store of large values failed: {problem}"),
             Self::Transport(problem) => write!(f, "the broker did not take a message: {problem}"),
             Self::Unwritable(problem) => write!(f, "a message cannot be written: {problem}"),
+            Self::QueueFull { pool, limit } => write!(
+                f,
+                "the queue of the pool `{pool}` is full: its limit is {limit}; start more workers, or remove old results by `fleet purge`"
+            ),
+            Self::OpenCalls(error) => error.fmt(f),
             Self::CallsDropped { calls, drain } => {
                 let calls = if *calls == 1 { "1 call".to_owned() } else { format!("{calls} calls") };
                 write!(

@@ -10,6 +10,7 @@
 //! | `channel` | every body is sealed under the [`PoolKey`](tool_runtime::open_calls::PoolKey), bound to its subject, and expires |
 //! | `message` | what is said: discovery, one call, its reports, its control |
 //! | `steps` | what a caller asks of a worker before a call is judged, and before a request is sent to a model |
+//! | `queue` | a [`CallQueue`] keeps durable calls and their results: in memory ([`MemoryCallQueue`]), in JetStream (`JetStreamCallQueue`), in Postgres (`PostgresCallQueue`) |
 //! | `values` | arguments and results above the limit of the broker, through a [`ValueStore`] |
 //! | `worker` | takes calls, asks for the start of a tool with effects, reports, and beats while a body runs |
 //! | `caller` | lists tools, owns each call: its epochs, its start, its one outcome |
@@ -29,6 +30,26 @@
 //! ([`FleetSettings::busy`]).
 //!
 //! A call starts on at most 3 workers ([`FleetSettings::max_workers`]). A message is one attempt: retries are decided by the caller's executor.
+//!
+//! # Durable calls
+//!
+//! Calls that are [durable](DurableCalls) are stored in a [`CallQueue`], and taken by workers that [have it](Worker::queue):
+//!
+//! | tool | no worker | worker dies before the start | during the body | caller dies |
+//! | --- | --- | --- | --- | --- |
+//! | read-only or idempotent | waits, 24 h at most | another worker runs it | another worker runs it, with the same idempotency key | goes on; the result waits |
+//! | other | waits, 24 h at most | another worker runs it | interrupted, "may have taken effect"; never run again | goes on; the result waits |
+//!
+//! The queue gives a call to one worker, for a lease that the worker extends, and gives the start of a body with effects once. What a worker says
+//! after another one has the call is refused. A call that started on 3 workers ends as interrupted, and is listed without its arguments.
+//!
+//! A call that does not end within 5 s ([`DurableCalls::wait`]) becomes an open call of the caller's executor, with an interim result; one of a long-running
+//! tool does at once. Any process with the same store of open calls answers it by [`DurableCalls::answer_open_calls`], once.
+//! [`DurableOpenCalls`] cancels the durable call of an open call that is discarded or rejected.
+//!
+//! Durable calls have no updates, progress and log lines, since their caller may be gone. A body cannot ask a person, nor draw on the budget of its
+//! caller's run. The deadline of that run does not apply; timeouts of the worker's executor do. What the body of a long-running tool returns is the
+//! result, unless it names an [operation](tool_runtime::ToolOutput::with_operation_id): then it is an interim result, and the program answers the call.
 //!
 //! # Reports of a running call
 //!
@@ -119,7 +140,7 @@
 //! Direct calls of a [`Registry`](tool_runtime::Registry) ask for nothing before: a tool with `prepare` then takes what its function leaves unchanged, and a tool that
 //! redirects is not called. Calls of one batch are prepared one after another. A body that writes more log lines and progress reports than the event buffer of the worker's executor holds (256 by default), without
 //! waiting for anything, receives an error for the further ones, as with a [`CallStream`](tool_runtime::executor::CallStream). Arguments and results are
-//! limited by the broker (1 MiB by default), and with a [`ValueStore`] to 64 MiB. Calls wait in no queue: without a worker, a call is unavailable at once. Over Postgres, a worker that
+//! limited by the broker (1 MiB by default), and with a [`ValueStore`] to 64 MiB. Calls that are not durable wait in no queue: without a worker, a call is unavailable at once. Over Postgres, a worker that
 //! was killed counts as present for up to 6 s; a call that only it could take is lost after [`FleetSettings::lost_after`].
 //!
 //! # Examples
@@ -167,22 +188,30 @@ pub mod guide {}
 mod ignored;
 mod message;
 mod metrics;
+mod queue;
 mod steps;
 mod trace;
 mod transport;
 mod values;
 mod worker;
 
-#[cfg(feature = "nats")]
-pub use self::transport::{NatsTransport, nats};
 #[cfg(feature = "postgres")]
-pub use self::transport::{PostgresOptions, PostgresTransport};
+pub use self::transport::{PostgresCallQueue, PostgresOptions, PostgresTransport};
 #[cfg(feature = "artifacts")]
 pub use self::values::ArtifactValues;
 pub use self::{
-    caller::{FleetSettings, FleetToolSet},
+    caller::{AnsweredCall, DurableCalls, DurableOpenCalls, EndedCall, FleetSettings, FleetToolSet},
     error::FleetError,
+    queue::{
+        CallQueue, CallState, LeaseState, MemoryCallQueue, NewCall, QueueEpoch, QueueLimits, QueuedCall,
+        StartGrant, TakenCall,
+    },
     transport::{Deliveries, Delivery, MemoryTransport, Payload, Transport},
     values::{MAX_VALUE_BYTES, ValueStore},
     worker::{Worker, WorkerState},
+};
+#[cfg(feature = "nats")]
+pub use self::{
+    queue::JetStreamCallQueue,
+    transport::{NatsTransport, nats},
 };

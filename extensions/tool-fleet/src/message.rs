@@ -73,6 +73,10 @@ pub(crate) enum Message {
     Report(CallReport),
     /// A word of a caller about a call.
     Control(CallControl),
+    /// A call was queued. A worker that does not hear it finds the call later.
+    CallQueued,
+    /// A queued call has ended. A caller that does not hear it finds the end later.
+    CallEnded,
 }
 
 /// A worker, as it announces itself. Its name is the sender of the message.

@@ -80,7 +80,7 @@ impl CallFinisher<'_> {
         }
         let address = self.batch.address_of(self.request);
         // Opened before the event: its receiver may answer at once.
-        if let Err(error) = self.open_call(OpenKind::External, &address, None, None).await {
+        if let Err(error) = self.open_call(OpenKind::External, &address, None, (None, None)).await {
             self.batch.report_started(self.request).await;
             return self.finish_ended(AnswerSource::Executor, Err(error)).await;
         }
@@ -96,7 +96,7 @@ impl CallFinisher<'_> {
         outcome
     }
 
-    /// Opens the call for an answer of `kind`.
+    /// Opens the call for an answer of `kind`. A long-running one may be reported, and has an operation.
     ///
     /// # Errors
     ///
@@ -106,7 +106,7 @@ impl CallFinisher<'_> {
         kind: OpenKind,
         address: &CallAddress,
         request: Option<Box<ApprovalRequest>>,
-        is_reported: Option<bool>,
+        (is_reported, operation): (Option<bool>, Option<String>),
     ) -> Result<(), ToolError> {
         self.close_call().await?;
         let answers = match &request {
@@ -116,8 +116,18 @@ impl CallFinisher<'_> {
         let (call, definition) = (self.call, self.definition);
         let opened_at = self.request.confirmed.map(Confirmed::opened_at);
         let owner = Confirmed::owner_of(self.request.confirmed, self.batch.run());
-        let opening =
-            Opening { kind, call, address, owner, definition, opened_at, request, answers, is_reported };
+        let opening = Opening {
+            kind,
+            call,
+            address,
+            owner,
+            definition,
+            opened_at,
+            request,
+            answers,
+            is_reported,
+            operation,
+        };
         let opening = Box::pin(self.executor.open.store_open_call(opening));
         match self.batch.within_grace_period(opening).await {
             Some(opened) => opened,
@@ -149,7 +159,7 @@ impl CallFinisher<'_> {
         // Opened before the event: its receiver may answer at once.
         let address = request.address.clone();
         if let Err(error) =
-            self.open_call(OpenKind::Confirmation, &address, Some(request.clone()), None).await
+            self.open_call(OpenKind::Confirmation, &address, Some(request.clone()), (None, None)).await
         {
             return self.finish_ended(AnswerSource::Executor, Err(error)).await;
         }
@@ -357,7 +367,8 @@ impl CallFinisher<'_> {
         let has_interim_result = output.is_some_and(|output| !output.is_empty());
         let is_reported = (!self.batch.is_unobserved).then_some(has_interim_result);
         let address = self.batch.address_of(self.request);
-        if let Err(error) = self.open_call(OpenKind::LongRunning, &address, None, is_reported).await {
+        let work = (is_reported, operation.clone());
+        if let Err(error) = self.open_call(OpenKind::LongRunning, &address, None, work).await {
             let result = self.result_of(Err(error));
             self.report_finished(&result).await;
             return CallOutcome::Finished(result);

@@ -252,6 +252,9 @@ pub(crate) struct Body {
     /// `true` if `Finished` was sent for the call; `None` if the call has no events, or waits for a person.
     #[serde(rename = "told", default, skip_serializing_if = "Option::is_none")]
     pub(crate) is_reported: Option<bool>,
+    /// The operation that the output of a long-running call named.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) operation: Option<String>,
 }
 
 /// The place of secret arguments.

@@ -1,5 +1,7 @@
 //! The commands `work` and `fleet` of a program.
 
+mod durable;
+
 use std::{
     fs,
     io::{BufRead as _, BufReader, Read as _, Write as _},

@@ -12,7 +12,7 @@ use super::{
     connection::{MAX_UNREAD_REPLIES, Reply},
     route::CallRoute,
     sent::SentCall,
-    tool::RemoteTool,
+    tool::{RemoteTool, interrupted_error},
     values::StoredRequest,
 };
 use crate::message::{BodyAnswer, CallEpoch, CallReport, Control, Message, Report};
@@ -82,12 +82,12 @@ impl RemoteTool {
                     route.note_refused(registry);
                     refused = Some(reason);
                 }
-                EpochEnd::Lost if sent.started => return Err(self.interrupted_error(lost + 1, true)),
+                EpochEnd::Lost if sent.started => return Err(interrupted_error(lost + 1, true)),
                 EpochEnd::Lost => {
                     route.note_lost_worker();
                     lost += 1;
                     if lost >= settings.max_workers {
-                        return Err(self.interrupted_error(lost, false));
+                        return Err(interrupted_error(lost, false));
                     }
                 }
                 EpochEnd::GivenUp(error) => return Err(error),
@@ -100,7 +100,7 @@ impl RemoteTool {
     fn no_worker_error(&self, lost: u32, refused: Option<String>) -> ToolError {
         let pool = self.connection().channel.pool();
         if lost > 0 {
-            return self.interrupted_error(lost, false);
+            return interrupted_error(lost, false);
         }
         let message = match refused {
             None if !self.connection().channel.is_connected() => {
@@ -120,13 +120,6 @@ impl RemoteTool {
         let pool = self.connection().channel.pool();
         let message = format!("all workers of the pool `{pool}` are busy; try again later, or start more");
         ToolError::new(ErrorKind::Unavailable, message).retryable(true)
-    }
-
-    /// The error of a call whose `workers` have ended; `started` tells whether the last one had obtained the start of a body with effects.
-    fn interrupted_error(&self, workers: u32, started: bool) -> ToolError {
-        let effect = if started { "; it may have taken effect, and is not run again" } else { "" };
-        let of_workers = if workers == 1 { "1 worker".to_owned() } else { format!("{workers} workers") };
-        ToolError::failed(format!("the call was interrupted: {of_workers} ended during it{effect}"))
     }
 
     fn closed_error(&self, started: bool) -> ToolError {

@@ -15,10 +15,11 @@ use tokio::{
 use tool_runtime::{CancellationToken, toolset::ToolSetNotifier};
 
 use super::{
-    FleetSettings,
+    DurableCalls, FleetSettings,
     seen::SeenReports,
     unowned::UnownedCalls,
     values::{CallerValues, Deletions},
+    withdrawal::Withdrawal,
     workers::Workers,
 };
 use crate::{
@@ -35,7 +36,7 @@ pub(super) const MAX_UNREAD_REPLIES: usize = 1024;
 const MAX_UNSENT_CONTROLS: usize = 4096;
 
 /// The time in which open calls are cancelled after the set was closed.
-const CLOSE_TIMEOUT: Duration = Duration::from_secs(1);
+pub(super) const CLOSE_TIMEOUT: Duration = Duration::from_secs(1);
 
 /// The interval in which lost workers are looked for.
 const CHECK_INTERVAL: Duration = Duration::from_millis(500);
@@ -93,11 +94,13 @@ impl Waiting {
 pub(super) struct Connection {
     pub(super) channel: Channel,
     pub(super) settings: FleetSettings,
+    pub(super) durable: Option<DurableCalls>,
     pub(super) workers: Workers,
     pub(super) closed: CancellationToken,
     pub(super) values: CallerValues,
     waiting: Mutex<HashMap<String, Waiting>>,
     controls: mpsc::Sender<(String, CallControl)>,
+    withdrawals: mpsc::UnboundedSender<Withdrawal>,
     unowned: Mutex<UnownedCalls>,
     notifiers: Mutex<Vec<ToolSetNotifier>>,
 }
@@ -163,29 +166,34 @@ pub(super) struct Incoming {
     replies: Deliveries,
     controls: mpsc::Receiver<(String, CallControl)>,
     deletions: Deletions,
+    withdrawals: mpsc::UnboundedReceiver<Withdrawal>,
 }
 
 impl Connection {
     pub(super) async fn open(
         channel: Channel,
         settings: FleetSettings,
+        durable: Option<DurableCalls>,
     ) -> Result<(Arc<Self>, Incoming), FleetError> {
         let announcements = channel.listen(&channel.subject("announcements"), None).await?;
         let replies = channel.listen(&channel.own_subject(">"), None).await?;
         let (sender, controls) = mpsc::channel(MAX_UNSENT_CONTROLS);
         let (values, deletions) = CallerValues::new();
+        let (withdrawal_sender, withdrawals) = mpsc::unbounded_channel();
         let connection = Self {
             channel,
             settings,
+            durable,
             workers: Workers::default(),
             closed: CancellationToken::new(),
             values,
             waiting: Mutex::default(),
             controls: sender,
+            withdrawals: withdrawal_sender,
             unowned: Mutex::default(),
             notifiers: Mutex::default(),
         };
-        Ok((Arc::new(connection), Incoming { announcements, replies, controls, deletions }))
+        Ok((Arc::new(connection), Incoming { announcements, replies, controls, deletions, withdrawals }))
     }
 
     fn lock_waiting(&self) -> MutexGuard<'_, HashMap<String, Waiting>> {
@@ -210,42 +218,57 @@ impl Connection {
         }
     }
 
+    /// Withdraws a durable call without waiting.
+    pub(super) fn withdraw_later(&self, withdrawal: Withdrawal) {
+        // Without the task, the set is closed, and the call goes on.
+        let _ = self.withdrawals.send(withdrawal);
+    }
+
     pub(super) fn add_notifier(&self, notifier: ToolSetNotifier) {
         self.notifiers.lock().unwrap_or_else(PoisonError::into_inner).push(notifier);
     }
 
     /// Reads until the connection is closed; then cancels the open calls.
-    pub(super) async fn read_until_closed(self: Arc<Self>, mut incoming: Incoming) {
-        self.read_messages(&mut incoming).await;
-        self.closed.cancel();
-        let Incoming { controls, mut deletions, .. } = incoming;
+    pub(super) async fn read_until_closed(self: Arc<Self>, incoming: Incoming) {
+        let Incoming { announcements, replies, mut controls, mut deletions, withdrawals } = incoming;
+        let reading = async {
+            self.read_messages(announcements, replies, &mut controls, &mut deletions).await;
+            self.closed.cancel();
+        };
+        tokio::join!(reading, self.withdraw_calls(withdrawals));
         self.cancel_open_calls(controls).await;
         let stored: Vec<_> =
             self.lock_waiting().values_mut().filter_map(|waiting| waiting.stored_request.take()).collect();
         deletions.finish(stored, &self.values, Instant::now() + CLOSE_TIMEOUT).await;
     }
 
-    async fn read_messages(&self, incoming: &mut Incoming) {
+    async fn read_messages(
+        &self,
+        mut announcements: Deliveries,
+        mut replies: Deliveries,
+        controls: &mut mpsc::UnboundedReceiver<(String, CallControl)>,
+        deletions: &mut Deletions,
+    ) {
         let mut check = tokio::time::interval(CHECK_INTERVAL.min(self.settings.lost_after));
         loop {
             let registries_changed = tokio::select! {
                 () = self.closed.cancelled() => return,
-                announced = incoming.announcements.next() => match announced {
+                announced = announcements.next() => match announced {
                     Some(delivery) => self.read_announcement(&delivery),
                     None => return,
                 },
-                reply = incoming.replies.next() => match reply {
+                reply = replies.next() => match reply {
                     Some(delivery) => {
                         self.read_reply(delivery);
                         false
                     }
                     None => return,
                 },
-                Some((subject, control)) = incoming.controls.recv() => {
+                Some((subject, control)) = controls.recv() => {
                     self.send_control(&subject, control).await;
                     false
                 }
-                () = incoming.deletions.run(&self.values) => false,
+                () = deletions.run(&self.values) => false,
                 _ = check.tick() => {
                     let (lost, has_changed) = self.workers.remove_lost(self.settings.lost_after);
                     self.channel.metrics().count_lost_workers(lost);

@@ -3,9 +3,12 @@
 mod additions;
 mod budget;
 mod call;
+mod call_end;
 mod child_calls;
 mod connection;
+mod durable;
 mod listing;
+mod open_call_store;
 mod order;
 mod request;
 mod route;
@@ -17,11 +20,18 @@ mod tool;
 mod unowned;
 mod unshown;
 mod values;
+mod withdrawal;
 mod workers;
 
 use std::time::Duration;
 
-pub use self::set::FleetToolSet;
+pub(crate) use self::durable::check_queue_pool;
+pub use self::{
+    call_end::{AnsweredCall, EndedCall},
+    durable::DurableCalls,
+    open_call_store::DurableOpenCalls,
+    set::FleetToolSet,
+};
 use crate::FleetError;
 
 /// Settings of a [`FleetToolSet`].

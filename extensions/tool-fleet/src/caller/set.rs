@@ -15,7 +15,7 @@ use tool_runtime::{
     toolset::ToolSetNotifier,
 };
 
-use super::{FleetSettings, connection::Connection, tool::RemoteTool};
+use super::{DurableCalls, FleetSettings, connection::Connection, tool::RemoteTool};
 use crate::{FleetError, Transport, ValueStore, channel::Channel, values::LargeValues};
 
 /// The time of a whole registry, in times of one page.
@@ -45,6 +45,8 @@ struct ListedDefinitions {
     registries: HashMap<ContentHash, Arc<[Arc<RemoteTool>]>>,
     /// By hashes of their definitions: also those of registries that have left, for as long as a program has them.
     tools: HashMap<ContentHash, Weak<RemoteTool>>,
+    /// The last listing of a set with durable calls, which wait while no worker is there.
+    last: Vec<Arc<dyn Tool>>,
     diagnostics: Vec<Diagnostic>,
 }
 
@@ -68,9 +70,31 @@ impl FleetToolSet {
         key: PoolKey,
         settings: FleetSettings,
     ) -> Result<Self, FleetError> {
+        Self::open(transport, key, settings, None).await
+    }
+
+    /// Connects to the pool of `durable`, whose calls are stored in a queue. Tools that were listed stay listed while no worker is there.
+    ///
+    /// # Errors
+    ///
+    /// As [`connect_with`](Self::connect_with).
+    pub async fn connect_durable(
+        transport: impl Transport,
+        settings: FleetSettings,
+        durable: DurableCalls,
+    ) -> Result<Self, FleetError> {
+        Self::open(transport, durable.key().clone(), settings, Some(durable)).await
+    }
+
+    async fn open(
+        transport: impl Transport,
+        key: PoolKey,
+        settings: FleetSettings,
+        durable: Option<DurableCalls>,
+    ) -> Result<Self, FleetError> {
         settings.check()?;
         let channel = Channel::new(key, Arc::new(transport))?;
-        let (connection, incoming) = Connection::open(channel, settings).await?;
+        let (connection, incoming) = Connection::open(channel, settings, durable).await?;
         #[expect(
             clippy::disallowed_methods,
             reason = "the set ends it when it is dropped, and `close` joins it"
@@ -99,7 +123,10 @@ impl FleetToolSet {
     }
 
     async fn list_tools(&self) -> Result<Vec<Arc<dyn Tool>>, ToolError> {
-        self.connection.find_workers().await?;
+        if let Err(error) = self.connection.find_workers().await {
+            let last = self.lock_listed().last.clone();
+            return if last.is_empty() { Err(error) } else { Ok(last) };
+        }
         let live = self.connection.workers.registries();
         self.lock_listed().forget_others(&live);
         let listings = live.into_iter().map(|(registry, workers)| async move {
@@ -127,7 +154,13 @@ impl FleetToolSet {
         self.lock_listed().diagnostics = problems.iter().map(|it| self.registry_diagnostic(it)).collect();
         match problems.into_iter().next() {
             Some((_, _, error)) if !read_any => Err(error),
-            _ => Ok(choose_tools(listed.into_values())),
+            _ => {
+                let tools = choose_tools(listed.into_values());
+                if self.connection.durable.is_some() {
+                    self.lock_listed().last.clone_from(&tools);
+                }
+                Ok(tools)
+            }
         }
     }
 

@@ -9,7 +9,7 @@ use tool_runtime::{
     schema::Arguments,
 };
 
-use super::connection::Connection;
+use super::{DurableCalls, connection::Connection};
 
 pub(super) struct RemoteTool {
     definition: ToolDefinition,
@@ -80,6 +80,16 @@ impl RemoteTool {
         metadata.is_read_only() || metadata.is_idempotent()
     }
 
+    pub(super) fn is_long_running(&self) -> bool {
+        self.definition.metadata().is_long_running()
+    }
+
+    /// Returns the durable calls of the set, if those of this tool are.
+    fn durable_calls(&self) -> Option<&DurableCalls> {
+        let durable = self.connection.durable.as_ref();
+        durable.filter(|durable| self.is_long_running() || durable.includes_tool(&self.worker_name))
+    }
+
     /// Names this tool in an error of the tool at the worker.
     pub(super) fn rename_error(&self, error: ToolError) -> ToolError {
         match error.tool() {
@@ -95,7 +105,10 @@ impl RemoteTool {
     ) -> Result<ToolOutput, ToolError> {
         let canonical = self.definition.canonical(arguments)?;
         let count = self.connection.channel.metrics().begin_call();
-        let outcome = self.call_worker(canonical.as_str(), cx).await;
+        let outcome = match self.durable_calls() {
+            Some(durable) => self.call_by_queue(durable, canonical.as_str(), cx).await,
+            None => self.call_worker(canonical.as_str(), cx).await,
+        };
         count.end(outcome.as_ref().err());
         outcome
     }
@@ -119,6 +132,7 @@ impl Tool for RemoteTool {
             permission: metadata.permission,
         }
     }
+
     fn on_request(&self, request: ModelRequest) -> BoxFuture<'_, Result<(), ToolError>> {
         Box::pin(self.add_to_request(request))
     }
@@ -134,4 +148,11 @@ impl Tool for RemoteTool {
 
 fn name_in_pool(name: &ToolName, pool: &str) -> ToolName {
     name.prefixed(&format!("{pool}__"))
+}
+
+/// Returns the error of a call whose `workers` have ended; `started` tells whether one of them had obtained the start of a body with effects.
+pub(super) fn interrupted_error(workers: u32, started: bool) -> ToolError {
+    let effect = if started { "; it may have taken effect, and is not run again" } else { "" };
+    let of_workers = if workers == 1 { "1 worker".to_owned() } else { format!("{workers} workers") };
+    ToolError::failed(format!("the call was interrupted: {of_workers} ended during it{effect}"))
 }

@@ -9,14 +9,48 @@ use tool_cli::{
 use tool_runtime::open_calls::{KeyFileError, PoolKey};
 
 use crate::{
-    FleetError, Transport,
+    CallQueue, FleetError, Transport,
     channel::{Channel, check_pool_name},
 };
 
 /// The pool of a command, and the connection to its broker.
 pub(super) struct PoolConnection {
     pub(super) key: PoolKey,
-    pub(super) transport: Arc<dyn Transport>,
+    pub(super) broker: Broker,
+}
+
+/// The broker of a command, which also keeps durable calls.
+pub(super) enum Broker {
+    #[cfg(feature = "nats")]
+    Nats(crate::NatsTransport),
+    #[cfg(feature = "postgres")]
+    Postgres(crate::PostgresTransport),
+}
+
+impl Broker {
+    pub(super) fn transport(&self) -> Arc<dyn Transport> {
+        match *self {
+            #[cfg(feature = "nats")]
+            Self::Nats(ref transport) => Arc::new(transport.clone()),
+            #[cfg(feature = "postgres")]
+            Self::Postgres(ref transport) => Arc::new(transport.clone()),
+        }
+    }
+
+    #[cfg_attr(
+        not(any(feature = "nats", feature = "postgres")),
+        expect(unused_variables, reason = "no broker")
+    )]
+    async fn open_queue(&self, pool: &str) -> Result<Arc<dyn CallQueue>, FleetError> {
+        match *self {
+            #[cfg(feature = "nats")]
+            Self::Nats(ref transport) => {
+                Ok(Arc::new(crate::JetStreamCallQueue::open(transport, pool).await?))
+            }
+            #[cfg(feature = "postgres")]
+            Self::Postgres(ref transport) => Ok(Arc::new(transport.call_queue(pool))),
+        }
+    }
 }
 
 /// Adds the options of the broker, the pool and its key.
@@ -65,17 +99,23 @@ impl PoolConnection {
         let pool = pool_name(program, matches, default_pool)?;
         let path = matches.get_one::<PathBuf>("key").ok_or_else(|| Failure::usage("`--key` is missing"))?;
         let key = PoolKey::load(pool, path).map_err(|error| key_failure(&error))?;
-        let transport = match (matches.get_one::<String>("nats"), matches.get_one::<String>("postgres")) {
+        let broker = match (matches.get_one::<String>("nats"), matches.get_one::<String>("postgres")) {
             (Some(url), _) => connect_to_nats(program, &broker_url(program, "nats", url)?)?,
             (None, Some(url)) => connect_to_postgres(program, &broker_url(program, "postgres", url)?)?,
             (None, None) => return Err(Failure::usage("expected `--nats URL` or `--postgres URL`")),
         };
-        Ok(Self { key, transport })
+        Ok(Self { key, broker })
     }
 
     /// A side of the pool for one command.
     pub(super) fn channel(&self) -> Result<Channel, FleetError> {
-        Channel::new(self.key.clone(), Arc::clone(&self.transport))
+        Channel::new(self.key.clone(), self.broker.transport())
+    }
+
+    /// Opens the queue of the durable calls of the pool.
+    pub(super) fn open_queue(&self, program: &Program) -> Result<Arc<dyn CallQueue>, Failure> {
+        let opening = self.broker.open_queue(self.key.pool());
+        program.block_on(opening)?.map_err(|error| connection_failure(&error))
     }
 }
 
@@ -108,29 +148,27 @@ fn url_has_password(url: &str) -> bool {
 }
 
 #[cfg(feature = "nats")]
-fn connect_to_nats(program: &Program, url: &str) -> Result<Arc<dyn Transport>, Failure> {
+fn connect_to_nats(program: &Program, url: &str) -> Result<Broker, Failure> {
     let connecting = crate::NatsTransport::connect(url);
-    let transport = program.block_on(connecting)?.map_err(|error| connection_failure(&error))?;
-    Ok(Arc::new(transport))
+    program.block_on(connecting)?.map(Broker::Nats).map_err(|error| connection_failure(&error))
 }
 
 #[cfg(not(feature = "nats"))]
-fn connect_to_nats(_: &Program, _: &str) -> Result<Arc<dyn Transport>, Failure> {
+fn connect_to_nats(_: &Program, _: &str) -> Result<Broker, Failure> {
     Err(Failure::usage(
         "`--nats`: the program is compiled without NATS; enable the feature `nats` of `tool-fleet`",
     ))
 }
 
 #[cfg(feature = "postgres")]
-fn connect_to_postgres(program: &Program, url: &str) -> Result<Arc<dyn Transport>, Failure> {
+fn connect_to_postgres(program: &Program, url: &str) -> Result<Broker, Failure> {
     let options = crate::PostgresOptions::new(url)
         .map_err(|error| Failure::quoting(Exit::Usage, format!("`--postgres`: {error}")))?;
-    let transport = program.block_on(options.connect())?.map_err(|error| connection_failure(&error))?;
-    Ok(Arc::new(transport))
+    program.block_on(options.connect())?.map(Broker::Postgres).map_err(|error| connection_failure(&error))
 }
 
 #[cfg(not(feature = "postgres"))]
-fn connect_to_postgres(_: &Program, _: &str) -> Result<Arc<dyn Transport>, Failure> {
+fn connect_to_postgres(_: &Program, _: &str) -> Result<Broker, Failure> {
     Err(Failure::usage(
         "`--postgres`: the program is compiled without Postgres; enable the feature `postgres` of `tool-fleet`",
     ))

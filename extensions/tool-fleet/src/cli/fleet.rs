@@ -8,6 +8,7 @@ use tool_cli::{
 };
 
 use super::{
+    calls::{cancel_call, cancel_options, dead_option, list_calls, purge_calls, purge_options},
     connection::{PoolConnection, with_connection_options},
     key::{key_grammar, save_pool_key},
     tools::list_tools,
@@ -17,7 +18,7 @@ use super::{
 /// The default maximum number of rows.
 const DEFAULT_MAX_ROWS: u64 = 1000;
 
-/// The command `fleet`, which looks at a pool.
+/// The command `fleet`, which looks at a pool and its durable calls.
 pub(super) struct Fleet {
     pool: Option<Arc<str>>,
 }
@@ -38,8 +39,11 @@ impl Command for Fleet {
         let list = |name: &'static str, about: &'static str| {
             with_connection_options(clap::Command::new(name).about(about), pool).args(list_options())
         };
+        let change = |name: &'static str, about: &'static str| {
+            with_connection_options(clap::Command::new(name).about(about), pool)
+        };
         clap::Command::new("fleet")
-            .about("List the workers and tools of a pool, and make its key")
+            .about("List the workers, tools and durable calls of a pool, and make its key")
             .subcommand_required(true)
             .arg_required_else_help(true)
             .subcommands([
@@ -52,6 +56,9 @@ impl Command for Fleet {
                         .help("The time in which workers answer"),
                 ),
                 list("tools", "List the tools of a pool"),
+                list("calls", "List the durable calls of a pool, without their arguments").arg(dead_option()),
+                change("cancel", "Cancel a durable call that has not started").args(cancel_options()),
+                change("purge", "Remove the durable calls of a pool that have ended").args(purge_options()),
                 key_grammar(pool),
             ])
     }
@@ -68,6 +75,9 @@ impl Command for Fleet {
             FleetRequest { program, matches, connection: PoolConnection::open(program, matches, pool)? };
         match command {
             "workers" => list_workers(&request),
+            "calls" => list_calls(&request),
+            "cancel" => cancel_call(&request),
+            "purge" => purge_calls(&request),
             _ => list_tools(&request),
         }
     }

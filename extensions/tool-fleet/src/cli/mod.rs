@@ -27,6 +27,9 @@
 //! | `work` | runs the calls of a pool by the tools of the program, until Ctrl-C or SIGTERM |
 //! | `fleet workers` | lists the workers of a pool that answer |
 //! | `fleet tools` | lists the tools of a pool, by the names that a caller has |
+//! | `fleet calls` | lists the [durable calls](crate::DurableCalls) of a pool: ids, states, ages and hashes of definitions; `--dead` those whose workers ended during them |
+//! | `fleet cancel CALL` | cancels a durable call that has not started |
+//! | `fleet purge` | removes the durable calls that have ended, with results that were not taken, after a question or with `--yes`; `--queued` also cancels those that wait |
 //! | `fleet key` | writes the key of a pool, derived from the key of the program, which it makes if there is none |
 //!
 //! # Broker and pool
@@ -36,6 +39,12 @@
 //! such as `PGPASSFILE`, apply. `--pool NAME` is the pool; default: the one of [`FleetCommands::pool`], or else the name of the program.
 //! `--key FILE` is the key of the pool, which [`PoolKey::save`](tool_runtime::open_calls::PoolKey::save) or `fleet key` wrote: 32 bytes in a file
 //! that its owner alone can read. A worker needs no other key.
+//!
+//! # Durable calls
+//!
+//! `work --durable` also runs the durable calls of the pool, which the broker keeps: a server of NATS with JetStream (`nats-server -js -sd FOLDER`),
+//! or the database. `fleet calls`, `fleet cancel` and `fleet purge` read and change the same queue. They show neither arguments nor results, and need
+//! no worker.
 //!
 //! # The end of a worker
 //!
@@ -65,9 +74,10 @@
 //!
 //! # Exit codes
 //!
-//! 0 for success; 1 if the broker cannot be reached or fails, or if no worker answers; 2 for an invalid command line and a key that cannot be used; 4 if the
-//! tools of the program cannot be used; 130 after a second signal.
+//! 0 for success; 1 if the broker cannot be reached or fails, if no worker answers, or if a call cannot be cancelled; 2 for an invalid command line and a key that
+//! cannot be used; 3 if a removal was not confirmed; 4 if the tools of the program cannot be used; 130 after a second signal.
 
+mod calls;
 mod connection;
 mod fleet;
 mod health;

@@ -9,7 +9,7 @@ use crate::FleetToolSet;
 /// Lists the tools of a pool as a caller sees them.
 pub(super) fn list_tools(request: &FleetRequest<'_>) -> Result<Exit, Failure> {
     let (program, connection) = (request.program, &request.connection);
-    let connecting = FleetToolSet::connect(connection.transport.clone(), connection.key.clone());
+    let connecting = FleetToolSet::connect(connection.broker.transport(), connection.key.clone());
     let set = program.block_on(connecting)?.map_err(|error| connection_failure(&error))?;
     let toolbox = Toolbox::new();
     // A pool that cannot be listed is an error, not an empty list.

@@ -5,7 +5,7 @@ use std::{convert::Infallible, net::SocketAddr, sync::Arc, time::Duration};
 use tokio::net::TcpListener;
 use tool_cli::{
     Command, Exit, Failure, Program,
-    clap::{self, Arg, ArgMatches, value_parser},
+    clap::{self, Arg, ArgAction, ArgMatches, value_parser},
 };
 use tool_runtime::CancellationToken;
 
@@ -55,6 +55,10 @@ impl Command for Work {
                 .default_value("30")
                 .value_parser(value_parser!(u32))
                 .help("The time that running calls have after Ctrl-C"),
+            Arg::new("durable")
+                .long("durable")
+                .action(ArgAction::SetTrue)
+                .help("Also run the durable calls of the pool, by JetStream or the database"),
             Arg::new("health")
                 .long("health")
                 .value_name("ADDRESS")
@@ -72,17 +76,22 @@ impl Command for Work {
             tools => format!("{tools} tools"),
         };
         let pool = connection.key.pool().to_owned();
+        let queue = match matches.get_flag("durable") {
+            true => Some(connection.open_queue(program)?),
+            false => None,
+        };
+        let transport = connection.broker.transport();
         let worker = Worker::new(executor, connection.key)
             .slots(usize::try_from(number("slots")).unwrap_or(usize::MAX))
             .drain(Duration::from_secs(number("drain").into()));
         let worker = self.values.iter().cloned().fold(worker, Worker::value_store);
+        let worker = queue.into_iter().fold(worker, Worker::queue);
         let serving_note = format!("serving {tools} in the pool `{pool}`; Ctrl-C ends it");
         let listener = match matches.get_one::<SocketAddr>("health") {
             Some(address) => Some(open_health(program, *address)?),
             None => None,
         };
         program.block_on(async {
-            let transport = connection.transport;
             let health = WorkerHealth { state: worker.watch_state(), transport: transport.clone() };
             tokio::select! {
                 exit = serve_until_signal(program, worker, transport, &serving_note) => exit,

@@ -18,7 +18,8 @@ const CONFIRM_TIMEOUT: Duration = Duration::from_secs(5);
 /// The time in which the client passes on a refusal that it has read.
 const REFUSAL_WAIT: Duration = Duration::from_millis(20);
 
-/// A transport by a server of NATS, 2.9 or later. It needs neither JetStream nor accounts.
+/// A transport by a server of NATS, 2.9 or later. It needs neither JetStream nor accounts;
+/// a [`JetStreamCallQueue`](crate::JetStreamCallQueue) needs JetStream.
 ///
 /// The permissions of the server can separate pools: all subjects of the pool `weather` begin with `tools.weather.`. A subscription that they
 /// refuse is an error of [`Worker::serve`](crate::Worker::serve) and [`FleetToolSet::connect`](crate::FleetToolSet::connect) that names it.
@@ -86,6 +87,10 @@ impl NatsTransport {
             ))),
             Err(_) => Ok(()),
         }
+    }
+
+    pub(crate) fn client(&self) -> &Client {
+        &self.client
     }
 }
 

@@ -57,7 +57,7 @@ impl Approver for CallerApprover {
 }
 
 /// Returns the approval by which a body reads `answer`.
-fn approval_of(answer: ConfirmationAnswer) -> Approval {
+pub(super) fn approval_of(answer: ConfirmationAnswer) -> Approval {
     let ConfirmationAnswer { confirmed, payload } = answer;
     match (confirmed, payload) {
         (true, payload) => Approval::ApprovedWith(payload),

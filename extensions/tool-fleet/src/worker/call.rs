@@ -10,7 +10,7 @@ use std::{
 
 use tokio::time::MissedTickBehavior;
 use tool_runtime::{
-    CallOutcome, CancellationToken, ErrorKind, RunContext, ToolCall, ToolError,
+    CallOutcome, CancellationToken, ErrorKind, RunContext, ToolCall, ToolDefinition, ToolError,
     call::Operation,
     definition::Retry,
     event::EventKind,
@@ -189,25 +189,14 @@ impl Server {
     /// Begins the call in an executor of its own run.
     fn stream_of(
         &self,
-        request: Box<CallRequest>,
+        mut request: Box<CallRequest>,
         reporter: &Arc<Reporter>,
         running: &Arc<RunningCall>,
     ) -> Result<CallStream, ToolError> {
         let Some(definition) = self.index.definition(request.definition) else {
             return Err(ToolError::new(ErrorKind::Unavailable, OTHER_DEFINITION));
         };
-        let mut call = ToolCall::new(definition.name().to_string(), request.arguments)
-            .with_id(request.address.call_id.to_string())
-            .with_address(request.address);
-        call = call.with_resources(request.resources);
-        if let Some(meta) = request.meta {
-            call = call.with_meta(meta);
-        }
-        let mut run =
-            run_of(request.run.as_ref(), request.time_left).with_cancellation(running.token.clone());
-        if request.run.is_none() {
-            run = call.meta.as_ref().map(trace_members).into_iter().fold(run, RunContext::with_meta);
-        }
+        let (call, mut run) = call_in_run(definition, &mut request, running.token.clone());
         if request.run.is_some_and(|run| run.has_budget) {
             run = run.with_budget_source(Arc::new(CallerBudget {
                 reporter: Arc::clone(reporter),
@@ -281,6 +270,27 @@ impl Server {
     }
 }
 
+/// Takes the call of a request, and its run, which `token` cancels.
+pub(super) fn call_in_run(
+    definition: &ToolDefinition,
+    request: &mut CallRequest,
+    token: CancellationToken,
+) -> (ToolCall, RunContext) {
+    let arguments = std::mem::take(&mut request.arguments);
+    let mut call = ToolCall::new(definition.name().to_string(), arguments)
+        .with_id(request.address.call_id.to_string())
+        .with_address(request.address.clone())
+        .with_resources(std::mem::take(&mut request.resources));
+    if let Some(meta) = request.meta.take() {
+        call = call.with_meta(meta);
+    }
+    let mut run = run_of(request.run.as_ref(), request.time_left).with_cancellation(token);
+    if request.run.is_none() {
+        run = call.meta.as_ref().map(trace_members).into_iter().fold(run, RunContext::with_meta);
+    }
+    (call, run)
+}
+
 /// Returns the run of a call, with the parts that travel.
 pub(super) fn run_of(parts: Option<&RunParts>, time_left: Option<u64>) -> RunContext {
     let mut run = RunContext::new();
@@ -308,7 +318,7 @@ fn report_of(event: EventKind) -> Option<Report> {
 }
 
 /// A message is one attempt: the caller decides about the next one, also for a tool with retries of its own.
-fn one_attempt() -> RetryPolicy {
+pub(super) fn one_attempt() -> RetryPolicy {
     RetryPolicy::new(Retry::DEFAULT).retry_if(|_| async { Ok(false) })
 }
 

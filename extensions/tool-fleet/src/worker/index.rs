@@ -44,6 +44,10 @@ impl DefinitionIndex {
         self.registry
     }
 
+    pub(super) fn hashes(&self) -> Vec<ContentHash> {
+        self.order.clone()
+    }
+
     pub(super) fn len(&self) -> usize {
         self.order.len()
     }

@@ -8,6 +8,8 @@ mod budget;
 mod call;
 mod claim;
 mod index;
+mod queue;
+mod queued_call;
 mod state;
 mod status;
 mod steps;
@@ -30,7 +32,8 @@ use self::{
     values::ReceivedCall,
 };
 use crate::{
-    Deliveries, Delivery, FleetError, Payload, Transport, ValueStore,
+    CallQueue, Deliveries, Delivery, FleetError, Payload, Transport, ValueStore,
+    caller::check_queue_pool,
     channel::{Channel, Received},
     message::{Announcement, CallReport, CallRequest, Message, Report},
     steps::MAX_STEPS,
@@ -48,6 +51,7 @@ pub struct Worker {
     heartbeat: Duration,
     drain: Duration,
     values: Option<Arc<dyn ValueStore>>,
+    queue: Option<Arc<dyn CallQueue>>,
     state: StateSender,
 }
 
@@ -62,7 +66,16 @@ impl Worker {
     #[must_use]
     pub fn new(executor: Executor, key: PoolKey) -> Self {
         let (heartbeat, drain) = (Duration::from_secs(2), Duration::from_secs(30));
-        Self { executor, key, slots: 16, heartbeat, drain, values: None, state: StateSender::default() }
+        Self {
+            executor,
+            key,
+            slots: 16,
+            heartbeat,
+            drain,
+            values: None,
+            queue: None,
+            state: StateSender::default(),
+        }
     }
 
     /// Sets the number of calls that run at once, at least 1; a further one is answered as busy, and its caller tries again. Default: 16.
@@ -96,6 +109,13 @@ impl Worker {
         self
     }
 
+    /// Also runs the [durable calls](crate::DurableCalls) of this queue, in the slots of the others. Default: none.
+    #[must_use]
+    pub fn queue(mut self, queue: impl CallQueue) -> Self {
+        self.queue = Some(Arc::new(queue));
+        self
+    }
+
     /// Returns the state of the worker, which changes while it [serves](Self::serve), for a supervisor.
     #[must_use]
     pub fn watch_state(&self) -> watch::Receiver<WorkerState> {
@@ -106,11 +126,14 @@ impl Worker {
     ///
     /// # Errors
     ///
-    /// Returns an error if the name of the pool is invalid, or the broker cannot be reached, or closes the connection, or if it does not
+    /// Returns an error if the name of the pool is invalid, or the queue is one of another pool, or the broker cannot be reached, or closes the connection, or if it does not
     /// receive the last messages of a worker that was stopped within 2 s; [`FleetError::CallsDropped`] if calls run for longer than the
     /// [time to drain](Self::drain).
     pub async fn serve(self, transport: impl Transport, stop: CancellationToken) -> Result<(), FleetError> {
         let drain = self.drain;
+        if let Some(queue) = &self.queue {
+            check_queue_pool(&**queue, &self.key)?;
+        }
         let channel = Channel::new(self.key.clone(), Arc::new(transport))?;
         let server = Server::new(self, channel.clone());
         let dropped = server.serve_until_stopped(stop).await?;
@@ -162,6 +185,9 @@ impl Server {
         let mut beat = tokio::time::interval(self.worker.heartbeat);
         beat.set_missed_tick_behavior(MissedTickBehavior::Delay);
         let mut tasks = JoinSet::new();
+        if let Some(queue) = &self.worker.queue {
+            tasks.spawn(Arc::clone(&self).serve_queue(Arc::clone(queue), stop.clone()));
+        }
         self.worker.state.set_state(WorkerState::Serving);
         loop {
             tokio::select! {

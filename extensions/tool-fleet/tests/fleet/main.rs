@@ -7,6 +7,7 @@ mod attack;
 mod broker;
 mod budget;
 mod children;
+mod durable;
 mod listing;
 mod memory;
 #[cfg(feature = "nats")]

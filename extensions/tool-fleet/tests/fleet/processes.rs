@@ -5,13 +5,17 @@ use std::{
     io::{BufRead as _, BufReader},
     process::{Child, ChildStdout, Command, Stdio},
     sync::Arc,
+    time::Duration,
 };
 
 use test_support::postgres::{new_schema, shared_url};
-use tool_fleet::{PostgresOptions, PostgresTransport};
-use tool_runtime::{Executor, ToolCall, prelude::*};
+use tool_fleet::{
+    CallQueue as _, CallState, DurableCalls, FleetSettings, FleetToolSet, PostgresOptions, PostgresTransport,
+    Worker,
+};
+use tool_runtime::{CancellationToken, Executor, RunContext, ToolCall, Toolbox, prelude::*};
 
-use super::{Probe, connect, registry, serve};
+use super::{Probe, connect, program_key, registry, serve};
 
 /// The database of a worker, its schema, and its pool; then what its test adds.
 pub(crate) const WORKER_VARIABLE: &str = "TOOL_FLEET_TEST_WORKER";
@@ -28,7 +32,9 @@ async fn worker_process() {
     let [url, schema, pool] = [(); 3].map(|()| parts.next().unwrap());
     let transport = open_transport(url, schema).await;
     let probe = Arc::new(Probe::default());
-    let serving = serve(&transport, pool, Executor::new(registry(&probe)));
+    let worker = Worker::new(Executor::new(registry(&probe)), program_key().pool_key(pool));
+    let worker = worker.heartbeat(Duration::from_millis(100)).queue(transport.call_queue(pool));
+    let serving = tokio::spawn(worker.serve(transport.clone(), CancellationToken::new()));
     tokio::select! { it = serving => it.unwrap().unwrap(), () = report_bodies(&probe) => {} }
 }
 
@@ -126,4 +132,51 @@ async fn a_read_of_a_process_that_is_killed_is_answered_by_another_one() {
 async fn a_call_with_effects_of_a_process_that_is_killed_is_interrupted() {
     let Some(text) = kill_worker_of("book", json!({})).await else { return };
     assert!(text.contains("1 worker ended during it; it may have taken effect"), "{text}");
+}
+
+/// Leaves a durable call of `tool` open, kills the worker that runs it, starts another one, and returns the text of its answer, with the
+/// number of bodies at the other one.
+async fn kill_worker_of_durable(tool: &str, arguments: Value) -> Option<(String, usize)> {
+    let url = shared_url()?;
+    let (schema, pool) = (new_schema(), "killed");
+    let mut first = WorkerProcess::start("processes::worker_process", &[&url, &schema, pool]);
+    let transport = open_transport(&url, &schema).await;
+    let queue = transport.call_queue(pool);
+    connect_when_listed(&transport, pool).await;
+    let durable =
+        DurableCalls::new(queue.clone(), program_key().pool_key(pool)).unwrap().wait(Duration::ZERO);
+    let set = FleetToolSet::connect_durable(transport.clone(), FleetSettings::default(), durable.clone());
+    let toolbox = Toolbox::new();
+    toolbox.add_toolset(set.await.unwrap()).unwrap();
+    let executor = Executor::new(toolbox.snapshot(&RunContext::new()).await.unwrap().into_tools());
+    let outcomes = executor.run(vec![ToolCall::new(format!("{pool}__{tool}"), arguments)]).await;
+    assert!(!outcomes[0].is_finished());
+    let first = tokio::task::spawn_blocking(move || {
+        first.wait_for_body();
+        first.kill();
+        first
+    });
+    drop(first.await.unwrap());
+    let running = queue.list_calls(&[CallState::Taken, CallState::Started]).await.unwrap();
+    assert_eq!(running.len(), 1);
+    let probe = Arc::new(Probe::default());
+    probe.released.cancel();
+    let worker = Worker::new(Executor::new(registry(&probe)), program_key().pool_key(pool)).queue(queue);
+    let serving = tokio::spawn(worker.serve(transport, CancellationToken::new()));
+    let answered = durable.wait_for_answers(&executor).await.unwrap();
+    serving.abort();
+    Some((answered[0].result.text().to_string(), probe.bodies()))
+}
+
+#[tokio::test]
+async fn a_durable_read_of_a_process_that_is_killed_is_answered_by_another_one() {
+    let arguments = json!({ "query": { "city": "Paris", "days": 2 } });
+    let Some(ended) = kill_worker_of_durable("forecast", arguments).await else { return };
+    assert_eq!(ended, ("Paris 2 by body 1".to_owned(), 1));
+}
+
+#[tokio::test]
+async fn a_durable_call_with_effects_of_a_process_that_is_killed_is_interrupted() {
+    let Some((text, bodies)) = kill_worker_of_durable("book", json!({})).await else { return };
+    assert!(text.contains("1 worker ended during it; it may have taken effect") && bodies == 0, "{text}");
 }

@@ -89,6 +89,37 @@ impl Executor {
         self.inner.open.arguments(&found, self.definition_of(&found.body))
     }
 
+    /// Returns the [operation](tool_core::ToolOutput::with_operation_id) under which the work of an open long-running call goes on, which its
+    /// interim output named; `None` if it named none, or the call is of another kind.
+    ///
+    /// # Errors
+    ///
+    /// Returns an error if no such call is open, or `call` is an id that [does not identify one call](CallRef).
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use tool_runtime::{Executor, ToolCall, prelude::*};
+    ///
+    /// /// Starts a build.
+    /// #[tool(long_running)]
+    /// fn build() -> ToolOutput {
+    ///     ToolOutput::from("started").with_operation_id("build-7")
+    /// }
+    ///
+    /// # tokio::runtime::Builder::new_current_thread().enable_all().build()?.block_on(async {
+    /// let executor = Executor::new(Registry::builder().tool::<build>().build()?);
+    /// let outcomes = executor.run(vec![ToolCall::new("build", "{}")]).await;
+    /// let operation = executor.open_operation(outcomes[0].address().unwrap()).await?;
+    /// assert_eq!(operation.as_deref(), Some("build-7"));
+    /// # Ok::<(), anyhow::Error>(())
+    /// # })?;
+    /// # Ok::<(), anyhow::Error>(())
+    /// ```
+    pub async fn open_operation(&self, call: impl Into<CallRef>) -> Result<Option<String>, OpenCallError> {
+        Ok(self.inner.open.find_open_call(&call.into()).await?.body.operation)
+    }
+
     /// Discards an open call, so that it can no longer be answered. Also discards calls that have expired, or were
     /// altered in the store.
     ///

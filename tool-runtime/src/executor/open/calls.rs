@@ -40,6 +40,8 @@ pub(in crate::executor) struct Opening<'a> {
     pub(in crate::executor) answers: Vec<(Box<ApprovalRequest>, ConfirmationAnswer)>,
     /// `true` if `Finished` was sent for the call; `None` if the call has no events, or waits for a person.
     pub(in crate::executor) is_reported: Option<bool>,
+    /// The operation that the output of a long-running call named.
+    pub(in crate::executor) operation: Option<String>,
 }
 
 /// A verified record, and its body.
@@ -97,8 +99,18 @@ impl OpenCalls {
     }
 
     fn new_record(&self, opening: Opening<'_>) -> Result<OpenRecord, String> {
-        let Opening { kind, call, address, owner, definition, opened_at, request, answers, is_reported } =
-            opening;
+        let Opening {
+            kind,
+            call,
+            address,
+            owner,
+            definition,
+            opened_at,
+            request,
+            answers,
+            is_reported,
+            operation,
+        } = opening;
         let redacted = definition.map_or_else(|| call.clone(), |definition| redacted_call(call, definition));
         let hash = definition.map(ToolDefinition::content_hash);
         let (mut secret, mut local) = (None, None);
@@ -112,7 +124,8 @@ impl OpenCalls {
         }
         let expires_at = request.as_ref().map_or_else(|| self.expires_at(), |request| request.expires_at);
         let opened_at = opened_at.unwrap_or_else(|| millis::truncated_to_millis(SystemTime::now()));
-        let body = Body { call: redacted, definition: hash, secret, request, given: answers, is_reported };
+        let given = answers;
+        let body = Body { call: redacted, definition: hash, secret, request, given, is_reported, operation };
         OpenRecord::new(self.key(), (address.clone(), owner, kind), (opened_at, expires_at), &body, local)
     }
 

@@ -9,7 +9,8 @@ use super::database::Database;
 use crate::FleetError;
 
 /// The steps, by the version that they make.
-const MIGRATIONS: [(i64, &str); 1] = [(1, include_str!("migrations/1_messages.sql"))];
+const MIGRATIONS: [(i64, &str); 2] =
+    [(1, include_str!("migrations/1_messages.sql")), (2, include_str!("migrations/2_calls.sql"))];
 
 /// The oldest server that is tested, as a number of the server.
 const MIN_SERVER_VERSION: u32 = 140_000;

@@ -4,6 +4,7 @@
 //! for each one and for each group, and notifies their processes, in one statement; the body is in the row, since a notification is limited to
 //! 8,000 bytes. The members of a group share a queue, from which each message is taken once (`SKIP LOCKED`).
 
+mod call_queue;
 mod connections;
 mod database;
 mod listeners;
@@ -25,7 +26,7 @@ use futures_util::{StreamExt, stream};
 use tokio::task::JoinHandle;
 use tool_runtime::BoxFuture;
 
-pub use self::options::PostgresOptions;
+pub use self::{call_queue::PostgresCallQueue, options::PostgresOptions};
 use self::{
     database::{Database, Value},
     listeners::Listeners,

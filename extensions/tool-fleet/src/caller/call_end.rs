@@ -1,0 +1,275 @@
+//! The ends of durable calls, taken in any process: by the caller that waits, or as answers to open calls.
+
+use std::{collections::HashMap, time::Duration};
+
+use bytes::Bytes;
+use tool_runtime::{
+    ErrorKind, Executor, ToolError, ToolOutput, ToolResult,
+    call::{CallAddress, Operation, Pending},
+    open_calls::{OpenCall, OpenCallError},
+};
+
+use super::{durable::DurableCalls, tool::interrupted_error};
+use crate::{
+    CallState, FleetError, QueueEpoch, QueuedCall,
+    queue::{CallEnd, CallSeal, id_prefix},
+};
+
+/// The pause between two looks at the queue.
+const ANSWER_INTERVAL: Duration = Duration::from_millis(500);
+
+/// A durable call that has ended, and waits for its caller.
+#[derive(Debug)]
+#[non_exhaustive]
+pub struct EndedCall {
+    /// The id in the queue, which is the operation of the open call.
+    pub id: String,
+    /// The outcome.
+    pub outcome: Result<ToolOutput, ToolError>,
+    /// `false` if the work goes on under the operation that the output names.
+    pub is_final: bool,
+}
+
+/// An open call that was answered by the result of its durable call.
+#[derive(Debug)]
+#[non_exhaustive]
+pub struct AnsweredCall {
+    /// The address of the call.
+    pub address: CallAddress,
+    /// The result for the model.
+    pub result: ToolResult,
+    /// `false` if the call is still open, since its work goes on under the operation that the result names.
+    pub is_final: bool,
+}
+
+impl DurableCalls {
+    /// Answers the open calls of `executor` whose durable calls have ended, and removes those from the queue. Of several processes that do so, one
+    /// answers each call.
+    ///
+    /// An open call is one that is in the executor's [store](tool_runtime::executor::ExecutorBuilder::open_calls), and names the durable call as its
+    /// operation. The process needs no connection to the workers. What it does with the results, such as continuing a conversation, is its own; an
+    /// agent that runs in a session takes them as answers instead: see [`ended_call`](Self::ended_call).
+    ///
+    /// A program that drops the future before its end may lose the results of calls that it has answered.
+    ///
+    /// # Errors
+    ///
+    /// Returns an error if the queue or the store fails before a call was answered. After that, the calls that were answered are
+    /// returned, and the others are left for the next time.
+    pub async fn answer_open_calls(&self, executor: &Executor) -> Result<Vec<AnsweredCall>, FleetError> {
+        let pool = self.key().pool();
+        let open = executor.open_calls().await.map_err(FleetError::OpenCalls)?;
+        let open = open.into_iter().filter(|call| matches!(call, OpenCall::LongRunning(..)));
+        let open: HashMap<String, OpenCall> =
+            open.map(|call| (id_prefix(pool, call.address()), call)).collect();
+        let mut answered = Vec::new();
+        if open.is_empty() {
+            return Ok(answered);
+        }
+        for listed in self.list_ended().await? {
+            let Some(call) = open.get(prefix_of(&listed.id)) else { continue };
+            match self.answer_listed(executor, call, &listed.id).await {
+                Ok(answer) => answered.extend(answer),
+                Err(error) if answered.is_empty() => return Err(error),
+                Err(error) => {
+                    tracing::warn!(%error, "an open call is answered later");
+                    break;
+                }
+            }
+        }
+        Ok(answered)
+    }
+
+    /// Answers an open call by the end of the durable call `id`; `None` if it is not its operation, has not ended, or was answered elsewhere.
+    async fn answer_listed(
+        &self,
+        executor: &Executor,
+        call: &OpenCall,
+        id: &str,
+    ) -> Result<Option<AnsweredCall>, FleetError> {
+        let address = call.address();
+        // Only the program that opened the call could write it: a worker of another pool has no power over it.
+        match executor.open_operation(address).await {
+            Ok(operation) if operation.as_deref() == Some(id) => {}
+            Err(error @ OpenCallError::Store(_)) => return Err(FleetError::OpenCalls(error)),
+            _ => return Ok(None),
+        }
+        let Some(end) = self.read_end(id, address).await? else { return Ok(None) };
+        let answer = answer_call(executor, call, end).await?;
+        if let Err(error) = self.queue().remove_call(id).await {
+            tracing::warn!(%error, id, "a result that was taken is still in its queue");
+        }
+        Ok(answer)
+    }
+
+    /// Waits until [`answer_open_calls`](Self::answer_open_calls) has answered a call: looks twice a second.
+    ///
+    /// # Errors
+    ///
+    /// As [`answer_open_calls`](Self::answer_open_calls).
+    pub async fn wait_for_answers(&self, executor: &Executor) -> Result<Vec<AnsweredCall>, FleetError> {
+        loop {
+            let answered = self.answer_open_calls(executor).await?;
+            if !answered.is_empty() {
+                return Ok(answered);
+            }
+            tokio::time::sleep(ANSWER_INTERVAL).await;
+        }
+    }
+
+    /// Returns the end of the durable call that an open call of a batch or of an agent's run has as its operation, for a program that answers it
+    /// itself: an agent by `Runner::resume` with `Answers::result(&pending.address, ended.outcome)`. The program then removes it by
+    /// [`remove_ended`](Self::remove_ended). `None` while the call goes on, and if it is no durable call of this pool.
+    ///
+    /// # Errors
+    ///
+    /// Returns an error if the queue fails.
+    pub async fn ended_call(&self, pending: &Pending) -> Result<Option<EndedCall>, FleetError> {
+        let Operation::LongRunning(Some(id)) = &pending.operation else { return Ok(None) };
+        if prefix_of(id) != id_prefix(self.key().pool(), &pending.address) {
+            return Ok(None);
+        }
+        self.queue().settle_calls().await?;
+        let Some(end) = self.read_end(id, &pending.address).await? else { return Ok(None) };
+        let (outcome, is_final) = outcome_of(end);
+        Ok(Some(EndedCall { id: id.clone(), outcome, is_final }))
+    }
+
+    /// Removes a call that has ended from the queue; `false` if another process did.
+    ///
+    /// # Errors
+    ///
+    /// Returns an error if the queue fails.
+    pub async fn remove_ended(&self, id: &str) -> Result<bool, FleetError> {
+        self.queue().remove_call(id).await
+    }
+
+    /// Cancels the durable call of the address. [`DurableOpenCalls`](super::DurableOpenCalls) does it for each open call that is discarded or
+    /// rejected. A queued one does not run, one that runs
+    /// without a start is cancelled by its worker, and one with effects that has started runs to its end. Its end answers the open call,
+    /// as always. Returns the state in which it was; `None` if it has ended, or there is none.
+    ///
+    /// # Errors
+    ///
+    /// Returns an error if the queue fails.
+    pub async fn cancel_call(&self, address: &CallAddress) -> Result<Option<CallState>, FleetError> {
+        Ok(self.cancel_listed(address).await?.map(|(_, state)| state))
+    }
+
+    /// Returns the id, too. Of several attempts, one has not ended.
+    pub(super) async fn cancel_listed(
+        &self,
+        address: &CallAddress,
+    ) -> Result<Option<(String, CallState)>, FleetError> {
+        let prefix = id_prefix(self.key().pool(), address);
+        let states = [CallState::Queued, CallState::Taken, CallState::Started];
+        let running = self.queue().list_calls(&states).await?;
+        let mut cancelled = None;
+        for call in running.into_iter().filter(|call| prefix_of(&call.id) == prefix) {
+            let state = self.queue().cancel_call(&call.id).await?;
+            cancelled = state.filter(|state| !state.is_ended()).map(|state| (call.id, state)).or(cancelled);
+        }
+        Ok(cancelled)
+    }
+
+    async fn list_ended(&self) -> Result<Vec<QueuedCall>, FleetError> {
+        self.queue().settle_calls().await?;
+        let mut ended = self.queue().list_calls(&CallState::ENDED).await?;
+        // An interrupted call that was answered is listed without its bytes.
+        ended.retain(|call| call.bytes > 0);
+        Ok(ended)
+    }
+
+    /// Reads the end of the call `id`, which has this address; `None` if it has not ended, or was taken.
+    async fn read_end(&self, id: &str, address: &CallAddress) -> Result<Option<CallEnd>, FleetError> {
+        let read = self.queue().read_call(id).await?;
+        Ok(read
+            .filter(|(call, _)| call.bytes > 0)
+            .and_then(|(call, bytes)| self.end_of(&call, &bytes, address)))
+    }
+
+    /// Returns the end of a call; `None` if it has not ended. Only a result is sealed: the other states are those of the record.
+    fn end_of(&self, call: &QueuedCall, bytes: &Bytes, address: &CallAddress) -> Option<CallEnd> {
+        let error = match call.state {
+            CallState::Queued | CallState::Taken | CallState::Started => return None,
+            CallState::Finished => {
+                let seal = CallSeal { key: self.key(), id: &call.id, definition: call.key };
+                let QueuedCall { id, epoch, request, .. } = call.clone();
+                let result = seal.open_result(&QueueEpoch { id, epoch, request }, bytes);
+                match result.filter(|result| result.address == *address) {
+                    Some(result) => return Some(result.end),
+                    None => ToolError::failed(
+                        "the result of the call was altered in the queue, or written under another key; the call may have taken effect",
+                    ),
+                }
+            }
+            CallState::Interrupted => interrupted_error(call.workers, call.was_started),
+            CallState::Cancelled => ToolError::cancelled(),
+            CallState::Expired => {
+                let age = self.queue().limits().call_age;
+                let problem = format!(
+                    "no worker took the call within {age:?}; unless another program changed the queue, nothing was executed"
+                );
+                ToolError::new(ErrorKind::Unavailable, problem)
+            }
+        };
+        Some(CallEnd::Error(Box::new(error)))
+    }
+}
+
+/// Takes the end of a call for which its caller waits; `None` if it goes on.
+pub(super) async fn take_end(
+    durable: &DurableCalls,
+    id: &str,
+    address: &CallAddress,
+) -> Result<Option<CallEnd>, FleetError> {
+    let Some((call, bytes)) = durable.queue().read_call(id).await? else {
+        let error = ToolError::failed("the call was removed from its queue; it may have taken effect");
+        return Ok(Some(CallEnd::Error(Box::new(error))));
+    };
+    let Some(end) = durable.end_of(&call, &bytes, address) else { return Ok(None) };
+    if let Err(error) = durable.queue().remove_call(id).await {
+        tracing::warn!(%error, id, "a result that was taken is still in its queue");
+    }
+    Ok(Some(end))
+}
+
+/// Answers an open call; `None` if it was answered elsewhere.
+async fn answer_call(
+    executor: &Executor,
+    call: &OpenCall,
+    end: CallEnd,
+) -> Result<Option<AnsweredCall>, FleetError> {
+    let address = call.address();
+    let submitted = match end {
+        CallEnd::Interim(output) => executor.update(address, *output).await.map(|result| (result, false)),
+        end => {
+            // The worker's name of the tool has no prefix.
+            let rename = |error: ToolError| match error.tool() {
+                Some(_) => error.with_tool(call.call().name.clone()),
+                None => error,
+            };
+            let outcome = outcome_of(end).0.map_err(rename);
+            executor.submit_result(address, outcome).await.map(|result| (result, true))
+        }
+    };
+    match submitted {
+        Ok((result, is_final)) => Ok(Some(AnsweredCall { address: address.clone(), result, is_final })),
+        Err(OpenCallError::NotOpen(_)) => Ok(None),
+        // Its result stays in the queue.
+        Err(error) => Err(FleetError::OpenCalls(error)),
+    }
+}
+
+fn outcome_of(end: CallEnd) -> (Result<ToolOutput, ToolError>, bool) {
+    match end {
+        CallEnd::Output(output) => (Ok(*output), true),
+        CallEnd::Interim(output) => (Ok(*output), false),
+        CallEnd::Error(error) => (Err(*error), true),
+    }
+}
+
+/// Returns the part of an id that all attempts of a call have.
+fn prefix_of(id: &str) -> &str {
+    id.split('-').next().unwrap_or_default()
+}

@@ -1,0 +1,311 @@
+//! Durable calls of a caller: they are stored in a queue, and go on without it.
+
+use std::{collections::BTreeSet, fmt, sync::Arc, time::Duration};
+
+use tokio::time::{Instant, sleep_until};
+use tool_runtime::{ErrorKind, ToolContext, ToolError, ToolOutput, open_calls::PoolKey};
+
+use super::{
+    call_end::take_end,
+    connection::{Replies, Reply},
+    tool::RemoteTool,
+    withdrawal::{Withdrawal, WithdrawalGuard},
+};
+use crate::{
+    CallQueue, CallState, FleetError, NewCall,
+    message::{CallEpoch, Message},
+    queue::{CallEnd, CallSeal, StoredRequest, call_id},
+};
+
+/// The interval in which a waiting caller looks for the end of its call, if no message tells it.
+const POLL_INTERVAL: Duration = Duration::from_millis(500);
+
+/// The longest wait for the end of a call before it is left open.
+const MAX_WAIT: Duration = Duration::from_secs(24 * 60 * 60);
+
+/// The durable calls of a pool: which calls of a [`FleetToolSet`](crate::FleetToolSet) are stored in a [`CallQueue`], and their results in any process.
+///
+/// A stored call waits while no worker is there, goes on if its caller ends, and its result is kept until it is taken. If it does not end within the
+/// [wait](Self::wait), it becomes an open call of the caller's executor: the model receives an interim result. Any process with the same
+/// [store of open calls](tool_runtime::executor::ExecutorBuilder::open_calls) answers it by [`answer_open_calls`](Self::answer_open_calls).
+///
+/// All calls are durable by default; [`only`](Self::only) restricts them to some tools. Those of long-running tools always are, and are left
+/// open at once.
+///
+/// # Examples
+///
+/// ```
+/// use std::time::Duration;
+///
+/// use tool_fleet::{DurableCalls, FleetSettings, FleetToolSet, MemoryCallQueue, MemoryTransport, Worker};
+/// use tool_runtime::{
+///     CancellationToken, Executor, RunContext, ToolCall, Toolbox, open_calls::ProgramKey, prelude::*,
+/// };
+///
+/// /// Trains a model.
+/// #[tool(long_running)]
+/// fn train(model: String) -> String {
+///     format!("{model} is trained")
+/// }
+///
+/// # tokio::runtime::Builder::new_current_thread().enable_all().build()?.block_on(async {
+/// let key = ProgramKey::new([7; 32]).pool_key("models");
+/// let (transport, queue) = (MemoryTransport::new(), MemoryCallQueue::new("models"));
+/// let executor = Executor::new(Registry::builder().tool::<train>().build()?);
+/// let (worker, stop) = (Worker::new(executor, key.clone()).queue(queue.clone()), CancellationToken::new());
+/// let serving = tokio::spawn(worker.serve(transport.clone(), stop.clone()));
+///
+/// let durable = DurableCalls::new(queue, key)?;
+/// let toolbox = Toolbox::new();
+/// let set = FleetToolSet::connect_durable(transport, FleetSettings::default(), durable.clone()).await?;
+/// toolbox.add_toolset(set)?;
+/// let executor = Executor::new(toolbox.snapshot(&RunContext::new()).await?.into_tools());
+/// let outcomes = executor.run(vec![ToolCall::new("models__train", json!({ "model": "small" }))]).await;
+/// assert!(!outcomes[0].is_finished());
+///
+/// // Here or in another process with the same store of open calls, at any time.
+/// let answered = durable.wait_for_answers(&executor).await?;
+/// assert_eq!(answered[0].result.text(), "small is trained");
+///
+/// stop.cancel();
+/// serving.await??;
+/// # Ok::<(), anyhow::Error>(())
+/// # })?;
+/// # Ok::<(), anyhow::Error>(())
+/// ```
+#[derive(Clone)]
+pub struct DurableCalls(Arc<Shared>);
+
+#[derive(Clone)]
+struct Shared {
+    queue: Arc<dyn CallQueue>,
+    key: PoolKey,
+    /// `None` for all tools.
+    tools: Option<BTreeSet<String>>,
+    wait: Duration,
+}
+
+impl DurableCalls {
+    /// Makes the calls of the pool of `key` durable, by `queue`.
+    ///
+    /// # Errors
+    ///
+    /// Returns [`FleetError::Invalid`] if the queue is one of another pool.
+    pub fn new(queue: impl CallQueue, key: PoolKey) -> Result<Self, FleetError> {
+        check_queue_pool(&queue, &key)?;
+        let (tools, wait) = (None, Duration::from_secs(5));
+        Ok(Self(Arc::new(Shared { queue: Arc::new(queue), key, tools, wait })))
+    }
+
+    /// Makes only the calls of these tools durable, by their names with or without the prefix of the pool, and those of long-running tools. Without a name, those of
+    /// long-running tools alone. Default: all tools.
+    #[must_use]
+    pub fn only<N: Into<String>>(mut self, tools: impl IntoIterator<Item = N>) -> Self {
+        let prefix = format!("{}__", self.0.key.pool());
+        let tools = tools.into_iter().map(Into::into);
+        let worker_names = tools.map(|name| name.strip_prefix(&prefix).map(str::to_owned).unwrap_or(name));
+        Arc::make_mut(&mut self.0).tools = Some(worker_names.collect());
+        self
+    }
+
+    /// Sets the time for which a call waits for its end, before it is left open; at most a day. A caller that ends meanwhile leaves no open call, and
+    /// the result waits for the same call alone: one that is repeated after a crash, under the same address. Zero leaves calls open at once.
+    /// Default: 5 s.
+    #[must_use]
+    pub fn wait(mut self, wait: Duration) -> Self {
+        Arc::make_mut(&mut self.0).wait = wait.min(MAX_WAIT);
+        self
+    }
+
+    pub(super) fn queue(&self) -> &dyn CallQueue {
+        &*self.0.queue
+    }
+
+    pub(super) fn key(&self) -> &PoolKey {
+        &self.0.key
+    }
+
+    pub(super) fn includes_tool(&self, worker_name: &str) -> bool {
+        self.0.tools.as_ref().is_none_or(|tools| tools.contains(worker_name))
+    }
+}
+
+impl fmt::Debug for DurableCalls {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Shared { key, tools, wait, .. } = &*self.0;
+        f.debug_struct("DurableCalls")
+            .field("key", key)
+            .field("tools", tools)
+            .field("wait", wait)
+            .finish_non_exhaustive()
+    }
+}
+
+/// Returns an error for the queue of another pool.
+pub(crate) fn check_queue_pool(queue: &(impl CallQueue + ?Sized), key: &PoolKey) -> Result<(), FleetError> {
+    let (of_queue, of_key) = (queue.pool(), key.pool());
+    match of_queue == of_key {
+        true => Ok(()),
+        false => Err(FleetError::Invalid(format!(
+            "the queue is one of the pool `{of_queue}`, and the key one of `{of_key}`; open the queue of `{of_key}`"
+        ))),
+    }
+}
+
+/// The wait of a caller for the end of its call.
+enum WaitEnd {
+    Ended(CallEnd),
+    /// The call goes on.
+    LeftOpen,
+    Cancelled,
+}
+
+/// A call in the queue for which its caller waits.
+struct WaitingCall<'a> {
+    durable: &'a DurableCalls,
+    id: &'a str,
+    replies: Replies,
+    cx: &'a ToolContext,
+}
+
+impl RemoteTool {
+    /// Stores the call with `arguments`, the canonical text, and waits a short time for its end.
+    pub(super) async fn call_by_queue(
+        &self,
+        durable: &DurableCalls,
+        arguments: &str,
+        cx: &ToolContext,
+    ) -> Result<ToolOutput, ToolError> {
+        let replies = self.connection().register_replies();
+        let id = call_id(durable.key().pool(), &cx.address(), cx.attempt());
+        let token = cx.cancellation().clone();
+        let new = self.new_call(durable, &id, &replies, arguments, cx)?;
+        let withdrawal = Withdrawal { id: id.clone(), request: new.request_hash() };
+        let mut guard =
+            WithdrawalGuard { connection: self.connection(), withdrawal, token, is_settled: false };
+        if let Err(error) = durable.queue().put_call(new).await {
+            guard.is_settled = true;
+            return Err(self.put_error(error, &guard.withdrawal));
+        }
+        let subject = self.connection().channel.subject("queue");
+        if let Err(error) = self.connection().channel.send_message(&subject, None, Message::CallQueued).await
+        {
+            tracing::warn!(%error, "workers were not told of a queued call, and find it later");
+        }
+        let is_left_open = self.is_long_running();
+        let wait = if is_left_open { Duration::ZERO } else { durable.0.wait };
+        let end = WaitingCall { durable, id: &id, replies, cx }.wait_for_end(wait).await;
+        guard.is_settled = true;
+        drop(guard);
+        match end {
+            WaitEnd::Ended(CallEnd::Output(output) | CallEnd::Interim(output)) => Ok(*output),
+            WaitEnd::Ended(CallEnd::Error(error)) => Err(self.rename_error(*error)),
+            WaitEnd::Cancelled => Err(ToolError::cancelled()),
+            WaitEnd::LeftOpen => {
+                let text = format!("The call is queued as {id}. It is not finished; its result follows.");
+                Ok(ToolOutput::from(text).with_operation_id(id))
+            }
+        }
+    }
+
+    fn new_call(
+        &self,
+        durable: &DurableCalls,
+        id: &str,
+        replies: &Replies,
+        arguments: &str,
+        cx: &ToolContext,
+    ) -> Result<NewCall, ToolError> {
+        let call = CallEpoch { call: id.to_owned(), epoch: 0 };
+        let Message::Call(mut request) = self.call_request(call, arguments, cx)? else {
+            return Err(ToolError::new(ErrorKind::Internal, "a call has no request"));
+        };
+        // The call outlives the run of its caller.
+        request.time_left = None;
+        let request = StoredRequest { request: *request, reply: Some(replies.subject()) };
+        let seal = CallSeal { key: durable.key(), id, definition: self.hash() };
+        let age = durable.queue().limits().call_age;
+        let request = seal.seal_request(&request, age).map_err(|error| not_queued_error(&error))?;
+        let max_workers = self.connection().settings.max_workers;
+        Ok(NewCall { id: id.to_owned(), key: self.hash(), max_workers, request })
+    }
+
+    /// Returns the error of a call that was not stored, or may be.
+    fn put_error(&self, error: FleetError, withdrawal: &Withdrawal) -> ToolError {
+        match error {
+            FleetError::QueueFull { .. } => not_queued_error(&error).retryable(true),
+            FleetError::TooLarge { .. } | FleetError::Invalid(_) => not_queued_error(&error),
+            error => {
+                self.connection().withdraw_later(withdrawal.clone());
+                let problem = format!(
+                    "it is not known whether the call was queued; it is withdrawn, and runs if that fails: {error}"
+                );
+                ToolError::new(ErrorKind::Unavailable, problem)
+            }
+        }
+    }
+}
+
+fn not_queued_error(error: &FleetError) -> ToolError {
+    ToolError::new(ErrorKind::Unavailable, format!("the call was not queued: {error}"))
+}
+
+impl WaitingCall<'_> {
+    async fn wait_for_end(&mut self, wait: Duration) -> WaitEnd {
+        if wait.is_zero() {
+            return WaitEnd::LeftOpen;
+        }
+        let token = self.cx.cancellation().clone();
+        let (until, mut is_cancelling) = (Instant::now() + wait, false);
+        loop {
+            let poll_at = until.min(Instant::now() + POLL_INTERVAL);
+            tokio::select! {
+                () = token.cancelled(), if !is_cancelling => {
+                    is_cancelling = true;
+                    if let Some(end) = self.cancel_call().await {
+                        return end;
+                    }
+                }
+                // A message that the call has ended. It is no proof.
+                reply = self.replies.next() => if matches!(reply, Reply::Closed) {
+                    return WaitEnd::LeftOpen;
+                },
+                () = sleep_until(poll_at) => if let Err(error) = self.durable.queue().settle_calls().await {
+                    tracing::warn!(%error, "the queue of durable calls cannot be read; trying again");
+                },
+            }
+            match take_end(self.durable, self.id, &self.cx.address()).await {
+                Ok(Some(end)) => return WaitEnd::Ended(end),
+                Ok(None) => {}
+                Err(error) => {
+                    tracing::warn!(%error, "the end of a durable call cannot be read; trying again")
+                }
+            }
+            if Instant::now() >= until {
+                return WaitEnd::LeftOpen;
+            }
+        }
+    }
+
+    /// Cancels the call; `None` if its worker ends it.
+    async fn cancel_call(&self) -> Option<WaitEnd> {
+        let queue = self.durable.queue();
+        match queue.cancel_call(self.id).await {
+            Ok(Some(CallState::Queued)) => {
+                if let Err(error) = queue.remove_call(self.id).await {
+                    tracing::warn!(%error, "a cancelled call was not removed from its queue");
+                }
+                Some(WaitEnd::Cancelled)
+            }
+            Ok(Some(CallState::Taken)) => None,
+            // It runs to its end, and is answered then.
+            Ok(Some(CallState::Started)) => Some(WaitEnd::LeftOpen),
+            Ok(Some(_)) => None,
+            Ok(None) => Some(WaitEnd::Cancelled),
+            Err(error) => {
+                tracing::warn!(%error, "a durable call was not cancelled, and goes on");
+                Some(WaitEnd::LeftOpen)
+            }
+        }
+    }
+}

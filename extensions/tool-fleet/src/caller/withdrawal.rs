@@ -1,0 +1,106 @@
+//! Durable calls that are withdrawn later: those of bodies that were cancelled and dropped before they had done it, and those of which it is not known
+//! whether they were stored.
+
+use std::{ops::ControlFlow, time::Duration};
+
+use futures_util::{StreamExt as _, stream};
+use tokio::sync::mpsc::UnboundedReceiver;
+use tool_runtime::{CancellationToken, definition::ContentHash};
+
+use super::connection::{CLOSE_TIMEOUT, Connection};
+use crate::{CallQueue, CallState, FleetError};
+
+/// The number of withdrawals at once.
+const WITHDRAWALS_AT_ONCE: usize = 16;
+
+/// The attempts of a withdrawal, in about a minute: a call may be on its way to the queue, and a worker may be about to end it.
+const MAX_ATTEMPTS: u32 = 12;
+
+/// The pauses after an attempt: each twice as long as the one before.
+const FIRST_PAUSE: Duration = Duration::from_millis(250);
+const MAX_PAUSE: Duration = Duration::from_secs(8);
+
+/// A durable call that is to be withdrawn.
+#[derive(Debug, Clone)]
+pub(super) struct Withdrawal {
+    pub(super) id: String,
+    /// The hash of its request: an earlier call that was stored under the id is another one.
+    pub(super) request: ContentHash,
+}
+
+/// Withdraws a call if its body is dropped after its token was cancelled. One that is dropped otherwise goes on.
+pub(super) struct WithdrawalGuard<'a> {
+    pub(super) connection: &'a Connection,
+    pub(super) withdrawal: Withdrawal,
+    pub(super) token: CancellationToken,
+    /// The call has ended, or is left open.
+    pub(super) is_settled: bool,
+}
+
+impl Drop for WithdrawalGuard<'_> {
+    fn drop(&mut self) {
+        if !self.is_settled && self.token.is_cancelled() {
+            self.connection.withdraw_later(self.withdrawal.clone());
+        }
+    }
+}
+
+impl Connection {
+    /// Withdraws calls until the connection is closed, and then those that are left, for at most a second.
+    pub(super) async fn withdraw_calls(&self, withdrawals: UnboundedReceiver<Withdrawal>) {
+        let Some(durable) = &self.durable else { return };
+        let next = |mut withdrawals: UnboundedReceiver<Withdrawal>| async {
+            tokio::select! {
+                biased;
+                next = withdrawals.recv() => next.map(|next| (next, withdrawals)),
+                () = self.closed.cancelled() => None,
+            }
+        };
+        let withdrawing = stream::unfold(withdrawals, next)
+            .for_each_concurrent(WITHDRAWALS_AT_ONCE, |it| withdraw_call(durable.queue(), it));
+        let closing = async {
+            self.closed.cancelled().await;
+            tokio::time::sleep(CLOSE_TIMEOUT).await;
+        };
+        tokio::select! {
+            () = withdrawing => {}
+            () = closing => tracing::warn!("durable calls were not withdrawn in time after their set was closed, and may run"),
+        }
+    }
+}
+
+async fn withdraw_call(queue: &dyn CallQueue, withdrawal: Withdrawal) {
+    let mut pause = FIRST_PAUSE;
+    for _ in 0..MAX_ATTEMPTS {
+        match try_to_withdraw(queue, &withdrawal).await {
+            Ok(ControlFlow::Break(())) => return,
+            Ok(ControlFlow::Continue(())) => {}
+            Err(error) => {
+                tracing::warn!(id = withdrawal.id, %error, "a durable call was not withdrawn; trying again");
+            }
+        }
+        tokio::time::sleep(pause).await;
+        pause = (pause * 2).min(MAX_PAUSE);
+    }
+}
+
+/// Continues while the call may appear, or end.
+async fn try_to_withdraw(
+    queue: &dyn CallQueue,
+    Withdrawal { id, request }: &Withdrawal,
+) -> Result<ControlFlow<()>, FleetError> {
+    match queue.read_call(id).await? {
+        None => return Ok(ControlFlow::Continue(())),
+        Some((call, _)) if call.request != *request => return Ok(ControlFlow::Break(())),
+        Some(_) => {}
+    }
+    Ok(match queue.cancel_call(id).await? {
+        None | Some(CallState::Taken) => ControlFlow::Continue(()),
+        // It runs to its end, and its result is kept.
+        Some(CallState::Started) => ControlFlow::Break(()),
+        Some(_) => {
+            queue.remove_call(id).await?;
+            ControlFlow::Break(())
+        }
+    })
+}

@@ -1,0 +1,218 @@
+//! `fleet calls`, `fleet cancel` and `fleet purge`: the durable calls of a pool.
+
+use std::{
+    sync::Arc,
+    time::{Duration, SystemTime, UNIX_EPOCH},
+};
+
+use serde::Serialize;
+use tool_cli::{
+    Exit, Failure,
+    clap::{Arg, ArgAction},
+};
+use tool_runtime::definition::ContentHash;
+
+use super::{connection::connection_failure, fleet::FleetRequest};
+use crate::{CallQueue, CallState, FleetError, QueuedCall};
+
+/// A call, as `--json` writes it. It has neither its arguments nor its result.
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct ListedCall {
+    call: String,
+    state: CallState,
+    /// The hash of the definition.
+    definition: ContentHash,
+    /// The number of workers that took it.
+    workers: u32,
+    /// The body of a tool with effects was started.
+    was_started: bool,
+    cancel_requested: bool,
+    /// Milliseconds since the Unix epoch.
+    created_ms: u64,
+    changed_ms: u64,
+    bytes: u64,
+}
+
+impl ListedCall {
+    fn new(call: QueuedCall) -> Self {
+        let millis = |time: SystemTime| {
+            let since = time.duration_since(UNIX_EPOCH).unwrap_or_default();
+            u64::try_from(since.as_millis()).unwrap_or(u64::MAX)
+        };
+        Self {
+            created_ms: millis(call.created),
+            changed_ms: millis(call.changed),
+            call: call.id,
+            state: call.state,
+            definition: call.key,
+            workers: call.workers,
+            was_started: call.was_started,
+            cancel_requested: call.cancel_requested,
+            bytes: call.bytes,
+        }
+    }
+}
+
+pub(super) fn dead_option() -> Arg {
+    Arg::new("dead")
+        .long("dead")
+        .action(ArgAction::SetTrue)
+        .help("List the calls alone that were interrupted, since their workers ended")
+}
+
+pub(super) fn cancel_options() -> [Arg; 1] {
+    [Arg::new("call").value_name("CALL").required(true).help("The call, as `fleet calls` lists it")]
+}
+
+pub(super) fn purge_options() -> [Arg; 2] {
+    [
+        Arg::new("queued")
+            .long("queued")
+            .action(ArgAction::SetTrue)
+            .help("Also cancel the calls that wait for a worker"),
+        Arg::new("yes").long("yes").action(ArgAction::SetTrue).help("Remove without a question"),
+    ]
+}
+
+/// Opens the queue of the pool.
+fn open_queue(request: &FleetRequest<'_>) -> Result<Arc<dyn CallQueue>, Failure> {
+    request.connection.open_queue(request.program)
+}
+
+fn block_on<T>(
+    request: &FleetRequest<'_>,
+    operation: impl Future<Output = Result<T, FleetError>>,
+) -> Result<T, Failure> {
+    request.program.block_on(operation)?.map_err(|error| connection_failure(&error))
+}
+
+/// Lists the calls of the queue.
+pub(super) fn list_calls(request: &FleetRequest<'_>) -> Result<Exit, Failure> {
+    let queue = open_queue(request)?;
+    let states: &[CallState] =
+        if request.matches.get_flag("dead") { &[CallState::Interrupted] } else { &CallState::ALL };
+    let calls = block_on(request, async {
+        queue.settle_calls().await?;
+        queue.list_calls(states).await
+    })?;
+    let calls = request.limit_rows(calls);
+    if request.has_json_output() {
+        let calls: Vec<_> = calls.into_iter().map(ListedCall::new).collect();
+        request.print_json(&calls)?;
+    } else if calls.is_empty() {
+        request.program.print("There are no calls.\n")?;
+    } else {
+        let now = SystemTime::now();
+        let row = |call: QueuedCall| {
+            let age = now.duration_since(call.created).unwrap_or_default();
+            let (state, workers) = (state_text(&call), call.workers.to_string());
+            [call.id, state, age_text(age), workers, call.key.to_string()]
+        };
+        let header = ["Call", "State", "Age", "Workers", "Definition"];
+        request.program.print_table(header, calls.into_iter().map(row))?;
+    }
+    Ok(Exit::Done)
+}
+
+/// Cancels a call.
+pub(super) fn cancel_call(request: &FleetRequest<'_>) -> Result<Exit, Failure> {
+    let queue = open_queue(request)?;
+    let call = request.matches.get_one::<String>("call").map(String::as_str).unwrap_or_default();
+    let state = block_on(request, queue.cancel_call(call))?;
+    let text = match state {
+        None => {
+            let problem = format!(
+                "the queue of the pool `{}` has no call `{call}`; `fleet calls` lists them",
+                queue.pool()
+            );
+            return Err(Failure::quoting(Exit::Failed, problem));
+        }
+        Some(CallState::Queued) => "cancelled; it does not run\n",
+        Some(CallState::Taken) => "its worker cancels it\n",
+        Some(CallState::Started) => {
+            let problem = "the call has started, and runs to its end, since it may have taken effect";
+            return Err(Failure::new(Exit::Failed, problem));
+        }
+        Some(_) => return Err(Failure::new(Exit::Failed, "the call has ended before")),
+    };
+    request.program.print(text)?;
+    Ok(Exit::Done)
+}
+
+/// Removes the calls that have ended, and cancels those that wait.
+pub(super) fn purge_calls(request: &FleetRequest<'_>) -> Result<Exit, Failure> {
+    let queue = open_queue(request)?;
+    let with_queued = request.matches.get_flag("queued");
+    let (ended, queued) = block_on(request, async {
+        queue.settle_calls().await?;
+        let ended = queue.list_calls(&CallState::ENDED).await?;
+        Ok((ended.len(), queue.list_calls(&[CallState::Queued]).await?))
+    })?;
+    let mut question = format!(
+        "remove {} from the queue of the pool `{}`, with results that were not taken",
+        counted(ended, "ended call"),
+        queue.pool()
+    );
+    if with_queued {
+        question += &format!(", and cancel {}", counted(queued.len(), "queued call"));
+    }
+    require_confirmation(request, &(question + "?"))?;
+    let (removed, cancelled) = block_on(request, async {
+        let removed = queue.purge_calls(&CallState::ENDED).await?;
+        let mut cancelled = 0;
+        // Their callers are answered.
+        for call in queued.iter().filter(|_| with_queued) {
+            cancelled += usize::from(queue.cancel_call(&call.id).await? == Some(CallState::Queued));
+        }
+        Ok((removed, cancelled))
+    })?;
+    let mut text = format!("{} removed", counted(removed, "call"));
+    if with_queued {
+        text += &format!(", {cancelled} cancelled");
+    }
+    request.program.print(&(text + "\n"))?;
+    Ok(Exit::Done)
+}
+
+/// Asks for a removal.
+///
+/// # Errors
+///
+/// If it is not confirmed.
+fn require_confirmation(request: &FleetRequest<'_>, question: &str) -> Result<(), Failure> {
+    if request.matches.get_flag("yes") {
+        return Ok(());
+    }
+    match request.program.confirm(question)? {
+        Some(true) => Ok(()),
+        Some(false) => Err(Failure::new(Exit::Refused, "nothing was removed")),
+        None => Err(Failure::new(
+            Exit::Refused,
+            "nothing was removed: stdin is not a terminal, so that the question cannot be asked; `--yes` confirms the removal",
+        )),
+    }
+}
+
+fn counted(number: usize, noun: &str) -> String {
+    match number {
+        1 => format!("1 {noun}"),
+        _ => format!("{number} {noun}s"),
+    }
+}
+
+fn state_text(call: &QueuedCall) -> String {
+    match call.cancel_requested && !call.state.is_ended() {
+        true => format!("{}, to be cancelled", call.state.name()),
+        false => call.state.name().to_owned(),
+    }
+}
+
+fn age_text(age: Duration) -> String {
+    let seconds = age.as_secs();
+    match seconds {
+        0..60 => format!("{seconds} s"),
+        60..3600 => format!("{} min", seconds / 60),
+        _ => format!("{} h", seconds / 3600),
+    }
+}

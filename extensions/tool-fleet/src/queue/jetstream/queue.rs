@@ -1,0 +1,360 @@
+use std::{
+    fmt,
+    sync::Arc,
+    time::{Duration, SystemTime},
+};
+
+use bytes::Bytes;
+use tokio::task::JoinHandle;
+use tool_runtime::{BoxFuture, definition::ContentHash};
+
+use super::{
+    super::{
+        CallQueue, CallState, LeaseState, NewCall, QueueEpoch, QueueLimits, QueueTotals, QueuedCall,
+        StartGrant, TakenCall, record::CallRecord, request_hash,
+    },
+    record::StreamRecord,
+    records::{Change, MAX_CHANGES, changed_by_others, is_call_id},
+    stream::Stream,
+    view::{View, ViewEntry},
+};
+use crate::{FleetError, NatsTransport};
+
+/// The time in which the records of a stream are read at first.
+const OPEN_TIMEOUT: Duration = Duration::from_secs(30);
+
+/// The part of a message that is left to its headers.
+const HEADER_BYTES: usize = 1024;
+
+/// The durable calls of a pool in a stream of JetStream. Clones share one view of the stream.
+///
+/// The server needs JetStream (`nats-server -js -sd FOLDER`). The stream `tool-fleet-POOL` is made with one replica and files; of a
+/// stream that exists, only the age is extended, so that an operator may give it more replicas. A power cut of the server may lose calls and results that it has
+/// acknowledged.
+///
+/// A client of the broker without the key reads ids, hashes, states, sizes and times. With rights on the subjects of the pool it can delete or delay
+/// calls, and have a read-only or idempotent one run again. It starts no body with effects again, and reads and forges no request or result.
+#[derive(Clone)]
+pub struct JetStreamCallQueue(pub(super) Arc<Shared>);
+
+pub(super) struct Shared {
+    pub(super) pool: String,
+    limits: QueueLimits,
+    pub(super) stream: Stream,
+    pub(super) view: Arc<View>,
+    reader: JoinHandle<()>,
+}
+
+impl Drop for Shared {
+    fn drop(&mut self) {
+        self.reader.abort();
+    }
+}
+
+impl JetStreamCallQueue {
+    /// Opens the queue of the pool `pool` with default limits, and makes its stream if there is none.
+    ///
+    /// # Errors
+    ///
+    /// As [`open_with`](Self::open_with).
+    pub async fn open(transport: &NatsTransport, pool: &str) -> Result<Self, FleetError> {
+        Self::open_with(transport, pool, QueueLimits::default()).await
+    }
+
+    /// Opens the queue of the pool `pool`. Ages beyond their range are set to its end.
+    ///
+    /// # Errors
+    ///
+    /// Returns an error if the name of the pool is invalid, or the server cannot be reached, refuses, or has JetStream off: then it names the flag.
+    pub async fn open_with(
+        transport: &NatsTransport,
+        pool: &str,
+        limits: QueueLimits,
+    ) -> Result<Self, FleetError> {
+        crate::channel::check_pool_name(pool)?;
+        let limits = limits.clamped();
+        let stream = Stream {
+            client: transport.client().clone(),
+            name: format!("tool-fleet-{pool}"),
+            subjects: format!("tools.{pool}.durable.>"),
+            // Longer than any request is valid, so that its start is known until then.
+            max_age: limits.call_age.max(limits.result_age) + Duration::from_secs(600),
+        };
+        stream.open().await?;
+        let view = View::new(limits.calls);
+        let reading = Arc::clone(&view).read(stream.clone(), format!("tools.{pool}.durable.calls.>"));
+        #[expect(clippy::disallowed_methods, reason = "the queue aborts it when it is dropped")]
+        let reader = tokio::spawn(reading);
+        let shared = Shared { pool: pool.to_owned(), limits, stream, view, reader };
+        shared.view.wait_until_complete(OPEN_TIMEOUT).await?;
+        Ok(Self(Arc::new(shared)))
+    }
+
+    fn check_size(&self, bytes: &Bytes) -> Result<(), FleetError> {
+        match (bytes.len(), self.max_bytes()) {
+            (bytes, limit) if bytes > limit => Err(FleetError::TooLarge { bytes, limit }),
+            _ => Ok(()),
+        }
+    }
+
+    async fn put_request(&self, new: NewCall) -> Result<bool, FleetError> {
+        self.check_size(&new.request)?;
+        if !is_call_id(&new.id) {
+            return Err(FleetError::Invalid(format!(
+                "the id of a queued call has 1 to 64 letters, digits and `-`, not {:?}",
+                new.id
+            )));
+        }
+        if self.entry(&new.id).await?.is_some() {
+            return Ok(false);
+        }
+        let entries = self.0.view.entries();
+        let stored = entries.iter().filter(|entry| !entry.record.is_removed && entry.record.call.bytes > 0);
+        let totals = stored.fold(QueueTotals { calls: 0, bytes: 0 }, |totals, entry| QueueTotals {
+            calls: totals.calls + 1,
+            bytes: totals.bytes.saturating_add(entry.record.call.bytes),
+        });
+        totals.check(&self.0.pool, self.0.limits, new.request.len())?;
+        // One that is there without a record is of a caller that ended between the two, and is the same call.
+        let subject = self.request_subject(&new.id);
+        let stored = self.0.stream.store(&subject, 0, new.request.clone()).await?;
+        let number = match stored {
+            Some(sequence) => sequence,
+            None => self.0.stream.read(&subject).await?.map_or(0, |message| message.sequence),
+        };
+        let CallRecord { call, max_workers } = CallRecord::new(&new, SystemTime::now());
+        let record = StreamRecord { call, max_workers, number, lease: Duration::ZERO, is_removed: false };
+        for _ in 0..MAX_CHANGES {
+            let known = self.0.view.entry(&new.id);
+            if known.as_ref().is_some_and(|entry| !entry.record.is_removed) {
+                return Ok(false);
+            }
+            // In place of one that was removed.
+            if self.store_record(record.clone(), known.map_or(0, |entry| entry.sequence)).await? {
+                return Ok(true);
+            }
+            self.refresh_record(&new.id).await?;
+        }
+        Err(changed_by_others(&new.id))
+    }
+
+    async fn take_next(
+        &self,
+        keys: &[ContentHash],
+        lease: Duration,
+    ) -> Result<Option<TakenCall>, FleetError> {
+        let mut queued = self.0.view.entries();
+        queued.retain(|entry| {
+            let StreamRecord { call, is_removed, .. } = &entry.record;
+            !is_removed && call.state == CallState::Queued && keys.contains(&call.key) && !self.is_old(call)
+        });
+        queued.sort_unstable_by_key(|entry| entry.record.number);
+        for entry in queued {
+            let mut record = entry.record.record();
+            if !record.take(SystemTime::now()) {
+                continue;
+            }
+            let taken = StreamRecord { lease, ..entry.record.with_record(record) };
+            let QueuedCall { id, epoch, key, .. } = taken.call.clone();
+            if !self.store_record(taken, entry.sequence).await? {
+                self.refresh_record(&id).await?;
+                continue;
+            }
+            // A request that is gone cannot be opened.
+            let request = self.0.stream.read_bytes(&self.request_subject(&id)).await?.unwrap_or_default();
+            // Of the bytes themselves: what the record says of them may be forged.
+            let call = QueueEpoch { id, epoch, request: request_hash(&request) };
+            return Ok(Some(TakenCall { call, key, request }));
+        }
+        Ok(None)
+    }
+
+    async fn give_start(&self, call: &QueueEpoch) -> Result<StartGrant, FleetError> {
+        let start = |entry: &ViewEntry| {
+            let mut record = entry.record.record();
+            match record.start(call, SystemTime::now()) {
+                StartGrant::Given => Change::Changed(entry.record.with_record(record), StartGrant::Given),
+                refused => Change::Kept(refused),
+            }
+        };
+        let grant = self.change_record(&call.id, start).await?.unwrap_or(StartGrant::Refused);
+        if grant == StartGrant::Given && !self.take_start(call.request).await? {
+            return Ok(StartGrant::GivenBefore);
+        }
+        Ok(grant)
+    }
+
+    async fn store_result(&self, call: &QueueEpoch, result: Bytes) -> Result<bool, FleetError> {
+        self.check_size(&result)?;
+        let subject = self.result_subject(&call.id, call.epoch);
+        let bytes = result.len() as u64;
+        let last = self.0.stream.read(&subject).await?.map_or(0, |message| message.sequence);
+        if self.0.stream.store(&subject, last, result).await?.is_none() {
+            return Err(FleetError::Transport("another process stores a result of this call".to_owned()));
+        }
+        let finish = |entry: &ViewEntry| {
+            let mut record = entry.record.record();
+            if record.finish(call, bytes, SystemTime::now()) {
+                return Change::Changed(entry.record.with_record(record), true);
+            }
+            // By an earlier attempt whose answer was lost.
+            Change::Kept(record.call.state == CallState::Finished && record.is_in(call))
+        };
+        // The view may be older than a change of another process, such as a lease that has ended.
+        self.refresh_record(&call.id).await?;
+        let is_stored = self.change_record(&call.id, finish).await?.unwrap_or(false);
+        self.0
+            .stream
+            .purge(&match is_stored {
+                true => self.request_subject(&call.id),
+                false => subject,
+            })
+            .await?;
+        Ok(is_stored)
+    }
+
+    async fn remove_ended(&self, id: &str) -> Result<bool, FleetError> {
+        let forget_bytes = |record: &mut CallRecord| {
+            let has_bytes = record.call.state == CallState::Interrupted && record.call.bytes > 0;
+            if has_bytes {
+                record.call.bytes = 0;
+            }
+            has_bytes
+        };
+        if self.change_call(id, forget_bytes).await? {
+            self.0.stream.purge(&self.request_subject(id)).await?;
+            return Ok(true);
+        }
+        self.remove_record(id, |call| call.state.is_ended() && call.state != CallState::Interrupted).await
+    }
+
+    async fn read_bytes(&self, id: &str) -> Result<Option<(QueuedCall, Bytes)>, FleetError> {
+        // The view may be older than what another process has stored.
+        self.refresh_record(id).await?;
+        let Some(entry) = self.entry(id).await? else { return Ok(None) };
+        let call = entry.record.call;
+        let subject = match call.state {
+            CallState::Finished => self.result_subject(id, call.epoch),
+            _ => self.request_subject(id),
+        };
+        let bytes = self.0.stream.read_bytes(&subject).await?.unwrap_or_default();
+        Ok(Some((call, bytes)))
+    }
+
+    async fn purge_all(&self, states: &[CallState]) -> Result<usize, FleetError> {
+        let mut purged = 0;
+        for listed in self.list_calls(states).await? {
+            let is_chosen = |call: &QueuedCall| {
+                states.contains(&call.state) && !matches!(call.state, CallState::Taken | CallState::Started)
+            };
+            purged += usize::from(self.remove_record(&listed.id, is_chosen).await?);
+        }
+        Ok(purged)
+    }
+}
+
+impl CallQueue for JetStreamCallQueue {
+    fn pool(&self) -> &str {
+        &self.0.pool
+    }
+
+    fn limits(&self) -> QueueLimits {
+        self.0.limits
+    }
+
+    fn max_bytes(&self) -> usize {
+        self.0.stream.client.server_info().max_payload.saturating_sub(HEADER_BYTES)
+    }
+
+    fn put_call(&self, call: NewCall) -> BoxFuture<'_, Result<bool, FleetError>> {
+        Box::pin(self.put_request(call))
+    }
+
+    fn take_call<'a>(
+        &'a self,
+        keys: &'a [ContentHash],
+        _: &'a str,
+        lease: Duration,
+    ) -> BoxFuture<'a, Result<Option<TakenCall>, FleetError>> {
+        Box::pin(self.take_next(keys, lease))
+    }
+
+    fn extend_lease<'a>(
+        &'a self,
+        call: &'a QueueEpoch,
+        lease: Duration,
+    ) -> BoxFuture<'a, Result<LeaseState, FleetError>> {
+        Box::pin(async move {
+            let extend = |entry: &ViewEntry| match entry.record.record().lease_state(call) {
+                LeaseState::Lost => Change::Kept(LeaseState::Lost),
+                state => Change::Changed(StreamRecord { lease, ..entry.record.clone() }, state),
+            };
+            Ok(self.change_record(&call.id, extend).await?.unwrap_or(LeaseState::Lost))
+        })
+    }
+
+    fn start_call<'a>(&'a self, call: &'a QueueEpoch) -> BoxFuture<'a, Result<StartGrant, FleetError>> {
+        Box::pin(self.give_start(call))
+    }
+
+    fn return_call<'a>(&'a self, call: &'a QueueEpoch) -> BoxFuture<'a, Result<bool, FleetError>> {
+        Box::pin(async move {
+            self.change_call(&call.id, |record| record.give_back(call, SystemTime::now())).await
+        })
+    }
+
+    fn end_call<'a>(
+        &'a self,
+        call: &'a QueueEpoch,
+        result: Bytes,
+    ) -> BoxFuture<'a, Result<bool, FleetError>> {
+        Box::pin(self.store_result(call, result))
+    }
+
+    fn read_call<'a>(
+        &'a self,
+        id: &'a str,
+    ) -> BoxFuture<'a, Result<Option<(QueuedCall, Bytes)>, FleetError>> {
+        Box::pin(self.read_bytes(id))
+    }
+
+    fn remove_call<'a>(&'a self, id: &'a str) -> BoxFuture<'a, Result<bool, FleetError>> {
+        Box::pin(self.remove_ended(id))
+    }
+
+    fn cancel_call<'a>(&'a self, id: &'a str) -> BoxFuture<'a, Result<Option<CallState>, FleetError>> {
+        Box::pin(self.change_record(id, |entry| {
+            let (state, mut record) = (entry.record.call.state, entry.record.record());
+            match record.cancel(SystemTime::now()) {
+                true => Change::Changed(entry.record.with_record(record), state),
+                false => Change::Kept(state),
+            }
+        }))
+    }
+
+    fn list_calls<'a>(
+        &'a self,
+        states: &'a [CallState],
+    ) -> BoxFuture<'a, Result<Vec<QueuedCall>, FleetError>> {
+        Box::pin(async move {
+            let mut listed = self.0.view.entries();
+            listed.retain(|entry| !entry.record.is_removed && states.contains(&entry.record.call.state));
+            listed.sort_unstable_by_key(|entry| entry.record.number);
+            Ok(listed.into_iter().map(|entry| entry.record.call).collect())
+        })
+    }
+
+    fn purge_calls<'a>(&'a self, states: &'a [CallState]) -> BoxFuture<'a, Result<usize, FleetError>> {
+        Box::pin(self.purge_all(states))
+    }
+
+    fn settle_calls(&self) -> BoxFuture<'_, Result<(), FleetError>> {
+        Box::pin(self.settle_all())
+    }
+}
+
+impl fmt::Debug for JetStreamCallQueue {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("JetStreamCallQueue").field("pool", &self.0.pool).finish_non_exhaustive()
+    }
+}

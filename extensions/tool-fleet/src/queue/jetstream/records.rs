@@ -1,0 +1,156 @@
+//! Changes of records, each from the state that its process has seen.
+
+use bytes::Bytes;
+use tool_runtime::definition::ContentHash;
+
+use super::{
+    super::{QueuedCall, record::CallRecord},
+    queue::JetStreamCallQueue,
+    record::StreamRecord,
+    stream::StoredMessage,
+    view::ViewEntry,
+};
+use crate::FleetError;
+
+/// The attempts of a change that others change, too.
+pub(super) const MAX_CHANGES: usize = 64;
+
+/// The effect of a change on a record.
+pub(super) enum Change<T> {
+    /// The record is not changed.
+    Kept(T),
+    Changed(StreamRecord, T),
+}
+
+impl JetStreamCallQueue {
+    pub(super) fn subject(&self, rest: &str) -> String {
+        format!("tools.{}.durable.{rest}", self.0.pool)
+    }
+
+    pub(super) fn record_subject(&self, id: &str) -> String {
+        self.subject(&format!("calls.{id}"))
+    }
+
+    pub(super) fn request_subject(&self, id: &str) -> String {
+        self.subject(&format!("requests.{id}"))
+    }
+
+    pub(super) fn result_subject(&self, id: &str, epoch: u32) -> String {
+        self.subject(&format!("results.{id}.{epoch}"))
+    }
+
+    /// Stores a record in place of the one with the sequence `expected`; `false` if another one is there.
+    pub(super) async fn store_record(&self, record: StreamRecord, expected: u64) -> Result<bool, FleetError> {
+        let text = serde_json::to_vec(&record).map_err(|error| FleetError::Unwritable(error.to_string()))?;
+        let subject = self.record_subject(&record.call.id);
+        let Some(sequence) = self.0.stream.store(&subject, expected, text.into()).await? else {
+            return Ok(false);
+        };
+        let StreamRecord { call, is_removed, .. } = &record;
+        // An ended call that is removed took it at its end.
+        if call.state.is_ended() != *is_removed && !call.was_started {
+            self.take_start(call.request).await?;
+        }
+        self.0.view.note_record(sequence, record);
+        Ok(true)
+    }
+
+    /// Takes the start of a request; `false` if it was taken before. A call that ends without a start takes it, too: a client of the broker that
+    /// stores the request again does not start it.
+    pub(super) async fn take_start(&self, request: ContentHash) -> Result<bool, FleetError> {
+        let subject = self.subject(&format!("starts.{request}"));
+        Ok(self.0.stream.store(&subject, 0, Bytes::from_static(b"{}")).await?.is_some())
+    }
+
+    /// Reads the record of a call from the stream into the view.
+    pub(super) async fn refresh_record(&self, id: &str) -> Result<(), FleetError> {
+        match self.0.stream.read(&self.record_subject(id)).await? {
+            None => self.0.view.remove_record(id),
+            Some(StoredMessage { sequence, body }) => match serde_json::from_slice::<StreamRecord>(&body) {
+                Ok(record) if record.call.id == id => self.0.view.note_record(sequence, record),
+                _ => return Err(FleetError::Transport(format!("the stored call {id} was altered"))),
+            },
+        }
+        Ok(())
+    }
+
+    pub(super) async fn entry(&self, id: &str) -> Result<Option<ViewEntry>, FleetError> {
+        if !is_call_id(id) {
+            return Ok(None);
+        }
+        if self.0.view.entry(id).is_none() {
+            self.refresh_record(id).await?;
+        }
+        Ok(self.0.view.entry(id).filter(|entry| !entry.record.is_removed))
+    }
+
+    /// Changes a record, and again if another process changed it meanwhile; `None` if there is none.
+    pub(super) async fn change_record<T>(
+        &self,
+        id: &str,
+        change: impl Fn(&ViewEntry) -> Change<T>,
+    ) -> Result<Option<T>, FleetError> {
+        for _ in 0..MAX_CHANGES {
+            let Some(entry) = self.entry(id).await? else { return Ok(None) };
+            match change(&entry) {
+                Change::Kept(result) => return Ok(Some(result)),
+                Change::Changed(record, result) => {
+                    if self.store_record(record, entry.sequence).await? {
+                        return Ok(Some(result));
+                    }
+                    self.refresh_record(id).await?;
+                }
+            }
+        }
+        Err(changed_by_others(id))
+    }
+
+    /// Changes a record of an epoch by `change`, which returns `false` if it does not apply.
+    pub(super) async fn change_call(
+        &self,
+        id: &str,
+        change: impl Fn(&mut CallRecord) -> bool,
+    ) -> Result<bool, FleetError> {
+        let change = |entry: &ViewEntry| {
+            let mut record = entry.record.record();
+            match change(&mut record) {
+                true => Change::Changed(entry.record.with_record(record), true),
+                false => Change::Kept(false),
+            }
+        };
+        Ok(self.change_record(id, change).await?.unwrap_or(false))
+    }
+
+    /// Removes a record, and what belongs to it; `false` if `is_chosen` does not choose it.
+    pub(super) async fn remove_record(
+        &self,
+        id: &str,
+        is_chosen: impl Fn(&QueuedCall) -> bool,
+    ) -> Result<bool, FleetError> {
+        let change = |entry: &ViewEntry| match is_chosen(&entry.record.call) {
+            true => Change::Changed(
+                StreamRecord { is_removed: true, ..entry.record.clone() },
+                Some(entry.record.call.epoch),
+            ),
+            false => Change::Kept(None),
+        };
+        let removed = self.change_record(id, change).await?.flatten();
+        let Some(epoch) = removed else { return Ok(false) };
+        self.purge_bytes(id, epoch).await?;
+        Ok(true)
+    }
+
+    pub(super) async fn purge_bytes(&self, id: &str, epoch: u32) -> Result<(), FleetError> {
+        self.0.stream.purge(&self.request_subject(id)).await?;
+        self.0.stream.purge(&self.result_subject(id, epoch)).await
+    }
+}
+
+/// Returns `true` for a part of a subject without wildcards.
+pub(super) fn is_call_id(id: &str) -> bool {
+    (1..=64).contains(&id.len()) && id.chars().all(|it| it.is_ascii_alphanumeric() || it == '-')
+}
+
+pub(super) fn changed_by_others(id: &str) -> FleetError {
+    FleetError::Transport(format!("the call {id} was changed by others each time; try again"))
+}

@@ -1,0 +1,49 @@
+//! The effect of time on the records.
+
+use std::time::{Duration, SystemTime};
+
+use super::{
+    super::{CallQueue as _, QueueLimits, QueuedCall, record::Settlement},
+    queue::JetStreamCallQueue,
+};
+use crate::FleetError;
+
+/// The time for which a removed record stays in the stream, so that all processes see it.
+const REMOVED_AGE: Duration = Duration::from_secs(60);
+
+impl JetStreamCallQueue {
+    /// Returns `true` if the age of a queued or ended call is over.
+    pub(super) fn is_old(&self, call: &QueuedCall) -> bool {
+        let QueueLimits { call_age, result_age, .. } = self.limits();
+        let (since, age) =
+            if call.state.is_ended() { (call.changed, result_age) } else { (call.created, call_age) };
+        SystemTime::now().duration_since(since).is_ok_and(|past| past >= age)
+    }
+
+    pub(super) async fn settle_all(&self) -> Result<(), FleetError> {
+        for entry in self.0.view.entries() {
+            let id = &entry.record.call.id;
+            if entry.record.is_removed {
+                if entry.seen.elapsed() >= REMOVED_AGE {
+                    self.0.stream.purge(&self.record_subject(id)).await?;
+                    self.0.view.remove_record(id);
+                }
+                continue;
+            }
+            let mut record = entry.record.record();
+            let is_lapsed = self.0.view.is_lapsed(&entry);
+            match record.settle(is_lapsed, self.is_old(&entry.record.call), SystemTime::now()) {
+                Settlement::Unchanged => {}
+                Settlement::Changed => {
+                    if !self.store_record(entry.record.with_record(record), entry.sequence).await? {
+                        self.refresh_record(id).await?;
+                    }
+                }
+                Settlement::Removed => {
+                    self.remove_record(id, |call| call.state.is_ended()).await?;
+                }
+            }
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,237 @@
+//! The records of a stream, as a process sees them: one task reads the last message of each subject, and then each change.
+
+use std::{
+    collections::{HashMap, HashSet},
+    sync::{
+        Arc, Mutex, MutexGuard, PoisonError,
+        atomic::{AtomicU64, Ordering},
+    },
+    time::Duration,
+};
+
+use async_nats::Message;
+use futures_util::StreamExt as _;
+use tokio::{sync::watch, time::Instant};
+
+use super::{
+    record::StreamRecord,
+    stream::{HEARTBEAT, Stream},
+};
+use crate::FleetError;
+
+/// The records left out for each warning.
+const WARNING_INTERVAL: u64 = 10_000;
+
+/// The pause before a watch is begun again.
+const RETRY_PAUSE: Duration = Duration::from_millis(250);
+
+/// The records, by the ids of their calls.
+pub(super) struct View {
+    /// The records that are kept: a client of the broker can store any number.
+    max_entries: usize,
+    /// The records that were left out.
+    left_out: AtomicU64,
+    entries: Mutex<HashMap<String, ViewEntry>>,
+    /// `true` once the records that the stream had were read.
+    is_complete: watch::Sender<bool>,
+    contact: Mutex<Contact>,
+}
+
+/// The signs of life of the server.
+struct Contact {
+    last: Instant,
+    /// The time since which they come without a gap.
+    since: Instant,
+}
+
+/// The time without a sign of life after which leases do not end: their workers may not reach the server, either.
+const MAX_SILENCE: Duration = Duration::from_secs(4);
+
+/// A record at a sequence of its stream.
+#[derive(Clone)]
+pub(super) struct ViewEntry {
+    pub(super) sequence: u64,
+    pub(super) record: StreamRecord,
+    /// The time at which this process first saw it: leases end by the clocks of those that look at them.
+    pub(super) seen: Instant,
+}
+
+impl View {
+    pub(super) fn new(max_calls: usize) -> Arc<Self> {
+        let now = Instant::now();
+        let contact = Mutex::new(Contact { last: now, since: now });
+        Arc::new(Self {
+            // Those that were removed or interrupted are among them.
+            max_entries: max_calls.saturating_mul(4).saturating_add(1024),
+            left_out: AtomicU64::new(0),
+            entries: Mutex::default(),
+            is_complete: watch::Sender::new(false),
+            contact,
+        })
+    }
+
+    fn lock(&self) -> MutexGuard<'_, HashMap<String, ViewEntry>> {
+        self.entries.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Waits until the records of the stream were read.
+    ///
+    /// # Errors
+    ///
+    /// If they are not within `timeout`.
+    pub(super) async fn wait_until_complete(&self, timeout: Duration) -> Result<(), FleetError> {
+        let mut is_complete = self.is_complete.subscribe();
+        let waited = tokio::time::timeout(timeout, is_complete.wait_for(|it| *it)).await;
+        match waited {
+            Ok(Ok(_)) => Ok(()),
+            _ => Err(FleetError::Transport(format!(
+                "JetStream did not send the stored calls within {timeout:?}"
+            ))),
+        }
+    }
+
+    pub(super) fn entry(&self, id: &str) -> Option<ViewEntry> {
+        self.lock().get(id).cloned()
+    }
+
+    pub(super) fn entries(&self) -> Vec<ViewEntry> {
+        self.lock().values().cloned().collect()
+    }
+
+    /// Notes the record of a call, unless a later one is known.
+    pub(super) fn note_record(&self, sequence: u64, record: StreamRecord) {
+        let mut entries = self.lock();
+        let id = record.call.id.clone();
+        if entries.len() >= self.max_entries && !entries.contains_key(&id) {
+            drop(entries);
+            let left_out = self.left_out.fetch_add(1, Ordering::Relaxed);
+            if left_out.is_multiple_of(WARNING_INTERVAL) {
+                tracing::warn!(
+                    max = self.max_entries,
+                    "the queue has more records than it may, and further ones are left out"
+                );
+            }
+            return;
+        }
+        if entries.get(&id).is_none_or(|known| known.sequence < sequence) {
+            entries.insert(id, ViewEntry { sequence, record, seen: Instant::now() });
+        }
+    }
+
+    /// Returns `true` if the lease of the record is over: it was the same for as long, while the server was there.
+    pub(super) fn is_lapsed(&self, entry: &ViewEntry) -> bool {
+        let contact = self.lock_contact();
+        contact.last.elapsed() < MAX_SILENCE && entry.seen.max(contact.since).elapsed() >= entry.record.lease
+    }
+
+    fn lock_contact(&self) -> MutexGuard<'_, Contact> {
+        self.contact.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn note_contact(&self) {
+        let mut contact = self.lock_contact();
+        let now = Instant::now();
+        if contact.last.elapsed() >= MAX_SILENCE {
+            contact.since = now;
+        }
+        contact.last = now;
+    }
+
+    /// Removes the records that are no longer in the stream, once all were read since `start`.
+    fn complete(&self, read: &HashSet<String>, start: Instant) {
+        self.lock().retain(|id, entry| entry.seen >= start || read.contains(id));
+        self.is_complete.send_replace(true);
+    }
+
+    pub(super) fn remove_record(&self, id: &str) {
+        self.lock().remove(id);
+    }
+
+    /// Reads until the task is aborted. After a failure, or when a message is missing, all records are read again.
+    pub(super) async fn read(self: Arc<Self>, stream: Stream, filter: String) {
+        loop {
+            let error = self.read_until_error(&stream, &filter).await;
+            tracing::warn!(%error, stream = stream.name, "the stored calls cannot be read; trying again");
+            tokio::time::sleep(RETRY_PAUSE).await;
+        }
+    }
+
+    async fn read_until_error(&self, stream: &Stream, filter: &str) -> FleetError {
+        let lost = |problem: &str| FleetError::Transport(problem.to_owned());
+        let start = Instant::now();
+        let deliver = stream.client.new_inbox();
+        let mut messages = match stream.client.subscribe(deliver.clone()).await {
+            Ok(messages) => messages,
+            Err(error) => return lost(&error.to_string()),
+        };
+        // Also if its files were removed.
+        if let Err(error) = stream.open().await {
+            return error;
+        }
+        let watch = match stream.watch(filter, &deliver).await {
+            Ok(watch) => watch,
+            Err(error) => return error,
+        };
+        let (mut delivered, mut pending, mut first) = (0, watch.pending, Some(HashSet::new()));
+        let error = loop {
+            if pending == 0
+                && let Some(read) = first.take()
+            {
+                self.complete(&read, start);
+            }
+            let Ok(received) = tokio::time::timeout(HEARTBEAT * 3, messages.next()).await else {
+                break lost("the server shows no sign of life");
+            };
+            let Some(message) = received else { break lost("the connection is closed") };
+            self.note_contact();
+            // A heartbeat, or a message of the server about its side.
+            if message.status.is_some() {
+                continue;
+            }
+            let Some(position) = Position::of(&message) else { continue };
+            if position.delivered != delivered + 1 {
+                break lost("a message is missing");
+            }
+            (delivered, pending) = (position.delivered, position.pending);
+            match serde_json::from_slice::<StreamRecord>(&message.payload) {
+                Ok(record) if is_record_of(&record, &message) => {
+                    if let Some(read) = &mut first {
+                        read.insert(record.call.id.clone());
+                    }
+                    self.note_record(position.sequence, record);
+                }
+                _ => tracing::warn!(subject = %message.subject, "a stored call was altered, and is ignored"),
+            }
+        };
+        if let Err(error) = stream.end_watch(&watch).await {
+            tracing::debug!(%error, "a watch was not ended, and ends by itself");
+        }
+        error
+    }
+}
+
+/// Returns `true` if the record names the call of its subject.
+fn is_record_of(record: &StreamRecord, message: &Message) -> bool {
+    message.subject.rsplit('.').next() == Some(record.call.id.as_str())
+}
+
+/// The position of a delivered message, from its reply subject.
+struct Position {
+    /// Its sequence in the stream.
+    sequence: u64,
+    /// Its number among those that were delivered.
+    delivered: u64,
+    /// The number of messages that follow.
+    pending: u64,
+}
+
+impl Position {
+    fn of(message: &Message) -> Option<Self> {
+        let reply = message.reply.as_ref()?;
+        let parts: Vec<&str> = reply.split('.').collect();
+        // `$JS.ACK.STREAM.CONSUMER.TIMES.SEQUENCE.DELIVERED.TIME.PENDING`; with a domain and an account in front of the stream, and a token at the end.
+        let first = if parts.len() >= 11 { 7 } else { 5 };
+        let number = |at: usize| parts.get(at)?.parse().ok();
+        Some(Self { sequence: number(first)?, delivered: number(first + 1)?, pending: number(first + 3)? })
+    }
+}

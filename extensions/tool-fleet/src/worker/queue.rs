@@ -1,0 +1,124 @@
+//! The durable calls of a worker: it takes them from the queue while it has free slots.
+
+use std::{sync::Arc, time::Duration};
+
+use futures_util::StreamExt as _;
+use tokio::{
+    task::{AbortHandle, JoinSet},
+    time::MissedTickBehavior,
+};
+use tool_runtime::{CancellationToken, definition::ContentHash};
+
+use super::{Server, queued_call::epoch_of};
+use crate::{CallQueue, Deliveries, FleetError, Payload, QueueEpoch, message::Message};
+
+/// The interval in which a worker looks for calls of which no message told it.
+const POLL_INTERVAL: Duration = Duration::from_secs(1);
+
+/// The part of the time to drain in which calls are given back to the queue, at most.
+const RETURN_TIME: Duration = Duration::from_secs(2);
+
+/// The durable calls that run.
+#[derive(Default)]
+struct QueuedTasks {
+    tasks: JoinSet<()>,
+    calls: Vec<(AbortHandle, QueueEpoch)>,
+}
+
+impl QueuedTasks {
+    async fn join_all(&mut self) {
+        while self.tasks.join_next().await.is_some() {}
+    }
+}
+
+impl Server {
+    /// Takes calls until `stop` is cancelled, and returns once they have ended.
+    pub(super) async fn serve_queue(self: Arc<Self>, queue: Arc<dyn CallQueue>, stop: CancellationToken) {
+        let keys = self.index.hashes();
+        let mut notices = self.listen_to_notices(&stop).await;
+        let mut poll = tokio::time::interval(POLL_INTERVAL);
+        poll.set_missed_tick_behavior(MissedTickBehavior::Delay);
+        let mut running = QueuedTasks::default();
+        loop {
+            tokio::select! {
+                () = stop.cancelled() => break,
+                _ = poll.tick() => if let Err(error) = queue.settle_calls().await {
+                    self.warn_of_queue(&error);
+                    continue;
+                },
+                Some(delivery) = notices.next() => {
+                    let Payload::Body(body) = &delivery.payload else { continue };
+                    let received = self.channel.open_message(&delivery.subject, None, body);
+                    if !received.is_some_and(|it| matches!(it.message, Message::CallQueued)) {
+                        continue;
+                    }
+                }
+                Some(_) = running.tasks.join_next() => {}
+            }
+            if let Err(error) = self.take_queued_calls(&queue, &keys, &stop, &mut running).await {
+                self.warn_of_queue(&error);
+            }
+        }
+        let drain = self.worker.drain;
+        if tokio::time::timeout(drain - RETURN_TIME.min(drain / 4), running.join_all()).await.is_err() {
+            self.return_unstarted(&*queue, &running).await;
+            running.join_all().await;
+        }
+    }
+
+    /// Gives the calls back to the queue of which no body with effects was started, and ends them here.
+    async fn return_unstarted(&self, queue: &dyn CallQueue, running: &QueuedTasks) {
+        for (task, call) in running.calls.iter().filter(|(task, _)| !task.is_finished()) {
+            match queue.return_call(call).await {
+                Ok(true) => task.abort(),
+                Ok(false) => {}
+                Err(error) => self.warn_of_queue(&error),
+            }
+        }
+    }
+
+    /// Listens to notices that calls were queued; without them, calls are found later.
+    async fn listen_to_notices(&self, stop: &CancellationToken) -> Deliveries {
+        loop {
+            match self.channel.listen(&self.channel.subject("queue"), Some("workers")).await {
+                Ok(notices) => return notices,
+                Err(error) => self.warn_of_queue(&error),
+            }
+            tokio::select! {
+                () = stop.cancelled() => return futures_util::stream::empty().boxed(),
+                () = tokio::time::sleep(POLL_INTERVAL) => {}
+            }
+        }
+    }
+
+    fn warn_of_queue(&self, error: &FleetError) {
+        tracing::warn!(pool = self.channel.pool(), %error, "the queue of durable calls cannot be used; trying again");
+    }
+
+    /// Takes calls until there is none, or no free slot.
+    async fn take_queued_calls(
+        self: &Arc<Self>,
+        queue: &Arc<dyn CallQueue>,
+        keys: &[ContentHash],
+        stop: &CancellationToken,
+        running: &mut QueuedTasks,
+    ) -> Result<(), FleetError> {
+        while !stop.is_cancelled() && self.calls.running_calls() < self.worker.slots {
+            let Some(taken) = queue.take_call(keys, self.channel.name(), self.lease()).await? else { break };
+            let call = taken.call.clone();
+            // It counts at once; `None` for a call in an epoch that this process has seen, which a queue does not give again.
+            let epoch = epoch_of(&call);
+            let Some(control) = self.calls.add_call(&epoch, String::new(), false) else { continue };
+            let running_call = Arc::clone(self).run_queued_call(Arc::clone(queue), taken, control);
+            let task = running.tasks.spawn(running_call);
+            running.calls.retain(|(task, _)| !task.is_finished());
+            running.calls.push((task, call));
+        }
+        Ok(())
+    }
+
+    /// The time without a sign of life after which the queue gives a call to another worker.
+    pub(super) fn lease(&self) -> Duration {
+        self.worker.heartbeat * 3
+    }
+}

@@ -1,0 +1,338 @@
+//! One durable call of a worker: from its request in the queue to its result there.
+
+use std::{
+    convert::Infallible,
+    sync::{Arc, OnceLock},
+    time::Duration,
+};
+
+use bytes::Bytes;
+use tokio::time::{Instant, MissedTickBehavior};
+use tool_runtime::{
+    BoxFuture, CallOutcome, ErrorKind, Executor, RunContext, ToolError,
+    call::{CallAddress, Operation, Pending},
+    context::{BudgetItem, BudgetSource, ConfirmationAnswer},
+    executor::{CallIntent, CallJournal, CallStream, RunSettings, SharedCallJournal, StreamItem},
+    policy::{Approval, ApprovalCause, ApprovalHandle, Approver},
+};
+
+use super::{
+    OTHER_DEFINITION, Server,
+    approver::approval_of,
+    call::{call_in_run, one_attempt},
+    state::RunningCall,
+};
+use crate::{
+    CallQueue, FleetError, LeaseState, QueueEpoch, StartGrant, TakenCall,
+    message::{CallEpoch, CallRequest, Message},
+    queue::{CallEnd, CallSeal, StoredRequest, StoredResult},
+};
+
+/// The time for which a worker tries to store a result.
+const RESULT_TIMEOUT: Duration = Duration::from_secs(60);
+
+/// The pause between two attempts to store a result.
+const RESULT_PAUSE: Duration = Duration::from_millis(250);
+
+/// Returns the name of a queued call among those of a worker: one that was stored again under its id is another one.
+pub(super) fn epoch_of(QueueEpoch { id, epoch, request }: &QueueEpoch) -> CallEpoch {
+    CallEpoch { call: format!("{id}.{request}"), epoch: *epoch }
+}
+
+/// Removes a call from those that run when its task ends, also by a panic.
+struct Registration<'a>(&'a Server, CallEpoch);
+
+impl Drop for Registration<'_> {
+    fn drop(&mut self) {
+        self.0.calls.remove_call(&self.1);
+    }
+}
+
+impl Server {
+    pub(super) async fn run_queued_call(
+        self: Arc<Self>,
+        queue: Arc<dyn CallQueue>,
+        taken: TakenCall,
+        running: Arc<RunningCall>,
+    ) {
+        let TakenCall { call, key, request } = taken;
+        let _slot = self.channel.metrics().take_slot();
+        let _registration = Registration(&self, epoch_of(&call));
+        let seal = CallSeal { key: &self.worker.key, id: &call.id, definition: key };
+        let Some(StoredRequest { request, reply }) = seal.open_request(&request) else {
+            // A worker with the right key may read it. The lease ends by itself, and after some workers the call.
+            tracing::warn!(
+                id = call.id,
+                "a queued call was altered, is one of another key or too old, and is not run here"
+            );
+            return;
+        };
+        let address = request.address.clone();
+        let start = Arc::new(OnceLock::new());
+        let working = async {
+            let end = match self.queued_stream(request, &queue, &call, &running, &start) {
+                Ok((executor, stream)) => end_of(stream, &executor).await,
+                Err(error) => CallEnd::Error(Box::new(error)),
+            };
+            if start.get() == Some(&StartGrant::GivenBefore) {
+                // The body may have run elsewhere: what is said here would not be true. The lease ends the call as interrupted.
+                tracing::warn!(id = call.id, "a queued call was started before, and is not run again");
+                return false;
+            }
+            self.store_end(&*queue, &call, &seal, StoredResult { address, end }).await
+        };
+        let stored = tokio::select! {
+            stored = working => stored,
+            never = self.keep_lease(&*queue, &call, &running) => match never {},
+        };
+        if stored && let Some(reply) = reply.filter(|it| it.starts_with(&self.channel.subject(""))) {
+            self.send_or_warn(&reply, Message::CallEnded).await;
+        }
+    }
+
+    /// Begins the call in an executor of its own run.
+    fn queued_stream(
+        &self,
+        mut request: CallRequest,
+        queue: &Arc<dyn CallQueue>,
+        call: &QueueEpoch,
+        running: &RunningCall,
+        start: &Arc<OnceLock<StartGrant>>,
+    ) -> Result<(Executor, CallStream), ToolError> {
+        // As a call that is not durable.
+        let refused = self
+            .refusal_reason(&request)
+            .or_else(|| self.changes_arguments(request.definition, &request.arguments));
+        if let Some(problem) = refused {
+            return Err(ToolError::new(
+                ErrorKind::Unavailable,
+                format!("the worker refused the call: {problem}"),
+            ));
+        }
+        let Some(definition) = self.index.definition(request.definition) else {
+            return Err(ToolError::new(ErrorKind::Unavailable, OTHER_DEFINITION));
+        };
+        let (tool_call, mut run) = call_in_run(definition, &mut request, running.token.clone());
+        if request.run.is_some_and(|run| run.has_budget) {
+            run = run.with_budget_source(Arc::new(NoBudget));
+        }
+        let executor = &self.worker.executor;
+        let journal = QueueJournal {
+            queue: Arc::clone(queue),
+            call: call.clone(),
+            start: Arc::clone(start),
+            own: executor.journal().cloned(),
+        };
+        let settings = RunSettings::new()
+            .retry(one_attempt())
+            .prepared_calls(executor.tools().steps_of(definition.name()).prepares_arguments)
+            .journal(SharedCallJournal::new(journal))
+            .approver(StoredApproval(request.approval));
+        let executor = executor
+            .with_settings(&run, settings)
+            .map_err(|error| ToolError::failed(format!("the worker cannot run the call: {error}")))?;
+        let stream = executor.batch(vec![tool_call]).with_run(run).stream();
+        Ok((executor, stream))
+    }
+
+    /// Extends the lease until this future is dropped, and cancels the call once it is lost, or the call is to be cancelled.
+    async fn keep_lease(
+        &self,
+        queue: &dyn CallQueue,
+        call: &QueueEpoch,
+        running: &RunningCall,
+    ) -> Infallible {
+        let mut beat = tokio::time::interval(self.worker.heartbeat);
+        beat.set_missed_tick_behavior(MissedTickBehavior::Delay);
+        beat.reset();
+        loop {
+            beat.tick().await;
+            match queue.extend_lease(call, self.lease()).await {
+                Ok(LeaseState::Held) => {}
+                Ok(LeaseState::CancelRequested | LeaseState::Lost) => running.token.cancel(),
+                Err(error) => {
+                    tracing::warn!(id = call.id, %error, "the lease of a durable call was not extended; trying again");
+                }
+            }
+        }
+    }
+
+    /// Stores the end of a call; `false` if the queue refused it, or could not be reached for a minute: then the call ends as interrupted.
+    async fn store_end(
+        &self,
+        queue: &dyn CallQueue,
+        call: &QueueEpoch,
+        seal: &CallSeal<'_>,
+        result: StoredResult,
+    ) -> bool {
+        let age = queue.limits().result_age;
+        let sealed = match seal.seal_result(call, &result, age) {
+            Ok(sealed) if sealed.len() <= queue.max_bytes() => Ok(sealed),
+            Ok(sealed) => Err(FleetError::TooLarge { bytes: sealed.len(), limit: queue.max_bytes() }),
+            Err(error) => Err(error),
+        };
+        let sealed = sealed.or_else(|error| {
+            // Its caller learns that there is a result, and why it is not here.
+            let error = ToolError::failed(format!("the call ended, and its result is lost: {error}"));
+            let end = CallEnd::Error(Box::new(error));
+            seal.seal_result(call, &StoredResult { address: result.address, end }, age)
+        });
+        match sealed {
+            Ok(sealed) => store_sealed(queue, call, sealed).await,
+            Err(error) => {
+                tracing::error!(id = call.id, %error, "the result of a durable call cannot be written");
+                false
+            }
+        }
+    }
+}
+
+async fn store_sealed(queue: &dyn CallQueue, call: &QueueEpoch, sealed: Bytes) -> bool {
+    let deadline = Instant::now() + RESULT_TIMEOUT;
+    loop {
+        match queue.end_call(call, sealed.clone()).await {
+            Ok(true) => return true,
+            Ok(false) => {
+                tracing::warn!(
+                    id = call.id,
+                    epoch = call.epoch,
+                    "the result of a durable call was refused: it has ended, or another worker has it"
+                );
+                return false;
+            }
+            Err(error) if Instant::now() >= deadline => {
+                tracing::error!(id = call.id, %error, "the result of a durable call is lost; the call ends as interrupted");
+                return false;
+            }
+            Err(error) => {
+                tracing::warn!(id = call.id, %error, "the result of a durable call was not stored; trying again");
+                tokio::time::sleep(RESULT_PAUSE).await;
+            }
+        }
+    }
+}
+
+/// Runs a call to its end. Its updates, progress and log lines have no reader.
+async fn end_of(mut stream: CallStream, executor: &Executor) -> CallEnd {
+    while let Some(item) = stream.next().await {
+        let StreamItem::Outcomes(outcomes) = item else { continue };
+        let Some(outcome) = outcomes.into_iter().next() else { break };
+        return match outcome {
+            CallOutcome::Finished(result) => match result.outcome {
+                Ok(output) => CallEnd::Output(Box::new(output)),
+                Err(error) => CallEnd::Error(Box::new(error)),
+            },
+            CallOutcome::Pending(pending) => end_of_pending(*pending, executor).await,
+            CallOutcome::External(_, address) => {
+                close_open_call(executor, &address).await;
+                unanswerable(
+                    "the worker left the call to its own caller; run this tool in the program of the caller",
+                )
+            }
+        };
+    }
+    let error = ToolError::new(ErrorKind::Internal, "the executor of the worker returned no outcome");
+    CallEnd::Error(Box::new(error))
+}
+
+/// Returns the end of a call that the worker's executor holds open. What the body of a long-running tool returns is the result of a durable call,
+/// unless it names an operation under which its work goes on.
+async fn end_of_pending(pending: Pending, executor: &Executor) -> CallEnd {
+    let Pending { address, operation, result, .. } = pending;
+    match operation {
+        Operation::LongRunning(named) => {
+            let output = result.map_or_else(|| Ok(Default::default()), |result| result.outcome);
+            match (output, named) {
+                (Ok(output), Some(named)) => CallEnd::Interim(Box::new(output.with_operation_id(named))),
+                (output, _) => {
+                    close_open_call(executor, &address).await;
+                    match output {
+                        Ok(output) => CallEnd::Output(Box::new(output)),
+                        Err(error) => CallEnd::Error(Box::new(error)),
+                    }
+                }
+            }
+        }
+        _ => {
+            close_open_call(executor, &address).await;
+            unanswerable(
+                "the body of a durable call asked a person, and its caller may be gone; ask before the call, by `confirm`",
+            )
+        }
+    }
+}
+
+/// Closes a call that was opened in the store of the worker, where it has no answer.
+async fn close_open_call(executor: &Executor, address: &CallAddress) {
+    if let Err(error) = executor.discard(address).await {
+        tracing::debug!(call = %address, %error, "an open call of a worker was not closed");
+    }
+}
+
+fn unanswerable(problem: &'static str) -> CallEnd {
+    CallEnd::Error(Box::new(ToolError::new(ErrorKind::Unavailable, problem)))
+}
+
+/// Obtains the start of a body with effects from the queue, before the intent is stored in the journal of the worker's own executor.
+struct QueueJournal {
+    queue: Arc<dyn CallQueue>,
+    call: QueueEpoch,
+    /// The answer of the queue.
+    start: Arc<OnceLock<StartGrant>>,
+    own: Option<SharedCallJournal>,
+}
+
+impl CallJournal for QueueJournal {
+    async fn starting(&self, intent: &CallIntent, run: Option<&RunContext>) -> Result<(), ToolError> {
+        let unavailable = |problem: String| Err(ToolError::new(ErrorKind::Unavailable, problem));
+        let grant = match self.queue.start_call(&self.call).await {
+            Ok(grant) => grant,
+            Err(error) => {
+                return unavailable(format!(
+                    "the queue did not give the start of the call; nothing was executed: {error}"
+                ));
+            }
+        };
+        let _ = self.start.set(grant);
+        if grant != StartGrant::Given {
+            return unavailable(
+                "the call was cancelled, or another worker has it; nothing was executed".to_owned(),
+            );
+        }
+        match &self.own {
+            Some(own) => own.starting(intent, run).await,
+            None => Ok(()),
+        }
+    }
+
+    async fn ended(&self, address: &CallAddress, outcome: &CallOutcome, run: Option<&RunContext>) {
+        if let Some(own) = &self.own {
+            own.ended(address, outcome, run).await;
+        }
+    }
+}
+
+/// The approval that the caller's executor was given for exactly this call. Questions of the body have no answer.
+struct StoredApproval(Option<ConfirmationAnswer>);
+
+impl Approver for StoredApproval {
+    async fn ask(&self, request: &ApprovalHandle) -> Result<Approval, ToolError> {
+        Ok(match &self.0 {
+            _ if request.cause == ApprovalCause::Tool => Approval::Pending,
+            Some(answer) if answer.confirmed => approval_of(answer.clone()),
+            _ => Approval::Rejected("the caller was not given an approval for this call".to_owned()),
+        })
+    }
+}
+
+/// Denies each call and round of a child run: the caller that keeps the budget may be gone.
+struct NoBudget;
+
+impl BudgetSource for NoBudget {
+    fn request(&self, _: BudgetItem) -> BoxFuture<'_, Result<(), ToolError>> {
+        let problem = "a durable call cannot draw on the budget of its caller; make the calls of this tool not durable, or the run one without a budget";
+        Box::pin(async move { Err(ToolError::new(ErrorKind::Unavailable, problem)) })
+    }
+
+    fn count_tokens(&self, _: u64) {}
+}
