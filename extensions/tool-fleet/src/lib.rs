@@ -133,6 +133,11 @@
 //! admits the call; none is asked about one that is denied by its name, or for which there is no budget. A call is redirected to tools of the same set alone. No answer of a
 //! pool stops a request.
 //!
+//! Requests and results of durable calls are sealed, and bound to their call, definition, epoch and request; the record beside them, with its state, is
+//! not. With rights on the subjects or the table of a [`CallQueue`], a client without the key can delete or delay durable calls, have them answered as
+//! cancelled, expired or interrupted, and have one without effects run again. Over JetStream, a body with effects that has started or ended is started again only by one that
+//! may also purge the stream; over Postgres, by one that may change the rows. A worker of one pool answers no open call of another: the call names the id in its queue.
+//!
 //! Messages that are not of the pool are ignored, with a warning at most every ten seconds.
 //!
 //! # Limits
@@ -140,7 +145,7 @@
 //! Direct calls of a [`Registry`](tool_runtime::Registry) ask for nothing before: a tool with `prepare` then takes what its function leaves unchanged, and a tool that
 //! redirects is not called. Calls of one batch are prepared one after another. A body that writes more log lines and progress reports than the event buffer of the worker's executor holds (256 by default), without
 //! waiting for anything, receives an error for the further ones, as with a [`CallStream`](tool_runtime::executor::CallStream). Arguments and results are
-//! limited by the broker (1 MiB by default), and with a [`ValueStore`] to 64 MiB. Calls that are not durable wait in no queue: without a worker, a call is unavailable at once. Over Postgres, a worker that
+//! limited by the broker (1 MiB by default), and with a [`ValueStore`] to 64 MiB. Durable calls go through no [`ValueStore`]: a request or result is limited by its queue. Calls that are not durable wait in no queue: without a worker, a call is unavailable at once. Over Postgres, a worker that
 //! was killed counts as present for up to 6 s; a call that only it could take is lost after [`FleetSettings::lost_after`].
 //!
 //! # Examples

@@ -246,7 +246,7 @@ impl Connection {
         &self,
         mut announcements: Deliveries,
         mut replies: Deliveries,
-        controls: &mut mpsc::UnboundedReceiver<(String, CallControl)>,
+        controls: &mut mpsc::Receiver<(String, CallControl)>,
         deletions: &mut Deletions,
     ) {
         let mut check = tokio::time::interval(CHECK_INTERVAL.min(self.settings.lost_after));

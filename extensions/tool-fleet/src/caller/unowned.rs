@@ -1,4 +1,4 @@
-//! Calls that nobody waits for, and whose workers go on.
+//! Calls that have no waiting caller, and whose workers go on.
 
 use std::collections::{HashMap, VecDeque};
 
@@ -10,7 +10,7 @@ const MAX_CALLS: usize = 1024;
 /// A call and its worker.
 type UnownedCall = (CallEpoch, String);
 
-/// The calls that were cancelled since nobody waits for them. Each new report of their workers cancels them once more, since a message may be
+/// The calls that were cancelled since no caller waits for them. Each new report of their workers cancels them once more, since a message may be
 /// lost; a repeated one, which anybody can send, does not.
 #[derive(Default)]
 pub(super) struct UnownedCalls {

@@ -1,4 +1,4 @@
-//! What the permissions of a server of NATS refuse, which it reports beside the messages.
+//! Subjects that the permissions of a server of NATS refuse, which it reports beside the messages.
 
 use std::collections::HashSet;
 
