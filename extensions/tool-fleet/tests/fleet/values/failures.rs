@@ -187,8 +187,8 @@ async fn a_reference_to_what_no_worker_stores_reads_and_deletes_nothing() {
         forger.sender = read["sender"].as_str().unwrap().to_owned();
         let value = json!({ "report": { "name": name, "bytes": bytes, "hash": hash }, "ends": true });
         let body = json!({
-            "call": read["message"]["body"]["call"], "sequence": 1000, "contents": 1, "tokens": 0,
-            "report": { "type": "stored", "value": value },
+            "call": read["message"]["report"]["call"], "sequence": 1000, "contents": 1, "tokens": 0,
+            "report": { "stored": value },
         });
         forger.send(&report.subject, None, "report", body).await;
         let text = call.await.unwrap().text().into_owned();
