@@ -104,7 +104,7 @@
 //! The caller deletes a request when its call ends, in any way, and a report when it was read, or belongs to a call that has ended. Values
 //! are left if a process is killed that has stored one and not sent its name, or a caller with open calls, if a message is lost, and if
 //! a deletion fails, which is a warning. They expire by the rules of the store: of `ArtifactValues`, after 24 hours, by
-//! `SharedArtifacts::sweep`, which any process runs, such as each night.
+//! `SharedArtifacts::sweep` or `TransientObjects::sweep`, which any process runs, such as each night.
 //!
 //! # Traces and metrics
 //!

@@ -204,9 +204,12 @@ async fn read_report(sent: &mut SentCall<'_>, report: CallReport) -> Option<Epoc
         Report::Refused(reason) => return Some(EpochEnd::Refused(reason)),
         Report::Claim if !sent.cancelled && !cx.cancellation().is_cancelled() => sent.give_start().await,
         Report::Claim => {}
-        Report::Beat => sent.acknowledge().await,
+        Report::Beat => {
+            sent.order.note_beat(sequence);
+            sent.acknowledge().await;
+        }
         Report::Storing => {
-            sent.order.note_storing(contents);
+            sent.order.note_storing(contents, sequence);
             sent.acknowledge().await;
         }
         Report::Budget { number, item } => {

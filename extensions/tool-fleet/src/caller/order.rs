@@ -9,9 +9,6 @@ use crate::message::{REPORT_WINDOW, Report};
 /// The time for which reports wait for an earlier one that has not arrived.
 const MISSING_REPORT_WAIT: Duration = Duration::from_millis(500);
 
-/// The time for which reports wait for an earlier one after its worker said that it stores it, which it repeats each heartbeat.
-const STORING_REPORT_WAIT: Duration = Duration::from_secs(6);
-
 /// The reports that wait for an earlier one; a worker sends no more than this beyond those that were read.
 const MAX_EARLY_REPORTS: usize = REPORT_WINDOW as usize;
 
@@ -27,8 +24,8 @@ pub(super) struct ReportOrder {
     sent: u64,
     early: BTreeMap<u64, Report>,
     missing_since: Option<Instant>,
-    /// The number of a report that its worker stores, and the time at which it said so.
-    storing: Option<(u64, Instant)>,
+    /// The number of a report that its worker stores, and the sequence of the message that says so.
+    storing: Option<(u64, u64)>,
 }
 
 impl ReportOrder {
@@ -42,9 +39,18 @@ impl ReportOrder {
         self.sent = self.sent.max(contents.min(self.read.saturating_add(MAX_AHEAD)));
     }
 
-    /// Notes that the worker stores the report of this number.
-    pub(super) fn note_storing(&mut self, number: u64) {
-        self.storing = Some((number, Instant::now()));
+    /// Notes that the worker stores the report of this number, which is waited for until the worker says otherwise, or is lost.
+    pub(super) fn note_storing(&mut self, number: u64, sequence: u64) {
+        if self.storing.is_none_or(|(_, last)| sequence > last) {
+            self.storing = Some((number, sequence));
+        }
+    }
+
+    /// Notes that the worker stores no report, since it has sent another sign of life.
+    pub(super) fn note_beat(&mut self, sequence: u64) {
+        if self.storing.is_some_and(|(_, last)| sequence > last) {
+            self.storing = None;
+        }
     }
 
     /// Adds a report; returns one that was read before, or given up.
@@ -82,11 +88,10 @@ impl ReportOrder {
         if self.early.len() >= MAX_EARLY_REPORTS {
             return Some(now);
         }
-        let until = *self.missing_since.get_or_insert(now) + MISSING_REPORT_WAIT;
-        match self.storing {
-            Some((number, since)) if number == self.read + 1 => Some(until.max(since + STORING_REPORT_WAIT)),
-            _ => Some(until),
+        if self.storing.is_some_and(|(number, _)| number == self.read.saturating_add(1)) {
+            return None;
         }
+        Some(*self.missing_since.get_or_insert(now) + MISSING_REPORT_WAIT)
     }
 
     /// Gives up the reports that are missing before the next one that is here, and returns their number.
@@ -102,6 +107,18 @@ impl ReportOrder {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[tokio::test(start_paused = true)]
+    async fn a_report_that_is_stored_is_missing_once_its_worker_has_gone_on_without_it() {
+        let mut order = ReportOrder::default();
+        order.note_sent(1);
+        order.note_storing(1, 7);
+        order.note_beat(6);
+        assert_eq!(order.missing_until(), None);
+        order.note_beat(8);
+        assert!(order.missing_until().is_some());
+        assert_eq!(order.skip_missing(), 1);
+    }
 
     #[tokio::test(start_paused = true)]
     async fn numbers_far_beyond_those_that_were_read_are_no_reports() {

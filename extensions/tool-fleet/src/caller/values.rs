@@ -271,10 +271,9 @@ impl Connection {
         let Message::StoredAnswer { answer } = answer else { return Ok(answer) };
         let no_store = || FleetError::ValueStore("this set of tools has none".to_owned());
         let values = self.values.values().ok_or_else(no_store)?;
-        let text = values.read_text(&answer, ValueOwner::Step(replies.name())).await;
+        let message = values.read_json(&answer, ValueOwner::Step(replies.name())).await;
         self.values.delete_reference(&answer);
-        let no_answer = |_| FleetError::ValueStore("a value is no answer".to_owned());
-        serde_json::from_str(text?.as_str()).map_err(no_answer)
+        message
     }
 }
 
@@ -306,14 +305,12 @@ impl SentCall<'_> {
         let connection = self.replies.connection();
         let no_store = || FleetError::ValueStore("this set of tools has none".to_owned());
         let values = connection.values.values().ok_or_else(no_store)?;
-        let text = values.read_text(reference, ValueOwner::Reports(&self.call.call)).await;
+        let report = values.read_json(reference, ValueOwner::Reports(&self.call.call)).await;
         connection.values.delete_reference(reference);
-        match serde_json::from_str(text?.as_str()) {
+        match report? {
             // One that names a further value.
-            Ok(Report::Stored { .. }) | Err(_) => {
-                Err(FleetError::ValueStore("a value is no report".to_owned()))
-            }
-            Ok(report) => Ok(report),
+            Report::Stored { .. } => Err(FleetError::ValueStore("a value is no report".to_owned())),
+            report => Ok(report),
         }
     }
 }

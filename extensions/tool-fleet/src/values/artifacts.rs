@@ -2,31 +2,32 @@
 
 use bytes::Bytes;
 use tool_runtime::BoxFuture;
-use tool_session::{SessionError, SharedArtifacts, TransientObjects};
+use tool_session::{SessionError, TransientObjects};
 
 use super::ValueStore;
 use crate::FleetError;
 
-/// A store of large values beside the bodies of a program's [artifacts](SharedArtifacts), under a prefix that no tool lists: see
-/// [`TransientObjects`]. What a killed process leaves there is removed by [`SharedArtifacts::sweep`] after 24 hours.
+/// A store of large values in objects that no tool lists: see [`TransientObjects`]. They are beside the bodies of a program's artifacts, or in a
+/// store of their own. What a killed process leaves there is removed by [`TransientObjects::sweep`] after 24 hours.
+///
+/// A worker with the credentials of the store reads and removes what is there. Workers that shall have no power beyond their pool need a store
+/// of the pool, such as a bucket, in place of the one with the artifacts of all users.
 ///
 /// # Examples
 ///
 /// ```
 /// use tool_fleet::ArtifactValues;
-/// use tool_session::{InMemoryStore, SharedArtifacts, object_store::memory::InMemory};
+/// use tool_session::{InMemoryStore, SharedArtifacts, TransientObjects, object_store::memory::InMemory};
 ///
-/// # fn main() -> anyhow::Result<()> {
-/// let values = ArtifactValues::new(&SharedArtifacts::new(InMemoryStore::new(), InMemory::new()))?;
+/// // Workers and callers of one process.
+/// let objects = TransientObjects::new(InMemory::new());
+/// assert!(ArtifactValues::new(objects.clone()).is_err());
+/// let values = ArtifactValues::shared(objects);
 /// # drop(values);
-/// let folder = std::env::temp_dir().join("tool-fleet-example");
-/// let artifacts = SharedArtifacts::in_folder(InMemoryStore::new(), &folder)?;
-/// assert!(ArtifactValues::new(&artifacts).is_err());
-/// let values = ArtifactValues::in_shared_folder(&artifacts);
+///
+/// let artifacts = SharedArtifacts::new(InMemoryStore::new(), InMemory::new());
+/// let values = ArtifactValues::shared(&artifacts);
 /// # drop(values);
-/// # std::fs::remove_dir_all(folder)?;
-/// # Ok(())
-/// # }
 /// ```
 #[derive(Debug, Clone)]
 pub struct ArtifactValues {
@@ -34,28 +35,29 @@ pub struct ArtifactValues {
 }
 
 impl ArtifactValues {
-    /// Creates a store beside the bodies of `artifacts`, which all workers and callers of a pool must have.
+    /// Creates a store in `objects`, or beside the bodies of artifacts (`&SharedArtifacts`), which all workers and callers of a pool must have.
     ///
     /// # Errors
     ///
-    /// Returns [`FleetError::Invalid`] for bodies in files of this machine: other machines do not see them. If they do, use
-    /// [`in_shared_folder`](Self::in_shared_folder).
-    pub fn new(artifacts: &SharedArtifacts) -> Result<Self, FleetError> {
-        let values = Self::in_shared_folder(artifacts);
-        match values.objects.is_local_files() {
+    /// Returns [`FleetError::Invalid`] for files of this machine and memory of this process, as far as the store shows it: processes elsewhere do
+    /// not see them. If all sides do, use [`shared`](Self::shared).
+    pub fn new(objects: impl Into<TransientObjects>) -> Result<Self, FleetError> {
+        let values = Self::shared(objects);
+        match values.objects.is_local() {
             false => Ok(values),
             true => Err(FleetError::Invalid(
-                "the artifacts are files of this machine, which processes elsewhere do not see; if all workers and callers share the folder, use \
-                 `ArtifactValues::in_shared_folder`"
+                "the objects are files of this machine or memory of this process, which processes elsewhere do not see; if all workers and callers \
+                 share them, use `ArtifactValues::shared`"
                     .to_owned(),
             )),
         }
     }
 
-    /// Creates a store beside the bodies of `artifacts`, also if they are files: in a folder that all workers and callers of a pool share.
+    /// Creates a store in objects that all workers and callers of a pool share, such as a folder that they all have, or memory of the process in
+    /// which they all are.
     #[must_use]
-    pub fn in_shared_folder(artifacts: &SharedArtifacts) -> Self {
-        Self { objects: artifacts.transient_objects() }
+    pub fn shared(objects: impl Into<TransientObjects>) -> Self {
+        Self { objects: objects.into() }
     }
 }
 

@@ -4,7 +4,8 @@ use std::{sync::Arc, time::Duration};
 
 use bytes::Bytes;
 use hmac_sha256::Hash;
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Serialize, de::DeserializeOwned};
+use tokio::sync::Semaphore;
 use tool_runtime::{
     definition::ContentHash,
     guard::catch_async,
@@ -44,15 +45,22 @@ pub(crate) enum ValueOwner<'a> {
     Step(&'a str),
 }
 
+/// The bytes of values that one worker or caller reads at once; further reads wait. JSON takes several times as much once it is read.
+const MAX_READ_BYTES: usize = 256 << 20;
+
+/// The bytes for which one permit stands.
+const PERMIT_BYTES: usize = 1024;
+
 /// The store of one pool.
 pub(crate) struct LargeValues {
     key: PoolKey,
     store: Arc<dyn ValueStore>,
+    reads: Semaphore,
 }
 
 impl LargeValues {
     pub(crate) fn new(key: PoolKey, store: Arc<dyn ValueStore>) -> Self {
-        Self { key, store }
+        Self { key, store, reads: Semaphore::new(MAX_READ_BYTES / PERMIT_BYTES) }
     }
 
     /// Returns a name that no other value has.
@@ -95,13 +103,26 @@ impl LargeValues {
         }
     }
 
-    /// Reads a text, if it is exactly the one that was stored.
-    pub(crate) async fn read_text(
+    /// Reads a value, if it is exactly the one that was stored.
+    pub(crate) async fn read_json<T: DeserializeOwned>(
+        &self,
+        reference: &ValueReference,
+        owner: ValueOwner<'_>,
+    ) -> Result<T, FleetError> {
+        self.check_reference(reference)?;
+        let permits = u32::try_from(reference.bytes.div_ceil(PERMIT_BYTES)).unwrap_or(u32::MAX);
+        // Until it is parsed.
+        let _room = self.reads.acquire_many(permits).await;
+        let text = self.read_text(reference, owner).await?;
+        serde_json::from_str(text.as_str())
+            .map_err(|_| FleetError::ValueStore("a value is not what its message says".to_owned()))
+    }
+
+    async fn read_text(
         &self,
         reference: &ValueReference,
         owner: ValueOwner<'_>,
     ) -> Result<ProvenText, FleetError> {
-        self.check_reference(reference)?;
         let ValueReference { name, bytes, hash } = reference;
         let value = run_in_time("read", async { self.store.get(name, *bytes).await }).await?;
         let problem = match value {
@@ -161,6 +182,9 @@ fn context_of(name: &str, owner: ValueOwner<'_>) -> Vec<u8> {
 
 #[cfg(test)]
 mod tests {
+    use std::sync::atomic::{AtomicUsize, Ordering};
+
+    use serde_json::Value;
     use tool_runtime::{BoxFuture, open_calls::ProgramKey};
 
     use super::*;
@@ -182,6 +206,41 @@ mod tests {
         }
     }
 
+    /// A store that counts the values that are read, and returns none.
+    #[derive(Clone, Default)]
+    struct Unanswered(Arc<AtomicUsize>);
+
+    impl ValueStore for Unanswered {
+        fn put<'a>(&'a self, _: &'a str, _: Bytes) -> BoxFuture<'a, Result<(), FleetError>> {
+            Box::pin(std::future::pending())
+        }
+
+        fn get<'a>(&'a self, _: &'a str, _: usize) -> BoxFuture<'a, Result<Option<Bytes>, FleetError>> {
+            self.0.fetch_add(1, Ordering::Relaxed);
+            Box::pin(std::future::pending())
+        }
+
+        fn delete<'a>(&'a self, _: &'a str) -> BoxFuture<'a, Result<(), FleetError>> {
+            Box::pin(std::future::pending())
+        }
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn at_most_256_mib_are_read_at_once() {
+        let store = Unanswered::default();
+        let values = LargeValues::new(ProgramKey::new([7; 32]).pool_key("trip"), Arc::new(store.clone()));
+        let reference = || ValueReference {
+            name: format!("trip.{}", "a".repeat(26)),
+            bytes: MAX_VALUE_BYTES,
+            hash: ContentHash::from([0; 32]),
+        };
+        let references = [(); 6].map(|()| reference());
+        let reads = references.iter().map(|it| values.read_json::<Value>(it, ValueOwner::Call("c")));
+        let all = futures_util::future::join_all(reads);
+        assert!(futures_util::FutureExt::now_or_never(all).is_none());
+        assert_eq!(store.0.load(Ordering::Relaxed), 4);
+    }
+
     fn values() -> LargeValues {
         LargeValues::new(ProgramKey::new([7; 32]).pool_key("trip"), Arc::new(NoValues))
     }
@@ -201,7 +260,7 @@ mod tests {
         let values = values();
         let (name, hash) = ("a".to_owned(), ContentHash::from([0; 32]));
         let reference = ValueReference { name, bytes: MAX_VALUE_BYTES + 1, hash };
-        let read = values.read_text(&reference, ValueOwner::Call("c")).await.map(drop);
+        let read = values.read_json::<Value>(&reference, ValueOwner::Call("c")).await;
         assert!(matches!(read, Err(FleetError::ValueTooLarge { .. })), "{read:?}");
     }
 }

@@ -84,6 +84,11 @@ impl Reporter {
         Message::Report(CallReport { call: self.call.clone(), sequence, contents, tokens, report })
     }
 
+    /// Returns the number of reports with contents that were sent, or left out.
+    pub(super) fn sent_reports(&self) -> u64 {
+        self.sent.load(Ordering::Relaxed)
+    }
+
     /// Sends a report about, or in place of, the report with contents of the number `contents`.
     pub(super) async fn send_as(&self, contents: u64, report: Report) -> Result<(), FleetError> {
         let message = self.message_of(contents, report);

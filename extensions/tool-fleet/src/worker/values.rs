@@ -109,13 +109,10 @@ impl Server {
             Err(ToolError::new(ErrorKind::Unavailable, problem))
         };
         let Some(values) = &self.values else { return not_run("this worker has no store".to_owned()) };
-        let text = match values.read_text(&stored.request, ValueOwner::Call(&stored.call.call)).await {
-            Ok(text) => text,
-            Err(error) => return not_run(error.to_string()),
-        };
-        let request: CallRequest = match serde_json::from_str(text.as_str()) {
+        let owner = ValueOwner::Call(&stored.call.call);
+        let request: CallRequest = match values.read_json(&stored.request, owner).await {
             Ok(request) => request,
-            Err(_) => return not_run("a value in the store is no request of a call".to_owned()),
+            Err(error) => return not_run(error.to_string()),
         };
         if request.definition != stored.definition {
             return not_run("the stored request is of another definition".to_owned());
@@ -141,11 +138,10 @@ impl Server {
         let no_store =
             || FleetError::ValueStore("this worker has none; set `Worker::value_store`".to_owned());
         let values = self.values.as_ref().ok_or_else(no_store)?;
-        let text = values.read_text(&reference, ValueOwner::Step(name_of(reply))).await?;
-        match serde_json::from_str(text.as_str()) {
-            Ok(Message::Prepare(request)) => Ok(StepRequest::Prepare(*request)),
-            Ok(Message::Redirect(request)) => Ok(StepRequest::Redirect(request)),
-            Ok(Message::Additions(request)) => Ok(StepRequest::Additions(*request)),
+        match values.read_json(&reference, ValueOwner::Step(name_of(reply))).await? {
+            Message::Prepare(request) => Ok(StepRequest::Prepare(*request)),
+            Message::Redirect(request) => Ok(StepRequest::Redirect(request)),
+            Message::Additions(request) => Ok(StepRequest::Additions(*request)),
             _ => Err(FleetError::ValueStore("a value is no request of a step".to_owned())),
         }
     }
@@ -203,19 +199,21 @@ impl Reporter {
             return Err(error);
         }
         let (number, ends) = (report.contents, report.report.ends_call());
-        let error = match &self.values {
-            None => error,
-            Some(values) => match self.store_report(values, &report).await {
-                Ok(stored) => {
-                    let name = stored.name().to_owned();
-                    let sent = self.send_as(number, Report::Stored { report: stored, ends }).await;
-                    if sent.is_err() {
-                        delete_or_warn(values, &name).await;
+        let (error, left) = match &self.values {
+            None => (error, None),
+            Some(values) => {
+                let name = values.new_name()?;
+                match self.store_report(values, &report, name.clone()).await {
+                    Ok(stored) => {
+                        let sent = self.send_as(number, Report::Stored { report: stored, ends }).await;
+                        if sent.is_err() {
+                            delete_or_warn(values, &name).await;
+                        }
+                        return sent;
                     }
-                    return sent;
+                    Err(error) => (error, Some((values, name))),
                 }
-                Err(error) => error,
-            },
+            }
         };
         let replacement = match ends {
             true => Report::Error(Box::new(ToolError::failed(format!(
@@ -226,48 +224,58 @@ impl Reporter {
                 format!("a report of the worker is left out: {error}"),
             )),
         };
-        self.send_as(number, replacement).await
+        let sent = self.send_as(number, replacement).await;
+        if let Some((values, name)) = left {
+            // It may be there. The end of a call does not wait for it.
+            let deleting = delete_or_warn(values, &name);
+            match ends {
+                true => deleting.await,
+                false => self.beat_during(deleting, || (self.sent_reports(), Report::Beat)).await,
+            }
+        }
+        sent
     }
 
-    /// Stores a report, and shows meanwhile that this worker lives.
+    /// Shows that this worker lives while `work` goes on, by the reports of `beat`.
+    async fn beat_during<T>(&self, work: impl Future<Output = T>, beat: impl Fn() -> (u64, Report)) -> T {
+        tokio::pin!(work);
+        let mut interval = tokio::time::interval(self.heartbeat);
+        interval.set_missed_tick_behavior(MissedTickBehavior::Delay);
+        interval.reset();
+        loop {
+            tokio::select! {
+                output = &mut work => return output,
+                _ = interval.tick() => {
+                    let (contents, report) = beat();
+                    if let Err(error) = self.send_as(contents, report).await {
+                        tracing::warn!(%error, "a sign of life of a worker was not sent");
+                    }
+                }
+            }
+        }
+    }
+
+    /// Stores a report, unless its call is abandoned meanwhile. After an error, it may be stored nevertheless.
     async fn store_report(
         &self,
         values: &LargeValues,
         report: &CallReport,
+        name: String,
     ) -> Result<ValueReference, FleetError> {
-        if self.abandoned.is_cancelled() {
-            // It would have no reader, who deletes it.
-            return Err(abandoned_error());
-        }
         let text = serde_json::to_string(&report.report)
             .map_err(|error| FleetError::Unwritable(error.to_string()))?;
-        let name = values.new_name()?;
-        let stored = {
-            let storing = values.put_text(name.clone(), &text, ValueOwner::Reports(&report.call.call));
-            tokio::pin!(storing);
-            let mut beat = tokio::time::interval(self.heartbeat);
-            beat.set_missed_tick_behavior(MissedTickBehavior::Delay);
-            beat.reset();
-            loop {
-                tokio::select! {
-                    stored = &mut storing => break stored,
-                    _ = beat.tick() => {
-                        if let Err(error) = self.send_as(report.contents, Report::Storing).await {
-                            tracing::warn!(%error, "a sign of life of a worker was not sent");
-                        }
-                    }
-                }
+        let storing = async {
+            tokio::select! {
+                biased;
+                // It would have no reader, who deletes it.
+                () = self.abandoned.cancelled() => Err(abandoned_error()),
+                stored = values.put_text(name, &text, ValueOwner::Reports(&report.call.call)) => stored,
             }
         };
-        let stored = match stored {
+        match self.beat_during(storing, || (report.contents, Report::Storing)).await {
             Ok(_) if self.abandoned.is_cancelled() => Err(abandoned_error()),
             stored => stored,
-        };
-        if matches!(stored, Err(FleetError::ValueStore(_))) {
-            // It may be there.
-            delete_or_warn(values, &name).await;
         }
-        stored
     }
 }
 

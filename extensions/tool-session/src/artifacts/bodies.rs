@@ -1,6 +1,9 @@
 //! The objects that have the bodies of artifacts.
 
-use std::{fmt, sync::Arc};
+use std::{
+    fmt::{self, Write as _},
+    sync::Arc,
+};
 
 use bytes::Bytes;
 use futures_util::{StreamExt, TryStreamExt, stream::BoxStream};
@@ -39,9 +42,12 @@ impl BodyStore {
         Self { store, folder: Some(folder.into()) }
     }
 
-    /// Returns `true` for files of this machine, also behind a prefix or limit of `object_store`.
-    pub(super) fn is_local_files(&self) -> bool {
-        self.folder.is_some() || format!("{:?}", self.store).contains("LocalFileSystem")
+    /// Returns `true` for files of this machine and memory of this process, also behind a prefix or limit of `object_store`.
+    pub(super) fn is_local(&self) -> bool {
+        let mut start = DebugStart(String::new());
+        // The rest, such as all objects in memory, is not written.
+        let _ = write!(start, "{:?}", self.store);
+        self.folder.is_some() || ["LocalFileSystem {", "InMemory {"].iter().any(|it| start.0.contains(it))
     }
 
     /// Writes a body, chunk by chunk; fails if it has more than `max_bytes`.
@@ -131,6 +137,17 @@ impl BodyStore {
         let names = uploads.chain(bodies).map_err(body_store_error);
         let names = names.map_ok(|object| object.location.filename().unwrap_or_default().to_owned());
         names.try_chunks(GROUP_NAMES).map_err(|error| error.1).boxed()
+    }
+}
+
+/// The first characters of a text.
+struct DebugStart(String);
+
+impl fmt::Write for DebugStart {
+    fn write_str(&mut self, text: &str) -> fmt::Result {
+        const MAX_BYTES: usize = 1024;
+        self.0.push_str(text);
+        if self.0.len() <= MAX_BYTES { Ok(()) } else { Err(fmt::Error) }
     }
 }
 

@@ -2,20 +2,21 @@
 
 use std::{
     fmt, io,
+    sync::Arc,
     time::{Duration, SystemTime},
 };
 
 use bytes::Bytes;
 use futures_util::TryStreamExt;
-use object_store::ObjectStoreExt;
+use object_store::{ObjectStore, ObjectStoreExt};
 use tool_runtime::guard::catch_async;
 
 use super::bodies::{BodyStore, body_store_error, transient_path, unavailable_bodies_error};
-use crate::SessionError;
+use crate::{SessionError, SharedArtifacts};
 
 /// Objects beside the bodies of artifacts, under a prefix of their own, for values that a program passes from one of its processes to another one.
 /// They are no artifacts: tools do not list them, and the deletion of a session or user leaves them. The program deletes each one; what it leaves is
-/// removed by a [sweep](super::SharedArtifacts::sweep) after [24 hours](Self::LIFETIME).
+/// removed by a [sweep](Self::sweep) after [24 hours](Self::LIFETIME).
 ///
 /// # Examples
 ///
@@ -45,14 +46,22 @@ impl TransientObjects {
     /// The maximum number of characters of a name.
     pub const MAX_NAME_CHARS: usize = 128;
 
-    pub(super) fn new(bodies: BodyStore) -> Self {
+    /// Creates objects below `transient` in a store without artifacts, such as a bucket with credentials of its own: processes that need nothing else
+    /// then have no access to artifacts.
+    #[must_use]
+    pub fn new(store: impl ObjectStore) -> Self {
+        Self { bodies: BodyStore::new(Arc::new(store)) }
+    }
+
+    pub(super) fn beside(bodies: BodyStore) -> Self {
         Self { bodies }
     }
 
-    /// Returns `true` if the objects are files of this machine, which other machines do not see unless the folder is shared.
+    /// Returns `true` for files of this machine and memory of this process, as far as the store shows it (`Debug`): processes elsewhere do not
+    /// see the objects, unless they share the folder.
     #[must_use]
-    pub fn is_local_files(&self) -> bool {
-        self.bodies.is_local_files()
+    pub fn is_local(&self) -> bool {
+        self.bodies.is_local()
     }
 
     /// Stores an object, in place of one of the same name.
@@ -116,8 +125,17 @@ impl TransientObjects {
         .await
     }
 
-    /// Deletes the objects that are older than their lifetime; returns their number, and the first error.
-    pub(super) async fn sweep(&self) -> Result<u64, SessionError> {
+    /// Deletes the objects that are older than their [lifetime](Self::LIFETIME); returns their number. [`SharedArtifacts::sweep`] does it for those
+    /// beside artifacts. May run at any time, in any process.
+    ///
+    /// # Errors
+    ///
+    /// Returns the first error; the other objects are deleted.
+    pub async fn sweep(&self) -> Result<u64, SessionError> {
+        guarded(self.sweep_old()).await
+    }
+
+    async fn sweep_old(&self) -> Result<u64, SessionError> {
         let Some(oldest) = SystemTime::now().checked_sub(Self::LIFETIME) else { return Ok(0) };
         let (mut objects, mut count, mut failure) = (self.bodies.list_transient(), 0, None);
         while let Some(object) = objects.try_next().await.map_err(body_store_error)? {
@@ -164,6 +182,13 @@ fn check_object_name(name: &str) -> Result<&str, SessionError> {
 
 fn too_large_error(max_bytes: u64) -> SessionError {
     SessionError::Failed(format!("the object has more than {max_bytes} bytes, and was not read"))
+}
+
+/// The objects beside the bodies of artifacts.
+impl From<&SharedArtifacts> for TransientObjects {
+    fn from(artifacts: &SharedArtifacts) -> Self {
+        artifacts.transient_objects()
+    }
 }
 
 impl fmt::Debug for TransientObjects {

@@ -19,7 +19,7 @@ async fn large_values_are_beside_artifacts_until_their_call_has_ended() {
     let objects = std::sync::Arc::new(InMemory::new());
     let artifacts =
         SharedArtifacts::new(InMemoryStore::new(), objects.clone() as std::sync::Arc<dyn ObjectStore>);
-    let values = ArtifactValues::new(&artifacts).unwrap();
+    let values = ArtifactValues::shared(&artifacts);
     let pool = start(&MemoryTransport::new(), "trip", 1, (Some(values.clone()), Some(values))).await;
     let call = pool.call("reverse", json!({ "text": large_text() }));
     pool.entered().await;
@@ -33,12 +33,17 @@ async fn large_values_are_beside_artifacts_until_their_call_has_ended() {
 }
 
 #[tokio::test]
-async fn artifacts_in_files_are_an_error_unless_the_program_shares_them() {
+async fn artifacts_in_files_or_memory_are_an_error_unless_the_program_shares_them() {
     let folder = std::env::temp_dir().join(format!("tool-fleet-values-{}", std::process::id()));
     let artifacts = SharedArtifacts::in_folder(InMemoryStore::new(), &folder).unwrap();
     let error = ArtifactValues::new(&artifacts).unwrap_err();
-    assert!(matches!(&error, FleetError::Invalid(text) if text.contains("files of this machine")), "{error}");
-    let values = ArtifactValues::in_shared_folder(&artifacts);
+    assert!(
+        matches!(&error, FleetError::Invalid(text) if text.contains("files of this machine or memory")),
+        "{error}"
+    );
+    let in_memory = SharedArtifacts::new(InMemoryStore::new(), InMemory::new());
+    assert!(ArtifactValues::new(&in_memory).is_err());
+    let values = ArtifactValues::shared(&artifacts);
     let pool = start(&MemoryTransport::new(), "trip", 1, (Some(values.clone()), Some(values))).await;
     pool.probes[0].released.cancel();
     let result = pool.call("keep", json!({ "text": large_text() })).await.unwrap();

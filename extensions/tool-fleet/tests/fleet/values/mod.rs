@@ -254,6 +254,32 @@ async fn a_slow_store_delays_a_call_and_loses_no_worker() {
     tokio::time::timeout(Duration::from_secs(100), empty).await.unwrap();
 }
 
+/// A heartbeat is a setting of the worker, and the time after which it is lost one of the caller.
+#[tokio::test(start_paused = true)]
+async fn a_result_is_stored_for_several_heartbeats_whatever_their_length() {
+    let slow = |kind, _, _| match kind {
+        Operation::Put => Deed::Delay(Duration::from_secs(35)),
+        _ => Deed::Work,
+    };
+    let (broker, store) = (TestBroker::new().with_max_bytes(20_000), TestValues::choosing(slow));
+    let (key, probe) = (program_key().pool_key("trip"), Arc::new(Probe::default()));
+    let worker = Worker::new(Executor::new(registry(&probe)), key.clone()).value_store(store.clone());
+    let worker = worker.heartbeat(Duration::from_secs(10));
+    let worker = tokio::spawn(worker.serve(broker.clone(), CancellationToken::new()));
+    let settings = FleetSettings { lost_after: Duration::from_secs(30), ..FleetSettings::default() };
+    let set =
+        FleetToolSet::connect_with(broker, key, settings).await.unwrap().with_value_store(store.clone());
+    let toolbox = Toolbox::new();
+    toolbox.add_toolset(set).unwrap();
+    let tools = toolbox.snapshot(&RunContext::new()).await.unwrap().into_tools();
+    let call = ToolCall::new("trip__echo", json!({ "text": "x", "times": 30_000 }));
+    let outcomes = Executor::new(tools).run(vec![call]).await;
+    let result = outcomes[0].result().unwrap();
+    assert_eq!(result.text().len(), 30_000, "{:.300}", result.text());
+    store.wait_until_empty(1).await;
+    worker.abort();
+}
+
 #[tokio::test(start_paused = true)]
 async fn a_set_that_is_dropped_deletes_the_requests_of_its_open_calls() {
     let (broker, store) = (TestBroker::new().with_max_bytes(20_000), TestValues::new());

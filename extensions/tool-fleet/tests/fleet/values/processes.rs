@@ -17,7 +17,7 @@ const POOL: &str = "large";
 
 /// A store in a folder that the processes share.
 fn values_in(folder: &Path) -> ArtifactValues {
-    ArtifactValues::in_shared_folder(&SharedArtifacts::in_folder(InMemoryStore::new(), folder).unwrap())
+    ArtifactValues::shared(&SharedArtifacts::in_folder(InMemoryStore::new(), folder).unwrap())
 }
 
 /// A worker of this file's test; without the variable, nothing.

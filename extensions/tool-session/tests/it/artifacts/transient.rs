@@ -80,15 +80,16 @@ async fn a_sweep_removes_transient_objects_that_are_older_than_a_day() {
 }
 
 #[tokio::test]
-async fn files_of_this_machine_are_known_as_such_behind_any_wrapper() {
+async fn files_and_memory_of_a_process_are_known_as_such_behind_a_prefix() {
     let folder = crate::sqlite::Folder::new();
     let files = || LocalFileSystem::new_with_prefix(folder.path()).unwrap();
     let is_local = |bodies: Arc<dyn ObjectStore>| {
-        SharedArtifacts::new(InMemoryStore::new(), bodies).transient_objects().is_local_files()
+        SharedArtifacts::new(InMemoryStore::new(), bodies).transient_objects().is_local()
     };
     assert!(is_local(Arc::new(files())));
     assert!(is_local(Arc::new(PrefixStore::new(files(), "below"))));
-    assert!(!is_local(Arc::new(InMemory::new())));
+    assert!(is_local(Arc::new(InMemory::new())));
+    assert!(is_local(Arc::new(PrefixStore::new(InMemory::new(), "below"))));
     let artifacts = SharedArtifacts::in_folder(InMemoryStore::new(), folder.path()).unwrap();
-    assert!(artifacts.transient_objects().is_local_files());
+    assert!(artifacts.transient_objects().is_local());
 }
