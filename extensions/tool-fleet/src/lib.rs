@@ -73,8 +73,9 @@
 //!
 //! A tool adds at most 16 texts and messages with 16 KiB, and a pool 64 KiB; what is more, and what fails, is left out with a notice.
 //!
-//! A worker has 2 s for an answer ([`FleetSettings::preparation`]); before a call, another one is asked after half of them. A call without one is refused as unavailable, and has not run; a request is sent without the
-//! additions, with a notice. These questions take no slot and count in no budget; a worker answers 64 of them at once.
+//! A worker has 2 s for an answer ([`FleetSettings::preparation`]); before a call, another one is asked after half of them. A call without one is refused as
+//! unavailable, and has not run; a request is sent without the additions, with a notice. These questions take no slot and count in no budget; a worker
+//! answers 64 of them at once.
 //!
 //! # Approvals and questions
 //!
