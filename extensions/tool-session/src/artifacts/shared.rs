@@ -144,7 +144,7 @@ impl SharedArtifacts {
     /// Returns the objects beside the bodies of artifacts, which no tool lists, for large values between processes of the program.
     #[must_use]
     pub fn transient_objects(&self) -> TransientObjects {
-        TransientObjects::beside(self.bodies.clone())
+        TransientObjects::from_bodies(self.bodies.clone())
     }
 
     /// Deletes all artifacts of a user and of the user's sessions, with their bodies; returns their number. The sessions are kept.

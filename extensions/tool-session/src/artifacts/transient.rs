@@ -53,7 +53,7 @@ impl TransientObjects {
         Self { bodies: BodyStore::new(Arc::new(store)) }
     }
 
-    pub(super) fn beside(bodies: BodyStore) -> Self {
+    pub(super) fn from_bodies(bodies: BodyStore) -> Self {
         Self { bodies }
     }
 
