@@ -86,6 +86,23 @@ async fn a_value_that_cannot_be_deleted_changes_no_outcome() {
     }
 }
 
+/// A worker that can neither store a result nor delete what it stored says so at once, and does not look lost meanwhile.
+#[tokio::test(start_paused = true)]
+async fn a_store_that_fails_to_delete_what_it_did_not_store_delays_no_outcome() {
+    let store = TestValues::choosing(|kind, number, _| match (kind, number) {
+        (Operation::Put, 1) => Deed::Fail,
+        (Operation::Delete, _) => Deed::Hang,
+        _ => Deed::Work,
+    });
+    let pool = start_with(&broker(), "trip", 1, &store).await;
+    pool.probes[0].released.cancel();
+    let begin = tokio::time::Instant::now();
+    let result = pool.call("reverse", json!({ "text": "a".repeat(30_000) })).await.unwrap();
+    assert!(result.text().contains("its result is lost"), "{:.300}", result.text());
+    assert_eq!(pool.bodies(), [1]);
+    assert!(begin.elapsed() < std::time::Duration::from_secs(5), "{:?}", begin.elapsed());
+}
+
 /// Bytes that are cut, longer, altered, and those of the call before.
 #[tokio::test(start_paused = true)]
 async fn a_store_that_returns_other_bytes_costs_the_call_alone() {
