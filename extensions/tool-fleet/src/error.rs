@@ -6,7 +6,7 @@ use tool_runtime::open_calls::OpenCallError;
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum FleetError {
-    /// A setting is not valid.
+    /// A setting, queue or stream does not fit.
     Invalid(String),
     /// The name of a pool is no part of a subject.
     InvalidPool(String),
@@ -36,6 +36,13 @@ pub enum FleetError {
         pool: String,
         /// The limit, with its unit.
         limit: String,
+    },
+    /// The request or result of a durable call is larger than its queue takes.
+    TooLargeForQueue {
+        /// The size of the sealed request or result, in bytes.
+        bytes: usize,
+        /// The limit of the queue, in bytes.
+        limit: usize,
     },
     /// The store of open calls failed.
     OpenCalls(OpenCallError),
@@ -69,11 +76,16 @@ impl fmt::Display for FleetError {
                 )
             }
             Self::ValueStore(problem) => write!(f, "the store of large values failed: {problem}"),
-            Self::Transport(problem) => write!(f, "the broker did not take a message: {problem}"),
+            Self::Transport(problem) => write!(f, "the broker failed: {problem}"),
             Self::Unwritable(problem) => write!(f, "a message cannot be written: {problem}"),
             Self::QueueFull { pool, limit } => write!(
                 f,
                 "the queue of the pool `{pool}` is full: its limit is {limit}; start more workers, or remove old results by `fleet purge`"
+            ),
+            Self::TooLargeForQueue { bytes, limit } => write!(
+                f,
+                "it has {bytes} bytes, and the queue of durable calls takes at most {limit}; raise the limit of the server or database, or \
+                 exchange a reference to the data"
             ),
             Self::OpenCalls(error) => error.fmt(f),
             Self::CallsDropped { calls, drain } => {

@@ -119,7 +119,7 @@
 //! | --- | --- | --- |
 //! | `tool_fleet.worker.busy_slots` | up-down counter, `{call}` | the calls that the workers of the process run |
 //! | `tool_fleet.worker.busy_answers` | counter, `{call}` | the calls that a worker did not take, since it had no free slot; their callers try again |
-//! | `tool_fleet.caller.calls` | counter, `{call}` | the calls that have ended; with `error.type`, the [name](tool_runtime::ErrorKind::name) of the error's kind: `cancelled` for one that was dropped |
+//! | `tool_fleet.caller.calls` | counter, `{call}` | the calls that have ended, or were left open in a queue; with `error.type`, the [name](tool_runtime::ErrorKind::name) of the error's kind: `cancelled` for one that was dropped |
 //! | `tool_fleet.caller.lost_workers` | counter, `{worker}` | the workers that the process regards as lost, after [`FleetSettings::lost_after`]; each caller counts them |
 //!
 //! # Trust

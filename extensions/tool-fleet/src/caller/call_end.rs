@@ -205,6 +205,8 @@ impl DurableCalls {
             }
             CallState::Interrupted => interrupted_error(call.workers, call.was_started),
             CallState::Cancelled => ToolError::cancelled(),
+            // Such as a worker that gave it back.
+            CallState::Expired if call.workers > 0 => interrupted_error(call.workers, call.was_started),
             CallState::Expired => {
                 let age = self.queue().limits().call_age;
                 let problem = format!(

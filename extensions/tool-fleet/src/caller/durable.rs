@@ -234,7 +234,7 @@ impl RemoteTool {
     fn put_error(&self, error: FleetError, withdrawal: &Withdrawal) -> ToolError {
         match error {
             FleetError::QueueFull { .. } => not_queued_error(&error).retryable(true),
-            FleetError::TooLarge { .. } | FleetError::Invalid(_) => not_queued_error(&error),
+            FleetError::TooLargeForQueue { .. } | FleetError::Invalid(_) => not_queued_error(&error),
             error => {
                 self.connection().withdraw_later(withdrawal.clone());
                 let problem = format!(

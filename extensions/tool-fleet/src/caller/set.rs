@@ -28,7 +28,8 @@ const REGISTRIES_AT_ONCE: usize = 8;
 ///
 /// Add it to a [`Toolbox`](tool_runtime::Toolbox), which hears when workers with other tools come or leave. Two versions of a registry are
 /// listed together; of two definitions of one name, the one with more workers. A registry whose workers do not answer is left out, with a
-/// [diagnostic](Self::diagnostics). Closing or dropping the set ends its calls, and cancels them at their workers.
+/// [diagnostic](Self::diagnostics). Closing or dropping the set ends its calls, and cancels them at their workers;
+/// durable calls go on, and are left open.
 ///
 /// See the [crate] for an example.
 pub struct FleetToolSet {
@@ -104,7 +105,7 @@ impl FleetToolSet {
     }
 
     /// Sets the store through which arguments and results go that are too large for the broker, up to 64 MiB; in place of one that was set
-    /// before. The workers of the pool need the same one. Default: none; such a call is an error that names the size and the limit.
+    /// before. The workers of the pool need the same one. Durable calls do not go through it. Default: none; such a call is an error that names the size and the limit.
     #[must_use]
     pub fn with_value_store(self, store: impl ValueStore) -> Self {
         let values = LargeValues::new(self.connection.channel.key().clone(), Arc::new(store));

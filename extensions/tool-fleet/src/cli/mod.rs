@@ -60,7 +60,7 @@
 //! | `GET /healthz` | 200 while the process runs |
 //! | `GET /readyz` | 200 while the worker takes calls and its connection to the broker stands; otherwise 503 with the reason, such as while it drains |
 //!
-//! Requests need no authentication, and show nothing else: at most 32 connections of 5 seconds each, with one request of at most 8 KiB.
+//! Requests need no authentication, and show nothing else: at most 32 connections of a second each, with one request of at most 8 KiB.
 //!
 //! # Guards
 //!
@@ -124,7 +124,7 @@ impl FleetCommands {
     }
 
     /// Sets the store of `work` for arguments and results that are too large for the broker: see [`Worker::value_store`](crate::Worker::value_store).
-    /// Default: none.
+    /// Durable calls do not go through it. Default: none.
     pub fn value_store(mut self, store: impl ValueStore) -> Self {
         self.values = Some(Arc::new(store));
         self

@@ -138,7 +138,7 @@ impl QueueTotals {
 
 fn check_size(bytes: &Bytes) -> Result<(), FleetError> {
     match bytes.len() {
-        bytes if bytes > MAX_BYTES => Err(FleetError::TooLarge { bytes, limit: MAX_BYTES }),
+        bytes if bytes > MAX_BYTES => Err(FleetError::TooLargeForQueue { bytes, limit: MAX_BYTES }),
         _ => Ok(()),
     }
 }

@@ -35,8 +35,8 @@ use crate::FleetError;
 
 /// Keeps the durable calls of one pool: see [`DurableCalls`](crate::DurableCalls) for callers, and [`Worker::queue`](crate::Worker::queue).
 ///
-/// A queue stores bytes that it cannot read, and knows no tools. It must not lose a record that it has acknowledged, and must change a record
-/// only from the state and epoch that an operation names. Operations may be repeated after a failure.
+/// A queue stores bytes that it cannot read, and knows no tools. It must not lose a record that it has acknowledged, as far as its
+/// storage keeps what it has written, and must change a record only from the state and epoch that an operation names. Operations may be repeated after a failure.
 ///
 /// Engines: [`MemoryCallQueue`] for one process, `PostgresCallQueue` (feature `postgres`) and `JetStreamCallQueue` (feature `nats`).
 pub trait CallQueue: Send + Sync + 'static {
@@ -53,7 +53,7 @@ pub trait CallQueue: Send + Sync + 'static {
     ///
     /// # Errors
     ///
-    /// [`FleetError::QueueFull`] if a limit would be exceeded, [`FleetError::TooLarge`] if its bytes are, and any error of the storage.
+    /// [`FleetError::QueueFull`] if a limit would be exceeded, [`FleetError::TooLargeForQueue`] if its bytes are, and any error of the storage.
     fn put_call(&self, call: NewCall) -> BoxFuture<'_, Result<bool, FleetError>>;
 
     /// Takes the oldest queued call of one of `keys` for `worker`, which has it for `lease`; `None` if there is none.
@@ -98,7 +98,7 @@ pub trait CallQueue: Send + Sync + 'static {
     ///
     /// # Errors
     ///
-    /// [`FleetError::TooLarge`], and any error of the storage.
+    /// [`FleetError::TooLargeForQueue`], and any error of the storage.
     fn end_call<'a>(&'a self, call: &'a QueueEpoch, result: Bytes)
     -> BoxFuture<'a, Result<bool, FleetError>>;
 
@@ -267,9 +267,9 @@ pub enum CallState {
     Finished,
     /// Its workers ended during it.
     Interrupted,
-    /// It was cancelled before it was taken.
+    /// It was cancelled, and has no result. A body without effects may have begun.
     Cancelled,
-    /// No worker took it in time.
+    /// No worker ended it in time. If none took it, nothing was executed.
     Expired,
 }
 

@@ -94,8 +94,8 @@ impl NatsTransport {
     }
 }
 
-/// With a client that the program configured. A subscription that the server refuses is not noticed: see
-/// [`connect_with`](NatsTransport::connect_with).
+/// With a client that the program configured. A subscription that the server refuses is not noticed;
+/// [`connect_with`](NatsTransport::connect_with) notices it.
 impl From<Client> for NatsTransport {
     fn from(client: Client) -> Self {
         Self { client, refusals: None }

@@ -86,7 +86,7 @@ impl Worker {
     }
 
     /// Sets the interval of announcements, and of signs of life while a body runs. Callers regard a worker as lost after 6 s
-    /// without one. At least 1 ms, and at most an hour. Default: 2 s.
+    /// without one, which should be three times as long, as the lease of a durable call is. At least 1 ms, and at most an hour. Default: 2 s.
     #[must_use]
     pub fn heartbeat(mut self, heartbeat: Duration) -> Self {
         self.heartbeat = heartbeat.clamp(Duration::from_millis(1), Duration::from_secs(60 * 60));
@@ -102,7 +102,7 @@ impl Worker {
     }
 
     /// Sets the store through which arguments and results go that are too large for the broker, up to 64 MiB. The callers of the pool need the
-    /// same one. Default: none; such a result is an error that names the size and the limit.
+    /// same one. Durable calls do not go through it. Default: none; such a result is an error that names the size and the limit.
     #[must_use]
     pub fn value_store(mut self, store: impl ValueStore) -> Self {
         self.values = Some(Arc::new(store));

@@ -157,7 +157,8 @@ impl Server {
         }
     }
 
-    /// Stores the end of a call; `false` if the queue refused it, or could not be reached for a minute: then the call ends as interrupted.
+    /// Stores the end of a call; `false` if the queue refused it, or could not be reached for a minute: then the call goes to another
+    /// worker, or ends as interrupted if its body has effects.
     async fn store_end(
         &self,
         queue: &dyn CallQueue,
@@ -168,7 +169,7 @@ impl Server {
         let age = queue.limits().result_age;
         let sealed = match seal.seal_result(call, &result, age) {
             Ok(sealed) if sealed.len() <= queue.max_bytes() => Ok(sealed),
-            Ok(sealed) => Err(FleetError::TooLarge { bytes: sealed.len(), limit: queue.max_bytes() }),
+            Ok(sealed) => Err(FleetError::TooLargeForQueue { bytes: sealed.len(), limit: queue.max_bytes() }),
             Err(error) => Err(error),
         };
         let sealed = sealed.or_else(|error| {
@@ -201,7 +202,7 @@ async fn store_sealed(queue: &dyn CallQueue, call: &QueueEpoch, sealed: Bytes) -
                 return false;
             }
             Err(error) if Instant::now() >= deadline => {
-                tracing::error!(id = call.id, %error, "the result of a durable call is lost; the call ends as interrupted");
+                tracing::error!(id = call.id, %error, "the result of a durable call is lost; the call runs again, or ends as interrupted if its body has effects");
                 return false;
             }
             Err(error) => {

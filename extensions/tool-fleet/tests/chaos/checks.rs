@@ -63,7 +63,7 @@ impl CallEnd {
             "the call was not prepared, and did not run",
             "the worker was not asked",
             "the connection to the broker of the pool",
-            "the broker did not take a message",
+            "the broker failed",
             "a report of a worker was not sent",
             "the call was not started, since it could not be recorded",
         ];

@@ -92,7 +92,7 @@ impl JetStreamCallQueue {
 
     fn check_size(&self, bytes: &Bytes) -> Result<(), FleetError> {
         match (bytes.len(), self.max_bytes()) {
-            (bytes, limit) if bytes > limit => Err(FleetError::TooLarge { bytes, limit }),
+            (bytes, limit) if bytes > limit => Err(FleetError::TooLargeForQueue { bytes, limit }),
             _ => Ok(()),
         }
     }

@@ -169,7 +169,7 @@ async fn bytes_are_limited(broker: Broker, name: &'static str) {
     assert!(full.to_string().contains("fleet purge"), "{full}");
     let large = NewCall { request: vec![0; queue.max_bytes() + 1].into(), ..new_call("c-1", b"") };
     let large = queue.put_call(large).await.unwrap_err();
-    assert!(matches!(large, FleetError::TooLarge { .. }), "{large}");
+    assert!(matches!(large, FleetError::TooLargeForQueue { .. }), "{large}");
 }
 
 /// A client of the broker without the key writes a request, and copies one to another record and another tool.

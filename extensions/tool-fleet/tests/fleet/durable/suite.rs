@@ -23,6 +23,7 @@ over_queues! {
     a_body_that_names_an_operation_stays_open,
     a_full_queue_names_its_limit,
     a_call_that_no_worker_takes_expires,
+    a_call_that_expires_may_have_run_at_a_dead_worker,
     a_token_removes_a_queued_call,
     a_token_cancels_a_read_and_leaves_a_started_call_open,
     an_open_call_is_cancelled_at_its_worker,
@@ -181,6 +182,19 @@ async fn a_call_that_no_worker_takes_expires(broker: Broker, name: &'static str)
     let text = answered[0].result.text();
     assert!(text.contains("no worker took the call within 2s; unless another program changed the queue, nothing was executed"), "{text}");
     assert_eq!(pool.states().await, []);
+}
+
+async fn a_call_that_expires_may_have_run_at_a_dead_worker(broker: Broker, name: &'static str) {
+    let limits = QueueLimits { call_age: Duration::from_secs(2), ..QueueLimits::default() };
+    let mut pool = DurablePool::with_limits(broker, name, limits).await;
+    let probe = pool.start_worker();
+    let caller = pool.caller(pool.durable(), &open_calls()).await;
+    let outcome = caller.call("forecast", arguments_of("forecast")).await;
+    assert!(!outcome.is_finished(), "{outcome:?}");
+    probe.entered.notified().await;
+    pool.end_worker(0).await;
+    let answered = pool.durable().wait_for_answers(&caller.executor).await.unwrap();
+    assert_eq!(answered[0].result.text(), "the call was interrupted: 1 worker ended during it");
 }
 
 async fn a_token_removes_a_queued_call(broker: Broker, name: &'static str) {
