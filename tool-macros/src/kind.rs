@@ -10,7 +10,7 @@ pub(crate) enum ItemKind {
 }
 
 impl ItemKind {
-    const ALL: [Self; 3] = [Self::Tool, Self::Prompt, Self::Resource];
+    const KINDS: [Self; 3] = [Self::Tool, Self::Prompt, Self::Resource];
 
     /// The name of the attribute, and the noun of the item.
     pub(crate) fn noun(self) -> &'static str {
@@ -32,6 +32,6 @@ impl ItemKind {
     /// The kind of the item that `attr` makes, by the last segment of its path: a macro cannot resolve paths.
     pub(crate) fn of_attribute(attr: &syn::Attribute) -> Option<Self> {
         let last = attr.path().segments.last()?;
-        Self::ALL.into_iter().find(|kind| last.ident == kind.noun())
+        Self::KINDS.into_iter().find(|kind| last.ident == kind.noun())
     }
 }

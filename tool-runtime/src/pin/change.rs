@@ -69,7 +69,7 @@ pub enum Part {
 }
 
 impl Part {
-    const ALL: [Self; 6] = [
+    const COMPARED_PARTS: [Self; 6] = [
         Self::Title,
         Self::Description,
         Self::Metadata,
@@ -116,7 +116,7 @@ impl Change {
             let after = Some(now.get(part.key())?.clone());
             Some(Difference { part, pointer: String::new(), before: None, after })
         };
-        let differences = Part::ALL.into_iter().filter_map(whole).collect();
+        let differences = Part::COMPARED_PARTS.into_iter().filter_map(whole).collect();
         Self { tool: tool.to_owned(), kind: ChangeKind::Added, differences }
     }
 
@@ -124,7 +124,7 @@ impl Change {
         let mut differences = Vec::new();
         // Each hint is reported separately, also if there were none before.
         let none = Value::Object(Map::new());
-        for part in Part::ALL {
+        for part in Part::COMPARED_PARTS {
             let (before, now) = (part.value_in(before, &none), part.value_in(now, &none));
             visit_differences(before, now, &mut |pointer, before, after| {
                 let (before, after) = (before.cloned(), after.cloned());

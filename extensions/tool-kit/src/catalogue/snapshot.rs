@@ -32,7 +32,7 @@ struct SnapshotInner {
 }
 
 /// The places of the items of one key, by their kinds.
-type ItemPlaces = [Option<usize>; ItemKind::ALL.len()];
+type ItemPlaces = [Option<usize>; ItemKind::KINDS.len()];
 
 /// The kind of an item.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
@@ -68,7 +68,7 @@ pub enum ItemObject {
 }
 
 impl ItemKind {
-    const ALL: [Self; 3] = [Self::Tool, Self::Prompt, Self::Resource];
+    const KINDS: [Self; 3] = [Self::Tool, Self::Prompt, Self::Resource];
 }
 
 impl CatalogueItem {
