@@ -107,7 +107,7 @@ pub(crate) struct RedirectAnswer {
 /// A request to a model, for which tools are asked together.
 #[derive(Clone, Serialize, Deserialize)]
 pub(crate) struct AdditionsRequest {
-    pub(crate) tools: Vec<AskedTool>,
+    pub(crate) tools: Vec<ToolIdentity>,
     pub(crate) dialect: String,
     /// Milliseconds until the deadline of the run.
     pub(crate) time_left: Option<u64>,
@@ -117,7 +117,7 @@ pub(crate) struct AdditionsRequest {
 
 /// A tool of a request, and the name by which the model knows it.
 #[derive(Clone, Serialize, Deserialize)]
-pub(crate) struct AskedTool {
+pub(crate) struct ToolIdentity {
     pub(crate) definition: ContentHash,
     pub(crate) model_name: String,
 }

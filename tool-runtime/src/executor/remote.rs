@@ -70,15 +70,15 @@ async fn ask_for_preparation(
     batch: &BatchState,
 ) -> Result<RemotePreparation, ToolError> {
     let steps = entry.remote_steps()?;
-    let asked = match batch.unanswered.error_of(steps) {
+    let answer = match batch.unanswered.error_of(steps) {
         Some(error) => Err(error),
         None => {
             let ask = || steps.prepare_call(arguments.as_borrowed(), cx);
-            let asked = run_in_call(cx.call_id(), REMOTE_COMPONENT, ask).await;
-            asked.and_then(|result| result.map_err(|error| batch.unanswered.note_error(steps, error)))
+            let answer = run_in_call(cx.call_id(), REMOTE_COMPONENT, ask).await;
+            answer.and_then(|result| result.map_err(|error| batch.unanswered.note_error(steps, error)))
         }
     };
-    asked.map_err(|error| error.of_tool(entry.definition().name().to_string()))
+    answer.map_err(|error| error.of_tool(entry.definition().name().to_string()))
 }
 
 /// The processes that did not answer about a call of a batch, by their owners.
@@ -148,8 +148,8 @@ pub(super) async fn ask_for_redirection(
         Ok(steps) => steps,
         Err(error) => return own(error),
     };
-    let asked = run_in_call(&call.id, REMOTE_COMPONENT, || steps.redirect_call(canonical)).await;
-    let target = match asked {
+    let answer = run_in_call(&call.id, REMOTE_COMPONENT, || steps.redirect_call(canonical)).await;
+    let target = match answer {
         Err(panic) => return own(panic),
         Ok(Err(error)) => {
             let is_own = matches!(error, StepError::Unanswered(_));
@@ -186,9 +186,9 @@ impl BatchState {
         calls: &mut [ToolCall],
         first: u64,
     ) {
-        let asked = join_all(calls.iter().map(|call| ask_for_redirection(executor, call, self)));
+        let questions = join_all(calls.iter().map(|call| ask_for_redirection(executor, call, self)));
         // Each call of a stopped batch is answered with the reason.
-        let Ok(answers) = self.unless_stopped(asked).await else { return };
+        let Ok(answers) = self.unless_stopped(questions).await else { return };
         let mut errors = BTreeMap::new();
         for ((serial, call), answer) in (first..).zip(calls).zip(answers) {
             match answer {

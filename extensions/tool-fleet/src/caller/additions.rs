@@ -23,7 +23,7 @@ use super::{
 };
 use crate::{
     message::Message,
-    steps::{AdditionsRequest, AskedTool, ToolAdditions, UserMessage},
+    steps::{AdditionsRequest, ToolAdditions, ToolIdentity, UserMessage},
 };
 
 /// The bounds of what one tool adds, in bytes and in texts, messages and notices.
@@ -46,7 +46,7 @@ pub(super) struct Round {
 }
 
 struct AnnouncedTool {
-    asked: AskedTool,
+    identity: ToolIdentity,
     registries: Vec<ContentHash>,
 }
 
@@ -61,7 +61,7 @@ impl RemoteTool {
     pub(super) fn announce_to_round(&self, request: &ModelRequest) -> Arc<Round> {
         let round = request.shared_value::<Round>(self.owner());
         let mut announced = round.lock_announced();
-        if !announced.iter().any(|tool| tool.asked.definition == self.hash()) {
+        if !announced.iter().any(|tool| tool.identity.definition == self.hash()) {
             announced.push(self.announced_as(request));
         }
         drop(announced);
@@ -70,8 +70,8 @@ impl RemoteTool {
 
     fn announced_as(&self, request: &ModelRequest) -> AnnouncedTool {
         let name = request.tool_name().unwrap_or(self.own_definition().name().as_str()).to_owned();
-        let asked = AskedTool { definition: self.hash(), model_name: name };
-        AnnouncedTool { asked, registries: self.live_registries(&[]) }
+        let identity = ToolIdentity { definition: self.hash(), model_name: name };
+        AnnouncedTool { identity, registries: self.live_registries(&[]) }
     }
 
     /// Adds what the tool adds at its worker.
@@ -142,10 +142,10 @@ impl RemoteTool {
 
     /// Asks one worker of each registry that is needed, all at once.
     async fn ask_for_additions(&self, announced: Vec<AnnouncedTool>, request: &ModelRequest) -> Answers {
-        let mut answers: Answers = announced.iter().map(|tool| (tool.asked.definition, None)).collect();
+        let mut answers: Answers = announced.iter().map(|tool| (tool.identity.definition, None)).collect();
         let groups = group_by_registry(announced);
-        let asked = groups.into_iter().map(|(registry, tools)| self.ask_group(registry, tools, request));
-        for group in join_all(asked).await {
+        let questions = groups.into_iter().map(|(registry, tools)| self.ask_group(registry, tools, request));
+        for group in join_all(questions).await {
             match group {
                 Ok(added) => {
                     for (definition, additions) in added {
@@ -167,7 +167,7 @@ impl RemoteTool {
     async fn ask_group(
         &self,
         registry: Option<ContentHash>,
-        tools: Vec<AskedTool>,
+        tools: Vec<ToolIdentity>,
         request: &ModelRequest,
     ) -> Result<Vec<(ContentHash, Result<ToolAdditions, ToolError>)>, String> {
         let registry = registry.ok_or_else(|| "no worker has them".to_owned())?;
@@ -189,7 +189,7 @@ impl RemoteTool {
 }
 
 /// Groups tools by a registry that has them: as few groups as the first registry of each gives.
-fn group_by_registry(mut left: Vec<AnnouncedTool>) -> Vec<(Option<ContentHash>, Vec<AskedTool>)> {
+fn group_by_registry(mut left: Vec<AnnouncedTool>) -> Vec<(Option<ContentHash>, Vec<ToolIdentity>)> {
     let mut groups = Vec::new();
     while let Some(first) = left.first() {
         let registry = first.registries.first().copied();
@@ -198,7 +198,7 @@ fn group_by_registry(mut left: Vec<AnnouncedTool>) -> Vec<(Option<ContentHash>, 
             None => tool.registries.is_empty(),
         };
         let (group, others): (Vec<_>, Vec<_>) = left.into_iter().partition(is_in);
-        groups.push((registry, group.into_iter().map(|tool| tool.asked).collect()));
+        groups.push((registry, group.into_iter().map(|tool| tool.identity).collect()));
         left = others;
     }
     groups

@@ -116,8 +116,8 @@ impl Connection {
             let before = left.len();
             // The hash is computed from the text that was read: a definition under the name of another one stays unread.
             // One that was not asked for is left out.
-            let asked = definitions.into_iter().filter(|(hash, ..)| left.remove(hash));
-            read.extend(asked.map(|(hash, definition, steps)| (hash, (definition, steps))));
+            let definitions = definitions.into_iter().filter(|(hash, ..)| left.remove(hash));
+            read.extend(definitions.map(|(hash, definition, steps)| (hash, (definition, steps))));
             if left.len() == before {
                 return Err(unavailable_error("a worker does not return the definitions that it lists"));
             }
