@@ -10,8 +10,8 @@ use tool_runtime::{BoxFuture, definition::ContentHash};
 
 use super::{
     super::{
-        CallQueue, CallState, LeaseState, NewCall, QueueEpoch, QueueLimits, QueueTotals, QueuedCall,
-        StartGrant, TakenCall, record::CallRecord, request_hash,
+        CallQueue, CallState, LeaseState, NewCall, QueueEpoch, QueueLimits, QueuedCall, StartGrant,
+        TakenCall, record::CallRecord, request_hash,
     },
     record::StreamRecord,
     records::{Change, MAX_CHANGES, changed_by_others, is_call_id},
@@ -108,13 +108,7 @@ impl JetStreamCallQueue {
         if self.entry(&new.id).await?.is_some() {
             return Ok(false);
         }
-        let entries = self.0.view.entries();
-        let stored = entries.iter().filter(|entry| !entry.record.is_removed && entry.record.call.bytes > 0);
-        let totals = stored.fold(QueueTotals { calls: 0, bytes: 0 }, |totals, entry| QueueTotals {
-            calls: totals.calls + 1,
-            bytes: totals.bytes.saturating_add(entry.record.call.bytes),
-        });
-        totals.check(&self.0.pool, self.0.limits, new.request.len())?;
+        self.0.view.totals().check(&self.0.pool, self.0.limits, new.request.len())?;
         // One that is there without a record is of a caller that ended between the two, and is the same call.
         let subject = self.request_subject(&new.id);
         let stored = self.0.stream.store(&subject, 0, new.request.clone()).await?;
@@ -143,13 +137,14 @@ impl JetStreamCallQueue {
         keys: &[ContentHash],
         lease: Duration,
     ) -> Result<Option<TakenCall>, FleetError> {
-        let mut queued = self.0.view.entries();
-        queued.retain(|entry| {
-            let StreamRecord { call, is_removed, .. } = &entry.record;
-            !is_removed && call.state == CallState::Queued && keys.contains(&call.key) && !self.is_old(call)
-        });
-        queued.sort_unstable_by_key(|entry| entry.record.number);
-        for entry in queued {
+        let mut tried = None;
+        let is_next = |entry: &ViewEntry, tried: Option<u64>| {
+            let StreamRecord { call, number, is_removed, .. } = &entry.record;
+            let is_queued = !is_removed && call.state == CallState::Queued && !self.is_old(call);
+            is_queued && tried.is_none_or(|tried| *number > tried) && keys.contains(&call.key)
+        };
+        while let Some(entry) = self.0.view.oldest_entry_where(|entry| is_next(entry, tried)) {
+            tried = Some(entry.record.number);
             let mut record = entry.record.record();
             if !record.take(SystemTime::now()) {
                 continue;
@@ -337,8 +332,9 @@ impl CallQueue for JetStreamCallQueue {
         states: &'a [CallState],
     ) -> BoxFuture<'a, Result<Vec<QueuedCall>, FleetError>> {
         Box::pin(async move {
-            let mut listed = self.0.view.entries();
-            listed.retain(|entry| !entry.record.is_removed && states.contains(&entry.record.call.state));
+            let is_listed =
+                |entry: &ViewEntry| !entry.record.is_removed && states.contains(&entry.record.call.state);
+            let mut listed = self.0.view.entries_where(is_listed);
             listed.sort_unstable_by_key(|entry| entry.record.number);
             Ok(listed.into_iter().map(|entry| entry.record.call).collect())
         })

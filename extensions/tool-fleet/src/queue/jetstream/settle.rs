@@ -3,8 +3,9 @@
 use std::time::{Duration, SystemTime};
 
 use super::{
-    super::{CallQueue as _, QueueLimits, QueuedCall, record::Settlement},
+    super::{CallQueue as _, CallState, QueueLimits, QueuedCall, record::Settlement},
     queue::JetStreamCallQueue,
+    view::ViewEntry,
 };
 use crate::FleetError;
 
@@ -21,17 +22,23 @@ impl JetStreamCallQueue {
     }
 
     pub(super) async fn settle_all(&self) -> Result<(), FleetError> {
-        for entry in self.0.view.entries() {
+        let view = &self.0.view;
+        let may_change = |entry: &ViewEntry| {
+            let call = &entry.record.call;
+            let is_held = matches!(call.state, CallState::Taken | CallState::Started);
+            entry.record.is_removed || self.is_old(call) || (is_held && view.is_lapsed(entry))
+        };
+        for entry in view.entries_where(may_change) {
             let id = &entry.record.call.id;
             if entry.record.is_removed {
                 if entry.seen.elapsed() >= REMOVED_AGE {
                     self.0.stream.purge(&self.record_subject(id)).await?;
-                    self.0.view.remove_record(id);
+                    view.remove_record(id);
                 }
                 continue;
             }
             let mut record = entry.record.record();
-            let is_lapsed = self.0.view.is_lapsed(&entry);
+            let is_lapsed = view.is_lapsed(&entry);
             match record.settle(is_lapsed, self.is_old(&entry.record.call), SystemTime::now()) {
                 Settlement::Unchanged => {}
                 Settlement::Changed => {

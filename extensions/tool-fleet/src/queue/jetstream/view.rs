@@ -17,7 +17,7 @@ use super::{
     record::StreamRecord,
     stream::{HEARTBEAT, Stream},
 };
-use crate::FleetError;
+use crate::{FleetError, queue::QueueTotals};
 
 /// The records left out for each warning.
 const WARNING_INTERVAL: u64 = 10_000;
@@ -94,8 +94,26 @@ impl View {
         self.lock().get(id).cloned()
     }
 
-    pub(super) fn entries(&self) -> Vec<ViewEntry> {
-        self.lock().values().cloned().collect()
+    pub(super) fn entries_where(&self, is_chosen: impl Fn(&ViewEntry) -> bool) -> Vec<ViewEntry> {
+        self.lock().values().filter(|entry| is_chosen(entry)).cloned().collect()
+    }
+
+    /// Returns the entry that was stored first of those that are chosen.
+    pub(super) fn oldest_entry_where(&self, is_chosen: impl Fn(&ViewEntry) -> bool) -> Option<ViewEntry> {
+        let entries = self.lock();
+        let chosen = entries.values().filter(|entry| is_chosen(entry));
+        chosen.min_by_key(|entry| entry.record.number).cloned()
+    }
+
+    /// Returns what counts against the limits of the queue.
+    pub(super) fn totals(&self) -> QueueTotals {
+        let entries = self.lock();
+        let calls = entries.values().map(|entry| &entry.record).filter(|record| !record.is_removed);
+        let stored = calls.filter(|record| record.call.bytes > 0);
+        stored.fold(QueueTotals { calls: 0, bytes: 0 }, |totals, record| QueueTotals {
+            calls: totals.calls + 1,
+            bytes: totals.bytes.saturating_add(record.call.bytes),
+        })
     }
 
     /// Notes the record of a call, unless a later one is known.
