@@ -159,7 +159,7 @@ pub(super) fn purge_calls(request: &FleetRequest<'_>) -> Result<Exit, Failure> {
     }
     require_confirmation(request, &(question + "?"))?;
     let (removed, cancelled) = block_on(request, async {
-        let removed = queue.purge_calls(&CallState::ENDED).await?;
+        let removed = queue.purge_calls(&CallState::ENDED).await?.len();
         let mut cancelled = 0;
         // Their callers are answered.
         for call in queued.iter().filter(|_| with_queued) {

@@ -1,7 +1,7 @@
 //! A queue within one process.
 
 use std::{
-    collections::BTreeMap,
+    collections::HashMap,
     fmt,
     sync::{Arc, Mutex, MutexGuard, PoisonError},
     time::{Duration, SystemTime},
@@ -32,7 +32,7 @@ struct Shared {
 
 #[derive(Default)]
 struct Calls {
-    by_id: BTreeMap<String, StoredCall>,
+    by_id: HashMap<String, StoredCall>,
     /// Gives the order of the calls.
     last_number: u64,
 }
@@ -102,15 +102,17 @@ impl MemoryCallQueue {
         Some(TakenCall { call: QueueEpoch { id, epoch, request }, key, request: next.bytes.clone() })
     }
 
-    fn settle_now(&self) {
+    fn settle_now(&self) -> Vec<QueuedCall> {
         let (now, result_age) = (Instant::now(), self.0.limits.result_age);
-        self.lock().by_id.retain(|_, it| {
+        let is_removed = |_: &String, it: &mut StoredCall| {
             let settled = it.record.settle(it.lease_end <= now, it.age_end <= now, SystemTime::now());
             if settled == Settlement::Changed && it.record.call.state.is_ended() {
                 it.age_end = now + result_age;
             }
-            settled != Settlement::Removed
-        });
+            settled == Settlement::Removed
+        };
+        let removed: Vec<_> = self.lock().by_id.extract_if(is_removed).collect();
+        removed.into_iter().map(|(_, it)| it.record.call).collect()
     }
 }
 
@@ -268,23 +270,22 @@ impl CallQueue for MemoryCallQueue {
         })
     }
 
-    fn purge_calls<'a>(&'a self, states: &'a [CallState]) -> BoxFuture<'a, Result<usize, FleetError>> {
+    fn purge_calls<'a>(
+        &'a self,
+        states: &'a [CallState],
+    ) -> BoxFuture<'a, Result<Vec<QueuedCall>, FleetError>> {
         Box::pin(async move {
-            let mut calls = self.lock();
-            let before = calls.by_id.len();
-            calls.by_id.retain(|_, it| {
+            let is_chosen = |_: &String, it: &mut StoredCall| {
                 let state = it.record.call.state;
-                matches!(state, CallState::Taken | CallState::Started) || !states.contains(&state)
-            });
-            Ok(before - calls.by_id.len())
+                states.contains(&state) && !matches!(state, CallState::Taken | CallState::Started)
+            };
+            let removed: Vec<_> = self.lock().by_id.extract_if(is_chosen).collect();
+            Ok(removed.into_iter().map(|(_, it)| it.record.call).collect())
         })
     }
 
-    fn settle_calls(&self) -> BoxFuture<'_, Result<(), FleetError>> {
-        Box::pin(async {
-            self.settle_now();
-            Ok(())
-        })
+    fn settle_calls(&self) -> BoxFuture<'_, Result<Vec<QueuedCall>, FleetError>> {
+        Box::pin(async { Ok(self.settle_now()) })
     }
 }
 

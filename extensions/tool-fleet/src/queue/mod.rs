@@ -135,20 +135,23 @@ pub trait CallQueue: Send + Sync + 'static {
         states: &'a [CallState],
     ) -> BoxFuture<'a, Result<Vec<QueuedCall>, FleetError>>;
 
-    /// Removes all calls in one of `states`, and returns their number. Taken and started calls stay.
+    /// Removes all calls in one of `states`, and returns them as they were. Taken and started calls stay.
     ///
     /// # Errors
     ///
     /// Any error of the storage.
-    fn purge_calls<'a>(&'a self, states: &'a [CallState]) -> BoxFuture<'a, Result<usize, FleetError>>;
+    fn purge_calls<'a>(
+        &'a self,
+        states: &'a [CallState],
+    ) -> BoxFuture<'a, Result<Vec<QueuedCall>, FleetError>>;
 
-    /// Ends or queues again the calls whose leases are over, ends those that are too old, and removes old results. Workers, waiting callers
-    /// and lists call it regularly.
+    /// Ends or queues again the calls whose leases are over, ends those that are too old, and removes those that have ended and are too old.
+    /// Returns the calls that this process has removed, as they were. Workers, waiting callers and lists call it regularly.
     ///
     /// # Errors
     ///
     /// Any error of the storage.
-    fn settle_calls(&self) -> BoxFuture<'_, Result<(), FleetError>>;
+    fn settle_calls(&self) -> BoxFuture<'_, Result<Vec<QueuedCall>, FleetError>>;
 }
 
 /// The limits of a [`CallQueue`]. Workers and callers of one pool have the same ones.

@@ -220,7 +220,8 @@ impl JetStreamCallQueue {
             self.0.stream.purge(&self.request_subject(id)).await?;
             return Ok(true);
         }
-        self.remove_record(id, |call| call.state.is_ended() && call.state != CallState::Interrupted).await
+        let is_removable = |call: &QueuedCall| call.state.is_ended() && call.state != CallState::Interrupted;
+        Ok(self.remove_record(id, is_removable).await?.is_some())
     }
 
     async fn read_bytes(&self, id: &str) -> Result<Option<(QueuedCall, Bytes)>, FleetError> {
@@ -236,13 +237,13 @@ impl JetStreamCallQueue {
         Ok(Some((call, bytes)))
     }
 
-    async fn purge_all(&self, states: &[CallState]) -> Result<usize, FleetError> {
-        let mut purged = 0;
+    async fn purge_all(&self, states: &[CallState]) -> Result<Vec<QueuedCall>, FleetError> {
+        let mut purged = Vec::new();
         for listed in self.list_calls(states).await? {
             let is_chosen = |call: &QueuedCall| {
                 states.contains(&call.state) && !matches!(call.state, CallState::Taken | CallState::Started)
             };
-            purged += usize::from(self.remove_record(&listed.id, is_chosen).await?);
+            purged.extend(self.remove_record(&listed.id, is_chosen).await?);
         }
         Ok(purged)
     }
@@ -340,11 +341,14 @@ impl CallQueue for JetStreamCallQueue {
         })
     }
 
-    fn purge_calls<'a>(&'a self, states: &'a [CallState]) -> BoxFuture<'a, Result<usize, FleetError>> {
+    fn purge_calls<'a>(
+        &'a self,
+        states: &'a [CallState],
+    ) -> BoxFuture<'a, Result<Vec<QueuedCall>, FleetError>> {
         Box::pin(self.purge_all(states))
     }
 
-    fn settle_calls(&self) -> BoxFuture<'_, Result<(), FleetError>> {
+    fn settle_calls(&self) -> BoxFuture<'_, Result<Vec<QueuedCall>, FleetError>> {
         Box::pin(self.settle_all())
     }
 }

@@ -121,23 +121,24 @@ impl JetStreamCallQueue {
         Ok(self.change_record(id, change).await?.unwrap_or(false))
     }
 
-    /// Removes a record, and what belongs to it; `false` if `is_chosen` does not choose it.
+    /// Removes a record, and what belongs to it; returns the call as it was, or `None` if `is_chosen` does not choose it.
     pub(super) async fn remove_record(
         &self,
         id: &str,
         is_chosen: impl Fn(&QueuedCall) -> bool,
-    ) -> Result<bool, FleetError> {
+    ) -> Result<Option<QueuedCall>, FleetError> {
         let change = |entry: &ViewEntry| match is_chosen(&entry.record.call) {
             true => Change::Changed(
                 StreamRecord { is_removed: true, ..entry.record.clone() },
-                Some(entry.record.call.epoch),
+                Some(entry.record.call.clone()),
             ),
             false => Change::Kept(None),
         };
         let removed = self.change_record(id, change).await?.flatten();
-        let Some(epoch) = removed else { return Ok(false) };
-        self.purge_bytes(id, epoch).await?;
-        Ok(true)
+        if let Some(call) = &removed {
+            self.purge_bytes(id, call.epoch).await?;
+        }
+        Ok(removed)
     }
 
     pub(super) async fn purge_bytes(&self, id: &str, epoch: u32) -> Result<(), FleetError> {

@@ -21,7 +21,9 @@ impl JetStreamCallQueue {
         SystemTime::now().duration_since(since).is_ok_and(|past| past >= age)
     }
 
-    pub(super) async fn settle_all(&self) -> Result<(), FleetError> {
+    /// Returns the calls that were removed.
+    pub(super) async fn settle_all(&self) -> Result<Vec<QueuedCall>, FleetError> {
+        let mut removed = Vec::new();
         let view = &self.0.view;
         let may_change = |entry: &ViewEntry| {
             let call = &entry.record.call;
@@ -47,10 +49,10 @@ impl JetStreamCallQueue {
                     }
                 }
                 Settlement::Removed => {
-                    self.remove_record(id, |call| call.state.is_ended()).await?;
+                    removed.extend(self.remove_record(id, |call| call.state.is_ended()).await?);
                 }
             }
         }
-        Ok(())
+        Ok(removed)
     }
 }

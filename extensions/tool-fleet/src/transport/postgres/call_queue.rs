@@ -211,6 +211,18 @@ impl PostgresCallQueue {
         })
     }
 
+    /// Returns the calls of rows; one that was altered is left out.
+    fn read_calls(&self, rows: &[PgRow]) -> Vec<QueuedCall> {
+        let read = |row| match read_call_row(row) {
+            Ok(call) => Some(call),
+            Err(error) => {
+                tracing::warn!(pool = &*self.pool, %error, "a stored call is left out of the list");
+                None
+            }
+        };
+        rows.iter().filter_map(read).collect()
+    }
+
     async fn cancel_row(&self, id: &str) -> Result<Option<CallState>, FleetError> {
         // The row is locked before its state is read.
         let sql = "WITH found AS (SELECT id, state FROM {schema}.calls WHERE pool = $1 AND id = $2 FOR UPDATE), \
@@ -334,51 +346,49 @@ impl CallQueue for PostgresCallQueue {
                 "SELECT {COLUMNS} FROM {{schema}}.calls WHERE pool = $1 AND state = ANY ($2) ORDER BY number"
             );
             let rows = self.fetch(&sql, &[Value::Text(&self.pool), Value::Texts(&names_of(states))]).await?;
-            let mut calls = Vec::with_capacity(rows.len());
-            for row in &rows {
-                match read_call_row(row) {
-                    Ok(call) => calls.push(call),
-                    Err(error) => {
-                        tracing::warn!(pool = &*self.pool, %error, "a stored call is left out of the list")
-                    }
-                }
-            }
-            Ok(calls)
+            Ok(self.read_calls(&rows))
         })
     }
 
-    fn purge_calls<'a>(&'a self, states: &'a [CallState]) -> BoxFuture<'a, Result<usize, FleetError>> {
-        let sql = "DELETE FROM {schema}.calls WHERE pool = $1 AND state = ANY ($2) AND state NOT IN ('taken', 'started') RETURNING id";
+    fn purge_calls<'a>(
+        &'a self,
+        states: &'a [CallState],
+    ) -> BoxFuture<'a, Result<Vec<QueuedCall>, FleetError>> {
         Box::pin(async move {
+            let sql = format!(
+                "DELETE FROM {{schema}}.calls WHERE pool = $1 AND state = ANY ($2) AND state NOT IN ('taken', 'started') \
+                 RETURNING {COLUMNS}"
+            );
             let states = names_of(states);
             let values = [Value::Text(&self.pool), Value::Texts(&states)];
-            Ok(self.fetch(sql, &values).await?.len())
+            Ok(self.read_calls(&self.fetch(&sql, &values).await?))
         })
     }
 
-    fn settle_calls(&self) -> BoxFuture<'_, Result<(), FleetError>> {
+    fn settle_calls(&self) -> BoxFuture<'_, Result<Vec<QueuedCall>, FleetError>> {
         let sql = "WITH due AS (SELECT id FROM {schema}.calls WHERE pool = $1 AND \
                    (state IN ('taken', 'started') AND lease_ends_at <= now() \
                    AND lease <= make_interval(secs => $3) AND pg_postmaster_start_time() + lease <= now() \
                    OR state NOT IN ('taken', 'started') AND expires_at <= now()) FOR UPDATE SKIP LOCKED), \
                    removed AS (DELETE FROM {schema}.calls AS call USING due WHERE call.pool = $1 AND call.id = due.id \
-                   AND call.state NOT IN ('queued', 'taken', 'started')), \
+                   AND call.state NOT IN ('queued', 'taken', 'started') RETURNING call.*), \
                    settled AS (SELECT call.id, CASE WHEN state = 'started' THEN 'interrupted' \
                    WHEN state = 'taken' AND cancel_requested THEN 'cancelled' \
                    WHEN state = 'taken' AND workers >= max_workers THEN 'interrupted' \
                    WHEN expires_at <= now() THEN 'expired' ELSE 'queued' END AS state \
                    FROM {schema}.calls AS call JOIN due ON call.id = due.id \
-                   WHERE call.pool = $1 AND call.state IN ('queued', 'taken', 'started')) \
-                   UPDATE {schema}.calls AS call SET state = settled.state, worker = NULL, lease_ends_at = NULL, changed_at = now(), \
+                   WHERE call.pool = $1 AND call.state IN ('queued', 'taken', 'started')), \
+                   changed AS (UPDATE {schema}.calls AS call SET state = settled.state, worker = NULL, lease_ends_at = NULL, changed_at = now(), \
                    expires_at = CASE WHEN settled.state = 'queued' THEN call.expires_at ELSE now() + make_interval(secs => $2) END \
-                   FROM settled WHERE call.pool = $1 AND call.id = settled.id";
+                   FROM settled WHERE call.pool = $1 AND call.id = settled.id)";
         Box::pin(async move {
             let values = [
                 Value::Text(&self.pool),
                 Value::Seconds(self.limits.result_age),
                 Value::Seconds(self.contact_time()),
             ];
-            self.fetch(sql, &values).await.map(drop)
+            let sql = format!("{sql} SELECT {COLUMNS} FROM removed");
+            Ok(self.read_calls(&self.fetch(&sql, &values).await?))
         })
     }
 }

@@ -18,6 +18,7 @@ over_queues! {
     a_returned_call_counts_no_worker,
     a_cancelled_call_is_not_started,
     what_waits_is_purged_and_what_runs_is_not,
+    a_call_that_is_removed_by_its_age_is_returned_once,
     bytes_are_limited,
     altered_and_moved_calls_are_not_run,
     an_altered_result_is_not_read,
@@ -154,10 +155,33 @@ async fn what_waits_is_purged_and_what_runs_is_not(broker: Broker, name: &'stati
     }
     let (first, second) = (take(&*queue, LEASE).await, take(&*queue, LEASE).await);
     assert!(queue.end_call(&first, Bytes::from_static(b"result")).await.unwrap());
-    assert_eq!(queue.purge_calls(&CallState::ENDED).await.unwrap(), 1);
-    assert_eq!(queue.purge_calls(&CallState::ALL).await.unwrap(), 1);
+    let purged = queue.purge_calls(&CallState::ENDED).await.unwrap();
+    assert_eq!(
+        purged.iter().map(|call| (&call.id, call.state)).collect::<Vec<_>>(),
+        [(&first.id, CallState::Finished)]
+    );
+    assert_eq!(queue.purge_calls(&CallState::ALL).await.unwrap().len(), 1);
     let left = queue.list_calls(&CallState::ALL).await.unwrap();
     assert_eq!(left.iter().map(|call| &call.id).collect::<Vec<_>>(), [&second.id]);
+}
+
+/// Its values in a store are found by what is known of it.
+async fn a_call_that_is_removed_by_its_age_is_returned_once(broker: Broker, name: &'static str) {
+    let (call_age, result_age) = (Duration::from_millis(300), Duration::from_millis(300));
+    let queue = broker.queue(name, QueueLimits { call_age, result_age, ..QueueLimits::default() }).await;
+    let new = new_call("a-1", b"request");
+    queue.put_call(new.clone()).await.unwrap();
+    let mut removed = Vec::new();
+    while state(&*queue, "a-1").await.is_some() {
+        tokio::time::sleep(Duration::from_millis(20)).await;
+        removed.extend(queue.settle_calls().await.unwrap());
+    }
+    let [call] = &removed[..] else { panic!("{removed:?}") };
+    assert_eq!(
+        (&*call.id, call.state, call.request, call.bytes),
+        ("a-1", CallState::Expired, new.request_hash(), 7)
+    );
+    assert_eq!(queue.settle_calls().await.unwrap(), []);
 }
 
 async fn bytes_are_limited(broker: Broker, name: &'static str) {

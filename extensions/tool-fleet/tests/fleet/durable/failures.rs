@@ -127,11 +127,14 @@ impl CallQueue for FailingQueue {
         self.inner.list_calls(states)
     }
 
-    fn purge_calls<'a>(&'a self, states: &'a [CallState]) -> BoxFuture<'a, Result<usize, FleetError>> {
+    fn purge_calls<'a>(
+        &'a self,
+        states: &'a [CallState],
+    ) -> BoxFuture<'a, Result<Vec<QueuedCall>, FleetError>> {
         self.inner.purge_calls(states)
     }
 
-    fn settle_calls(&self) -> BoxFuture<'_, Result<(), FleetError>> {
+    fn settle_calls(&self) -> BoxFuture<'_, Result<Vec<QueuedCall>, FleetError>> {
         self.inner.settle_calls()
     }
 }
