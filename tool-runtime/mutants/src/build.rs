@@ -28,6 +28,7 @@ const SELECTION: &[&str] = &[
     "--features=tool-builtins/files,tool-builtins/shell,tool-builtins/code,tool-builtins/command-policy,tool-builtins/web",
     "--features=tool-builtins/todo,tool-builtins/agent,tool-builtins/tool-search,tool-builtins/embeddings,code-agent/program",
     "--features=tool-kit/agent,tool-kit/cli,tool-kit/mcp,tool-kit/session",
+    "--features=tool-fleet/artifacts,tool-fleet/cli,tool-fleet/nats,tool-fleet/opentelemetry,tool-fleet/postgres",
 ];
 
 /// The lowest number of test programs that a complete build consists of.

@@ -22,6 +22,7 @@ const PLACES: &[&str] = &[
     "extensions/tool-agent/src",
     "extensions/tool-builtins/src",
     "extensions/tool-cli/src",
+    "extensions/tool-fleet/src",
     "extensions/tool-http/src",
     "extensions/tool-kit/src",
     "extensions/tool-mcp/src",
