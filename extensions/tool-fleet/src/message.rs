@@ -26,6 +26,17 @@ pub(crate) enum Message {
     Announce(Announcement),
     /// A worker takes no more calls.
     Leave,
+    /// An operator asks for the state of each worker.
+    ReadStatus,
+    /// An operator asks a worker to take itself out, and again until it has left.
+    Drain,
+    /// The state of a worker: the answer to both.
+    Status(WorkerStatus),
+    /// A worker that drained has left.
+    Left {
+        /// The number of calls that did not end in time.
+        dropped: usize,
+    },
     /// A caller asks for the tools of a registry, from a position on.
     ReadIndex {
         offset: usize,
@@ -85,6 +96,18 @@ pub(crate) struct Announcement {
     /// The hash over the definitions of its registry, and their number.
     pub(crate) registry: ContentHash,
     pub(crate) tools: usize,
+}
+
+/// The state of a worker, as it says. Its name is the sender of the message.
+#[derive(Serialize, Deserialize)]
+pub(crate) struct WorkerStatus {
+    pub(crate) registry: ContentHash,
+    pub(crate) tools: usize,
+    /// The number of calls that it runs, and the limit of it.
+    pub(crate) calls: usize,
+    pub(crate) slots: usize,
+    /// Milliseconds until it ends; `None` while it takes calls.
+    pub(crate) drain_left: Option<u64>,
 }
 
 /// One call in one epoch.

@@ -1,5 +1,6 @@
 //! The commands `work` and `fleet` of a program.
 
+mod drain;
 mod durable;
 
 use std::{

@@ -157,7 +157,7 @@ pub(super) fn purge_calls(request: &FleetRequest<'_>) -> Result<Exit, Failure> {
     if with_queued {
         question += &format!(", and cancel {}", counted(queued.len(), "queued call"));
     }
-    require_confirmation(request, &(question + "?"))?;
+    require_confirmation(request, &(question + "?"), "removed")?;
     let (removed, cancelled) = block_on(request, async {
         let removed = queue.purge_calls(&CallState::ENDED).await?.len();
         let mut cancelled = 0;
@@ -175,26 +175,30 @@ pub(super) fn purge_calls(request: &FleetRequest<'_>) -> Result<Exit, Failure> {
     Ok(Exit::Done)
 }
 
-/// Asks for a removal.
+/// Asks a question, unless `--yes` answers it. `done` is what then was not done.
 ///
 /// # Errors
 ///
 /// If it is not confirmed.
-fn require_confirmation(request: &FleetRequest<'_>, question: &str) -> Result<(), Failure> {
+pub(super) fn require_confirmation(
+    request: &FleetRequest<'_>,
+    question: &str,
+    done: &str,
+) -> Result<(), Failure> {
     if request.matches.get_flag("yes") {
         return Ok(());
     }
-    match request.program.confirm(question)? {
-        Some(true) => Ok(()),
-        Some(false) => Err(Failure::new(Exit::Refused, "nothing was removed")),
-        None => Err(Failure::new(
-            Exit::Refused,
-            "nothing was removed: stdin is not a terminal, so that the question cannot be asked; `--yes` confirms the removal",
-        )),
-    }
+    let problem = match request.program.confirm(question)? {
+        Some(true) => return Ok(()),
+        Some(false) => format!("nothing was {done}"),
+        None => format!(
+            "nothing was {done}: stdin is not a terminal, so that the question cannot be asked; `--yes` confirms it"
+        ),
+    };
+    Err(Failure::new(Exit::Refused, problem))
 }
 
-fn counted(number: usize, noun: &str) -> String {
+pub(super) fn counted(number: usize, noun: &str) -> String {
     match number {
         1 => format!("1 {noun}"),
         _ => format!("{number} {noun}s"),

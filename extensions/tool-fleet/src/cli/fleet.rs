@@ -10,6 +10,7 @@ use tool_cli::{
 use super::{
     calls::{cancel_call, cancel_options, dead_option, list_calls, purge_calls, purge_options},
     connection::{PoolConnection, with_connection_options},
+    drain::{drain_group, drain_options, drain_workers},
     key::{key_grammar, save_pool_key},
     tools::list_tools,
     workers::list_workers,
@@ -43,7 +44,7 @@ impl Command for Fleet {
             with_connection_options(clap::Command::new(name).about(about), pool)
         };
         clap::Command::new("fleet")
-            .about("List the workers, tools and durable calls of a pool, and make its key")
+            .about("List the workers, tools and durable calls of a pool, take workers out, and make its key")
             .subcommand_required(true)
             .arg_required_else_help(true)
             .subcommands([
@@ -59,6 +60,9 @@ impl Command for Fleet {
                 list("calls", "List the durable calls of a pool, without their arguments").arg(dead_option()),
                 change("cancel", "Cancel a durable call that has not started").args(cancel_options()),
                 change("purge", "Remove the durable calls of a pool that have ended").args(purge_options()),
+                change("drain", "Take workers out: they take no more calls, end those that run, and leave")
+                    .args(drain_options())
+                    .group(drain_group()),
                 key_grammar(pool),
             ])
     }
@@ -78,6 +82,7 @@ impl Command for Fleet {
             "calls" => list_calls(&request),
             "cancel" => cancel_call(&request),
             "purge" => purge_calls(&request),
+            "drain" => drain_workers(&request),
             _ => list_tools(&request),
         }
     }

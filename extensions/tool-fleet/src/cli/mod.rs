@@ -25,11 +25,12 @@
 //! | command | does |
 //! | --- | --- |
 //! | `work` | runs the calls of a pool by the tools of the program, until Ctrl-C or SIGTERM |
-//! | `fleet workers` | lists the workers of a pool that answer |
+//! | `fleet workers` | lists the workers of a pool that answer: whether they serve or drain, and how many calls they run |
 //! | `fleet tools` | lists the tools of a pool, by the names that a caller has |
 //! | `fleet calls` | lists the [durable calls](crate::DurableCalls) of a pool: ids, states, ages and hashes of definitions; `--dead` those whose workers ended during them |
 //! | `fleet cancel CALL` | cancels a durable call that has not started |
 //! | `fleet purge` | removes the durable calls that have ended, with results that were not taken, after a question or with `--yes`; `--queued` also cancels those that wait |
+//! | `fleet drain WORKER`, `fleet drain --all` | takes workers out, as SIGTERM does, and waits until they have left |
 //! | `fleet key` | writes the key of a pool, derived from the key of the program, which it makes if there is none |
 //!
 //! # Broker and pool
@@ -50,6 +51,11 @@
 //!
 //! At Ctrl-C or SIGTERM, `work` takes no new call, and ends those that it has, for at most `--drain` seconds. A second signal ends it at once, with the
 //! exit code 130. In both cases, callers repeat read-only and idempotent calls that did not end at another worker.
+//!
+//! `fleet drain` does the same from afar, by a message under the key of the pool: to the workers that it names, as `fleet workers` lists them, or to all of
+//! the pool (`--all`), after a question or with `--yes`. It waits for 60 s (`--wait`), and ends with an error that names each worker that still runs calls,
+//! has dropped calls, or no longer answers. A worker drains also if the command is ended. Its process then ends with the exit code 0:
+//! a supervisor that restarts it after success, too, brings back a worker with another name.
 //!
 //! # Health
 //!
@@ -74,11 +80,12 @@
 //!
 //! # Exit codes
 //!
-//! 0 for success; 1 if the broker cannot be reached or fails, if no worker answers, or if a call cannot be cancelled; 2 for an invalid command line and a key that
-//! cannot be used; 3 if a removal was not confirmed; 4 if the tools of the program cannot be used; 130 after a second signal.
+//! 0 for success; 1 if the broker cannot be reached or fails, if no worker answers, if one that is drained has not left in time or has dropped calls, or if a call cannot be cancelled; 2 for an invalid command line and a key that
+//! cannot be used; 3 if a question was not answered by yes; 4 if the tools of the program cannot be used; 130 after a second signal.
 
 mod calls;
 mod connection;
+mod drain;
 mod fleet;
 mod health;
 mod key;

@@ -133,8 +133,13 @@ async fn serve_until_signal(
                 return served.map(|()| Exit::Done).map_err(|error| connection_failure(&error));
             }
             Ok(()) = state.changed() => {
-                if *state.borrow_and_update() == WorkerState::Serving {
-                    program.note(serving_note);
+                let state = *state.borrow_and_update();
+                match state {
+                    WorkerState::Serving => program.note(serving_note),
+                    WorkerState::Draining if !stop.is_cancelled() => program.note(
+                        "`fleet drain` took this worker out: taking no more calls, and ending those that run",
+                    ),
+                    _ => {}
                 }
             }
             () = signals.wait() => {

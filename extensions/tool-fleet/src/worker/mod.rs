@@ -7,6 +7,7 @@ mod approver;
 mod budget;
 mod call;
 mod claim;
+mod drain;
 mod index;
 mod queue;
 mod queued_call;
@@ -28,7 +29,7 @@ use tool_runtime::{CancellationToken, Executor, open_calls::PoolKey};
 
 pub use self::status::WorkerState;
 use self::{
-    index::DefinitionIndex, state::RunningCalls, status::StateSender, steps::StepRequest,
+    drain::DrainState, index::DefinitionIndex, state::RunningCalls, status::StateSender, steps::StepRequest,
     values::ReceivedCall,
 };
 use crate::{
@@ -122,7 +123,7 @@ impl Worker {
         self.state.0.subscribe()
     }
 
-    /// Runs calls until `stop` is cancelled; then takes no new one, and waits for those that it has.
+    /// Runs calls until `stop` is cancelled, or an operator drains the worker (`fleet drain`); then takes no new one, and waits for those that it has.
     ///
     /// # Errors
     ///
@@ -135,8 +136,8 @@ impl Worker {
             check_queue_pool(&**queue, &self.key)?;
         }
         let channel = Channel::new(self.key.clone(), Arc::new(transport))?;
-        let server = Server::new(self, channel.clone());
-        let dropped = server.serve_until_stopped(stop).await?;
+        let server = Server::new(self, channel.clone(), &stop);
+        let dropped = server.serve_until_stopped().await?;
         // The process may end now.
         let flushed = match tokio::time::timeout(FLUSH_TIMEOUT, channel.flush()).await {
             Ok(flushed) => flushed,
@@ -165,21 +166,24 @@ struct Server {
     steps: Arc<Semaphore>,
     /// The store of large values.
     values: Option<Arc<LargeValues>>,
+    drain: DrainState,
 }
 
 impl Server {
-    fn new(worker: Worker, channel: Channel) -> Arc<Self> {
+    fn new(worker: Worker, channel: Channel, stop: &CancellationToken) -> Arc<Self> {
         let index = DefinitionIndex::new(worker.executor.tools());
         let steps = Arc::new(Semaphore::new(MAX_STEPS));
         let values = worker.values.clone().map(|store| Arc::new(LargeValues::new(worker.key.clone(), store)));
-        Arc::new(Self { worker, channel, index, calls: RunningCalls::default(), steps, values })
+        let drain = DrainState::new(stop.child_token());
+        Arc::new(Self { worker, channel, index, calls: RunningCalls::default(), steps, values, drain })
     }
 
     /// Returns the number of calls that did not end in time after the stop.
-    async fn serve_until_stopped(self: Arc<Self>, stop: CancellationToken) -> Result<usize, FleetError> {
-        let channel = &self.channel;
+    async fn serve_until_stopped(self: Arc<Self>) -> Result<usize, FleetError> {
+        let (channel, stop) = (&self.channel, &self.drain.stop);
         let registry = self.index.registry();
         let mut controls = channel.listen(&channel.own_subject(">"), None).await?;
+        let mut inquiries = channel.listen(&channel.subject("status"), None).await?;
         let mut requests = self.listen_to_requests().await?;
         let mut calls = channel.listen(&channel.calls_subject(registry), Some("workers")).await?;
         let mut beat = tokio::time::interval(self.worker.heartbeat);
@@ -197,36 +201,17 @@ impl Server {
                     reap_tasks(&mut tasks);
                     self.send_announcement().await;
                 }
-                control = controls.next() => self.handle_control(control.ok_or_else(closed)?),
+                control = controls.next() => self.handle_control(control.ok_or_else(closed)?).await,
+                inquiry = inquiries.next() => self.handle_control(inquiry.ok_or_else(closed)?).await,
                 request = requests.next() => {
                     self.answer_request(request.ok_or_else(closed)?, &mut tasks).await;
                 }
                 call = calls.next() => self.take_call(call.ok_or_else(closed)?, &mut tasks).await,
             }
         }
-        self.worker.state.set_state(WorkerState::Draining);
         // Another worker has those that come now, and answers the requests of callers.
         drop((calls, requests));
-        if tokio::time::timeout(FLUSH_TIMEOUT, self.send_leave()).await.is_err() {
-            tracing::warn!(
-                pool = channel.pool(),
-                "callers were not told in time that a worker takes no more calls"
-            );
-        }
-        let drained = async {
-            loop {
-                tokio::select! {
-                    joined = tasks.join_next() => if joined.is_none() { break },
-                    Some(control) = controls.next() => self.handle_control(control),
-                }
-            }
-        };
-        if tokio::time::timeout(self.worker.drain, drained).await.is_err() {
-            let calls = self.calls.running_calls();
-            tracing::warn!(pool = channel.pool(), calls, "calls did not end in time, and are dropped");
-            return Ok(calls);
-        }
-        Ok(0)
+        Ok(self.drain_calls(tasks, futures_util::stream::select(controls, inquiries).boxed()).await)
     }
 
     /// Questions about this worker, and about definitions of its registry.
@@ -244,10 +229,6 @@ impl Server {
 
     async fn send_announcement(&self) {
         self.send_or_warn(&self.channel.subject("announcements"), self.announcement()).await;
-    }
-
-    async fn send_leave(&self) {
-        self.send_or_warn(&self.channel.subject("announcements"), Message::Leave).await;
     }
 
     /// Sends what its receiver asks for again if it does not arrive.
@@ -302,8 +283,8 @@ impl Server {
         reply.starts_with(&self.channel.subject("")).then_some((received, reply))
     }
 
-    /// Passes a control on to its call. A caller that has left cancels calls without effects.
-    fn handle_control(&self, delivery: Delivery) {
+    /// Passes a control on to its call, and answers an operator. A caller that has left cancels calls without effects.
+    async fn handle_control(&self, delivery: Delivery) {
         match &delivery.payload {
             Payload::NoReceiver => {
                 if let Some(call) = delivery.subject.rsplit('.').next() {
@@ -311,9 +292,15 @@ impl Server {
                 }
             }
             Payload::Body(body) => {
-                let opened = self.channel.open_message(&delivery.subject, None, body);
-                if let Some(Received { sender, message: Message::Control(control), .. }) = opened {
-                    self.calls.control_call(control, &sender);
+                let opened = self.channel.open_message(&delivery.subject, delivery.reply.as_deref(), body);
+                match opened {
+                    Some(Received { sender, message: Message::Control(control), .. }) => {
+                        self.calls.control_call(control, &sender);
+                    }
+                    Some(Received { message, .. }) => {
+                        Box::pin(self.answer_operator(&message, delivery.reply)).await;
+                    }
+                    None => {}
                 }
             }
         }

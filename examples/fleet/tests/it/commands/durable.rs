@@ -83,7 +83,7 @@ async fn durable_calls_are_run_listed_cancelled_and_purged() {
     assert!(ran.code == 1 && ran.errors.contains("has no call `no*call`"), "{}", ran.errors);
 
     let ran = fleet(url, &folder, &["purge"]);
-    assert!(ran.code == 3 && ran.errors.contains("`--yes` confirms the removal"), "{}", ran.errors);
+    assert!(ran.code == 3 && ran.errors.contains("`--yes` confirms it"), "{}", ran.errors);
     let ran = fleet(url, &folder, &["purge", "--queued", "--yes"]);
     assert_eq!((ran.code, &*ran.output), (0, "1 call removed, 1 cancelled\n"), "{}", ran.errors);
     let answered = caller.durable.wait_for_answers(&caller.executor).await.unwrap();

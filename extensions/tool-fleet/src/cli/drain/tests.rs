@@ -1,0 +1,229 @@
+#![allow(clippy::unwrap_used, clippy::disallowed_methods, reason = "tests")]
+
+use std::sync::Arc;
+
+use tokio::{
+    sync::Notify,
+    task::{JoinHandle, yield_now},
+};
+use tool_runtime::{
+    CancellationToken, Executor, RunContext, ToolCall, ToolResult, Toolbox, open_calls::ProgramKey,
+    prelude::*,
+};
+
+use super::{super::workers::ListedState, *};
+use crate::{
+    CallQueue, CallState, DurableCalls, FleetSettings, FleetToolSet, MemoryCallQueue, MemoryTransport,
+    Transport, Worker,
+};
+
+/// Signals between a body and its test.
+#[derive(Default)]
+struct Gate {
+    entered: Notify,
+    opened: CancellationToken,
+}
+
+/// Waits until the test opens the gate.
+#[tool(read_only, register = false)]
+async fn pass(gate: &Gate) -> String {
+    gate.entered.notify_one();
+    gate.opened.cancelled().await;
+    "passed".to_owned()
+}
+
+/// A pool with a worker, whose calls wait at a gate.
+struct Pool<T> {
+    transport: T,
+    name: &'static str,
+    gate: Arc<Gate>,
+    workers: Vec<JoinHandle<Result<(), FleetError>>>,
+}
+
+impl<T> Drop for Pool<T> {
+    fn drop(&mut self) {
+        self.workers.iter().for_each(JoinHandle::abort);
+    }
+}
+
+impl<T: Transport + Clone> Pool<T> {
+    async fn start(transport: T, name: &'static str, worker: impl FnOnce(Worker) -> Worker) -> Self {
+        let mut pool = Self { transport, name, gate: Arc::default(), workers: Vec::new() };
+        pool.add_worker(worker);
+        while pool.list().await.is_empty() {}
+        pool
+    }
+
+    fn add_worker(&mut self, with_settings: impl FnOnce(Worker) -> Worker) {
+        let tools = Registry::builder().tool::<pass>().provide_shared(Arc::clone(&self.gate)).build();
+        let worker = with_settings(Worker::new(Executor::new(tools.unwrap()), self.key()));
+        let serving = worker.serve(self.transport.clone(), CancellationToken::new());
+        self.workers.push(tokio::spawn(serving));
+    }
+
+    fn key(&self) -> tool_runtime::open_calls::PoolKey {
+        ProgramKey::new([7; 32]).pool_key(self.name)
+    }
+
+    /// A side of its own, as each command has.
+    fn channel(&self) -> Channel {
+        Channel::new(self.key(), Arc::new(self.transport.clone())).unwrap()
+    }
+
+    async fn list(&self) -> Vec<ListedWorker> {
+        find_workers(&self.channel(), Duration::from_millis(200), &[]).await.unwrap()
+    }
+
+    /// Begins to drain the workers that answer.
+    async fn drain(&self, wait: Duration) -> JoinHandle<Result<Vec<DrainedWorker>, FleetError>> {
+        let (channel, chosen) = (self.channel(), choose_workers(self.name, &self.list().await, &[]).unwrap());
+        tokio::spawn(async move { wait_for_workers(&channel, chosen, wait).await })
+    }
+
+    /// Begins a call, and waits until its body runs.
+    async fn begin_call(&self) -> (JoinHandle<ToolResult>, Toolbox) {
+        let toolbox = Toolbox::new();
+        let set = FleetToolSet::connect(self.transport.clone(), self.key()).await.unwrap();
+        toolbox.add_toolset(set).unwrap();
+        let tools = toolbox.snapshot(&RunContext::new()).await.unwrap().into_tools();
+        let calls = vec![ToolCall::new(format!("{}__pass", self.name), json!({}))];
+        let calling =
+            tokio::spawn(async move { Executor::new(tools).run(calls).await[0].result().cloned().unwrap() });
+        self.gate.entered.notified().await;
+        (calling, toolbox)
+    }
+
+    /// Waits until a worker is listed as draining.
+    async fn reach_draining(&self) -> ListedWorker {
+        loop {
+            let mut listed = self.list().await;
+            if let Some(found) = listed.iter().position(|it| it.state == ListedState::Draining) {
+                return listed.remove(found);
+            }
+        }
+    }
+}
+
+/// Only the worker with the call stays until the call has its result; then there is no worker.
+async fn check_drain<T: Transport + Clone>(transport: T, name: &'static str) {
+    let mut pool = Pool::start(transport, name, |worker| worker).await;
+    pool.add_worker(|worker| worker);
+    while pool.list().await.len() < 2 {}
+    let (calling, _toolbox) = pool.begin_call().await;
+    let drained = pool.drain(Duration::from_secs(20)).await;
+    let draining = loop {
+        let listed = pool.list().await;
+        if let [worker] = &*listed {
+            break worker.worker.clone();
+        }
+    };
+    assert_eq!(pool.reach_draining().await.calls, 1);
+    // Again, by another operator, who waits for less time.
+    let again = pool.drain(Duration::from_secs(1)).await.await.unwrap().unwrap();
+    let expected = DrainedWorker { worker: draining, state: DrainEnd::Draining, calls: 1 };
+    assert_eq!(again, [expected]);
+    assert!(again[0].problem().unwrap().contains("still runs 1 call; it takes no other one"));
+    pool.gate.opened.cancel();
+    assert_eq!(calling.await.unwrap().text(), "passed");
+    let drained = drained.await.unwrap().unwrap();
+    let ends: Vec<_> = drained.iter().map(|it| (it.state, it.calls)).collect();
+    assert_eq!(ends, [(DrainEnd::Left, 0); 2]);
+    for worker in &mut pool.workers {
+        worker.await.unwrap().unwrap();
+    }
+    assert_eq!(pool.list().await, []);
+}
+
+#[tokio::test(start_paused = true)]
+async fn workers_leave_once_their_calls_have_ended_in_memory() {
+    check_drain(MemoryTransport::new(), "drained").await;
+}
+
+#[cfg(feature = "nats")]
+#[tokio::test]
+async fn workers_leave_once_their_calls_have_ended_over_nats() {
+    let Some(url) = test_support::nats::shared_url() else { return };
+    check_drain(crate::NatsTransport::connect(url).await.unwrap(), "drained").await;
+}
+
+#[cfg(all(feature = "postgres", unix))]
+#[tokio::test]
+async fn workers_leave_once_their_calls_have_ended_over_postgres() {
+    let Some(url) = test_support::postgres::shared_url() else { return };
+    let options = crate::PostgresOptions::new(&url).unwrap().schema(test_support::postgres::new_schema());
+    check_drain(options.unwrap().connect().await.unwrap(), "drained").await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn calls_that_outlast_the_time_to_drain_are_dropped_and_counted() {
+    let drain = |worker: Worker| worker.drain(Duration::from_secs(5));
+    let mut pool = Pool::start(MemoryTransport::new(), "slow", drain).await;
+    let (_calling, _toolbox) = pool.begin_call().await;
+    let drained = pool.drain(Duration::from_secs(20)).await.await.unwrap().unwrap();
+    assert_eq!((drained[0].state, drained[0].calls), (DrainEnd::Dropped, 1));
+    assert!(drained[0].problem().unwrap().contains("has left, and dropped 1 call"));
+    let error = (&mut pool.workers[0]).await.unwrap().unwrap_err();
+    assert!(matches!(error, FleetError::CallsDropped { calls: 1, .. }), "{error}");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_worker_that_dies_while_it_drains_is_lost() {
+    for is_noticed in [true, false] {
+        let pool = Pool::start(MemoryTransport::new(), "dying", |worker| worker).await;
+        let (_calling, _toolbox) = pool.begin_call().await;
+        let drained = pool.drain(Duration::from_secs(20)).await;
+        let worker = pool.reach_draining().await.worker;
+        // A broker that does not know that the worker was killed delivers to it.
+        let subject = pool.channel().process_subject(&worker, ">");
+        let _receiver = match is_noticed {
+            true => None,
+            false => Some(pool.transport.listen(&subject, None).await.unwrap()),
+        };
+        let start = Instant::now();
+        pool.workers[0].abort();
+        let drained = drained.await.unwrap().unwrap();
+        assert_eq!(drained, [DrainedWorker { worker, state: DrainEnd::Lost, calls: 1 }]);
+        assert!(drained[0].problem().unwrap().contains("did not say that it has left"));
+        assert!(start.elapsed() <= if is_noticed { Duration::from_secs(2) } else { LOST_AFTER });
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_durable_call_without_effects_is_queued_again_at_the_end_of_the_time_to_drain() {
+    let queue: Arc<dyn CallQueue> = Arc::new(MemoryCallQueue::new("durable"));
+    let with_queue = |worker: Worker| worker.queue(Arc::clone(&queue)).drain(Duration::from_secs(4));
+    let pool = Pool::start(MemoryTransport::new(), "durable", with_queue).await;
+    let durable = DurableCalls::new(Arc::clone(&queue), pool.key()).unwrap().wait(Duration::from_secs(60));
+    let toolbox = Toolbox::new();
+    let set = FleetToolSet::connect_durable(pool.transport.clone(), FleetSettings::default(), durable);
+    toolbox.add_toolset(set.await.unwrap()).unwrap();
+    let tools = toolbox.snapshot(&RunContext::new()).await.unwrap().into_tools();
+    let calls = vec![ToolCall::new("durable__pass", json!({}))];
+    let calling = tokio::spawn(async move { Executor::new(tools).run(calls).await });
+    pool.gate.entered.notified().await;
+    let drained = pool.drain(Duration::from_secs(20)).await.await.unwrap().unwrap();
+    assert_eq!((drained[0].state, drained[0].calls), (DrainEnd::Left, 0));
+    let listed = queue.list_calls(&CallState::ALL).await.unwrap();
+    assert_eq!((listed.len(), listed[0].state), (1, CallState::Queued));
+    calling.abort();
+    yield_now().await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn without_one_of_the_workers_that_are_named_none_is_drained() {
+    let mut pool = Pool::start(MemoryTransport::new(), "named", |worker| worker).await;
+    pool.add_worker(|worker| worker);
+    while pool.list().await.len() < 2 {}
+    let found = pool.list().await;
+    let (first, second) = (&*found[0].worker, &*found[1].worker);
+    let mistyped = second.replacen(&second[..1], "9", 1);
+    for (written, meant) in [(&*mistyped, Some(second)), (&second[..12], Some(second)), ("unknown", None)] {
+        let failure = choose_workers("named", &found, &[first, written]).unwrap_err().to_string();
+        let suggested = meant.map(|it| format!("; did you mean `{it}`?")).unwrap_or_default();
+        assert!(failure.contains(&format!("no worker `{written}` of the pool `named` answers{suggested}\n")));
+        assert!(!failure.contains(&format!("`{first}`")) && failure.contains("nothing was drained"));
+    }
+    let chosen = choose_workers("named", &found, &[second]).unwrap();
+    assert_eq!(chosen.into_keys().collect::<Vec<_>>(), [second]);
+    assert_eq!(pool.list().await, found);
+}
