@@ -75,6 +75,11 @@ impl Server {
         *self = Self::start_at(program().unwrap(), &port, folder, false, &[]);
     }
 
+    /// Deletes the files of JetStream of a broker that has ended.
+    pub fn delete_files(&self) {
+        fs::remove_dir_all(self.folder.as_ref().unwrap()).unwrap();
+    }
+
     /// Ends the broker without a word to its clients.
     pub fn kill(&mut self) {
         self.send_signal("KILL");

@@ -54,6 +54,8 @@ struct Answer {
     #[serde(default)]
     name: String,
     #[serde(default)]
+    created: String,
+    #[serde(default)]
     num_pending: u64,
     #[serde(default)]
     config: Value,
@@ -82,26 +84,27 @@ pub(super) struct StoredMessage {
 }
 
 impl Stream {
-    /// Makes the stream unless it exists.
-    pub(super) async fn open(&self) -> Result<(), FleetError> {
+    /// Makes the stream unless it exists, and returns the time at which it was made.
+    pub(super) async fn open(&self) -> Result<String, FleetError> {
         let settings = json!({
             "name": self.name, "subjects": [self.subjects], "retention": "limits", "storage": "file", "discard": "new",
             "max_msgs_per_subject": 1, "max_age": nanoseconds(self.max_age), "allow_direct": true, "num_replicas": 1,
         });
         let answer = self.request_api("STREAM.CREATE", &settings).await?;
         match answer.error {
-            None => Ok(()),
+            None => Ok(answer.created),
             Some(error) if error.err_code == STREAM_EXISTS => self.adapt().await,
             Some(error) => Err(api_error(&error)),
         }
     }
 
     /// Keeps the messages of a stream that was made with other settings for as long as this process needs.
-    async fn adapt(&self) -> Result<(), FleetError> {
+    async fn adapt(&self) -> Result<String, FleetError> {
         let answer = self.request_api("STREAM.INFO", &json!({})).await?;
         if let Some(error) = answer.error {
             return Err(api_error(&error));
         }
+        let created = answer.created;
         let mut config = answer.config;
         if config["max_msgs_per_subject"] != 1 || config["allow_direct"] != true {
             let name = &self.name;
@@ -113,11 +116,11 @@ impl Stream {
         let max_age = config["max_age"].as_u64().unwrap_or(0);
         let needed = nanoseconds(self.max_age);
         if max_age == 0 || max_age >= needed {
-            return Ok(());
+            return Ok(created);
         }
         config["max_age"] = needed.into();
         let answer = self.request_api("STREAM.UPDATE", &config).await?;
-        answer.error.map_or(Ok(()), |error| Err(api_error(&error)))
+        answer.error.map_or(Ok(created), |error| Err(api_error(&error)))
     }
 
     /// Stores a message if the last one of its subject has the sequence `expected`; returns its sequence, or `None` if another one is the last.

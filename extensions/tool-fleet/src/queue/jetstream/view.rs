@@ -22,6 +22,9 @@ use crate::{FleetError, queue::QueueTotals};
 /// The records left out for each warning.
 const WARNING_INTERVAL: u64 = 10_000;
 
+/// The header of a heartbeat with the number of the last message that was sent.
+const LAST_DELIVERED: &str = "Nats-Last-Consumer";
+
 /// The pause before a watch is begun again.
 const RETRY_PAUSE: Duration = Duration::from_millis(250);
 
@@ -32,9 +35,15 @@ pub(super) struct View {
     /// The records that were left out.
     left_out: AtomicU64,
     entries: Mutex<HashMap<String, ViewEntry>>,
-    /// `true` once the records that the stream had were read.
-    is_complete: watch::Sender<bool>,
+    progress: watch::Sender<ReadProgress>,
     contact: Mutex<Contact>,
+}
+
+/// The progress of the first reading of the stream.
+enum ReadProgress {
+    /// With the reason why the last attempt failed.
+    Reading(Option<String>),
+    Complete,
 }
 
 /// The signs of life of the server.
@@ -65,7 +74,7 @@ impl View {
             max_entries: max_calls.saturating_mul(4).saturating_add(1024),
             left_out: AtomicU64::new(0),
             entries: Mutex::default(),
-            is_complete: watch::Sender::new(false),
+            progress: watch::Sender::new(ReadProgress::Reading(None)),
             contact,
         })
     }
@@ -80,14 +89,20 @@ impl View {
     ///
     /// If they are not within `timeout`.
     pub(super) async fn wait_until_complete(&self, timeout: Duration) -> Result<(), FleetError> {
-        let mut is_complete = self.is_complete.subscribe();
-        let waited = tokio::time::timeout(timeout, is_complete.wait_for(|it| *it)).await;
-        match waited {
-            Ok(Ok(_)) => Ok(()),
-            _ => Err(FleetError::Transport(format!(
-                "JetStream did not send the stored calls within {timeout:?}"
-            ))),
+        let mut progress = self.progress.subscribe();
+        let is_complete = |it: &ReadProgress| matches!(it, ReadProgress::Complete);
+        let waited =
+            tokio::time::timeout(timeout, progress.wait_for(is_complete)).await.is_ok_and(|it| it.is_ok());
+        if waited {
+            return Ok(());
         }
+        let reason = match &*self.progress.borrow() {
+            ReadProgress::Reading(Some(error)) => format!(": {error}"),
+            _ => String::new(),
+        };
+        Err(FleetError::Transport(format!(
+            "JetStream did not send the stored calls within {timeout:?}{reason}"
+        )))
     }
 
     pub(super) fn entry(&self, id: &str) -> Option<ViewEntry> {
@@ -158,7 +173,12 @@ impl View {
     /// Removes the records that are no longer in the stream, once all were read since `start`.
     fn complete(&self, read: &HashSet<String>, start: Instant) {
         self.lock().retain(|id, entry| entry.seen >= start || read.contains(id));
-        self.is_complete.send_replace(true);
+        self.progress.send_replace(ReadProgress::Complete);
+    }
+
+    /// Forgets the records of a stream that no longer exists: those of one that was made in its place have lower sequences.
+    fn forget_records(&self) {
+        self.lock().clear();
     }
 
     pub(super) fn remove_record(&self, id: &str) {
@@ -167,14 +187,27 @@ impl View {
 
     /// Reads until the task is aborted. After a failure, or when a message is missing, all records are read again.
     pub(super) async fn read(self: Arc<Self>, stream: Stream, filter: String) {
+        let mut created = None;
         loop {
-            let error = self.read_until_error(&stream, &filter).await;
+            let error = self.read_until_error(&stream, &filter, &mut created).await;
+            self.progress.send_if_modified(|progress| {
+                if let ReadProgress::Reading(problem) = progress {
+                    *problem = Some(error.to_string());
+                }
+                false
+            });
             tracing::warn!(%error, stream = stream.name, "the stored calls cannot be read; trying again");
             tokio::time::sleep(RETRY_PAUSE).await;
         }
     }
 
-    async fn read_until_error(&self, stream: &Stream, filter: &str) -> FleetError {
+    /// `created` is the time at which the stream was made that was read before.
+    async fn read_until_error(
+        &self,
+        stream: &Stream,
+        filter: &str,
+        created: &mut Option<String>,
+    ) -> FleetError {
         let lost = |problem: &str| FleetError::Transport(problem.to_owned());
         let start = Instant::now();
         let deliver = stream.client.new_inbox();
@@ -183,9 +216,14 @@ impl View {
             Err(error) => return lost(&error.to_string()),
         };
         // Also if its files were removed.
-        if let Err(error) = stream.open().await {
-            return error;
+        let found = match stream.open().await {
+            Ok(found) => found,
+            Err(error) => return error,
+        };
+        if created.as_ref().is_some_and(|created| *created != found) {
+            self.forget_records();
         }
+        *created = Some(found);
         let watch = match stream.watch(filter, &deliver).await {
             Ok(watch) => watch,
             Err(error) => return error,
@@ -204,6 +242,12 @@ impl View {
             self.note_contact();
             // A heartbeat, or a message of the server about its side.
             if message.status.is_some() {
+                match last_delivered(&message) {
+                    Some(last) if last > delivered => break lost("a message is missing"),
+                    // It has no more: records that were removed after the begin of the watch are not sent.
+                    Some(_) => pending = 0,
+                    None => {}
+                }
                 continue;
             }
             let Some(position) = Position::of(&message) else { continue };
@@ -226,6 +270,11 @@ impl View {
         }
         error
     }
+}
+
+/// Returns the number of messages that a watch has sent, from a heartbeat.
+fn last_delivered(message: &Message) -> Option<u64> {
+    message.headers.as_ref()?.get(LAST_DELIVERED)?.as_str().parse().ok()
 }
 
 /// Returns `true` if the record names the call of its subject.

@@ -145,6 +145,46 @@ mod jetstream {
         assert_eq!((probe.bodies(), second.bodies()), (1, 0));
     }
 
+    /// The server is killed, and starts without its files: its sequences begin again.
+    #[tokio::test]
+    async fn a_queue_goes_on_after_the_files_of_the_server_were_deleted() {
+        let Some(mut server) = reported(Server::start_with_jetstream()) else { return };
+        let connect = || async { NatsTransport::connect(server.url()).await.unwrap() };
+        let queue = JetStreamCallQueue::open(&connect().await, "deleted").await.unwrap();
+        let keys = [ContentHash::of("tool")];
+        queue.put_call(new_call()).await.unwrap();
+        let lost = queue.take_call(&keys, "worker", LEASE).await.unwrap().unwrap();
+        let server = tokio::task::spawn_blocking(move || {
+            server.kill();
+            server.delete_files();
+            server.start_again();
+            server
+        });
+        let server = server.await.unwrap();
+        let other = NatsTransport::connect(server.url()).await.unwrap();
+        let other = JetStreamCallQueue::open(&other, "deleted").await.unwrap();
+        // As a call that is repeated after a crash.
+        let repeated = NewCall { request: vec![8; 100].into(), ..new_call() };
+        let request = repeated.request_hash();
+        assert!(other.put_call(repeated).await.unwrap());
+        let taking = async {
+            loop {
+                // The connection of the first process is back later.
+                if let Ok(Some(taken)) = queue.take_call(&keys, "worker", LEASE).await {
+                    break taken;
+                }
+                tokio::time::sleep(Duration::from_millis(20)).await;
+            }
+        };
+        let taken = tokio::time::timeout(LEASE, taking).await.unwrap();
+        assert_eq!(taken.call.request, request);
+        assert_eq!(queue.start_call(&lost.call).await.unwrap(), StartGrant::Refused);
+        assert!(!queue.end_call(&lost.call, vec![9].into()).await.unwrap());
+        assert_eq!(queue.start_call(&taken.call).await.unwrap(), StartGrant::Given);
+        assert!(queue.end_call(&taken.call, vec![9].into()).await.unwrap());
+        assert_eq!(other.read_call("a-1").await.unwrap().unwrap().1, vec![9]);
+    }
+
     #[tokio::test]
     async fn calls_and_results_outlive_a_restart_of_the_server() {
         let Some(mut server) = reported(Server::start_with_jetstream()) else { return };
