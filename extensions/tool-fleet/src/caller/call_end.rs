@@ -1,6 +1,9 @@
 //! The ends of durable calls, taken in any process: by the caller that waits, or as answers to open calls.
 
-use std::{collections::HashMap, time::Duration};
+use std::{
+    collections::{HashMap, HashSet},
+    time::Duration,
+};
 
 use bytes::Bytes;
 use tool_runtime::{
@@ -44,7 +47,8 @@ pub struct AnsweredCall {
 
 impl DurableCalls {
     /// Answers the open calls of `executor` whose durable calls have ended, and removes those from the queue. Of several processes that do so, one
-    /// answers each call.
+    /// answers each call. An open call whose durable call is no more in the queue, such as one that was purged, or that the broker has lost, is
+    /// answered with an error that says so.
     ///
     /// An open call is one that is in the executor's [store](tool_runtime::executor::ExecutorBuilder::open_calls), and names the durable call as its
     /// operation. The process needs no connection to the workers. What it does with the results, such as continuing a conversation, is its own; an
@@ -66,9 +70,13 @@ impl DurableCalls {
         if open.is_empty() {
             return Ok(answered);
         }
-        for listed in self.list_ended().await? {
-            let Some(call) = open.get(prefix_of(&listed.id)) else { continue };
-            match self.answer_listed(executor, call, &listed.id).await {
+        let listed = self.list_unanswered().await?;
+        let listed_prefixes: HashSet<&str> = listed.iter().map(|call| prefix_of(&call.id)).collect();
+        let ended = listed.iter().filter(|call| call.state.is_ended());
+        let ended = ended.filter_map(|call| open.get(prefix_of(&call.id)));
+        let missing = open.iter().filter(|(prefix, _)| !listed_prefixes.contains(prefix.as_str()));
+        for call in ended.chain(missing.map(|(_, call)| call)) {
+            match self.answer_ended(executor, call).await {
                 Ok(answer) => answered.extend(answer),
                 Err(error) if answered.is_empty() => return Err(error),
                 Err(error) => {
@@ -80,26 +88,34 @@ impl DurableCalls {
         Ok(answered)
     }
 
-    /// Answers an open call by the end of the durable call `id`; `None` if it is not its operation, has not ended, or was answered elsewhere.
-    async fn answer_listed(
+    /// Answers an open call by the end of the durable call that is its operation; `None` if there is none of this pool, if it has not
+    /// ended, or was answered elsewhere.
+    async fn answer_ended(
         &self,
         executor: &Executor,
         call: &OpenCall,
-        id: &str,
     ) -> Result<Option<AnsweredCall>, FleetError> {
         let address = call.address();
         // Only the program that opened the call could write it: a worker of another pool has no power over it.
-        match executor.open_operation(address).await {
-            Ok(operation) if operation.as_deref() == Some(id) => {}
+        let id = match executor.open_operation(address).await {
+            Ok(Some(operation)) if self.is_id_of(&operation, address) => operation,
             Err(error @ OpenCallError::Store(_)) => return Err(FleetError::OpenCalls(error)),
             _ => return Ok(None),
-        }
-        let Some(end) = self.read_end(id, address).await? else { return Ok(None) };
+        };
+        let Some(end) = self.read_end(&id, address).await? else { return Ok(None) };
         let answer = answer_call(executor, call, end).await?;
-        if let Err(error) = self.queue().remove_call(id).await {
+        // A process that answered it and has ended may not have used the result: it stays until it is too old.
+        if answer.is_some()
+            && let Err(error) = self.queue().remove_call(&id).await
+        {
             tracing::warn!(%error, id, "a result that was taken is still in its queue");
         }
         Ok(answer)
+    }
+
+    /// Returns `true` if `id` is one of the call with this address, in this pool.
+    fn is_id_of(&self, id: &str, address: &CallAddress) -> bool {
+        prefix_of(id) == id_prefix(self.key().pool(), address)
     }
 
     /// Waits until [`answer_open_calls`](Self::answer_open_calls) has answered a call: looks twice a second.
@@ -119,14 +135,15 @@ impl DurableCalls {
 
     /// Returns the end of the durable call that an open call of a batch or of an agent's run has as its operation, for a program that answers it
     /// itself: an agent by `Runner::resume` with `Answers::result(&pending.address, ended.outcome)`. The program then removes it by
-    /// [`remove_ended`](Self::remove_ended). `None` while the call goes on, and if it is no durable call of this pool.
+    /// [`remove_ended`](Self::remove_ended). `None` while the call goes on, and if it is no durable call of this pool. The end of a call that is no more in
+    /// the queue, since it was lost, purged or answered, is an error that says so.
     ///
     /// # Errors
     ///
     /// Returns an error if the queue fails.
     pub async fn ended_call(&self, pending: &Pending) -> Result<Option<EndedCall>, FleetError> {
         let Operation::LongRunning(Some(id)) = &pending.operation else { return Ok(None) };
-        if prefix_of(id) != id_prefix(self.key().pool(), &pending.address) {
+        if !self.is_id_of(id, &pending.address) {
             return Ok(None);
         }
         self.queue().settle_calls().await?;
@@ -172,20 +189,22 @@ impl DurableCalls {
         Ok(cancelled)
     }
 
-    async fn list_ended(&self) -> Result<Vec<QueuedCall>, FleetError> {
+    /// Lists the calls, but those that were interrupted and answered, which are listed without their bytes.
+    async fn list_unanswered(&self) -> Result<Vec<QueuedCall>, FleetError> {
         self.queue().settle_calls().await?;
-        let mut ended = self.queue().list_calls(&CallState::ENDED).await?;
-        // An interrupted call that was answered is listed without its bytes.
-        ended.retain(|call| call.bytes > 0);
-        Ok(ended)
+        let mut listed = self.queue().list_calls(&CallState::ALL).await?;
+        listed.retain(|call| call.bytes > 0);
+        Ok(listed)
     }
 
-    /// Reads the end of the call `id`, which has this address; `None` if it has not ended, or was taken.
+    /// Reads the end of the call `id`, which has this address; `None` if it has not ended, or was interrupted and answered. An open call is answered
+    /// before its durable call is removed: the end of one that is no more there does not answer it again.
     async fn read_end(&self, id: &str, address: &CallAddress) -> Result<Option<CallEnd>, FleetError> {
-        let read = self.queue().read_call(id).await?;
-        Ok(read
-            .filter(|(call, _)| call.bytes > 0)
-            .and_then(|(call, bytes)| self.end_of(&call, &bytes, address)))
+        Ok(match self.queue().read_call(id).await? {
+            Some((call, bytes)) if call.bytes > 0 => self.end_of(&call, &bytes, address),
+            Some(_) => None,
+            None => Some(removed_end()),
+        })
     }
 
     /// Returns the end of a call; `None` if it has not ended. Only a result is sealed: the other states are those of the record.
@@ -219,16 +238,19 @@ impl DurableCalls {
     }
 }
 
+/// The end of a call that is no more in its queue: it was purged, or the broker has lost it.
+fn removed_end() -> CallEnd {
+    let error = ToolError::failed("the call was removed from its queue; it may have taken effect");
+    CallEnd::Error(Box::new(error))
+}
+
 /// Takes the end of a call for which its caller waits; `None` if it goes on.
 pub(super) async fn take_end(
     durable: &DurableCalls,
     id: &str,
     address: &CallAddress,
 ) -> Result<Option<CallEnd>, FleetError> {
-    let Some((call, bytes)) = durable.queue().read_call(id).await? else {
-        let error = ToolError::failed("the call was removed from its queue; it may have taken effect");
-        return Ok(Some(CallEnd::Error(Box::new(error))));
-    };
+    let Some((call, bytes)) = durable.queue().read_call(id).await? else { return Ok(Some(removed_end())) };
     let Some(end) = durable.end_of(&call, &bytes, address) else { return Ok(None) };
     if let Err(error) = durable.queue().remove_call(id).await {
         tracing::warn!(%error, id, "a result that was taken is still in its queue");

@@ -31,6 +31,7 @@ over_queues! {
     a_stopped_worker_returns_its_reads,
     an_open_call_that_is_discarded_does_not_run,
     a_prepared_call_runs_as_it_was_judged,
+    an_open_call_whose_durable_call_is_lost_is_answered,
 }
 
 /// Returns the operation of an open call, and the text of its interim result.
@@ -317,4 +318,22 @@ async fn a_prepared_call_runs_as_it_was_judged(broker: Broker, name: &'static st
     let outcome = caller.call("stay", json!({ "city": "Paris" })).await;
     assert_eq!(outcome.result().unwrap().text(), "stayed in PARIS");
     assert_eq!(*probe.keys.lock().unwrap(), ["PARIS"]);
+}
+
+/// Another program purges the queue, or the broker has lost it.
+async fn an_open_call_whose_durable_call_is_lost_is_answered(broker: Broker, name: &'static str) {
+    let mut pool = DurablePool::new(broker, name).await;
+    let caller = pool.caller(pool.durable(), &open_calls()).await;
+    let (lost, kept) = (caller.call("book", json!({})).await, caller.call("book", json!({})).await);
+    pool.queue.cancel_call(&operation_of(&lost).0).await.unwrap();
+    assert_eq!(pool.queue.purge_calls(&[CallState::Cancelled]).await.unwrap().len(), 1);
+    let CallOutcome::Pending(pending) = &lost else { panic!("{lost:?}") };
+    let ended = pool.durable().ended_call(pending).await.unwrap().unwrap();
+    assert!(ended.outcome.unwrap_err().to_string().contains("it may have taken effect"));
+    let answered = pool.durable().answer_open_calls(&caller.executor).await.unwrap();
+    assert_eq!(answered.iter().map(|it| Some(&it.address)).collect::<Vec<_>>(), [lost.address()]);
+    let text = answered[0].result.text();
+    assert!(text.contains("the call was removed from its queue; it may have taken effect"), "{text}");
+    let open = caller.executor.open_calls().await.unwrap();
+    assert_eq!(open.iter().map(|it| Some(it.address())).collect::<Vec<_>>(), [kept.address()]);
 }
