@@ -22,6 +22,8 @@ mod steps;
 mod suite;
 #[cfg(feature = "opentelemetry")]
 mod telemetry;
+#[path = "../shared/test_broker.rs"]
+mod test_broker;
 mod values;
 
 use std::{
