@@ -23,10 +23,24 @@ pub(crate) enum Kind {
     Effect,
     /// With effects, and prepared at its worker.
     Prepared,
+    /// Durable, and read-only.
+    DurableRead,
+    /// Durable, and with effects.
+    DurableEffect,
+    /// With effects, and left open at once.
+    LongRunning,
 }
 
 impl Kind {
-    pub(crate) const ALL: [Self; 4] = [Self::Read, Self::Idempotent, Self::Effect, Self::Prepared];
+    pub(crate) const ALL: [Self; 7] = [
+        Self::Read,
+        Self::Idempotent,
+        Self::Effect,
+        Self::Prepared,
+        Self::DurableRead,
+        Self::DurableEffect,
+        Self::LongRunning,
+    ];
 
     /// The name of the tool, and of the file of its bodies.
     pub(crate) fn tool(self) -> &'static str {
@@ -35,11 +49,19 @@ impl Kind {
             Self::Idempotent => "set_value",
             Self::Effect => "book",
             Self::Prepared => "reserve",
+            Self::DurableRead => "report",
+            Self::DurableEffect => "pay",
+            Self::LongRunning => "train",
         }
     }
 
     pub(crate) fn has_effects(self) -> bool {
-        matches!(self, Self::Effect | Self::Prepared)
+        matches!(self, Self::Effect | Self::Prepared | Self::DurableEffect | Self::LongRunning)
+    }
+
+    /// Calls of long-running tools are durable in any case.
+    pub(crate) fn is_durable(self) -> bool {
+        matches!(self, Self::DurableRead | Self::DurableEffect | Self::LongRunning)
     }
 }
 
@@ -127,7 +149,26 @@ async fn reserve(id: String, millis: u64, bodies: &Bodies) -> String {
     bodies.run_body(Kind::Prepared, &id, millis).await
 }
 
+/// Reports something.
+#[tool(read_only, register = false)]
+async fn report(id: String, millis: u64, bodies: &Bodies) -> String {
+    bodies.run_body(Kind::DurableRead, &id, millis).await
+}
+
+/// Pays something.
+#[tool(register = false)]
+async fn pay(id: String, millis: u64, bodies: &Bodies) -> String {
+    bodies.run_body(Kind::DurableEffect, &id, millis).await
+}
+
+/// Trains something.
+#[tool(long_running, register = false)]
+async fn train(id: String, millis: u64, bodies: &Bodies) -> String {
+    bodies.run_body(Kind::LongRunning, &id, millis).await
+}
+
 pub(crate) fn registry(bodies: &Arc<Bodies>) -> Registry {
-    let tools = Registry::builder().tool::<look_up>().tool::<set_value>().tool::<book>();
-    tools.tool::<reserve>().provide_shared(Arc::clone(bodies)).build().unwrap()
+    let tools = Registry::builder().tool::<look_up>().tool::<set_value>().tool::<book>().tool::<reserve>();
+    let tools = tools.tool::<report>().tool::<pay>().tool::<train>();
+    tools.provide_shared(Arc::clone(bodies)).build().unwrap()
 }

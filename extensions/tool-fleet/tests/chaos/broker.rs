@@ -2,13 +2,15 @@
 
 use std::sync::Arc;
 
-use tool_fleet::{FleetError, Transport};
+use tool_fleet::FleetError;
+
+use crate::{Connections, POOL};
 
 /// The files of a broker that is killed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Files {
     Kept,
-    /// Deleted before it starts again. A server of NATS has none for calls that are not durable; in a database, the tables are emptied.
+    /// Deleted before it starts again; in a database, the tables are emptied.
     Deleted,
 }
 
@@ -48,12 +50,17 @@ impl Broker {
 
     pub(crate) fn start(&mut self, files: Files) {
         match self {
-            Self::Nats(server) => server.start_again(),
+            Self::Nats(server) => {
+                if files == Files::Deleted {
+                    server.delete_files();
+                }
+                server.start_again();
+            }
             Self::Postgres(server) => {
                 server.switch("start");
                 if files == Files::Deleted {
                     // One after another: processes that have connections already use both.
-                    for table in ["messages", "listeners"] {
+                    for table in ["messages", "listeners", "calls"] {
                         run_sql(server, &format!("TRUNCATE {SCHEMA}.{table}"));
                     }
                 }
@@ -103,13 +110,17 @@ fn run_sql(server: &test_support::postgres::Server, sql: &str) {
 }
 
 /// Connects to the broker at an address.
-pub(crate) async fn connect(address: &str) -> Result<Arc<dyn Transport>, FleetError> {
+pub(crate) async fn connect(address: &str) -> Result<Connections, FleetError> {
     if address.starts_with("postgres:") {
         let options = tool_fleet::PostgresOptions::new(address)?.schema(SCHEMA)?.max_connections(4);
-        return Ok(Arc::new(options.connect().await?));
+        let transport = options.connect().await?;
+        let queue = Arc::new(transport.call_queue(POOL));
+        return Ok(Connections { transport: Arc::new(transport), queue });
     }
     if address.starts_with("nats:") {
-        return Ok(Arc::new(tool_fleet::NatsTransport::connect(address).await?));
+        let transport = tool_fleet::NatsTransport::connect(address).await?;
+        let queue = Arc::new(tool_fleet::JetStreamCallQueue::open(&transport, POOL).await?);
+        return Ok(Connections { transport: Arc::new(transport), queue });
     }
     Err(FleetError::Invalid(format!("{address:?} is not the address of a broker")))
 }

@@ -5,7 +5,12 @@ use std::{
     path::Path,
 };
 
-use crate::{bodies::Kind, caller::CALLS_FILE, lines::Lines};
+use crate::{
+    bodies::Kind,
+    caller::{CALLS_FILE, queue_id_prefix},
+    lines::Lines,
+    queue::REMOVALS_FILE,
+};
 
 /// A process, or a task in its place.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -13,6 +18,8 @@ pub(crate) enum Target {
     Worker(String),
     Caller(String),
     Broker,
+    /// The broker, whose files were deleted.
+    BrokerFiles,
 }
 
 /// A time in which something was killed, stopped or away, in milliseconds.
@@ -32,8 +39,12 @@ const CONSEQUENCES_MILLIS: u64 = 10_000;
 struct Call {
     kind: Kind,
     begun: u64,
+    /// It was left open.
+    is_open: bool,
     /// The times and texts of its outcomes.
     outcomes: Vec<(u64, String)>,
+    /// Those that were left in the queue.
+    kept: Vec<(u64, String)>,
 }
 
 /// The bodies of a call: the workers of those that started, and the number of those that ended.
@@ -55,6 +66,10 @@ enum CallEnd {
     NoWorker,
     /// The connection to the broker was lost.
     NoBroker,
+    /// The queue failed: it is not known whether it has the call.
+    MaybeQueued,
+    /// The queue has lost the call.
+    Lost,
 }
 
 impl CallEnd {
@@ -72,6 +87,8 @@ impl CallEnd {
             text if text.contains("it may have taken effect, and is not run again") => Some(Self::Started),
             text if text.contains("the call was interrupted") => Some(Self::Interrupted),
             text if text.contains("no worker of the pool") => Some(Self::NoWorker),
+            text if text.contains("it is not known whether the call was queued") => Some(Self::MaybeQueued),
+            text if text.contains("the call was removed from its queue") => Some(Self::Lost),
             text if NO_BROKER.iter().any(|part| text.contains(part)) => Some(Self::NoBroker),
             _ => None,
         }
@@ -83,28 +100,37 @@ pub(crate) struct Run {
     calls: BTreeMap<String, Call>,
     bodies: HashMap<(Kind, String), CallBodies>,
     disturbances: Vec<Disturbance>,
+    /// The processes that have removed a call from the queue, by the beginning of its id there.
+    removals: HashMap<String, Vec<String>>,
 }
 
 impl Run {
     pub(crate) fn read(folder: &Path, disturbances: Vec<Disturbance>) -> Self {
-        let mut run = Self { calls: BTreeMap::new(), bodies: HashMap::new(), disturbances };
+        let (calls, bodies, removals) = (BTreeMap::new(), HashMap::new(), HashMap::new());
+        let mut run = Self { calls, bodies, disturbances, removals };
         for line in Lines::read(folder, CALLS_FILE) {
             let parts: Vec<_> = line.splitn(4, ' ').collect();
-            match parts[..] {
-                ["begin", id, kind, millis] => {
-                    let call = Call {
-                        kind: kind.parse().unwrap(),
-                        begun: millis.parse().unwrap(),
-                        outcomes: Vec::new(),
-                    };
-                    assert!(run.calls.insert(id.to_owned(), call).is_none(), "{line}");
-                }
-                ["end", id, millis, text] => {
-                    let outcomes = &mut run.calls.get_mut(id).unwrap().outcomes;
-                    outcomes.push((millis.parse().unwrap(), text.to_owned()));
-                }
+            let [event, id, millis, text] = parts[..] else { panic!("{line}") };
+            let millis = millis.parse().unwrap();
+            if event == "begin" {
+                let kind = text.parse().unwrap();
+                let (outcomes, kept) = (Vec::new(), Vec::new());
+                let call = Call { kind, begun: millis, is_open: false, outcomes, kept };
+                assert!(run.calls.insert(id.to_owned(), call).is_none(), "{line}");
+                continue;
+            }
+            let call = run.calls.get_mut(id).unwrap();
+            match event {
+                "open" => call.is_open = true,
+                "end" => call.outcomes.push((millis, text.to_owned())),
+                "kept" => call.kept.push((millis, text.to_owned())),
                 _ => panic!("{line}"),
             }
+        }
+        for line in Lines::read(folder, REMOVALS_FILE) {
+            let (id, process) = line.split_once(' ').unwrap();
+            let prefix = id.split('-').next().unwrap();
+            run.removals.entry(prefix.to_owned()).or_default().push(process.to_owned());
         }
         for kind in Kind::ALL {
             for line in Lines::read(folder, kind.tool()) {
@@ -123,7 +149,7 @@ impl Run {
     /// Checks all calls; `is_alive` tells the callers that lived to the end. Returns the number of each end.
     pub(crate) fn check(&self, is_alive: impl Fn(&str) -> bool) -> String {
         let mut ends: BTreeMap<(Kind, CallEnd), usize> = BTreeMap::new();
-        let mut problems = Vec::new();
+        let (mut problems, mut unseen) = (Vec::new(), 0);
         for (id, call) in &self.calls {
             let caller = id.split('.').next().unwrap();
             let bodies = self.bodies.get(&(call.kind, id.clone()));
@@ -131,11 +157,17 @@ impl Run {
             if call.kind.has_effects() && started > 1 {
                 problems.push(format!("{id}: {started} executions: {bodies:?}"));
             }
-            let expected = if is_alive(caller) { 1..=1 } else { 0..=1 };
-            if !expected.contains(&call.outcomes.len()) {
-                problems.push(format!("{id}: {} outcomes: {call:?}", call.outcomes.len()));
+            match call.kind.is_durable() {
+                true => problems.extend(self.problem_of_durable_call(id, call, &is_alive)),
+                false => {
+                    let expected = if is_alive(caller) { 1..=1 } else { 0..=1 };
+                    if !expected.contains(&call.outcomes.len()) {
+                        problems.push(format!("{id}: {} outcomes: {call:?}", call.outcomes.len()));
+                    }
+                }
             }
-            for (ended, text) in &call.outcomes {
+            unseen += usize::from(call.outcomes.is_empty() && call.kept.is_empty());
+            for (ended, text) in call.outcomes.iter().chain(&call.kept) {
                 match CallEnd::from_text(text) {
                     Some(CallEnd::Result) if bodies.is_none_or(|bodies| bodies.ended == 0) => {
                         problems.push(format!("{id}: a result without a body: {bodies:?}"));
@@ -152,7 +184,43 @@ impl Run {
         assert!(problems.is_empty(), "{} problems:\n{}", problems.len(), problems.join("\n"));
         let ends: Vec<_> =
             ends.iter().map(|((kind, end), count)| format!("{kind} {end:?} {count}")).collect();
-        format!("{} calls: {}", self.calls.len(), ends.join(", "))
+        let open = self.calls.values().filter(|call| call.is_open).count();
+        let kept = self.calls.values().filter(|call| !call.kept.is_empty()).count();
+        format!(
+            "{} calls, {unseen} of them without an outcome, {open} left open, {kept} kept: {}",
+            self.calls.len(),
+            ends.join(", ")
+        )
+    }
+
+    /// Checks that a durable call has one end, whether its caller lives or not.
+    fn problem_of_durable_call(
+        &self,
+        id: &str,
+        call: &Call,
+        is_alive: impl Fn(&str) -> bool,
+    ) -> Option<String> {
+        let caller = id.split('.').next().unwrap();
+        let removals = self.removals.get(&queue_id_prefix(id)).map_or(&[][..], |it| it);
+        let has_bodies = self.bodies.contains_key(&(call.kind, id.to_owned()));
+        let is_fine = match (&call.outcomes[..], &call.kept[..]) {
+            ([_], []) | ([], [_]) => true,
+            // It was not removed after it was taken, or not withdrawn.
+            ([(_, text)], [_]) => {
+                !removals.is_empty() || CallEnd::from_text(text) == Some(CallEnd::MaybeQueued)
+            }
+            // Its caller died before it was stored. Or a process took the end, and died before it wrote the outcome.
+            ([], []) if !is_alive(caller) => {
+                !has_bodies
+                    || removals.iter().any(|process| !is_alive(process))
+                    || self
+                        .disturbances
+                        .iter()
+                        .any(|it| it.target == Target::BrokerFiles && call.begun <= it.until)
+            }
+            _ => false,
+        };
+        (!is_fine).then(|| format!("{id}: not one end: {call:?}, removed by {removals:?}"))
     }
 
     /// Returns `true` if a disturbance explains that a call has no result.
@@ -164,6 +232,7 @@ impl Run {
         end: CallEnd,
         bodies: Option<&CallBodies>,
     ) -> bool {
+        let is_durable_end = call.kind.is_durable() && end != CallEnd::MaybeQueued;
         self.disturbances.iter().any(|it| {
             let consequences = match &it.target {
                 // Its worker had the call: the disturbance came while it ran.
@@ -173,9 +242,12 @@ impl Run {
                     }
                     0
                 }
-                Target::Caller(name) if name != caller => return false,
+                Target::BrokerFiles if end == CallEnd::Lost => 0,
+                _ if end == CallEnd::Lost => return false,
+                // A durable call goes on without it.
+                Target::Caller(name) if name != caller || is_durable_end => return false,
                 Target::Caller(_) => 0,
-                Target::Worker(_) | Target::Broker => CONSEQUENCES_MILLIS,
+                Target::Worker(_) | Target::Broker | Target::BrokerFiles => CONSEQUENCES_MILLIS,
             };
             it.from <= ended && call.begun <= it.until + consequences
         })

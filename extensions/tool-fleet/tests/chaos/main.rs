@@ -9,14 +9,20 @@ mod bodies;
 mod broker;
 mod caller;
 mod checks;
+mod collector;
+mod faults;
 mod lines;
 mod memory;
+mod open_calls;
 #[cfg(all(feature = "nats", feature = "postgres", unix))]
 mod processes;
+mod queue;
+#[path = "../shared/test_broker.rs"]
+mod test_broker;
 
-use std::{env, time::Duration};
+use std::{env, sync::Arc, time::Duration};
 
-use tool_fleet::FleetSettings;
+use tool_fleet::{CallQueue, FleetSettings, Transport};
 use tool_runtime::open_calls::{PoolKey, ProgramKey};
 
 const POOL: &str = "chaos";
@@ -24,8 +30,19 @@ const POOL: &str = "chaos";
 /// The interval of signs of life.
 const HEARTBEAT: Duration = Duration::from_millis(700);
 
+fn program_key() -> ProgramKey {
+    ProgramKey::new([7; 32])
+}
+
 fn pool_key() -> PoolKey {
-    ProgramKey::new([7; 32]).pool_key(POOL)
+    program_key().pool_key(POOL)
+}
+
+/// The connections of a process to its broker.
+#[derive(Clone)]
+struct Connections {
+    transport: Arc<dyn Transport>,
+    queue: Arc<dyn CallQueue>,
 }
 
 /// The default settings at about a third of their times, in the same ratio to [`HEARTBEAT`].

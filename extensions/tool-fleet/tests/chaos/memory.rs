@@ -1,26 +1,26 @@
-//! Workers and callers as tasks on a paused clock, behind a broker in memory that is away at times, and that loses, repeats and delays messages.
+//! Workers and callers as tasks on a paused clock, behind a broker and a queue in memory that are away at times, and that have faults.
 
-use std::{
-    sync::{Arc, Mutex},
-    time::Duration,
-};
+use std::{sync::Arc, time::Duration};
 
-use bytes::Bytes;
 use fastrand::Rng;
 use tokio::{
-    task::{JoinHandle, JoinSet},
+    task::JoinHandle,
     time::{Instant, sleep, timeout},
 };
-use tool_fleet::{Deliveries, FleetError, MemoryTransport, Transport, Worker};
-use tool_runtime::{BoxFuture, CancellationToken, Executor};
+use tool_fleet::{FleetError, MemoryCallQueue, Worker};
+use tool_runtime::{CancellationToken, Executor};
 
 use crate::{
-    HEARTBEAT,
+    Connections, HEARTBEAT, POOL,
     bodies::{Bodies, registry},
     caller::Caller,
     checks::{Disturbance, Run, Target},
+    collector::collect_ends,
+    faults::Faults,
     lines::{Clock, Folder},
-    pool_key, run_time, seeds,
+    pool_key,
+    queue::ChaosQueue,
+    run_time, seeds,
 };
 
 const WORKERS: usize = 4;
@@ -28,91 +28,6 @@ const CALLERS: usize = 3;
 
 /// The time in which all is quiet after the end of a run.
 const QUIET_AFTER: Duration = Duration::from_secs(10);
-
-/// The faults of a broker.
-struct Faults {
-    rng: Rng,
-    /// Loses and repeats this number of messages in a thousand, and delays three times as many.
-    per_mille: u16,
-    /// The broker is away: it loses all messages.
-    is_away: bool,
-    /// The messages that are late.
-    late: JoinSet<()>,
-}
-
-/// A broker with faults. Clones are the same one.
-#[derive(Clone)]
-struct FaultyTransport {
-    inner: MemoryTransport,
-    faults: Arc<Mutex<Faults>>,
-}
-
-impl FaultyTransport {
-    fn new(rng: Rng, per_mille: u16) -> Self {
-        let faults = Faults { rng, per_mille, is_away: false, late: JoinSet::new() };
-        Self { inner: MemoryTransport::new(), faults: Arc::new(Mutex::new(faults)) }
-    }
-
-    fn set_away(&self, is_away: bool) {
-        self.faults.lock().unwrap().is_away = is_away;
-    }
-
-    /// Delivers a message after its delays: none if it is lost, two if it is repeated.
-    fn send_after(&self, subject: &str, reply: Option<&str>, body: &Bytes, delay: Duration) {
-        let (inner, subject, reply, body) =
-            (self.inner.clone(), subject.to_owned(), reply.map(str::to_owned), body.clone());
-        let mut faults = self.faults.lock().unwrap();
-        while faults.late.try_join_next().is_some() {}
-        faults.late.spawn(async move {
-            sleep(delay).await;
-            inner.send(&subject, reply.as_deref(), body).await.unwrap();
-        });
-    }
-
-    fn delays(&self) -> Vec<Duration> {
-        let mut faults = self.faults.lock().unwrap();
-        let per_mille = faults.per_mille;
-        let is_late = faults.rng.u16(..1000) < 3 * per_mille;
-        let delay = Duration::from_millis(if is_late { faults.rng.u64(..3000) } else { 0 });
-        match faults.rng.u16(..1000) {
-            _ if faults.is_away => Vec::new(),
-            draw if draw < per_mille => Vec::new(),
-            draw if draw < 2 * per_mille => vec![delay, Duration::from_millis(faults.rng.u64(..3000))],
-            _ => vec![delay],
-        }
-    }
-}
-
-impl Transport for FaultyTransport {
-    fn send<'a>(
-        &'a self,
-        subject: &'a str,
-        reply: Option<&'a str>,
-        body: Bytes,
-    ) -> BoxFuture<'a, Result<(), FleetError>> {
-        Box::pin(async move {
-            for delay in self.delays() {
-                match delay {
-                    Duration::ZERO => self.inner.send(subject, reply, body.clone()).await?,
-                    delay => self.send_after(subject, reply, &body, delay),
-                }
-            }
-            Ok(())
-        })
-    }
-
-    fn listen<'a>(
-        &'a self,
-        pattern: &'a str,
-        group: Option<&'a str>,
-    ) -> BoxFuture<'a, Result<Deliveries, FleetError>> {
-        self.inner.listen(pattern, group)
-    }
-
-    fn max_bytes(&self) -> usize {
-        self.inner.max_bytes()
-    }
-}
 
 struct WorkerTask {
     name: String,
@@ -131,7 +46,8 @@ struct Tasks {
     rng: Rng,
     folder: Folder,
     clock: Clock,
-    transport: FaultyTransport,
+    faults: Faults,
+    connections: Connections,
     stop: CancellationToken,
     workers: Vec<WorkerTask>,
     callers: Vec<CallerTask>,
@@ -146,13 +62,15 @@ impl Tasks {
         // The choices of the transport and of callers.
         fastrand::seed(seed);
         let mut rng = Rng::with_seed(seed);
-        let transport = FaultyTransport::new(rng.fork(), per_mille);
+        let faults = Faults::new(rng.fork(), per_mille);
+        let (transport, queue) = (Arc::new(faults.broker()), Arc::new(MemoryCallQueue::new(POOL)));
         let clock = Clock(Some(Instant::now()));
         let mut tasks = Self {
             rng,
             folder: Folder::new(&format!("memory-{seed}")),
             clock,
-            transport,
+            faults,
+            connections: Connections { transport, queue },
             stop: CancellationToken::new(),
             workers: Vec::new(),
             callers: Vec::new(),
@@ -170,22 +88,27 @@ impl Tasks {
         let name = format!("worker{}", self.started);
         let bodies = Bodies::new(self.folder.path(), name.clone(), self.clock);
         let worker = Worker::new(Executor::new(registry(&bodies)), pool_key()).heartbeat(HEARTBEAT);
-        let stop = CancellationToken::new();
-        let serving = tokio::spawn(worker.drain(QUIET_AFTER).serve(self.transport.clone(), stop.clone()));
+        let queue = ChaosQueue::new(self.connections.queue.clone()).with_faults(self.faults.clone());
+        let (worker, stop) = (worker.drain(QUIET_AFTER).queue(queue), CancellationToken::new());
+        let serving = tokio::spawn(worker.serve(self.connections.transport.clone(), stop.clone()));
         WorkerTask { name, bodies, stop, serving }
     }
 
     fn start_caller(&mut self) -> CallerTask {
         self.started += 1;
         let name = format!("caller{}", self.started);
-        let transport = Arc::new(self.transport.clone());
+        let (connections, faults) = (self.connections.clone(), self.faults.clone());
         let folder = self.folder.path().to_owned();
         let (clock, stop, mut rng) = (self.clock, self.stop.clone(), self.rng.fork());
         let caller_name = name.clone();
         let calling = tokio::spawn(async move {
-            let caller = Caller::connect(transport, &folder, caller_name, clock).await;
-            caller.call_until(&stop, &mut rng).await;
-            caller.call_after_chaos().await;
+            let make_queue = || {
+                let queue = ChaosQueue::new(connections.queue.clone()).with_faults(faults.clone());
+                queue.noting_removals(&folder, &caller_name)
+            };
+            let (connections, name) = (connections.clone(), caller_name.clone());
+            let caller = Caller::connect(connections, make_queue, &folder, name, clock).await;
+            caller.run(&stop, &mut rng).await;
         });
         CallerTask { name, calling }
     }
@@ -219,9 +142,9 @@ impl Tasks {
                     self.callers.push(new);
                 }
                 _ => {
-                    self.transport.set_away(true);
+                    self.faults.set_away(true);
                     sleep(Duration::from_millis(self.rng.u64(..3000))).await;
-                    self.transport.set_away(false);
+                    self.faults.set_away(false);
                     self.note_disturbance(Target::Broker, from);
                 }
             }
@@ -230,12 +153,13 @@ impl Tasks {
 
     /// Ends the callers and the workers, which have ten seconds, and checks the lines of the run.
     async fn end(self) -> String {
-        self.transport.faults.lock().unwrap().per_mille = 0;
+        self.faults.end();
         self.stop.cancel();
         let alive: Vec<_> = self.callers.iter().map(|caller| caller.name.clone()).collect();
         for caller in self.callers {
             caller.calling.await.unwrap();
         }
+        collect_ends(self.connections.queue, self.folder.path(), self.clock, QUIET_AFTER).await;
         let ending = Instant::now();
         for worker in &self.workers {
             worker.stop.cancel();

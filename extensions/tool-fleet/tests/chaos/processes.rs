@@ -6,24 +6,26 @@ use std::{
     os::unix::process::{CommandExt as _, ExitStatusExt as _},
     path::{Path, PathBuf},
     process::{Child, Command, Stdio},
-    sync::Arc,
     thread,
     time::{Duration, Instant},
 };
 
 use fastrand::Rng;
 use tokio::signal::unix::{SignalKind, signal};
-use tool_fleet::{Transport, Worker};
+use tool_fleet::Worker;
 use tool_runtime::{CancellationToken, Executor};
 
 use crate::{
-    HEARTBEAT,
+    Connections, HEARTBEAT,
     bodies::{Bodies, registry},
     broker::{Broker, Files, connect},
     caller::Caller,
     checks::{Disturbance, Run, Target},
+    collector::collect_ends,
     lines::{Clock, Folder},
-    pool_key, run_time, seeds,
+    pool_key,
+    queue::ChaosQueue,
+    run_time, seeds,
 };
 
 /// The clock of the machine.
@@ -58,31 +60,31 @@ async fn process_of_a_run() {
     let [role, seed, folder] = role.split(' ').collect::<Vec<_>>()[..] else { panic!("{role}") };
     let folder = PathBuf::from(folder);
     let connected = connect_until_stopped(&env::var(BROKER_VARIABLE).unwrap(), &stop).await;
-    let Some(transport) = connected else { return };
+    let Some(connections) = connected else { return };
     match role {
-        "worker" => serve(transport, &folder, stop).await,
-        _ => call(transport, &folder, stop, seed.parse().unwrap()).await,
+        "worker" => serve(connections, &folder, stop).await,
+        _ => call(connections, &folder, stop, seed.parse().unwrap()).await,
     }
 }
 
 /// Connects once the broker is there.
-async fn connect_until_stopped(address: &str, stop: &CancellationToken) -> Option<Arc<dyn Transport>> {
+async fn connect_until_stopped(address: &str, stop: &CancellationToken) -> Option<Connections> {
     while !stop.is_cancelled() {
-        if let Ok(transport) = connect(address).await {
-            return Some(transport);
+        if let Ok(connections) = connect(address).await {
+            return Some(connections);
         }
         tokio::time::sleep(Duration::from_millis(100)).await;
     }
     None
 }
 
-async fn serve(transport: Arc<dyn Transport>, folder: &Path, stop: CancellationToken) {
+async fn serve(Connections { transport, queue }: Connections, folder: &Path, stop: CancellationToken) {
     let bodies = Bodies::new(folder, std::process::id().to_string(), SYSTEM_CLOCK);
     while !stop.is_cancelled() {
         let worker = Worker::new(Executor::new(registry(&bodies)), pool_key());
-        let worker = worker.heartbeat(HEARTBEAT).drain(QUIET_AFTER);
+        let worker = worker.heartbeat(HEARTBEAT).drain(QUIET_AFTER).queue(queue.clone());
         // A worker that starts while the broker is away ends, and its supervisor starts it again.
-        match worker.serve(Arc::clone(&transport), stop.clone()).await {
+        match worker.serve(transport.clone(), stop.clone()).await {
             Ok(()) => break,
             Err(error) => eprintln!("a worker has ended: {error}"),
         }
@@ -90,12 +92,13 @@ async fn serve(transport: Arc<dyn Transport>, folder: &Path, stop: CancellationT
     assert_eq!(bodies.running(), 0);
 }
 
-async fn call(transport: Arc<dyn Transport>, folder: &Path, stop: CancellationToken, seed: u64) {
+async fn call(connections: Connections, folder: &Path, stop: CancellationToken, seed: u64) {
     let name = std::process::id().to_string();
-    let connecting = Caller::connect(transport, folder, name, SYSTEM_CLOCK);
+    let queue = connections.queue.clone();
+    let make_queue = || ChaosQueue::new(queue.clone()).noting_removals(folder, &name);
+    let connecting = Caller::connect(connections, make_queue, folder, name.clone(), SYSTEM_CLOCK);
     let caller = tokio::select! { caller = connecting => caller, () = stop.cancelled() => return };
-    caller.call_until(&stop, &mut Rng::with_seed(seed)).await;
-    caller.call_after_chaos().await;
+    caller.run(&stop, &mut Rng::with_seed(seed)).await;
 }
 
 /// The number of `SIGTERM`.
@@ -254,6 +257,12 @@ impl Processes {
             let killed = self.processes.swap_remove(chosen);
             let role = if killed.is_worker { "worker" } else { "caller" };
             let target = killed.target();
+            // One that was stopped was away since then.
+            let stopped = self.undo.iter().find_map(|(_, it)| match it {
+                Undo::Continue { process, from } if *process == killed.id() => Some(*from),
+                _ => None,
+            });
+            let from = stopped.unwrap_or(from);
             drop(killed);
             self.note_disturbance(target, from);
             self.undo_in(1000, Undo::Start { role });
@@ -299,6 +308,9 @@ impl Processes {
                     self.broker.start(self.files);
                     self.has_broker = true;
                     self.note_disturbance(Target::Broker, from);
+                    if self.files == Files::Deleted {
+                        self.note_disturbance(Target::BrokerFiles, from);
+                    }
                 }
                 Undo::ContinueBroker { from } => {
                     self.broker.resume();
@@ -307,6 +319,15 @@ impl Processes {
                 }
             }
         }
+    }
+
+    /// Reads and removes the ends of durable calls that no caller has taken.
+    fn collect_ends(&self) {
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+        runtime.block_on(async {
+            let Connections { queue, .. } = connect(&self.address).await.unwrap();
+            collect_ends(queue, self.folder.path(), SYSTEM_CLOCK, QUIET_AFTER).await;
+        });
     }
 
     /// Ends the callers, then the workers, and checks the lines of the run.
@@ -318,6 +339,7 @@ impl Processes {
         // A call may go to three workers, and the last ones have their time, too.
         let deadline = Instant::now() + 3 * QUIET_AFTER;
         callers.iter_mut().for_each(|caller| caller.wait_until(deadline));
+        self.collect_ends();
         workers.iter().for_each(|worker| worker.send_signal("-TERM"));
         let deadline = Instant::now() + QUIET_AFTER;
         workers.iter_mut().for_each(|worker| worker.wait_until(deadline));
@@ -345,7 +367,7 @@ fn run_seeds(default: &[u64], files: Files, start: impl Fn() -> Option<Broker> +
 }
 
 fn start_nats() -> Option<Broker> {
-    test_support::nats::reported(test_support::nats::Server::start()).map(Broker::Nats)
+    test_support::nats::reported(test_support::nats::Server::start_with_jetstream()).map(Broker::Nats)
 }
 
 fn start_postgres() -> Option<Broker> {
@@ -368,4 +390,10 @@ fn processes_that_end_and_stop_at_random_double_and_lose_no_call_over_postgres()
 #[ignore = "it takes half a minute"]
 fn calls_of_which_the_broker_has_lost_all_are_interrupted_and_not_doubled_over_postgres() {
     run_seeds(&[4, 5], Files::Deleted, start_postgres);
+}
+
+#[test]
+#[ignore = "it takes half a minute"]
+fn calls_of_which_the_broker_has_lost_all_are_interrupted_and_not_doubled_over_nats() {
+    run_seeds(&[4, 5], Files::Deleted, start_nats);
 }
