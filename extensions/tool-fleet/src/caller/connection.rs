@@ -265,8 +265,10 @@ impl Connection {
                     None => return,
                 },
                 Some((subject, control)) = controls.recv() => {
-                    self.send_control(&subject, control).await;
-                    false
+                    tokio::select! {
+                        () = self.send_control(&subject, control) => false,
+                        () = self.wait_for_close_timeout() => return,
+                    }
                 }
                 () = deletions.run(&self.values) => false,
                 _ = check.tick() => {
@@ -279,6 +281,12 @@ impl Connection {
                 self.announce_change();
             }
         }
+    }
+
+    /// Waits until the set is closed, and then for the time that its last messages have.
+    pub(super) async fn wait_for_close_timeout(&self) {
+        self.closed.cancelled().await;
+        tokio::time::sleep(CLOSE_TIMEOUT).await;
     }
 
     async fn send_control(&self, subject: &str, control: CallControl) {

@@ -7,7 +7,7 @@ use futures_util::{StreamExt as _, stream};
 use tokio::sync::mpsc::UnboundedReceiver;
 use tool_runtime::{CancellationToken, definition::ContentHash};
 
-use super::connection::{CLOSE_TIMEOUT, Connection};
+use super::connection::Connection;
 use crate::{CallQueue, CallState, FleetError};
 
 /// The number of withdrawals at once.
@@ -58,13 +58,9 @@ impl Connection {
         };
         let withdrawing = stream::unfold(withdrawals, next)
             .for_each_concurrent(WITHDRAWALS_AT_ONCE, |it| withdraw_call(durable.queue(), it));
-        let closing = async {
-            self.closed.cancelled().await;
-            tokio::time::sleep(CLOSE_TIMEOUT).await;
-        };
         tokio::select! {
             () = withdrawing => {}
-            () = closing => tracing::warn!("durable calls were not withdrawn in time after their set was closed, and may run"),
+            () = self.wait_for_close_timeout() => tracing::warn!("durable calls were not withdrawn in time after their set was closed, and may run"),
         }
     }
 }

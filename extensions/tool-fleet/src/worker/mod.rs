@@ -14,26 +14,25 @@ mod queued_call;
 mod state;
 mod status;
 mod steps;
+mod subscriptions;
 mod values;
 
 use std::{fmt, sync::Arc, time::Duration};
 
 use bytes::Bytes;
-use futures_util::StreamExt;
 use tokio::{
     sync::{Semaphore, watch},
     task::JoinSet,
-    time::MissedTickBehavior,
 };
 use tool_runtime::{CancellationToken, Executor, open_calls::PoolKey};
 
 pub use self::status::WorkerState;
 use self::{
     drain::DrainState, index::DefinitionIndex, state::RunningCalls, status::StateSender, steps::StepRequest,
-    values::ReceivedCall,
+    subscriptions::Subscriptions, values::ReceivedCall,
 };
 use crate::{
-    CallQueue, Deliveries, Delivery, FleetError, Payload, Transport, ValueStore,
+    CallQueue, Delivery, FleetError, Payload, Transport, ValueStore,
     caller::check_queue_pool,
     channel::{Channel, Received},
     message::{Announcement, CallReport, CallRequest, Message, Report},
@@ -180,47 +179,30 @@ impl Server {
 
     /// Returns the number of calls that did not end in time after the stop.
     async fn serve_until_stopped(self: Arc<Self>) -> Result<usize, FleetError> {
-        let (channel, stop) = (&self.channel, &self.drain.stop);
-        let registry = self.index.registry();
-        let mut controls = channel.listen(&channel.own_subject(">"), None).await?;
-        let mut inquiries = channel.listen(&channel.subject("status"), None).await?;
-        let mut requests = self.listen_to_requests().await?;
-        let mut calls = channel.listen(&channel.calls_subject(registry), Some("workers")).await?;
-        let mut beat = tokio::time::interval(self.worker.heartbeat);
-        beat.set_missed_tick_behavior(MissedTickBehavior::Delay);
+        let stop = &self.drain.stop;
+        // No message that waits for the broker holds up the stop.
+        let mut subscriptions = tokio::select! {
+            subscribed = self.subscribe() => subscribed?,
+            () = stop.cancelled() => return Ok(0),
+        };
         let mut tasks = JoinSet::new();
         if let Some(queue) = &self.worker.queue {
             tasks.spawn(Arc::clone(&self).serve_queue(Arc::clone(queue), stop.clone()));
         }
         self.worker.state.set_state(WorkerState::Serving);
-        loop {
-            tokio::select! {
-                () = stop.cancelled() => break,
-                _ = beat.tick() => {
-                    self.calls.forget_expired();
-                    reap_tasks(&mut tasks);
-                    self.send_announcement().await;
-                }
-                control = controls.next() => self.handle_control(control.ok_or_else(closed)?).await,
-                inquiry = inquiries.next() => self.handle_control(inquiry.ok_or_else(closed)?).await,
-                request = requests.next() => {
-                    self.answer_request(request.ok_or_else(closed)?, &mut tasks).await;
-                }
-                call = calls.next() => self.take_call(call.ok_or_else(closed)?, &mut tasks).await,
-            }
+        // What it is about to answer is sent.
+        let stopped = async {
+            stop.cancelled().await;
+            tokio::time::sleep(FLUSH_TIMEOUT).await;
+        };
+        tokio::select! {
+            served = self.serve_messages(&mut subscriptions, &mut tasks, stop) => served?,
+            () = stopped => {}
         }
         // Another worker has those that come now, and answers the requests of callers.
-        drop((calls, requests));
-        Ok(self.drain_calls(tasks, futures_util::stream::select(controls, inquiries).boxed()).await)
-    }
-
-    /// Questions about this worker, and about definitions of its registry.
-    async fn listen_to_requests(&self) -> Result<Deliveries, FleetError> {
-        let channel = &self.channel;
-        let discoveries = channel.listen(&channel.subject("discover"), None).await?;
-        let definitions = channel.definitions_subject(self.index.registry());
-        let definitions = channel.listen(&definitions, Some("workers")).await?;
-        Ok(futures_util::stream::select(discoveries, definitions).boxed())
+        let Subscriptions { controls, requests, calls } = subscriptions;
+        drop((requests, calls));
+        Ok(self.drain_calls(tasks, controls).await)
     }
 
     fn announcement(&self) -> Message {
@@ -363,8 +345,4 @@ fn body_of(delivery: &Delivery) -> Option<&Bytes> {
         Payload::Body(body) => Some(body),
         Payload::NoReceiver => None,
     }
-}
-
-fn closed() -> FleetError {
-    FleetError::Transport("the connection is closed".to_owned())
 }

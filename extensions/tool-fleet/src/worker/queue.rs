@@ -2,10 +2,10 @@
 
 use std::{sync::Arc, time::Duration};
 
-use futures_util::StreamExt as _;
+use futures_util::{StreamExt as _, future::join_all};
 use tokio::{
     task::{AbortHandle, JoinSet},
-    time::MissedTickBehavior,
+    time::{Instant, MissedTickBehavior},
 };
 use tool_runtime::{CancellationToken, definition::ContentHash};
 
@@ -34,18 +34,44 @@ impl QueuedTasks {
 impl Server {
     /// Takes calls until `stop` is cancelled, and returns once they have ended.
     pub(super) async fn serve_queue(self: Arc<Self>, queue: Arc<dyn CallQueue>, stop: CancellationToken) {
+        let mut running = QueuedTasks::default();
+        // A queue that hangs takes from the time to drain.
+        let stopped = async {
+            stop.cancelled().await;
+            Instant::now()
+        };
+        let (stopped, ()) = tokio::join!(stopped, self.take_until_stopped(&queue, &stop, &mut running));
+        let drain = self.worker.drain;
+        let time_left = (drain - RETURN_TIME.min(drain / 4)).saturating_sub(stopped.elapsed());
+        if tokio::time::timeout(time_left, running.join_all()).await.is_err() {
+            self.return_unstarted(&*queue, &running).await;
+            running.join_all().await;
+        }
+    }
+
+    async fn take_until_stopped(
+        self: &Arc<Self>,
+        queue: &Arc<dyn CallQueue>,
+        stop: &CancellationToken,
+        running: &mut QueuedTasks,
+    ) {
         let keys = self.index.hashes();
-        let mut notices = self.listen_to_notices(&stop).await;
+        let mut notices = self.listen_to_notices(stop).await;
         let mut poll = tokio::time::interval(POLL_INTERVAL);
         poll.set_missed_tick_behavior(MissedTickBehavior::Delay);
-        let mut running = QueuedTasks::default();
         loop {
             tokio::select! {
-                () = stop.cancelled() => break,
-                _ = poll.tick() => if let Err(error) = queue.settle_calls().await {
-                    self.warn_of_queue(&error);
-                    continue;
-                },
+                () = stop.cancelled() => return,
+                _ = poll.tick() => {
+                    let settled = tokio::select! {
+                        settled = queue.settle_calls() => settled,
+                        () = stop.cancelled() => return,
+                    };
+                    if let Err(error) = settled {
+                        self.warn_of_queue(&error);
+                        continue;
+                    }
+                }
                 Some(delivery) = notices.next() => {
                     let Payload::Body(body) = &delivery.payload else { continue };
                     let received = self.channel.open_message(&delivery.subject, None, body);
@@ -55,39 +81,41 @@ impl Server {
                 }
                 Some(_) = running.tasks.join_next() => {}
             }
-            if let Err(error) = self.take_queued_calls(&queue, &keys, &stop, &mut running).await {
+            if let Err(error) = self.take_queued_calls(queue, &keys, stop, running).await {
                 self.warn_of_queue(&error);
             }
-        }
-        let drain = self.worker.drain;
-        if tokio::time::timeout(drain - RETURN_TIME.min(drain / 4), running.join_all()).await.is_err() {
-            self.return_unstarted(&*queue, &running).await;
-            running.join_all().await;
         }
     }
 
     /// Gives the calls back to the queue of which no body with effects was started, and ends them here.
     async fn return_unstarted(&self, queue: &dyn CallQueue, running: &QueuedTasks) {
-        for (task, call) in running.calls.iter().filter(|(task, _)| !task.is_finished()) {
+        let returning = running.calls.iter().filter(|(task, _)| !task.is_finished());
+        let returning = returning.map(|(task, call)| async move {
             match queue.return_call(call).await {
                 Ok(true) => task.abort(),
                 Ok(false) => {}
                 Err(error) => self.warn_of_queue(&error),
             }
-        }
+        });
+        // None waits for another one: there are a few seconds.
+        join_all(returning).await;
     }
 
     /// Listens to notices that calls were queued; without them, calls are found later.
     async fn listen_to_notices(&self, stop: &CancellationToken) -> Deliveries {
-        loop {
-            match self.channel.listen(&self.channel.subject("queue"), Some("workers")).await {
-                Ok(notices) => return notices,
-                Err(error) => self.warn_of_queue(&error),
+        let subject = self.channel.subject("queue");
+        let listening = async {
+            loop {
+                match self.channel.listen(&subject, Some("workers")).await {
+                    Ok(notices) => return notices,
+                    Err(error) => self.warn_of_queue(&error),
+                }
+                tokio::time::sleep(POLL_INTERVAL).await;
             }
-            tokio::select! {
-                () = stop.cancelled() => return futures_util::stream::empty().boxed(),
-                () = tokio::time::sleep(POLL_INTERVAL) => {}
-            }
+        };
+        tokio::select! {
+            () = stop.cancelled() => futures_util::stream::empty().boxed(),
+            notices = listening => notices,
         }
     }
 

@@ -19,6 +19,7 @@ mod processes;
 mod receivers;
 mod reports;
 mod steps;
+mod stopping;
 mod suite;
 #[cfg(feature = "opentelemetry")]
 mod telemetry;

@@ -58,6 +58,71 @@ async fn members_of_a_group_in_two_processes_take_each_message_once() {
     assert!(members[1] > 5 && members[2] > 5, "{members:?}");
 }
 
+/// Another program holds a lock on a table, so that statements about it wait.
+async fn lock_table(url: &str, schema: &str, table: &str) -> PgConnection {
+    let mut connection = PgConnection::connect(url).await.unwrap();
+    // Reading goes on.
+    let sql = format!("BEGIN; LOCK TABLE {schema}.{table} IN EXCLUSIVE MODE");
+    sqlx::raw_sql(AssertSqlSafe(sql)).execute(&mut connection).await.unwrap();
+    connection
+}
+
+#[tokio::test]
+async fn subscriptions_that_wait_for_the_database_hold_up_neither_each_other_nor_a_message() {
+    let Some(url) = shared_url() else { return };
+    let schema = new_schema();
+    let options = options(&url, &schema).operation_timeout(Duration::from_secs(1));
+    let transport = options.connect().await.unwrap();
+    let mut receiver = transport.listen("calls", None).await.unwrap();
+    let lock = lock_table(&url, &schema, "listeners").await;
+    let subscriptions: Vec<_> = (0..20)
+        .map(|number| {
+            let transport = transport.clone();
+            tokio::spawn(async move { transport.listen(&format!("other.{number}"), None).await.err() })
+        })
+        .collect();
+    tokio::task::yield_now().await;
+    transport.send("calls", None, vec![1].into()).await.unwrap();
+    assert_eq!(body(receiver.next().await.unwrap().payload), [1]);
+    let ended = timeout(Duration::from_secs(10), futures_util::future::join_all(subscriptions)).await;
+    for error in ended.unwrap() {
+        let error = error.unwrap().unwrap().to_string();
+        assert!(error.contains("the database did not answer within 1s"), "{error}");
+    }
+    drop(lock);
+    drop(transport.listen("last", None).await.unwrap());
+}
+
+#[tokio::test]
+async fn receivers_show_that_they_live_while_their_messages_cannot_be_taken() {
+    let Some(url) = shared_url() else { return };
+    let schema = new_schema();
+    let options = options(&url, &schema).operation_timeout(Duration::from_secs(60)).max_connections(4);
+    let transport = options.connect().await.unwrap();
+    let _receiver = transport.listen("calls", None).await.unwrap();
+    let mut lock = lock_table(&url, &schema, "messages").await;
+    // They use all other connections.
+    let sending = (0..8).map(|number| {
+        let transport = transport.clone();
+        tokio::spawn(async move { transport.send("calls", None, vec![number].into()).await })
+    });
+    let sending: Vec<_> = sending.collect();
+    let sql = format!("SELECT expires_at::text FROM {schema}.listeners");
+    let mut seen = std::collections::BTreeSet::new();
+    let refreshing = async {
+        // More than the one that may be on its way.
+        while seen.len() < 4 {
+            let expiry = sqlx::query_scalar::<_, String>(AssertSqlSafe(sql.clone()));
+            seen.insert(expiry.fetch_one(&mut lock).await.unwrap());
+        }
+    };
+    timeout(Duration::from_secs(30), refreshing).await.unwrap();
+    drop(lock);
+    for sent in sending {
+        sent.await.unwrap().unwrap();
+    }
+}
+
 /// The notification of a message of a group goes to one process: another member takes it if that one was killed.
 #[tokio::test]
 async fn a_group_goes_on_whose_notified_member_was_killed() {

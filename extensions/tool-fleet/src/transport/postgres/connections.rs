@@ -12,7 +12,7 @@ use tokio::{
     time::Instant,
 };
 
-use super::PostgresOptions;
+use super::{PostgresOptions, database::Lane};
 
 /// The time for which a connection is used before the pool looks at it again, which closes old ones.
 const MAX_USE: Duration = Duration::from_secs(60);
@@ -24,6 +24,8 @@ pub(super) struct Connections {
     pub(super) pool: PgPool,
     /// The connections beside the one that waits for notifications, so that none waits for a connection of `idle`.
     permits: Semaphore,
+    /// The one of [`Lane::Refresh`], if there are enough.
+    refresh_permit: Option<Semaphore>,
     idle: Mutex<Vec<IdleConnection>>,
 }
 
@@ -49,8 +51,10 @@ impl Connections {
             .max_connections(options.max_connections)
             .acquire_timeout(options.operation_timeout)
             .connect_lazy_with(options.connection.clone());
-        let permits = options.max_connections.saturating_sub(1).max(1);
-        Self { pool, permits: Semaphore::new(permits as usize), idle: Mutex::default() }
+        let refresh_permit = (options.max_connections > 2).then(|| Semaphore::new(1));
+        let others = 1 + u32::from(refresh_permit.is_some());
+        let permits = Semaphore::new(options.max_connections.saturating_sub(others).max(1) as usize);
+        Self { pool, permits, refresh_permit, idle: Mutex::default() }
     }
 
     fn lock_idle(&self) -> MutexGuard<'_, Vec<IdleConnection>> {
@@ -58,8 +62,12 @@ impl Connections {
     }
 
     /// Waits for a connection, and opens one if none is idle.
-    pub(super) async fn acquire(&self) -> Result<StatementConnection<'_>, sqlx::Error> {
-        let permit = self.permits.acquire().await.map_err(|_| sqlx::Error::PoolClosed)?;
+    pub(super) async fn acquire(&self, lane: Lane) -> Result<StatementConnection<'_>, sqlx::Error> {
+        let permits = match lane {
+            Lane::Shared => &self.permits,
+            Lane::Refresh => self.refresh_permit.as_ref().unwrap_or(&self.permits),
+        };
+        let permit = permits.acquire().await.map_err(|_| sqlx::Error::PoolClosed)?;
         let idle = self.take_idle();
         let is_reused = idle.is_some();
         let (connection, acquired) = match idle {

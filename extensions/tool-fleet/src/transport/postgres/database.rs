@@ -3,7 +3,7 @@
 //! Each operation is one statement, which can be repeated: if its connection breaks, it is sent again until its time is over. Names of tables have
 //! their schema, so that no statement needs a setting of its connection. Behind a pooler, each statement has a transaction, and none stays prepared.
 
-use std::time::Duration;
+use std::{fmt::Display, time::Duration};
 
 use sqlx::{
     AssertSqlSafe, Connection as _, Postgres,
@@ -25,6 +25,29 @@ pub(super) struct Database {
     pub(super) schema: String,
     timeout: Duration,
     is_pooled: bool,
+}
+
+/// The connections that a statement may use.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Lane {
+    Shared,
+    /// The one that shows that the receivers of a process live, for which no other statement waits.
+    Refresh,
+}
+
+/// The end of the time of an operation.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Deadline {
+    timeout: Duration,
+    pub(super) time: Instant,
+}
+
+impl Deadline {
+    /// Returns the error of an operation whose time is over.
+    pub(super) fn error(self, problem: &dyn Display) -> FleetError {
+        let timeout = self.timeout;
+        FleetError::Transport(format!("the database did not answer within {timeout:?}: {problem}"))
+    }
 }
 
 /// A value of a statement.
@@ -55,10 +78,21 @@ impl Database {
     ///
     /// If the database refuses it, or does not answer in time.
     pub(super) async fn fetch(&self, sql: &str, values: &[Value<'_>]) -> Result<Vec<PgRow>, FleetError> {
+        self.fetch_until(sql, values, self.deadline(), Lane::Shared).await
+    }
+
+    /// As [`fetch`](Self::fetch), until a time that other statements of an operation have, too.
+    pub(super) async fn fetch_until(
+        &self,
+        sql: &str,
+        values: &[Value<'_>],
+        deadline: Deadline,
+        lane: Lane,
+    ) -> Result<Vec<PgRow>, FleetError> {
         let sql = sql.replace("{schema}", &self.schema);
-        let mut attempts = self.attempts();
+        let mut attempts = Attempts::new(deadline);
         loop {
-            match self.fetch_once(&sql, values, attempts.deadline).await {
+            match self.fetch_once(&sql, values, deadline.time, lane).await {
                 Ok(rows) => return Ok(rows),
                 Err(error) => attempts.wait_after(error).await?,
             }
@@ -70,9 +104,10 @@ impl Database {
         sql: &str,
         values: &[Value<'_>],
         deadline: Instant,
+        lane: Lane,
     ) -> Result<Vec<PgRow>, sqlx::Error> {
         loop {
-            let acquired = tokio::time::timeout_at(deadline, self.connections.acquire()).await;
+            let acquired = tokio::time::timeout_at(deadline, self.connections.acquire(lane)).await;
             let mut acquired = acquired.unwrap_or(Err(sqlx::Error::PoolTimedOut))?;
             let connection = &mut acquired.connection;
             let fetching = async {
@@ -104,20 +139,23 @@ impl Database {
         }
     }
 
-    /// Begins the attempts of an operation.
-    pub(super) fn attempts(&self) -> Attempts {
-        Attempts { timeout: self.timeout, deadline: Instant::now() + self.timeout, pause: FIRST_PAUSE }
+    /// Returns the end of the time of an operation that begins now.
+    pub(super) fn deadline(&self) -> Deadline {
+        Deadline { timeout: self.timeout, time: Instant::now() + self.timeout }
     }
 }
 
 /// The attempts of one operation.
 pub(super) struct Attempts {
-    timeout: Duration,
-    pub(super) deadline: Instant,
+    pub(super) deadline: Deadline,
     pause: Duration,
 }
 
 impl Attempts {
+    pub(super) fn new(deadline: Deadline) -> Self {
+        Self { deadline, pause: FIRST_PAUSE }
+    }
+
     /// Waits for the next attempt.
     ///
     /// # Errors
@@ -127,17 +165,12 @@ impl Attempts {
         if !is_transient(&error) {
             return Err(database_error(&error));
         }
-        if Instant::now() + self.pause >= self.deadline {
-            return Err(self.timeout_error(&error));
+        if Instant::now() + self.pause >= self.deadline.time {
+            return Err(self.deadline.error(&error));
         }
         tokio::time::sleep(self.pause).await;
         self.pause = (self.pause * 2).min(MAX_PAUSE);
         Ok(())
-    }
-
-    fn timeout_error(&self, error: &sqlx::Error) -> FleetError {
-        let timeout = self.timeout;
-        FleetError::Transport(format!("the database did not answer within {timeout:?}: {error}"))
     }
 }
 

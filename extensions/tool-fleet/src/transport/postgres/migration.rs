@@ -5,7 +5,7 @@
 
 use sqlx::{AssertSqlSafe, Connection as _, PgConnection, Row as _};
 
-use super::database::Database;
+use super::database::{Attempts, Database};
 use crate::FleetError;
 
 /// The steps, by the version that they make.
@@ -25,9 +25,9 @@ fn supported_version() -> i64 {
 
 /// Brings the schema to the present version.
 pub(super) async fn migrate(database: &Database) -> Result<(), FleetError> {
-    let mut attempts = database.attempts();
+    let mut attempts = Attempts::new(database.deadline());
     loop {
-        let migrated = tokio::time::timeout_at(attempts.deadline, migrate_once(database)).await;
+        let migrated = tokio::time::timeout_at(attempts.deadline.time, migrate_once(database)).await;
         match migrated.unwrap_or(Err(sqlx::Error::PoolTimedOut)) {
             Ok(result) => return result.map_err(FleetError::Transport),
             Err(error) => attempts.wait_after(error).await?,

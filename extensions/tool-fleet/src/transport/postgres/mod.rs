@@ -28,7 +28,7 @@ use tool_runtime::BoxFuture;
 
 pub use self::{call_queue::PostgresCallQueue, options::PostgresOptions};
 use self::{
-    database::{Database, Value},
+    database::{Database, Deadline, Lane, Value},
     listeners::Listeners,
     reader::Reader,
 };
@@ -114,6 +114,7 @@ impl Connection {
         subject: &str,
         reply: Option<&str>,
         body: Option<&[u8]>,
+        deadline: Deadline,
     ) -> Result<usize, FleetError> {
         let sql = "WITH live AS (SELECT process, queue, group_name FROM {schema}.listeners \
                    WHERE pattern = ANY ($1) AND expires_at > now()), \
@@ -132,7 +133,7 @@ impl Connection {
             Value::OptionalBytes(body),
             Value::Seconds(MESSAGE_LIFETIME),
         ];
-        Ok(self.database.fetch(sql, &values).await?.len())
+        Ok(self.database.fetch_until(sql, &values, deadline, Lane::Shared).await?.len())
     }
 }
 
@@ -149,13 +150,14 @@ impl Transport for PostgresTransport {
             if bytes > limit {
                 return Err(FleetError::TooLarge { bytes, limit });
             }
+            let deadline = connection.database.deadline();
             // What left this process before the message does not receive it.
-            connection.listeners.store_changes(&connection.database).await?;
-            let receivers = connection.store_message(subject, reply, Some(&body)).await?;
+            connection.listeners.wait_for_removals(deadline).await?;
+            let receivers = connection.store_message(subject, reply, Some(&body), deadline).await?;
             if receivers == 0
                 && let Some(reply) = reply
             {
-                connection.store_message(reply, None, None).await?;
+                connection.store_message(reply, None, None, deadline).await?;
             }
             Ok(())
         })
@@ -170,7 +172,7 @@ impl Transport for PostgresTransport {
             let Connection { database, listeners, .. } = &*self.0;
             let closed = || FleetError::Transport("the transport is closed".to_owned());
             let (registration, receiver) = listeners.add(pattern, group).ok_or_else(closed)?;
-            listeners.store_changes(database).await?;
+            registration.wait_until_stored(database.deadline()).await?;
             let next = |(mut receiver, registration): (tokio::sync::mpsc::Receiver<_>, _)| async {
                 Some((receiver.recv().await?, (receiver, registration)))
             };
@@ -183,11 +185,11 @@ impl Transport for PostgresTransport {
     }
 
     fn flush(&self) -> BoxFuture<'_, Result<(), FleetError>> {
-        Box::pin(self.0.listeners.store_changes(&self.0.database))
+        Box::pin(self.0.listeners.wait_for_changes(self.0.database.deadline()))
     }
 
     fn is_connected(&self) -> bool {
-        self.0.is_reading.load(Ordering::Relaxed)
+        self.0.is_reading.load(Ordering::Relaxed) && self.0.listeners.is_stored()
     }
 }
 

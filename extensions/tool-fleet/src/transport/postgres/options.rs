@@ -92,7 +92,8 @@ impl PostgresOptions {
         Ok(self)
     }
 
-    /// Sets the maximum number of connections, at least 2; one of them waits for messages. Default: 10.
+    /// Sets the maximum number of connections, at least 2. One of them waits for messages; from 3 on, one shows that receivers live, however many
+    /// statements wait for the others. Default: 10.
     #[must_use]
     pub fn max_connections(mut self, connections: u32) -> Self {
         self.max_connections = connections.max(2);

@@ -1,4 +1,4 @@
-//! The task of a process: it takes the messages of its receivers, and shows that they live.
+//! The task of a process: it takes the messages of its receivers, and shows that they live. Neither waits for the other.
 
 use std::{
     sync::{
@@ -13,7 +13,7 @@ use sqlx::{
     Row as _,
     postgres::{PgListener, PgRow},
 };
-use tokio::time::{MissedTickBehavior, interval};
+use tokio::time::{Instant, MissedTickBehavior, interval};
 
 use super::{
     database::{Database, Value, database_error},
@@ -21,12 +21,12 @@ use super::{
 };
 use crate::{Delivery, FleetError, Payload};
 
-/// The interval in which receivers show that they live, and in which messages without a notification are taken: the notification for a group
-/// goes to one process, which may have ended.
+/// The interval in which receivers show that they live, and in which messages without a notification are taken, at most: the notification for a
+/// group goes to one process, which may have ended.
 const REFRESH_INTERVAL: Duration = Duration::from_secs(1);
 
-/// The number of refreshes after which old rows are removed.
-const REFRESHES_PER_REMOVAL: u32 = 30;
+/// The interval in which old rows are removed.
+const REMOVAL_INTERVAL: Duration = Duration::from_secs(30);
 
 /// The pause after a failure.
 const RETRY_PAUSE: Duration = Duration::from_millis(250);
@@ -45,6 +45,26 @@ pub(super) struct Reader {
 impl Reader {
     /// Reads until the task is aborted. After a failure, reading goes on once the database is back.
     pub(super) async fn run(self) {
+        tokio::join!(self.refresh_listeners(), self.read_messages());
+    }
+
+    /// Stores the receivers after each change, and regularly.
+    async fn refresh_listeners(&self) {
+        loop {
+            let stored = self.listeners.store(&self.database).await;
+            if let Err(error) = stored {
+                tracing::warn!(%error, "the receivers cannot be stored in the database; trying again");
+                tokio::time::sleep(RETRY_PAUSE).await;
+            } else if !self.listeners.has_changes() {
+                tokio::select! {
+                    () = self.listeners.changed.notified() => {}
+                    () = tokio::time::sleep(REFRESH_INTERVAL) => {}
+                }
+            }
+        }
+    }
+
+    async fn read_messages(&self) {
         loop {
             if let Err(error) = self.read_until_error().await {
                 self.is_reading.store(false, Ordering::Relaxed);
@@ -59,31 +79,22 @@ impl Reader {
             Some(_) => None,
             None => Some(self.listen().await.map_err(|error| database_error(&error))?),
         };
-        let mut refresh = interval(REFRESH_INTERVAL);
-        refresh.set_missed_tick_behavior(MissedTickBehavior::Delay);
-        let mut poll = interval(self.poll_interval.unwrap_or(REFRESH_INTERVAL));
+        let mut poll = interval(self.poll_interval.unwrap_or(REFRESH_INTERVAL).min(REFRESH_INTERVAL));
         poll.set_missed_tick_behavior(MissedTickBehavior::Delay);
-        let mut refreshes: u32 = 0;
+        let mut removal = Instant::now();
         loop {
             tokio::select! {
                 received = next_notification(&mut notifications) => {
                     received.map_err(|error| database_error(&error))?;
                 }
-                _ = refresh.tick() => {
-                    self.listeners.store(&self.database).await?;
-                    if refreshes.is_multiple_of(REFRESHES_PER_REMOVAL) {
-                        self.remove_old_rows().await?;
-                    }
-                    refreshes = refreshes.wrapping_add(1);
-                }
-                () = self.listeners.changed.notified() => {
-                    self.listeners.store_changes(&self.database).await?;
-                    continue;
-                }
                 _ = poll.tick() => {}
             }
             self.take_all().await?;
             self.is_reading.store(true, Ordering::Relaxed);
+            if Instant::now() >= removal {
+                self.remove_old_rows().await?;
+                removal = Instant::now() + REMOVAL_INTERVAL;
+            }
         }
     }
 

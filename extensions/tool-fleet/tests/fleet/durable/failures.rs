@@ -26,13 +26,18 @@ struct FailingQueue {
     /// The number of calls that are read, and removed, before each of these fails.
     reads_left: Arc<AtomicUsize>,
     fails_to_remove: Arc<AtomicBool>,
+    /// The number of times that the queue was settled.
+    settled: Arc<AtomicUsize>,
+    /// From a time on, it is settled without an end.
+    hangs: CancellationToken,
 }
 
 impl FailingQueue {
     fn new(pool: &str) -> Self {
         let (loses_answers, fails_to_remove) = (Arc::default(), Arc::default());
         let reads_left = Arc::new(AtomicUsize::new(usize::MAX));
-        Self { inner: MemoryCallQueue::new(pool), loses_answers, reads_left, fails_to_remove }
+        let (inner, settled, hangs) = (MemoryCallQueue::new(pool), Arc::default(), CancellationToken::new());
+        Self { inner, loses_answers, reads_left, fails_to_remove, settled, hangs }
     }
 }
 
@@ -135,7 +140,13 @@ impl CallQueue for FailingQueue {
     }
 
     fn settle_calls(&self) -> BoxFuture<'_, Result<Vec<QueuedCall>, FleetError>> {
-        self.inner.settle_calls()
+        Box::pin(async {
+            self.settled.fetch_add(1, Ordering::SeqCst);
+            match self.hangs.is_cancelled() {
+                true => std::future::pending().await,
+                false => self.inner.settle_calls().await,
+            }
+        })
     }
 }
 
@@ -202,4 +213,21 @@ async fn a_set_that_is_closed_withdraws_its_cancelled_calls() {
     while !pool.states().await.is_empty() {
         tokio::time::sleep(Duration::from_millis(20)).await;
     }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_worker_whose_queue_hangs_is_stopped_in_time() {
+    let (mut pool, queue, _) = failing_pool("hanging").await;
+    let (_, stop) = pool.start_stoppable_worker(Duration::from_secs(30));
+    while queue.settled.load(Ordering::SeqCst) == 0 {
+        tokio::time::sleep(Duration::from_millis(20)).await;
+    }
+    queue.hangs.cancel();
+    let settled = queue.settled.load(Ordering::SeqCst);
+    while queue.settled.load(Ordering::SeqCst) == settled {
+        tokio::time::sleep(Duration::from_millis(20)).await;
+    }
+    stop.cancel();
+    let stopped = tokio::time::timeout(Duration::from_secs(5), &mut pool.workers[0]).await;
+    stopped.unwrap().unwrap().unwrap();
 }
