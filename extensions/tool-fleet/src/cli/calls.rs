@@ -1,9 +1,6 @@
 //! `fleet calls`, `fleet cancel` and `fleet purge`: the durable calls of a pool.
 
-use std::{
-    sync::Arc,
-    time::{Duration, SystemTime, UNIX_EPOCH},
-};
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use serde::Serialize;
 use tool_cli::{
@@ -13,7 +10,7 @@ use tool_cli::{
 use tool_runtime::definition::ContentHash;
 
 use super::{connection::connection_failure, fleet::FleetRequest};
-use crate::{CallQueue, CallState, FleetError, QueuedCall};
+use crate::{CallState, FleetError, QueuedCall};
 
 /// A call, as `--json` writes it. It has neither its arguments nor its result.
 #[derive(Serialize)]
@@ -75,11 +72,6 @@ pub(super) fn purge_options() -> [Arg; 2] {
     ]
 }
 
-/// Opens the queue of the pool.
-fn open_queue(request: &FleetRequest<'_>) -> Result<Arc<dyn CallQueue>, Failure> {
-    request.connection.open_queue(request.program)
-}
-
 fn block_on<T>(
     request: &FleetRequest<'_>,
     operation: impl Future<Output = Result<T, FleetError>>,
@@ -89,7 +81,7 @@ fn block_on<T>(
 
 /// Lists the calls of the queue.
 pub(super) fn list_calls(request: &FleetRequest<'_>) -> Result<Exit, Failure> {
-    let queue = open_queue(request)?;
+    let queue = request.open_queue()?;
     let states: &[CallState] =
         if request.matches.get_flag("dead") { &[CallState::Interrupted] } else { &CallState::ALL };
     let calls = block_on(request, async {
@@ -117,7 +109,7 @@ pub(super) fn list_calls(request: &FleetRequest<'_>) -> Result<Exit, Failure> {
 
 /// Cancels a call.
 pub(super) fn cancel_call(request: &FleetRequest<'_>) -> Result<Exit, Failure> {
-    let queue = open_queue(request)?;
+    let queue = request.open_queue()?;
     let call = request.matches.get_one::<String>("call").map(String::as_str).unwrap_or_default();
     let state = block_on(request, queue.cancel_call(call))?;
     let text = match state {
@@ -142,7 +134,7 @@ pub(super) fn cancel_call(request: &FleetRequest<'_>) -> Result<Exit, Failure> {
 
 /// Removes the calls that have ended, and cancels those that wait.
 pub(super) fn purge_calls(request: &FleetRequest<'_>) -> Result<Exit, Failure> {
-    let queue = open_queue(request)?;
+    let queue = request.open_queue()?;
     let with_queued = request.matches.get_flag("queued");
     let (ended, queued) = block_on(request, async {
         queue.settle_calls().await?;

@@ -8,8 +8,9 @@ use tool_cli::{
 };
 use tool_runtime::open_calls::{KeyFileError, PoolKey};
 
+use super::database::{connect_to_postgres, database_options};
 use crate::{
-    CallQueue, FleetError, Transport,
+    CallQueue, FleetError, QueueLimits, Transport,
     channel::{Channel, check_pool_name},
 };
 
@@ -41,14 +42,14 @@ impl Broker {
         not(any(feature = "nats", feature = "postgres")),
         expect(unused_variables, reason = "no broker")
     )]
-    async fn open_queue(&self, pool: &str) -> Result<Arc<dyn CallQueue>, FleetError> {
+    async fn open_queue(&self, pool: &str, limits: QueueLimits) -> Result<Arc<dyn CallQueue>, FleetError> {
         match *self {
             #[cfg(feature = "nats")]
             Self::Nats(ref transport) => {
-                Ok(Arc::new(crate::JetStreamCallQueue::open(transport, pool).await?))
+                Ok(Arc::new(crate::JetStreamCallQueue::open_with(transport, pool, limits).await?))
             }
             #[cfg(feature = "postgres")]
-            Self::Postgres(ref transport) => Ok(Arc::new(transport.call_queue(pool))),
+            Self::Postgres(ref transport) => Ok(Arc::new(transport.call_queue(pool).with_limits(limits))),
         }
     }
 }
@@ -72,6 +73,7 @@ pub(super) fn with_connection_options(grammar: clap::Command, default_pool: &str
                 .help("The file with the key of the pool"),
         ])
         .group(ArgGroup::new("broker").args(["nats", "postgres"]).required(true))
+        .args(database_options())
 }
 
 pub(super) fn pool_option(default_pool: &str) -> Arg {
@@ -101,7 +103,9 @@ impl PoolConnection {
         let key = PoolKey::load(pool, path).map_err(|error| key_failure(&error))?;
         let broker = match (matches.get_one::<String>("nats"), matches.get_one::<String>("postgres")) {
             (Some(url), _) => connect_to_nats(program, &broker_url(program, "nats", url)?)?,
-            (None, Some(url)) => connect_to_postgres(program, &broker_url(program, "postgres", url)?)?,
+            (None, Some(url)) => {
+                connect_to_postgres(program, matches, &broker_url(program, "postgres", url)?)?
+            }
             (None, None) => return Err(Failure::usage("expected `--nats URL` or `--postgres URL`")),
         };
         Ok(Self { key, broker })
@@ -113,8 +117,12 @@ impl PoolConnection {
     }
 
     /// Opens the queue of the durable calls of the pool.
-    pub(super) fn open_queue(&self, program: &Program) -> Result<Arc<dyn CallQueue>, Failure> {
-        let opening = self.broker.open_queue(self.key.pool());
+    pub(super) fn open_queue(
+        &self,
+        program: &Program,
+        limits: QueueLimits,
+    ) -> Result<Arc<dyn CallQueue>, Failure> {
+        let opening = self.broker.open_queue(self.key.pool(), limits);
         program.block_on(opening)?.map_err(|error| connection_failure(&error))
     }
 }
@@ -157,20 +165,6 @@ fn connect_to_nats(program: &Program, url: &str) -> Result<Broker, Failure> {
 fn connect_to_nats(_: &Program, _: &str) -> Result<Broker, Failure> {
     Err(Failure::usage(
         "`--nats`: the program is compiled without NATS; enable the feature `nats` of `tool-fleet`",
-    ))
-}
-
-#[cfg(feature = "postgres")]
-fn connect_to_postgres(program: &Program, url: &str) -> Result<Broker, Failure> {
-    let options = crate::PostgresOptions::new(url)
-        .map_err(|error| Failure::quoting(Exit::Usage, format!("`--postgres`: {error}")))?;
-    program.block_on(options.connect())?.map(Broker::Postgres).map_err(|error| connection_failure(&error))
-}
-
-#[cfg(not(feature = "postgres"))]
-fn connect_to_postgres(_: &Program, _: &str) -> Result<Broker, Failure> {
-    Err(Failure::usage(
-        "`--postgres`: the program is compiled without Postgres; enable the feature `postgres` of `tool-fleet`",
     ))
 }
 

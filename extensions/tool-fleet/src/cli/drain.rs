@@ -28,7 +28,7 @@ use crate::{
 /// The time in which workers answer before any is drained.
 const FIND_TIMEOUT: Duration = Duration::from_secs(2);
 
-/// The interval in which workers are told again, which answer how far they are.
+/// The interval in which the message is repeated to workers that have not left; they answer with their state.
 const REPEAT_INTERVAL: Duration = Duration::from_secs(1);
 
 /// The time without an answer after which a worker counts as lost: three heartbeats.
@@ -132,7 +132,7 @@ pub(super) fn drain_workers(request: &FleetRequest<'_>) -> Result<Exit, Failure>
     }
     let wait = matches.get_one::<u32>("wait").copied().unwrap_or_default();
     program.note(&format!(
-        "{} told to take no more calls, and to end those that run; they do so also if this command ends",
+        "draining {}: no new calls, and those that run end; this goes on if the command is stopped",
         counted(chosen.len(), "worker")
     ));
     let drained = program.block_on(wait_for_workers(&channel, chosen, Duration::from_secs(wait.into())))?;

@@ -12,9 +12,11 @@ use super::{
     connection::{PoolConnection, with_connection_options},
     drain::{drain_group, drain_options, drain_workers},
     key::{key_grammar, save_pool_key},
+    limits::{limit_options, read_limits},
     tools::list_tools,
     workers::list_workers,
 };
+use crate::{CallQueue, QueueLimits};
 
 /// The default maximum number of rows.
 const DEFAULT_MAX_ROWS: u64 = 1000;
@@ -22,11 +24,12 @@ const DEFAULT_MAX_ROWS: u64 = 1000;
 /// The command `fleet`, which looks at a pool and its durable calls.
 pub(super) struct Fleet {
     pool: Option<Arc<str>>,
+    limits: QueueLimits,
 }
 
 impl Fleet {
-    pub(super) fn new(pool: Option<Arc<str>>) -> Self {
-        Self { pool }
+    pub(super) fn new(pool: Option<Arc<str>>, limits: QueueLimits) -> Self {
+        Self { pool, limits }
     }
 }
 
@@ -57,9 +60,15 @@ impl Command for Fleet {
                         .help("The time in which workers answer"),
                 ),
                 list("tools", "List the tools of a pool"),
-                list("calls", "List the durable calls of a pool, without their arguments").arg(dead_option()),
-                change("cancel", "Cancel a durable call that has not started").args(cancel_options()),
-                change("purge", "Remove the durable calls of a pool that have ended").args(purge_options()),
+                list("calls", "List the durable calls of a pool, without their arguments")
+                    .arg(dead_option())
+                    .args(limit_options(self.limits)),
+                change("cancel", "Cancel a durable call that has not started")
+                    .args(cancel_options())
+                    .args(limit_options(self.limits)),
+                change("purge", "Remove the durable calls of a pool that have ended")
+                    .args(purge_options())
+                    .args(limit_options(self.limits)),
                 change("drain", "Take workers out: they take no more calls, end those that run, and leave")
                     .args(drain_options())
                     .group(drain_group()),
@@ -75,8 +84,8 @@ impl Command for Fleet {
         if command == "key" {
             return save_pool_key(program, matches, pool);
         }
-        let request =
-            FleetRequest { program, matches, connection: PoolConnection::open(program, matches, pool)? };
+        let connection = PoolConnection::open(program, matches, pool)?;
+        let request = FleetRequest { program, matches, connection, limits: self.limits };
         match command {
             "workers" => list_workers(&request),
             "calls" => list_calls(&request),
@@ -93,9 +102,16 @@ pub(super) struct FleetRequest<'p> {
     pub(super) program: &'p Program,
     pub(super) matches: &'p ArgMatches,
     pub(super) connection: PoolConnection,
+    /// The limits of the queue, without options.
+    limits: QueueLimits,
 }
 
 impl FleetRequest<'_> {
+    /// Opens the queue of the pool, for a command with options of its limits.
+    pub(super) fn open_queue(&self) -> Result<Arc<dyn CallQueue>, Failure> {
+        self.connection.open_queue(self.program, read_limits(self.matches, self.limits))
+    }
+
     pub(super) fn has_json_output(&self) -> bool {
         self.matches.get_flag("json")
     }
@@ -136,6 +152,6 @@ mod tests {
 
     #[test]
     fn the_grammar_is_consistent() {
-        Fleet::new(None).grammar_in("weather").debug_assert();
+        Fleet::new(None, QueueLimits::default()).grammar_in("weather").debug_assert();
     }
 }

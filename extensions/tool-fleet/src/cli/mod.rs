@@ -41,11 +41,17 @@
 //! `--key FILE` is the key of the pool, which [`PoolKey::save`](tool_runtime::open_calls::PoolKey::save) or `fleet key` wrote: 32 bytes in a file
 //! that its owner alone can read. A worker needs no other key.
 //!
+//! With `--postgres`, `--postgres-schema NAME` is the schema of the tables, `--postgres-poll MILLISECONDS` looks for messages in an interval, for
+//! a pooler without `LISTEN`, and `--postgres-max-bytes BYTES` is the largest message: as in `PostgresOptions`. Workers and callers of a pool have
+//! the same schema and the same largest message.
+//!
 //! # Durable calls
 //!
 //! `work --durable` also runs the durable calls of the pool, which the broker keeps: a server of NATS with JetStream (`nats-server -js -sd FOLDER`),
 //! or the database. `fleet calls`, `fleet cancel` and `fleet purge` read and change the same queue. They show neither arguments nor results, and need
 //! no worker.
+//! `--queue-calls`, `--queue-bytes`, `--queue-call-age` and `--queue-result-age` are the limits of the queue ([`QueueLimits`]), in
+//! calls, bytes and seconds; default: those of [`FleetCommands::queue_limits`]. All that have a queue need the same ones: one with a lower age ends or removes what is older.
 //!
 //! # The end of a worker
 //!
@@ -85,10 +91,12 @@
 
 mod calls;
 mod connection;
+mod database;
 mod drain;
 mod fleet;
 mod health;
 mod key;
+mod limits;
 mod signals;
 mod tools;
 mod work;
@@ -99,7 +107,7 @@ use std::{fmt, sync::Arc};
 use tool_cli::{Command, Extension};
 
 use self::{fleet::Fleet, work::Work};
-use crate::ValueStore;
+use crate::{QueueLimits, ValueStore};
 
 /// The commands `work` and `fleet`. The [module](self) describes them.
 ///
@@ -116,6 +124,7 @@ use crate::ValueStore;
 pub struct FleetCommands {
     pool: Option<Arc<str>>,
     values: Option<Arc<dyn ValueStore>>,
+    limits: QueueLimits,
 }
 
 impl FleetCommands {
@@ -136,6 +145,24 @@ impl FleetCommands {
         self.values = Some(Arc::new(store));
         self
     }
+
+    /// Sets the limits of the queue of `work --durable`, `fleet calls`, `fleet cancel` and `fleet purge`, without options such as
+    /// `--queue-calls`: those of the program's callers. Default: those of [`QueueLimits`].
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use std::time::Duration;
+    ///
+    /// use tool_fleet::{QueueLimits, cli::FleetCommands};
+    ///
+    /// let limits = QueueLimits { result_age: Duration::from_secs(7 * 24 * 60 * 60), ..QueueLimits::default() };
+    /// let commands = FleetCommands::new().pool("weather").queue_limits(limits);
+    /// ```
+    pub fn queue_limits(mut self, limits: QueueLimits) -> Self {
+        self.limits = limits;
+        self
+    }
 }
 
 impl fmt::Debug for FleetCommands {
@@ -147,8 +174,8 @@ impl fmt::Debug for FleetCommands {
 impl Extension for FleetCommands {
     fn commands(&self) -> Vec<Box<dyn Command>> {
         vec![
-            Box::new(Work::new(self.pool.clone(), self.values.clone())),
-            Box::new(Fleet::new(self.pool.clone())),
+            Box::new(Work::new(self.pool.clone(), self.values.clone(), self.limits)),
+            Box::new(Fleet::new(self.pool.clone(), self.limits)),
         ]
     }
 }

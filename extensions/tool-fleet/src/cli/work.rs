@@ -12,9 +12,10 @@ use tool_runtime::CancellationToken;
 use super::{
     connection::{PoolConnection, connection_failure, with_connection_options},
     health::{WorkerHealth, listen_for_health, serve_health},
+    limits::{limit_options, read_limits},
     signals::StopSignals,
 };
-use crate::{Transport, ValueStore, Worker, WorkerState};
+use crate::{QueueLimits, Transport, ValueStore, Worker, WorkerState};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -25,11 +26,16 @@ Examples:
 pub(super) struct Work {
     pool: Option<Arc<str>>,
     values: Option<Arc<dyn ValueStore>>,
+    limits: QueueLimits,
 }
 
 impl Work {
-    pub(super) fn new(pool: Option<Arc<str>>, values: Option<Arc<dyn ValueStore>>) -> Self {
-        Self { pool, values }
+    pub(super) fn new(
+        pool: Option<Arc<str>>,
+        values: Option<Arc<dyn ValueStore>>,
+        limits: QueueLimits,
+    ) -> Self {
+        Self { pool, values, limits }
     }
 }
 
@@ -42,29 +48,31 @@ impl Command for Work {
         let command = clap::Command::new("work")
             .about("Run the calls of a pool by the tools of the program, until Ctrl-C")
             .after_help(EXAMPLES);
-        with_connection_options(command, self.pool.as_deref().unwrap_or(name)).args([
-            Arg::new("slots")
-                .long("slots")
-                .value_name("NUMBER")
-                .default_value("16")
-                .value_parser(value_parser!(u32).range(1..))
-                .help("The number of calls that run at once"),
-            Arg::new("drain")
-                .long("drain")
-                .value_name("SECONDS")
-                .default_value("30")
-                .value_parser(value_parser!(u32))
-                .help("The time that running calls have after Ctrl-C"),
-            Arg::new("durable")
-                .long("durable")
-                .action(ArgAction::SetTrue)
-                .help("Also run the durable calls of the pool, by JetStream or the database"),
-            Arg::new("health")
-                .long("health")
-                .value_name("ADDRESS")
-                .value_parser(value_parser!(SocketAddr))
-                .help("Answer GET /healthz and /readyz at this address, such as 127.0.0.1:8080"),
-        ])
+        with_connection_options(command, self.pool.as_deref().unwrap_or(name))
+            .args([
+                Arg::new("slots")
+                    .long("slots")
+                    .value_name("NUMBER")
+                    .default_value("16")
+                    .value_parser(value_parser!(u32).range(1..))
+                    .help("The number of calls that run at once"),
+                Arg::new("drain")
+                    .long("drain")
+                    .value_name("SECONDS")
+                    .default_value("30")
+                    .value_parser(value_parser!(u32))
+                    .help("The time that running calls have after Ctrl-C"),
+                Arg::new("durable")
+                    .long("durable")
+                    .action(ArgAction::SetTrue)
+                    .help("Also run the durable calls of the pool, by JetStream or the database"),
+                Arg::new("health")
+                    .long("health")
+                    .value_name("ADDRESS")
+                    .value_parser(value_parser!(SocketAddr))
+                    .help("Answer GET /healthz and /readyz at this address, such as 127.0.0.1:8080"),
+            ])
+            .args(limit_options(self.limits).map(|option| option.requires("durable")))
     }
 
     fn run(&self, program: &Program, matches: &ArgMatches) -> Result<Exit, Failure> {
@@ -77,7 +85,7 @@ impl Command for Work {
         };
         let pool = connection.key.pool().to_owned();
         let queue = match matches.get_flag("durable") {
-            true => Some(connection.open_queue(program)?),
+            true => Some(connection.open_queue(program, read_limits(matches, self.limits))?),
             false => None,
         };
         let transport = connection.broker.transport();
@@ -127,18 +135,26 @@ async fn serve_until_signal(
     let stop = CancellationToken::new();
     let serving = worker.serve(transport, stop.clone());
     tokio::pin!(serving);
+    let mut is_drained = false;
     loop {
         tokio::select! {
             served = &mut serving => {
+                // At once, without calls.
+                if served.is_ok() && !stop.is_cancelled() && !is_drained {
+                    program.note("`fleet drain` took this worker out");
+                }
                 return served.map(|()| Exit::Done).map_err(|error| connection_failure(&error));
             }
             Ok(()) = state.changed() => {
                 let state = *state.borrow_and_update();
                 match state {
                     WorkerState::Serving => program.note(serving_note),
-                    WorkerState::Draining if !stop.is_cancelled() => program.note(
-                        "`fleet drain` took this worker out: taking no more calls, and ending those that run",
-                    ),
+                    WorkerState::Draining if !stop.is_cancelled() => {
+                        is_drained = true;
+                        program.note(
+                            "`fleet drain` took this worker out: taking no more calls, and ending those that run",
+                        );
+                    }
                     _ => {}
                 }
             }
@@ -160,6 +176,6 @@ mod tests {
 
     #[test]
     fn the_grammar_is_consistent() {
-        Work::new(None, None).grammar_in("weather").debug_assert();
+        Work::new(None, None, QueueLimits::default()).grammar_in("weather").debug_assert();
     }
 }

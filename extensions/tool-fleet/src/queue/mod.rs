@@ -170,7 +170,7 @@ pub struct QueueLimits {
 
 impl QueueLimits {
     /// The greatest age of a call or result.
-    const MAX_AGE: Duration = Duration::from_secs(30 * 24 * 60 * 60);
+    pub(crate) const MAX_AGE: Duration = Duration::from_secs(30 * 24 * 60 * 60);
 
     /// Returns the limits with ages within their ranges.
     pub(crate) fn clamped(self) -> Self {

@@ -12,7 +12,7 @@ use crate::{
     message::{Message, WorkerStatus},
 };
 
-/// The operators that are told at most that a worker has left.
+/// The limit of operators that receive the last word of a worker.
 const MAX_OPERATORS: usize = 16;
 
 /// The way of a worker to its end.

@@ -7,6 +7,8 @@ mod attack;
 mod broker;
 mod budget;
 mod children;
+#[cfg(all(feature = "cli", feature = "nats", feature = "postgres", unix))]
+mod commands;
 mod durable;
 mod listing;
 mod memory;

@@ -102,3 +102,24 @@ fn durable_calls_without_jetstream_are_an_error_that_names_the_flag() {
     let ran = Ran::of(&mut worker(), &["work", "--nats", url, "--key", &key, "--durable"]);
     assert!(ran.code == 1 && ran.errors.contains("`-js`"), "{}", ran.errors);
 }
+
+#[tokio::test]
+async fn the_limits_of_a_queue_are_options_of_the_commands() {
+    let Some(server) = reported(Server::start_with_jetstream()) else { return };
+    let (url, folder) = (server.url(), Folder::new());
+    let serving = WorkerProcess::start(worker(), url, &folder.file("pool.key"), &[]);
+    let caller = Caller::connect(url, &folder).await;
+    drop(serving);
+    assert!(!caller.count_words().await.is_finished());
+    assert_eq!(listed_calls(url, &folder)[0]["state"], "queued");
+    // Once it is older than that, a list ends it.
+    loop {
+        let ran = fleet(url, &folder, &["calls", "--json", "--queue-call-age=1"]);
+        let listed: Value = serde_json::from_str(&ran.output).unwrap();
+        if listed[0]["state"] == "expired" {
+            break;
+        }
+    }
+    let ran = Ran::of(&mut worker(), &["work", "--nats", url, "--key", "x", "--queue-calls=5"]);
+    assert!(ran.code == 2 && ran.errors.contains("--durable"), "{}", ran.errors);
+}

@@ -5,7 +5,7 @@ mod artifacts;
 mod failures;
 #[cfg(all(feature = "artifacts", feature = "postgres", unix))]
 mod processes;
-mod store;
+pub(crate) mod store;
 
 use std::{sync::Arc, time::Duration};
 

@@ -1,0 +1,72 @@
+//! The options of the limits of a queue.
+
+use std::time::Duration;
+
+use tool_cli::clap::{Arg, ArgMatches, value_parser};
+
+use crate::QueueLimits;
+
+/// The greatest age, in seconds.
+const MAX_AGE_SECONDS: u64 = QueueLimits::MAX_AGE.as_secs();
+
+/// The options, with the defaults of the program.
+pub(super) fn limit_options(defaults: QueueLimits) -> [Arg; 4] {
+    let option = |name: &'static str, value: &'static str, help: &str, default: String| {
+        Arg::new(name).long(name).value_name(value).help(format!("{help} [default: {default}]"))
+    };
+    let age = || value_parser!(u64).range(1..=MAX_AGE_SECONDS);
+    let seconds = |age: Duration| age.as_secs_f64().to_string();
+    [
+        option("queue-calls", "NUMBER", "The limit of calls in the queue", defaults.calls.to_string())
+            .value_parser(value_parser!(u64).range(1..)),
+        option("queue-bytes", "BYTES", "The limit of their bytes", defaults.bytes.to_string())
+            .value_parser(value_parser!(u64).range(1..)),
+        option(
+            "queue-call-age",
+            "SECONDS",
+            "The time that a call waits for a worker",
+            seconds(defaults.call_age),
+        )
+        .value_parser(age()),
+        option("queue-result-age", "SECONDS", "The time that a result is kept", seconds(defaults.result_age))
+            .value_parser(age()),
+    ]
+}
+
+/// Returns the limits of the options, and `defaults` for those that are left out.
+pub(super) fn read_limits(matches: &ArgMatches, defaults: QueueLimits) -> QueueLimits {
+    let number = |option: &str| matches.get_one::<u64>(option).copied();
+    let age = |option: &str, default| number(option).map_or(default, Duration::from_secs);
+    QueueLimits {
+        calls: number("queue-calls")
+            .map_or(defaults.calls, |calls| usize::try_from(calls).unwrap_or(usize::MAX)),
+        bytes: number("queue-bytes").unwrap_or(defaults.bytes),
+        call_age: age("queue-call-age", defaults.call_age),
+        result_age: age("queue-result-age", defaults.result_age),
+    }
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used, reason = "a test may")]
+mod tests {
+    use tool_cli::clap::Command;
+
+    use super::*;
+
+    #[test]
+    fn options_replace_the_limits_of_the_program_one_by_one() {
+        let defaults = QueueLimits { calls: 7, bytes: 8, ..QueueLimits::default() };
+        let read = |options: &[&str]| {
+            let grammar = Command::new("calls").args(limit_options(defaults));
+            read_limits(&grammar.try_get_matches_from([&["calls"], options].concat()).unwrap(), defaults)
+        };
+        assert_eq!(read(&[]), defaults);
+        let expected = QueueLimits { bytes: 9, result_age: Duration::from_secs(60), ..defaults };
+        assert_eq!(read(&["--queue-bytes=9", "--queue-result-age=60"]), expected);
+        let expected = QueueLimits { calls: 1, call_age: Duration::from_secs(5), ..defaults };
+        assert_eq!(read(&["--queue-calls=1", "--queue-call-age=5"]), expected);
+        let grammar = Command::new("calls").args(limit_options(defaults));
+        let error = grammar.try_get_matches_from(["calls", "--queue-call-age=2592001"]).unwrap_err();
+        assert!(error.to_string().contains("1..=2592000"), "{error}");
+    }
+}
