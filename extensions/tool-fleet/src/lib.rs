@@ -119,8 +119,14 @@
 //! | --- | --- | --- |
 //! | `tool_fleet.worker.busy_slots` | up-down counter, `{call}` | the calls that the workers of the process run |
 //! | `tool_fleet.worker.busy_answers` | counter, `{call}` | the calls that a worker did not take, since it had no free slot; their callers try again |
+//! | `tool_fleet.worker.calls` | counter, `{call}` | the calls that the workers of the process have run to their end, durable ones included; with `error.type`, as the calls of a caller: `cancelled` for one that was dropped |
+//! | `tool_fleet.queue.depth` | gauge, `{call}` | the durable calls of the pool that wait for a worker |
+//! | `tool_fleet.queue.oldest_age` | gauge, `s` | the time since the oldest one of them was stored; 0 without one |
 //! | `tool_fleet.caller.calls` | counter, `{call}` | the calls that have ended, or were left open in a queue; with `error.type`, the [name](tool_runtime::ErrorKind::name) of the error's kind: `cancelled` for one that was dropped |
 //! | `tool_fleet.caller.lost_workers` | counter, `{worker}` | the workers that the process regards as lost, after [`FleetSettings::lost_after`]; each caller counts them |
+//!
+//! A worker that has a queue reads its depth and age every 15 s (`Worker::backlog_interval`); all workers of a pool show the same ones, so that a
+//! dashboard takes their maximum, not their sum. They are not shown while the queue cannot be read, and once the worker takes no more calls.
 //!
 //! # Trust
 //!
@@ -209,8 +215,8 @@ pub use self::{
     caller::{AnsweredCall, DurableCalls, DurableOpenCalls, EndedCall, FleetSettings, FleetToolSet},
     error::FleetError,
     queue::{
-        CallQueue, CallState, LeaseState, MemoryCallQueue, NewCall, QueueEpoch, QueueLimits, QueuedCall,
-        StartGrant, TakenCall,
+        CallQueue, CallState, LeaseState, MemoryCallQueue, NewCall, QueueBacklog, QueueEpoch, QueueLimits,
+        QueuedCall, StartGrant, TakenCall,
     },
     transport::{Deliveries, Delivery, MemoryTransport, Payload, Transport},
     values::{MAX_VALUE_BYTES, ValueStore},

@@ -254,6 +254,14 @@ impl Report {
         }
     }
 
+    /// Returns the error with which the call ends.
+    pub(crate) fn error(&self) -> Option<&ToolError> {
+        match self {
+            Self::Error(error) => Some(error),
+            _ => None,
+        }
+    }
+
     /// Returns `true` for a report that ends the call.
     pub(crate) fn ends_call(&self) -> bool {
         matches!(self, Self::Output(_) | Self::Error(_) | Self::Stored { ends: true, .. })

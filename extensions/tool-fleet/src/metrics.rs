@@ -3,10 +3,16 @@
 //! The crate's documentation lists them. Instruments are those of the provider that is set when a worker begins to serve, or a set connects.
 
 #[cfg(feature = "opentelemetry")]
+use std::sync::{Arc, Mutex, PoisonError, Weak};
+
+#[cfg(feature = "opentelemetry")]
 use opentelemetry::{
     KeyValue,
-    metrics::{Counter, UpDownCounter},
+    metrics::{Counter, Meter, UpDownCounter},
 };
+
+#[cfg(feature = "opentelemetry")]
+use crate::QueueBacklog;
 
 /// The metrics of one side of a pool.
 pub(crate) struct Metrics {
@@ -20,13 +26,37 @@ struct Instruments {
     busy_slots: UpDownCounter<i64>,
     busy_answers: Counter<u64>,
     calls: Counter<u64>,
+    run_calls: Counter<u64>,
     lost_workers: Counter<u64>,
+}
+
+/// The backlog of a queue, which gauges show for as long as this value lives.
+#[cfg(feature = "opentelemetry")]
+#[derive(Default)]
+pub(crate) struct ShownBacklog(Arc<Mutex<Option<QueueBacklog>>>);
+
+#[cfg(feature = "opentelemetry")]
+impl ShownBacklog {
+    /// Shows a backlog; with `None`, nothing, since it is not known.
+    pub(crate) fn show(&self, backlog: Option<QueueBacklog>) {
+        *self.0.lock().unwrap_or_else(PoisonError::into_inner) = backlog;
+    }
+}
+
+#[cfg(feature = "opentelemetry")]
+fn shown_backlog(shown: &Weak<Mutex<Option<QueueBacklog>>>) -> Option<QueueBacklog> {
+    *shown.upgrade()?.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+#[cfg(feature = "opentelemetry")]
+fn fleet_meter() -> Meter {
+    opentelemetry::global::meter("tool-fleet")
 }
 
 #[cfg(feature = "opentelemetry")]
 impl Metrics {
     pub(crate) fn new(pool: &str) -> Self {
-        let meter = opentelemetry::global::meter("tool-fleet");
+        let meter = fleet_meter();
         let counter = |name: &'static str, unit: &'static str, description: &'static str| {
             meter.u64_counter(name).with_unit(unit).with_description(description).build()
         };
@@ -40,6 +70,11 @@ impl Metrics {
                 "The calls that a worker did not take, since it had no free slot",
             ),
             calls: counter("tool_fleet.caller.calls", "{call}", "The calls of a caller that have ended"),
+            run_calls: counter(
+                "tool_fleet.worker.calls",
+                "{call}",
+                "The calls that a worker has run to their end",
+            ),
             lost_workers: counter(
                 "tool_fleet.caller.lost_workers",
                 "{worker}",
@@ -57,12 +92,41 @@ impl Metrics {
         self.instruments.busy_answers.add(1, std::slice::from_ref(&self.instruments.pool));
     }
 
-    /// Counts a call that has ended, with an error of the kind `error`.
-    fn count_call(&self, error: Option<&'static str>) {
-        let pool = self.instruments.pool.clone();
+    /// Makes the gauges of the backlog of a queue.
+    pub(crate) fn show_backlog(&self) -> ShownBacklog {
+        let (meter, shown) = (fleet_meter(), ShownBacklog::default());
+        let (pool, backlog) = ([self.instruments.pool.clone()], Arc::downgrade(&shown.0));
+        let depth = meter.u64_observable_gauge("tool_fleet.queue.depth").with_unit("{call}");
+        depth
+            .with_description("The durable calls that wait for a worker")
+            .with_callback(move |gauge| {
+                if let Some(it) = shown_backlog(&backlog) {
+                    gauge.observe(it.calls, &pool);
+                }
+            })
+            .build();
+        let (pool, backlog) = ([self.instruments.pool.clone()], Arc::downgrade(&shown.0));
+        let age = meter.f64_observable_gauge("tool_fleet.queue.oldest_age").with_unit("s");
+        age.with_description("The time since the oldest of them was stored")
+            .with_callback(move |gauge| {
+                if let Some(it) = shown_backlog(&backlog) {
+                    gauge.observe(it.oldest_age.unwrap_or_default().as_secs_f64(), &pool);
+                }
+            })
+            .build();
+        shown
+    }
+
+    /// Counts a call that has ended at `side`, with an error of the kind `error`.
+    fn count_call(&self, side: Side, error: Option<&'static str>) {
+        let Instruments { calls, run_calls, pool, .. } = &self.instruments;
+        let counter = match side {
+            Side::Caller => calls,
+            Side::Worker => run_calls,
+        };
         match error {
-            None => self.instruments.calls.add(1, &[pool]),
-            Some(error) => self.instruments.calls.add(1, &[pool, KeyValue::new("error.type", error)]),
+            None => counter.add(1, std::slice::from_ref(pool)),
+            Some(error) => counter.add(1, &[pool.clone(), KeyValue::new("error.type", error)]),
         }
     }
 
@@ -85,7 +149,7 @@ impl Metrics {
 
     pub(crate) fn count_busy_answer(&self) {}
 
-    fn count_call(&self, _: Option<&'static str>) {}
+    fn count_call(&self, _: Side, _: Option<&'static str>) {}
 
     pub(crate) fn count_lost_workers(&self, _: usize) {}
 }
@@ -97,10 +161,26 @@ impl Metrics {
         BusySlot(self)
     }
 
-    /// Counts a call once it has ended; one that is dropped before counts as cancelled.
+    /// Counts a call of a caller once it has ended; one that is dropped before counts as cancelled.
     pub(crate) fn begin_call(&self) -> CallCount<'_> {
-        CallCount { metrics: self, error: Some(tool_runtime::ErrorKind::Cancelled.name()) }
+        self.count_at(Side::Caller)
     }
+
+    /// The same for a call that a worker runs.
+    pub(crate) fn begin_run(&self) -> CallCount<'_> {
+        self.count_at(Side::Worker)
+    }
+
+    fn count_at(&self, side: Side) -> CallCount<'_> {
+        CallCount { metrics: self, side, error: Some(tool_runtime::ErrorKind::Cancelled.name()) }
+    }
+}
+
+/// The side that counts a call.
+#[derive(Clone, Copy)]
+enum Side {
+    Caller,
+    Worker,
 }
 
 /// A call that a worker runs.
@@ -112,9 +192,10 @@ impl Drop for BusySlot<'_> {
     }
 }
 
-/// A call of a caller.
+/// A call of a caller or worker.
 pub(crate) struct CallCount<'a> {
     metrics: &'a Metrics,
+    side: Side,
     /// The kind of the error with which it ends.
     error: Option<&'static str>,
 }
@@ -127,6 +208,6 @@ impl CallCount<'_> {
 
 impl Drop for CallCount<'_> {
     fn drop(&mut self) {
-        self.metrics.count_call(self.error);
+        self.metrics.count_call(self.side, self.error);
     }
 }

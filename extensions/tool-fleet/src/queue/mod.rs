@@ -12,6 +12,7 @@
 //! | started | the start of a body with effects was given | `end_call`; the end of the lease: interrupted |
 //! | finished, interrupted, cancelled, expired | the end, until it is removed or too old | `remove_call`, `purge_calls`, its age |
 
+mod backlog;
 #[cfg(feature = "nats")]
 mod jetstream;
 mod memory;
@@ -27,10 +28,10 @@ use tool_runtime::{BoxFuture, definition::ContentHash};
 
 #[cfg(feature = "nats")]
 pub use self::jetstream::JetStreamCallQueue;
-pub use self::memory::MemoryCallQueue;
 #[cfg(any(feature = "nats", feature = "postgres"))]
 pub(crate) use self::memory::QueueTotals;
 pub(crate) use self::sealed::{CallEnd, CallSeal, StoredRequest, StoredResult, call_id, id_prefix};
+pub use self::{backlog::QueueBacklog, memory::MemoryCallQueue};
 use crate::FleetError;
 
 /// Keeps the durable calls of one pool: see [`DurableCalls`](crate::DurableCalls) for callers, and [`Worker::queue`](crate::Worker::queue).
@@ -152,6 +153,19 @@ pub trait CallQueue: Send + Sync + 'static {
     ///
     /// Any error of the storage.
     fn settle_calls(&self) -> BoxFuture<'_, Result<Vec<QueuedCall>, FleetError>>;
+
+    /// Returns the number of queued calls and the age of the oldest one, for metrics: each worker of the queue reads it regularly. Default: by
+    /// [`list_calls`](Self::list_calls), for queues that have the calls in memory.
+    ///
+    /// # Errors
+    ///
+    /// Any error of the storage.
+    fn read_backlog(&self) -> BoxFuture<'_, Result<QueueBacklog, FleetError>> {
+        Box::pin(async {
+            let queued = self.list_calls(&[CallState::Queued]).await?;
+            Ok(QueueBacklog::of_calls(&queued))
+        })
+    }
 }
 
 /// The limits of a [`CallQueue`]. Workers and callers of one pool have the same ones.

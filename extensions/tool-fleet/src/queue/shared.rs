@@ -4,7 +4,8 @@ use bytes::Bytes;
 use tool_runtime::{BoxFuture, definition::ContentHash};
 
 use super::{
-    CallQueue, CallState, LeaseState, NewCall, QueueEpoch, QueueLimits, QueuedCall, StartGrant, TakenCall,
+    CallQueue, CallState, LeaseState, NewCall, QueueBacklog, QueueEpoch, QueueLimits, QueuedCall, StartGrant,
+    TakenCall,
 };
 use crate::FleetError;
 
@@ -90,5 +91,9 @@ impl CallQueue for Arc<dyn CallQueue> {
 
     fn settle_calls(&self) -> BoxFuture<'_, Result<Vec<QueuedCall>, FleetError>> {
         (**self).settle_calls()
+    }
+
+    fn read_backlog(&self) -> BoxFuture<'_, Result<QueueBacklog, FleetError>> {
+        (**self).read_backlog()
     }
 }

@@ -171,6 +171,7 @@ impl Server {
             reporter.send_if_possible(Report::Refused(reason)).await;
             return;
         }
+        let count = self.channel.metrics().begin_run();
         let request = self.read_request(received, &reporter, &running).await;
         let result = match request.and_then(|request| self.stream_of(request, &reporter, &running)) {
             Ok(stream) => self.report_until_end(stream, &reporter, &running).await,
@@ -180,6 +181,7 @@ impl Server {
             Ok(report) => report,
             Err(error) => Report::Error(Box::new(error)),
         };
+        count.end(report.error());
         if let Err(error) = reporter.send_report(report).await {
             // The caller learns that there is a result, and why it is not here.
             let error =

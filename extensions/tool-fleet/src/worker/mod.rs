@@ -4,6 +4,8 @@
 //! [`Worker::serve`] ends them.
 
 mod approver;
+#[cfg(feature = "opentelemetry")]
+mod backlog;
 mod budget;
 mod call;
 mod claim;
@@ -52,6 +54,8 @@ pub struct Worker {
     drain: Duration,
     values: Option<Arc<dyn ValueStore>>,
     queue: Option<Arc<dyn CallQueue>>,
+    #[cfg(feature = "opentelemetry")]
+    backlog_interval: Duration,
     state: StateSender,
 }
 
@@ -74,6 +78,8 @@ impl Worker {
             drain,
             values: None,
             queue: None,
+            #[cfg(feature = "opentelemetry")]
+            backlog_interval: Duration::from_secs(15),
             state: StateSender::default(),
         }
     }
@@ -113,6 +119,15 @@ impl Worker {
     #[must_use]
     pub fn queue(mut self, queue: impl CallQueue) -> Self {
         self.queue = Some(Arc::new(queue));
+        self
+    }
+
+    /// Sets the interval in which the depth of the [queue](Self::queue) and the age of its oldest call are read for metrics. At least 1 s, and
+    /// at most an hour. Default: 15 s.
+    #[cfg(feature = "opentelemetry")]
+    #[must_use]
+    pub fn backlog_interval(mut self, interval: Duration) -> Self {
+        self.backlog_interval = interval.clamp(Duration::from_secs(1), Duration::from_secs(60 * 60));
         self
     }
 
@@ -188,6 +203,8 @@ impl Server {
         let mut tasks = JoinSet::new();
         if let Some(queue) = &self.worker.queue {
             tasks.spawn(Arc::clone(&self).serve_queue(Arc::clone(queue), stop.clone()));
+            #[cfg(feature = "opentelemetry")]
+            tasks.spawn(Arc::clone(&self).show_backlog(Arc::clone(queue)));
         }
         self.worker.state.set_state(WorkerState::Serving);
         // What it is about to answer is sent.

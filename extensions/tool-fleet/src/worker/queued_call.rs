@@ -69,6 +69,7 @@ impl Server {
         };
         let address = request.address.clone();
         let start = Arc::new(OnceLock::new());
+        let count = self.channel.metrics().begin_run();
         let working = async {
             let end = match self.queued_stream(request, &queue, &call, &running, &start) {
                 Ok((executor, stream)) => end_of(stream, &executor).await,
@@ -79,6 +80,10 @@ impl Server {
                 tracing::warn!(id = call.id, "a queued call was started before, and is not run again");
                 return false;
             }
+            count.end(match &end {
+                CallEnd::Error(error) => Some(error),
+                _ => None,
+            });
             self.store_end(&*queue, &call, &seal, StoredResult { address, end }).await
         };
         let stored = tokio::select! {

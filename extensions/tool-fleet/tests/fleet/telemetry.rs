@@ -14,7 +14,7 @@ use opentelemetry_sdk::{
     trace::{InMemorySpanExporter, SdkTracerProvider, SpanData},
 };
 use test_support::collectors::each_thread_for_itself;
-use tool_fleet::{FleetSettings, FleetToolSet, MemoryTransport, Worker};
+use tool_fleet::{DurableCalls, FleetSettings, FleetToolSet, MemoryCallQueue, MemoryTransport, Worker};
 use tool_runtime::{CancellationToken, Executor, RunContext, ToolCall, Toolbox, prelude::*, serde_json::Map};
 use tracing_subscriber::prelude::*;
 
@@ -95,12 +95,17 @@ fn exporter() -> &'static (SdkMeterProvider, InMemoryMetricExporter) {
     })
 }
 
-/// Returns the sum of a metric of a pool; for calls, of those that ended with this kind of error.
+/// Returns the sum of a metric of a pool, or the last value of a gauge; for calls, of those that ended with this kind of error.
 fn sum_of(pool: &str, name: &str, error: Option<&str>) -> i64 {
+    find_sum(pool, name, error).unwrap_or_default()
+}
+
+/// The same; `None` if it is not shown.
+fn find_sum(pool: &str, name: &str, error: Option<&str>) -> Option<i64> {
     let (provider, exporter) = exporter();
     exporter.reset();
     provider.force_flush().unwrap();
-    let mut sum = 0;
+    let mut sum = None;
     for exported in exporter.get_finished_metrics().unwrap() {
         let metrics = exported.scope_metrics().flat_map(|scope| scope.metrics());
         for metric in metrics.filter(|metric| metric.name() == name) {
@@ -112,6 +117,14 @@ fn sum_of(pool: &str, name: &str, error: Option<&str>) -> i64 {
                 AggregatedMetrics::I64(MetricData::Sum(data)) => {
                     data.data_points().map(|it| (it.attributes().cloned().collect(), it.value())).collect()
                 }
+                AggregatedMetrics::U64(MetricData::Gauge(data)) => data
+                    .data_points()
+                    .map(|it| (it.attributes().cloned().collect(), i64::try_from(it.value()).unwrap()))
+                    .collect(),
+                AggregatedMetrics::F64(MetricData::Gauge(data)) => data
+                    .data_points()
+                    .map(|it| (it.attributes().cloned().collect(), it.value().floor() as i64))
+                    .collect(),
                 other => panic!("{other:?}"),
             };
             for (attributes, value) in points {
@@ -120,7 +133,7 @@ fn sum_of(pool: &str, name: &str, error: Option<&str>) -> i64 {
                 if attribute("tool_fleet.pool").unwrap().value == Attribute::from(pool.to_owned())
                     && kind.as_deref() == error
                 {
-                    sum += value;
+                    sum = Some(sum.unwrap_or_default() + value);
                 }
             }
         }
@@ -160,9 +173,53 @@ async fn slots_busy_answers_outcomes_and_lost_workers_are_metrics() {
     assert_eq!(sum_of(name, "tool_fleet.caller.calls", None), 1);
     tokio::task::yield_now().await;
     assert_eq!(sum_of(name, "tool_fleet.worker.busy_slots", None), 0);
+    assert_eq!(sum_of(name, "tool_fleet.worker.calls", None), 1);
 
     let mut pool = pool;
     pool.end_worker(0).await;
     tokio::time::sleep(Duration::from_secs(10)).await;
     assert_eq!(sum_of(name, "tool_fleet.caller.lost_workers", None), 1);
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_backlog_of_a_queue_and_the_durable_calls_of_its_worker_are_metrics_until_it_leaves() {
+    exporter();
+    let (transport, name, day) = (MemoryTransport::new(), "backlog", Duration::from_secs(24 * 60 * 60));
+    let (key, probe, stop) =
+        (program_key().pool_key(name), Arc::new(Probe::default()), CancellationToken::new());
+    let queue = MemoryCallQueue::new(name);
+    let worker = Worker::new(Executor::new(registry(&probe)), key.clone()).slots(1).queue(queue.clone());
+    let worker = tokio::spawn(worker.serve(transport.clone(), stop.clone()));
+    let toolbox = Toolbox::new();
+    let durable = DurableCalls::new(queue, key).unwrap().wait(day);
+    let set = FleetToolSet::connect_durable(transport, FleetSettings::default(), durable);
+    toolbox.add_toolset(set.await.unwrap()).unwrap();
+    let tools = toolbox.snapshot(&RunContext::new()).await.unwrap().into_tools();
+    let executor = Executor::new(tools);
+    let mut pool = Pool { name, probes: vec![probe], workers: vec![worker], executor, toolbox };
+
+    let mut calls = vec![pool.call("forecast", json!({ "query": { "city": "Paris" } }))];
+    pool.entered().await;
+    for word in ["a", "b"] {
+        calls.push(pool.call("echo", json!({ "text": word, "times": 1 })));
+    }
+    // The interval of the setting.
+    tokio::time::sleep(Duration::from_secs(16)).await;
+    assert_eq!(sum_of(name, "tool_fleet.queue.depth", None), 2);
+    // The queue has the time of the system, of which none has passed.
+    assert_eq!(find_sum(name, "tool_fleet.queue.oldest_age", None), Some(0));
+    assert_eq!(find_sum(name, "tool_fleet.worker.calls", None), None);
+
+    pool.probes[0].released.cancel();
+    for call in calls {
+        assert!(!call.await.unwrap().is_error());
+    }
+    assert_eq!(sum_of(name, "tool_fleet.worker.calls", None), 3);
+    // Read before.
+    assert_eq!(sum_of(name, "tool_fleet.queue.depth", None), 2);
+    tokio::time::sleep(Duration::from_secs(16)).await;
+    assert_eq!(find_sum(name, "tool_fleet.queue.depth", None), Some(0));
+    stop.cancel();
+    (&mut pool.workers[0]).await.unwrap().unwrap();
+    assert_eq!(find_sum(name, "tool_fleet.queue.depth", None), None);
 }

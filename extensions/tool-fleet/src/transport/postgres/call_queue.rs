@@ -21,8 +21,8 @@ use super::{
     database::{Value, database_error},
 };
 use crate::{
-    CallQueue, CallState, FleetError, LeaseState, NewCall, QueueEpoch, QueueLimits, QueuedCall, StartGrant,
-    TakenCall, queue::QueueTotals,
+    CallQueue, CallState, FleetError, LeaseState, NewCall, QueueBacklog, QueueEpoch, QueueLimits, QueuedCall,
+    StartGrant, TakenCall, queue::QueueTotals,
 };
 
 /// The number of keys from which on those that have queued calls are asked for first.
@@ -389,6 +389,19 @@ impl CallQueue for PostgresCallQueue {
             ];
             let sql = format!("{sql} SELECT {COLUMNS} FROM removed");
             Ok(self.read_calls(&self.fetch(&sql, &values).await?))
+        })
+    }
+
+    fn read_backlog(&self) -> BoxFuture<'_, Result<QueueBacklog, FleetError>> {
+        let sql = "SELECT count(*), (extract(epoch FROM now() - min(created_at)) * 1000)::bigint FROM {schema}.calls \
+                   WHERE pool = $1 AND state = 'queued'";
+        Box::pin(async move {
+            let rows = self.fetch(sql, &[Value::Text(&self.pool)]).await?;
+            let row = rows.first().ok_or_else(no_row)?;
+            let read = || Ok((row.try_get(0)?, row.try_get(1)?));
+            let (calls, age): (i64, Option<i64>) = read().map_err(|error| database_error(&error))?;
+            let oldest_age = age.map(|millis| Duration::from_millis(millis.max(0).unsigned_abs()));
+            Ok(QueueBacklog { calls: calls.unsigned_abs(), oldest_age })
         })
     }
 }

@@ -1,5 +1,6 @@
 //! Durable calls, over each queue.
 
+mod backlog;
 mod brokers;
 mod contract;
 mod failures;
