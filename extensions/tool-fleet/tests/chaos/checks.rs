@@ -209,14 +209,13 @@ impl Run {
             ([(_, text)], [_]) => {
                 !removals.is_empty() || CallEnd::from_text(text) == Some(CallEnd::MaybeQueued)
             }
-            // Its caller died before it was stored. Or a process took the end, and died before it wrote the outcome.
-            ([], []) if !is_alive(caller) => {
-                !has_bodies
-                    || removals.iter().any(|process| !is_alive(process))
-                    || self
-                        .disturbances
-                        .iter()
-                        .any(|it| it.target == Target::BrokerFiles && call.begun <= it.until)
+            // A process took the end, and died before it wrote the outcome.
+            ([], []) if removals.iter().any(|process| !is_alive(process)) => true,
+            // Its caller died before the call was stored, or it is lost with the files.
+            ([], []) => {
+                let are_files_lost =
+                    |it: &Disturbance| it.target == Target::BrokerFiles && call.begun <= it.until;
+                !is_alive(caller) && (!has_bodies || self.disturbances.iter().any(are_files_lost))
             }
             _ => false,
         };

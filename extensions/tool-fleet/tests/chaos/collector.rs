@@ -1,4 +1,4 @@
-//! What is left of durable calls after a run: their ends are read and removed, and none goes on.
+//! The end of a run: the ends of durable calls that nobody has taken are read and removed, and no call goes on.
 
 use std::{collections::HashMap, path::Path, sync::Arc, time::Duration};
 
@@ -46,7 +46,7 @@ pub(crate) async fn collect_ends(queue: Arc<dyn CallQueue>, folder: &Path, clock
             continue;
         }
         let Some(id) = ids.get(ended.id.split('-').next().unwrap()) else {
-            panic!("a call of nobody: {ended:?}");
+            panic!("no caller has begun the call {ended:?}");
         };
         let operation = Operation::LongRunning(Some(ended.id.clone()));
         let call = ToolCall::new("", "{}");

@@ -12,7 +12,7 @@ use tool_runtime::{
     serde_json,
 };
 
-/// The name of the folder in that of a run.
+/// The name of the folder, which is in the folder of a run.
 const FOLDER: &str = "open-calls";
 
 #[derive(Debug, Clone)]
