@@ -1,4 +1,4 @@
-//! The end of a run: the ends of durable calls that nobody has taken are read and removed, and no call goes on.
+//! The end of a run: the ends of durable calls that no process has taken are read and removed, and no call goes on.
 
 use std::{collections::HashMap, path::Path, sync::Arc, time::Duration};
 
