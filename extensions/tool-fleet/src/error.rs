@@ -84,8 +84,8 @@ impl fmt::Display for FleetError {
             ),
             Self::TooLargeForQueue { bytes, limit } => write!(
                 f,
-                "it has {bytes} bytes, and the queue of durable calls takes at most {limit}; raise the limit of the server or database, or \
-                 exchange a reference to the data"
+                "it has {bytes} bytes, and the queue of durable calls takes at most {limit}; give callers and workers a store of large values \
+                 (`DurableCalls::value_store`, `Worker::value_store`), or raise the limit of the server or database"
             ),
             Self::OpenCalls(error) => error.fmt(f),
             Self::CallsDropped { calls, drain } => {

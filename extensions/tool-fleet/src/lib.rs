@@ -11,7 +11,7 @@
 //! | `message` | what is said: discovery, one call, its reports, its control |
 //! | `steps` | what a caller asks of a worker before a call is judged, and before a request is sent to a model |
 //! | `queue` | a [`CallQueue`] keeps durable calls and their results: in memory ([`MemoryCallQueue`]), in JetStream (`JetStreamCallQueue`), in Postgres (`PostgresCallQueue`) |
-//! | `values` | arguments and results above the limit of the broker, through a [`ValueStore`] |
+//! | `values` | arguments and results above the limit of the broker or queue, through a [`ValueStore`] |
 //! | `worker` | takes calls, asks for the start of a tool with effects, reports, and beats while a body runs |
 //! | `caller` | lists tools, owns each call: its epochs, its start, its one outcome |
 //!
@@ -104,8 +104,13 @@
 //!
 //! The caller deletes a request when its call ends, in any way, and a report when it was read, or belongs to a call that has ended. Values
 //! are left if a process is killed that has stored one and not sent its name, or a caller with open calls, if a message is lost, and if
-//! a deletion fails, which is a warning. They expire by the rules of the store: of `ArtifactValues`, after 24 hours, by
+//! a deletion fails, which is a warning. They expire by the rules of the store: of `ArtifactValues`, after 3 days, by
 //! `SharedArtifacts::sweep` or `TransientObjects::sweep`, which any process runs, such as each night.
+//!
+//! Requests and results of durable calls that are too large for their queue go through the store of [`DurableCalls::value_store`] and [`Worker::value_store`]. The record in
+//! the queue has size and hash of the value, sealed; its name follows from the record, so that the process that removes a record, by taking the end, a withdrawal, a purge or its age, deletes
+//! the values, too. A worker tries for a minute to read or store one. A store that keeps values for less time than the queue a call and its result is an error of
+//! [`Worker::serve`] and [`FleetToolSet::connect_durable`].
 //!
 //! # Traces and metrics
 //!
@@ -152,7 +157,7 @@
 //! Direct calls of a [`Registry`](tool_runtime::Registry) ask for nothing before: a tool with `prepare` then takes what its function leaves unchanged, and a tool that
 //! redirects is not called. Calls of one batch are prepared one after another. A body that writes more log lines and progress reports than the event buffer of the worker's executor holds (256 by default), without
 //! waiting for anything, receives an error for the further ones, as with a [`CallStream`](tool_runtime::executor::CallStream). Arguments and results are
-//! limited by the broker (1 MiB by default), and with a [`ValueStore`] to 64 MiB. Durable calls go through no [`ValueStore`]: a request or result is limited by its queue. Calls that are not durable wait in no queue: without a worker, a call is unavailable at once. Over Postgres, a worker that
+//! limited by the broker (1 MiB by default), and with a [`ValueStore`] to 64 MiB. Requests and results of durable calls are limited by their queue, and with a store to the same. Calls that are not durable wait in no queue: without a worker, a call is unavailable at once. Over Postgres, a worker that
 //! was killed counts as present for up to 6 s; a call that only it could take is lost after [`FleetSettings::lost_after`].
 //!
 //! # Examples

@@ -15,7 +15,8 @@ use tool_runtime::{
 use super::{durable::DurableCalls, tool::interrupted_error};
 use crate::{
     CallState, FleetError, QueueEpoch, QueuedCall,
-    queue::{CallEnd, CallSeal, id_prefix},
+    queue::{CallEnd, CallSeal, id_prefix, result_value_name},
+    values::{ReadError, ValueOwner},
 };
 
 /// The pause between two looks at the queue.
@@ -70,6 +71,7 @@ impl DurableCalls {
         if open.is_empty() {
             return Ok(answered);
         }
+        let mut removed = self.settle_calls().await?;
         let listed = self.list_unanswered().await?;
         let listed_prefixes: HashSet<&str> = listed.iter().map(|call| prefix_of(&call.id)).collect();
         let ended = listed.iter().filter(|call| call.state.is_ended());
@@ -77,7 +79,11 @@ impl DurableCalls {
         let missing = open.iter().filter(|(prefix, _)| !listed_prefixes.contains(prefix.as_str()));
         for call in ended.chain(missing.map(|(_, call)| call)) {
             match self.answer_ended(executor, call).await {
-                Ok(answer) => answered.extend(answer),
+                Ok(Some((answer, names))) => {
+                    answered.push(answer);
+                    removed.extend(names);
+                }
+                Ok(None) => {}
                 Err(error) if answered.is_empty() => return Err(error),
                 Err(error) => {
                     tracing::warn!(%error, "an open call is answered later");
@@ -85,16 +91,17 @@ impl DurableCalls {
                 }
             }
         }
+        self.delete_values(removed).await;
         Ok(answered)
     }
 
     /// Answers an open call by the end of the durable call that is its operation; `None` if there is none of this pool, if it has not
-    /// ended, or was answered elsewhere.
+    /// ended, or was answered elsewhere. Returns the names of its values, too.
     async fn answer_ended(
         &self,
         executor: &Executor,
         call: &OpenCall,
-    ) -> Result<Option<AnsweredCall>, FleetError> {
+    ) -> Result<Option<(AnsweredCall, Vec<String>)>, FleetError> {
         let address = call.address();
         // Only the program that opened the call could write it: a worker of another pool has no power over it.
         let id = match executor.open_operation(address).await {
@@ -102,15 +109,23 @@ impl DurableCalls {
             Err(error @ OpenCallError::Store(_)) => return Err(FleetError::OpenCalls(error)),
             _ => return Ok(None),
         };
-        let Some(end) = self.read_end(&id, address).await? else { return Ok(None) };
-        let answer = answer_call(executor, call, end).await?;
+        let Some((ended, end)) = self.read_end(&id).await? else { return Ok(None) };
         // A process that answered it and has ended may not have used the result: it stays until it is too old.
-        if answer.is_some()
-            && let Err(error) = self.queue().remove_call(&id).await
-        {
-            tracing::warn!(%error, id, "a result that was taken is still in its queue");
-        }
-        Ok(answer)
+        let Some(answer) = answer_call(executor, call, end).await? else { return Ok(None) };
+        let names = match &ended {
+            Some(ended) => self.remove_taken(ended).await,
+            None => Vec::new(),
+        };
+        Ok(Some((answer, names)))
+    }
+
+    /// Removes a call whose end was taken; returns the names of its values.
+    async fn remove_taken(&self, call: &QueuedCall) -> Vec<String> {
+        let removed = self.remove_known(call).await;
+        removed.map(Option::unwrap_or_default).unwrap_or_else(|error| {
+            tracing::warn!(%error, id = call.id, "a result that was taken is still in its queue");
+            Vec::new()
+        })
     }
 
     /// Returns `true` if `id` is one of the call with this address, in this pool.
@@ -146,8 +161,9 @@ impl DurableCalls {
         if !self.is_id_of(id, &pending.address) {
             return Ok(None);
         }
-        self.queue().settle_calls().await?;
-        let Some(end) = self.read_end(id, &pending.address).await? else { return Ok(None) };
+        let removed = self.settle_calls().await?;
+        self.delete_values(removed).await;
+        let Some((_, end)) = self.read_end(id).await? else { return Ok(None) };
         let (outcome, is_final) = outcome_of(end);
         Ok(Some(EndedCall { id: id.clone(), outcome, is_final }))
     }
@@ -158,7 +174,10 @@ impl DurableCalls {
     ///
     /// Returns an error if the queue fails.
     pub async fn remove_ended(&self, id: &str) -> Result<bool, FleetError> {
-        self.queue().remove_call(id).await
+        let names = self.remove_by_id(id).await?;
+        let is_removed = names.is_some();
+        self.delete_values(names.unwrap_or_default()).await;
+        Ok(is_removed)
     }
 
     /// Cancels the durable call of the address. [`DurableOpenCalls`](super::DurableOpenCalls) does it for each open call that is discarded or
@@ -191,37 +210,35 @@ impl DurableCalls {
 
     /// Lists the calls, but those that were interrupted and answered, which are listed without their bytes.
     async fn list_unanswered(&self) -> Result<Vec<QueuedCall>, FleetError> {
-        self.queue().settle_calls().await?;
         let mut listed = self.queue().list_calls(&CallState::ALL).await?;
         listed.retain(|call| call.bytes > 0);
         Ok(listed)
     }
 
-    /// Reads the end of the call `id`, which has this address; `None` if it has not ended, or was interrupted and answered. An open call is answered
+    /// Reads the end of the call `id`; `None` if it has not ended, or was interrupted and answered. An open call is answered
     /// before its durable call is removed: the end of one that is no more there does not answer it again.
-    async fn read_end(&self, id: &str, address: &CallAddress) -> Result<Option<CallEnd>, FleetError> {
-        Ok(match self.queue().read_call(id).await? {
-            Some((call, bytes)) if call.bytes > 0 => self.end_of(&call, &bytes, address),
-            Some(_) => None,
-            None => Some(removed_end()),
-        })
+    async fn read_end(&self, id: &str) -> Result<Option<(Option<QueuedCall>, CallEnd)>, FleetError> {
+        let Some((call, bytes)) = self.queue().read_call(id).await? else {
+            return Ok(Some((None, removed_end())));
+        };
+        let end = if call.bytes > 0 { self.end_of(&call, &bytes).await? } else { None };
+        Ok(end.map(|end| (Some(call), end)))
+    }
+
+    /// Takes the end of a call for which its caller waits, and the names of its values; `None` if it goes on.
+    pub(super) async fn take_end(&self, id: &str) -> Result<Option<(CallEnd, Vec<String>)>, FleetError> {
+        let Some((call, bytes)) = self.queue().read_call(id).await? else {
+            return Ok(Some((removed_end(), Vec::new())));
+        };
+        let Some(end) = self.end_of(&call, &bytes).await? else { return Ok(None) };
+        Ok(Some((end, self.remove_taken(&call).await)))
     }
 
     /// Returns the end of a call; `None` if it has not ended. Only a result is sealed: the other states are those of the record.
-    fn end_of(&self, call: &QueuedCall, bytes: &Bytes, address: &CallAddress) -> Option<CallEnd> {
+    async fn end_of(&self, call: &QueuedCall, bytes: &Bytes) -> Result<Option<CallEnd>, FleetError> {
         let error = match call.state {
-            CallState::Queued | CallState::Taken | CallState::Started => return None,
-            CallState::Finished => {
-                let seal = CallSeal { key: self.key(), id: &call.id, definition: call.key };
-                let QueuedCall { id, epoch, request, .. } = call.clone();
-                let result = seal.open_result(&QueueEpoch { id, epoch, request }, bytes);
-                match result.filter(|result| result.address == *address) {
-                    Some(result) => return Some(result.end),
-                    None => ToolError::failed(
-                        "the result of the call was altered in the queue, or written under another key; the call may have taken effect",
-                    ),
-                }
-            }
+            CallState::Queued | CallState::Taken | CallState::Started => return Ok(None),
+            CallState::Finished => return self.read_result(call, bytes).await.map(Some),
             CallState::Interrupted => interrupted_error(call.workers, call.was_started),
             CallState::Cancelled => ToolError::cancelled(),
             // Such as a worker that gave it back.
@@ -234,7 +251,27 @@ impl DurableCalls {
                 ToolError::new(ErrorKind::Unavailable, problem)
             }
         };
-        Some(CallEnd::Error(Box::new(error)))
+        Ok(Some(CallEnd::Error(Box::new(error))))
+    }
+
+    /// Reads the result of a finished call. The seal binds it to the id, which follows from the address of the call.
+    async fn read_result(&self, call: &QueuedCall, bytes: &Bytes) -> Result<CallEnd, FleetError> {
+        let seal = CallSeal { key: self.key(), id: &call.id, definition: call.key };
+        let QueuedCall { id, epoch, request, .. } = call.clone();
+        let epoch = QueueEpoch { id, epoch, request };
+        let lost = |problem: String| Ok(CallEnd::Error(Box::new(ToolError::failed(problem))));
+        let Some(contents) = seal.open_result(&epoch, bytes) else {
+            return lost(
+                "the result of the call was altered in the queue, or written under another key; the call may have taken effect".to_owned(),
+            );
+        };
+        let name = || result_value_name(self.key().pool(), &epoch);
+        let values = self.values().map(|values| &**values);
+        match contents.read(values, name, ValueOwner::QueuedResult(&call.id)).await {
+            Ok(end) => Ok(end),
+            Err(ReadError::Lost(error)) => lost(format!("the call ended, and its result is lost: {error}")),
+            Err(ReadError::Unanswered(error)) => Err(error),
+        }
     }
 }
 
@@ -242,20 +279,6 @@ impl DurableCalls {
 fn removed_end() -> CallEnd {
     let error = ToolError::failed("the call was removed from its queue; it may have taken effect");
     CallEnd::Error(Box::new(error))
-}
-
-/// Takes the end of a call for which its caller waits; `None` if it goes on.
-pub(super) async fn take_end(
-    durable: &DurableCalls,
-    id: &str,
-    address: &CallAddress,
-) -> Result<Option<CallEnd>, FleetError> {
-    let Some((call, bytes)) = durable.queue().read_call(id).await? else { return Ok(Some(removed_end())) };
-    let Some(end) = durable.end_of(&call, &bytes, address) else { return Ok(None) };
-    if let Err(error) = durable.queue().remove_call(id).await {
-        tracing::warn!(%error, id, "a result that was taken is still in its queue");
-    }
-    Ok(Some(end))
 }
 
 /// Answers an open call; `None` if it was answered elsewhere.

@@ -270,7 +270,7 @@ impl Connection {
                         () = self.wait_for_close_timeout() => return,
                     }
                 }
-                () = deletions.run(&self.values) => false,
+                () = deletions.run() => false,
                 _ = check.tick() => {
                     let (lost, has_changed) = self.workers.remove_lost(self.settings.lost_after);
                     self.channel.metrics().count_lost_workers(lost);

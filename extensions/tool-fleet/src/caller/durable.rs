@@ -6,15 +6,16 @@ use tokio::time::{Instant, sleep_until};
 use tool_runtime::{ErrorKind, ToolContext, ToolError, ToolOutput, open_calls::PoolKey};
 
 use super::{
-    call_end::take_end,
     connection::{Replies, Reply},
+    durable_values::{RequestValue, SealedCall, not_queued_error},
     tool::RemoteTool,
     withdrawal::{Withdrawal, WithdrawalGuard},
 };
 use crate::{
-    CallQueue, CallState, FleetError, NewCall,
+    CallQueue, CallState, FleetError, NewCall, ValueStore,
     message::{CallEpoch, Message},
-    queue::{CallEnd, CallSeal, StoredRequest, call_id},
+    queue::{CallEnd, CallSeal, SealedContents, StoredRequest, call_id, request_value_name},
+    values::LargeValues,
 };
 
 /// The interval in which a waiting caller looks for the end of its call, if no message tells it.
@@ -80,6 +81,7 @@ pub struct DurableCalls(Arc<Shared>);
 struct Shared {
     queue: Arc<dyn CallQueue>,
     key: PoolKey,
+    values: Option<Arc<LargeValues>>,
     /// `None` for all tools.
     tools: Option<BTreeSet<String>>,
     wait: Duration,
@@ -93,8 +95,8 @@ impl DurableCalls {
     /// Returns [`FleetError::Invalid`] if the queue is one of another pool.
     pub fn new(queue: impl CallQueue, key: PoolKey) -> Result<Self, FleetError> {
         check_queue_pool(&queue, &key)?;
-        let (tools, wait) = (None, Duration::from_secs(5));
-        Ok(Self(Arc::new(Shared { queue: Arc::new(queue), key, tools, wait })))
+        let (values, tools, wait) = (None, None, Duration::from_secs(5));
+        Ok(Self(Arc::new(Shared { queue: Arc::new(queue), key, values, tools, wait })))
     }
 
     /// Makes only the calls of these tools durable, by their names with or without the prefix of the pool, and those of long-running tools. Without a name, those of
@@ -105,6 +107,17 @@ impl DurableCalls {
         let tools = tools.into_iter().map(Into::into);
         let worker_names = tools.map(|name| name.strip_prefix(&prefix).map(str::to_owned).unwrap_or(name));
         Arc::make_mut(&mut self.0).tools = Some(worker_names.collect());
+        self
+    }
+
+    /// Sets the store through which requests and results go that are too large for the queue, up to 64 MiB. The workers of the pool need the same one
+    /// ([`Worker::value_store`](crate::Worker::value_store)), and every process that takes results. A value is deleted by the process that removes its call from the queue.
+    /// [`FleetToolSet::with_value_store`](crate::FleetToolSet::with_value_store) sets the store of calls that are not durable. Default: none; such a call is an
+    /// error that names the size and the limit.
+    #[must_use]
+    pub fn value_store(mut self, store: impl ValueStore) -> Self {
+        let shared = Arc::make_mut(&mut self.0);
+        shared.values = Some(Arc::new(LargeValues::new(shared.key.clone(), Arc::new(store))));
         self
     }
 
@@ -123,6 +136,15 @@ impl DurableCalls {
 
     pub(super) fn key(&self) -> &PoolKey {
         &self.0.key
+    }
+
+    pub(super) fn values(&self) -> Option<&Arc<LargeValues>> {
+        self.0.values.as_ref()
+    }
+
+    /// Returns an error if the store may remove a value that the queue still needs.
+    pub(super) fn check_lifetime(&self) -> Result<(), FleetError> {
+        self.values().map_or(Ok(()), |values| values.check_lifetime(self.queue().limits()))
     }
 
     pub(super) fn includes_tool(&self, worker_name: &str) -> bool {
@@ -179,13 +201,29 @@ impl RemoteTool {
         let replies = self.connection().register_replies();
         let id = call_id(durable.key().pool(), &cx.address(), cx.attempt());
         let token = cx.cancellation().clone();
-        let new = self.new_call(durable, &id, &replies, arguments, cx)?;
+        let SealedCall { call: new, value } = self.new_call(durable, &id, &replies, arguments, cx)?;
+        let mut request_value = match value {
+            Some((values, value)) => {
+                let name = request_value_name(values.pool(), &id, new.request_hash());
+                let request_value = RequestValue::new(self.connection(), values, name);
+                request_value.store(value, cx).await?;
+                Some(request_value)
+            }
+            None => None,
+        };
+        let mut keep_value = |is_kept| request_value.iter_mut().for_each(|value| value.keep(is_kept));
         let withdrawal = Withdrawal { id: id.clone(), request: new.request_hash() };
         let mut guard =
             WithdrawalGuard { connection: self.connection(), withdrawal, token, is_settled: false };
-        if let Err(error) = durable.queue().put_call(new).await {
-            guard.is_settled = true;
-            return Err(self.put_error(error, &guard.withdrawal));
+        keep_value(true);
+        match durable.queue().put_call(new).await {
+            // One that is stored has its own value.
+            Ok(is_new) => keep_value(is_new),
+            Err(error) => {
+                guard.is_settled = true;
+                keep_value(!is_refusal(&error));
+                return Err(self.put_error(error, &guard.withdrawal));
+            }
         }
         let subject = self.connection().channel.subject("queue");
         if let Err(error) = self.connection().channel.send_message(&subject, None, Message::CallQueued).await
@@ -215,7 +253,7 @@ impl RemoteTool {
         replies: &Replies,
         arguments: &str,
         cx: &ToolContext,
-    ) -> Result<NewCall, ToolError> {
+    ) -> Result<SealedCall, ToolError> {
         let call = CallEpoch { call: id.to_owned(), epoch: 0 };
         let Message::Call(mut request) = self.call_request(call, arguments, cx)? else {
             return Err(ToolError::new(ErrorKind::Internal, "a call has no request"));
@@ -224,17 +262,27 @@ impl RemoteTool {
         request.time_left = None;
         let request = StoredRequest { request: *request, reply: Some(replies.subject()) };
         let seal = CallSeal { key: durable.key(), id, definition: self.hash() };
-        let age = durable.queue().limits().call_age;
-        let request = seal.seal_request(&request, age).map_err(|error| not_queued_error(&error))?;
+        let (limits, max_bytes) = (durable.queue().limits(), durable.queue().max_bytes());
+        let sealed = seal.seal_request(SealedContents::Whole(&request), limits.call_age);
+        let sealed = sealed.map_err(|error| not_queued_error(&error))?;
+        let (request, value) = match durable.values() {
+            Some(values) if sealed.len() > max_bytes => {
+                let sealed = seal.seal_large_request(&request, limits, values);
+                let (request, value) = sealed.map_err(|error| not_queued_error(&error))?;
+                (request, Some((Arc::clone(values), value)))
+            }
+            _ => (sealed, None),
+        };
         let max_workers = self.connection().settings.max_workers;
-        Ok(NewCall { id: id.to_owned(), key: self.hash(), max_workers, request })
+        let call = NewCall { id: id.to_owned(), key: self.hash(), max_workers, request };
+        Ok(SealedCall { call, value })
     }
 
     /// Returns the error of a call that was not stored, or may be.
     fn put_error(&self, error: FleetError, withdrawal: &Withdrawal) -> ToolError {
         match error {
             FleetError::QueueFull { .. } => not_queued_error(&error).retryable(true),
-            FleetError::TooLargeForQueue { .. } | FleetError::Invalid(_) => not_queued_error(&error),
+            error if is_refusal(&error) => not_queued_error(&error),
             error => {
                 self.connection().withdraw_later(withdrawal.clone());
                 let problem = format!(
@@ -246,8 +294,10 @@ impl RemoteTool {
     }
 }
 
-fn not_queued_error(error: &FleetError) -> ToolError {
-    ToolError::new(ErrorKind::Unavailable, format!("the call was not queued: {error}"))
+/// Returns `true` if the queue has refused a call, and did not store it.
+fn is_refusal(error: &FleetError) -> bool {
+    let is_limit = matches!(error, FleetError::QueueFull { .. } | FleetError::TooLargeForQueue { .. });
+    is_limit || matches!(error, FleetError::Invalid(_))
 }
 
 impl WaitingCall<'_> {
@@ -270,12 +320,18 @@ impl WaitingCall<'_> {
                 reply = self.replies.next() => if matches!(reply, Reply::Closed) {
                     return WaitEnd::LeftOpen;
                 },
-                () = sleep_until(poll_at) => if let Err(error) = self.durable.queue().settle_calls().await {
-                    tracing::warn!(%error, "the queue of durable calls cannot be read; trying again");
+                () = sleep_until(poll_at) => match self.durable.settle_calls().await {
+                    Ok(names) => self.replies.connection().delete_queued_values(self.durable, names),
+                    Err(error) => {
+                        tracing::warn!(%error, "the queue of durable calls cannot be read; trying again");
+                    }
                 },
             }
-            match take_end(self.durable, self.id, &self.cx.address()).await {
-                Ok(Some(end)) => return WaitEnd::Ended(end),
+            match self.durable.take_end(self.id).await {
+                Ok(Some((end, names))) => {
+                    self.replies.connection().delete_queued_values(self.durable, names);
+                    return WaitEnd::Ended(end);
+                }
                 Ok(None) => {}
                 Err(error) => {
                     tracing::warn!(%error, "the end of a durable call cannot be read; trying again")
@@ -292,8 +348,14 @@ impl WaitingCall<'_> {
         let queue = self.durable.queue();
         match queue.cancel_call(self.id).await {
             Ok(Some(CallState::Queued)) => {
-                if let Err(error) = queue.remove_call(self.id).await {
-                    tracing::warn!(%error, "a cancelled call was not removed from its queue");
+                match self.durable.remove_by_id(self.id).await {
+                    Ok(names) => {
+                        let names = names.unwrap_or_default();
+                        self.replies.connection().delete_queued_values(self.durable, names);
+                    }
+                    Err(error) => {
+                        tracing::warn!(%error, "a cancelled call was not removed from its queue");
+                    }
                 }
                 Some(WaitEnd::Cancelled)
             }

@@ -7,6 +7,7 @@ mod call_end;
 mod child_calls;
 mod connection;
 mod durable;
+mod durable_values;
 mod listing;
 mod open_call_store;
 mod order;

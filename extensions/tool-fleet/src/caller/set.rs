@@ -78,12 +78,14 @@ impl FleetToolSet {
     ///
     /// # Errors
     ///
-    /// As [`connect_with`](Self::connect_with).
+    /// As [`connect_with`](Self::connect_with), and [`FleetError::Invalid`] if the [store of large values](DurableCalls::value_store) keeps a value for less
+    /// time than the queue a call and its result.
     pub async fn connect_durable(
         transport: impl Transport,
         settings: FleetSettings,
         durable: DurableCalls,
     ) -> Result<Self, FleetError> {
+        durable.check_lifetime()?;
         Self::open(transport, durable.key().clone(), settings, Some(durable)).await
     }
 
@@ -105,7 +107,8 @@ impl FleetToolSet {
     }
 
     /// Sets the store through which arguments and results go that are too large for the broker, up to 64 MiB; in place of one that was set
-    /// before. The workers of the pool need the same one. Durable calls do not go through it. Default: none; such a call is an error that names the size and the limit.
+    /// before. The workers of the pool need the same one. Durable calls go through the one of
+    /// [`DurableCalls::value_store`]. Default: none; such a call is an error that names the size and the limit.
     #[must_use]
     pub fn with_value_store(self, store: impl ValueStore) -> Self {
         let values = LargeValues::new(self.connection.channel.key().clone(), Arc::new(store));

@@ -33,19 +33,22 @@ const DELETIONS_AT_ONCE: usize = 8;
 /// The values that wait for their deletion; further ones are left to the rules of the store.
 const MAX_WAITING_DELETIONS: usize = 1024;
 
+/// A value that is to be deleted.
+type Deletion = (Arc<LargeValues>, String);
+
 /// The store of a set, if it has one.
 pub(super) struct CallerValues {
     values: Mutex<Option<Arc<LargeValues>>>,
-    deletions: mpsc::Sender<String>,
+    deletions: mpsc::Sender<Deletion>,
     /// The number of values that were not deleted.
     left: AtomicU64,
 }
 
 impl CallerValues {
     pub(super) fn new() -> (Self, Deletions) {
-        let (sender, names) = mpsc::channel(MAX_WAITING_DELETIONS);
+        let (sender, waiting) = mpsc::channel(MAX_WAITING_DELETIONS);
         let values = Self { values: Mutex::default(), deletions: sender, left: AtomicU64::new(0) };
-        (values, Deletions { names, running: FuturesUnordered::new() })
+        (values, Deletions { waiting, running: FuturesUnordered::new() })
     }
 
     pub(super) fn set_values(&self, values: Arc<LargeValues>) {
@@ -56,9 +59,16 @@ impl CallerValues {
         self.values.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
-    /// Has the task of the connection delete a value.
+    /// Has the task of the connection delete a value of the set's store.
     pub(super) fn delete_later(&self, name: &str) {
-        if self.deletions.try_send(name.to_owned()).is_err() {
+        if let Some(values) = self.values() {
+            self.delete_later_from(values, name.to_owned());
+        }
+    }
+
+    /// Has the task of the connection delete a value.
+    pub(super) fn delete_later_from(&self, values: Arc<LargeValues>, name: String) {
+        if self.deletions.try_send((values, name)).is_err() {
             let left = self.left.fetch_add(1, Ordering::Relaxed) + 1;
             // Repeated reports, which any client of the broker can send, may name many.
             if left.is_power_of_two() {
@@ -95,24 +105,23 @@ impl CallerValues {
 
 /// The deletions of a set, which its task runs.
 pub(super) struct Deletions {
-    names: mpsc::Receiver<String>,
+    waiting: mpsc::Receiver<Deletion>,
     running: FuturesUnordered<BoxFuture<'static, ()>>,
 }
 
 impl Deletions {
     /// Runs deletions, without an end. Dropping the future stops none.
-    pub(super) async fn run(&mut self, values: &CallerValues) {
+    pub(super) async fn run(&mut self) {
         loop {
             tokio::select! {
-                Some(name) = self.names.recv(), if self.running.len() < DELETIONS_AT_ONCE => self.begin(name, values),
+                Some(next) = self.waiting.recv(), if self.running.len() < DELETIONS_AT_ONCE => self.begin(next),
                 Some(()) = self.running.next() => {}
                 else => std::future::pending().await,
             }
         }
     }
 
-    fn begin(&mut self, name: String, values: &CallerValues) {
-        let Some(values) = values.values() else { return };
+    fn begin(&mut self, (values, name): Deletion) {
         self.running.push(Box::pin(async move {
             if let Err(error) = values.delete(&name).await {
                 tracing::warn!(%error, name, "a large value is left in the store");
@@ -122,11 +131,13 @@ impl Deletions {
 
     /// Runs those that are left, and those of `names`, until the deadline.
     pub(super) async fn finish(&mut self, names: Vec<String>, values: &CallerValues, deadline: Instant) {
-        while let Ok(name) = self.names.try_recv() {
-            self.begin(name, values);
+        while let Ok(next) = self.waiting.try_recv() {
+            self.begin(next);
         }
         for name in names {
-            self.begin(name, values);
+            if let Some(values) = values.values() {
+                self.begin((values, name));
+            }
         }
         while let Ok(Some(())) = timeout_at(deadline, self.running.next()).await {}
         if !self.running.is_empty() {

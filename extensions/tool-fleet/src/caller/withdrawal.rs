@@ -7,8 +7,8 @@ use futures_util::{StreamExt as _, stream};
 use tokio::sync::mpsc::UnboundedReceiver;
 use tool_runtime::{CancellationToken, definition::ContentHash};
 
-use super::connection::Connection;
-use crate::{CallQueue, CallState, FleetError};
+use super::{connection::Connection, durable::DurableCalls};
+use crate::{CallState, FleetError};
 
 /// The number of withdrawals at once.
 const WITHDRAWALS_AT_ONCE: usize = 16;
@@ -57,46 +57,49 @@ impl Connection {
             }
         };
         let withdrawing = stream::unfold(withdrawals, next)
-            .for_each_concurrent(WITHDRAWALS_AT_ONCE, |it| withdraw_call(durable.queue(), it));
+            .for_each_concurrent(WITHDRAWALS_AT_ONCE, |it| self.withdraw_call(durable, it));
         tokio::select! {
             () = withdrawing => {}
             () = self.wait_for_close_timeout() => tracing::warn!("durable calls were not withdrawn in time after their set was closed, and may run"),
         }
     }
-}
 
-async fn withdraw_call(queue: &dyn CallQueue, withdrawal: Withdrawal) {
-    let mut pause = FIRST_PAUSE;
-    for _ in 0..MAX_ATTEMPTS {
-        match try_to_withdraw(queue, &withdrawal).await {
-            Ok(ControlFlow::Break(())) => return,
-            Ok(ControlFlow::Continue(())) => {}
-            Err(error) => {
-                tracing::warn!(id = withdrawal.id, %error, "a durable call was not withdrawn; trying again");
+    async fn withdraw_call(&self, durable: &DurableCalls, withdrawal: Withdrawal) {
+        let mut pause = FIRST_PAUSE;
+        for _ in 0..MAX_ATTEMPTS {
+            match self.try_to_withdraw(durable, &withdrawal).await {
+                Ok(ControlFlow::Break(())) => return,
+                Ok(ControlFlow::Continue(())) => {}
+                Err(error) => {
+                    tracing::warn!(id = withdrawal.id, %error, "a durable call was not withdrawn; trying again");
+                }
             }
+            tokio::time::sleep(pause).await;
+            pause = (pause * 2).min(MAX_PAUSE);
         }
-        tokio::time::sleep(pause).await;
-        pause = (pause * 2).min(MAX_PAUSE);
     }
-}
 
-/// Continues while the call may appear, or end.
-async fn try_to_withdraw(
-    queue: &dyn CallQueue,
-    Withdrawal { id, request }: &Withdrawal,
-) -> Result<ControlFlow<()>, FleetError> {
-    match queue.read_call(id).await? {
-        None => return Ok(ControlFlow::Continue(())),
-        Some((call, _)) if call.request != *request => return Ok(ControlFlow::Break(())),
-        Some(_) => {}
+    /// Continues while the call may appear, or end.
+    async fn try_to_withdraw(
+        &self,
+        durable: &DurableCalls,
+        Withdrawal { id, request }: &Withdrawal,
+    ) -> Result<ControlFlow<()>, FleetError> {
+        let queue = durable.queue();
+        let call = match queue.read_call(id).await? {
+            None => return Ok(ControlFlow::Continue(())),
+            Some((call, _)) if call.request != *request => return Ok(ControlFlow::Break(())),
+            Some((call, _)) => call,
+        };
+        Ok(match queue.cancel_call(id).await? {
+            None | Some(CallState::Taken) => ControlFlow::Continue(()),
+            // It runs to its end, and its result is kept.
+            Some(CallState::Started) => ControlFlow::Break(()),
+            Some(_) => {
+                let names = durable.remove_known(&call).await?;
+                self.delete_queued_values(durable, names.unwrap_or_default());
+                ControlFlow::Break(())
+            }
+        })
     }
-    Ok(match queue.cancel_call(id).await? {
-        None | Some(CallState::Taken) => ControlFlow::Continue(()),
-        // It runs to its end, and its result is kept.
-        Some(CallState::Started) => ControlFlow::Break(()),
-        Some(_) => {
-            queue.remove_call(id).await?;
-            ControlFlow::Break(())
-        }
-    })
 }

@@ -10,7 +10,7 @@ use tool_cli::{
 use tool_runtime::definition::ContentHash;
 
 use super::{connection::connection_failure, fleet::FleetRequest};
-use crate::{CallState, FleetError, QueuedCall};
+use crate::{CallQueue, CallState, FleetError, QueuedCall, queue::delete_values_of};
 
 /// A call, as `--json` writes it. It has neither its arguments nor its result.
 #[derive(Serialize)]
@@ -79,13 +79,20 @@ fn block_on<T>(
     request.program.block_on(operation)?.map_err(|error| connection_failure(&error))
 }
 
+/// Settles the queue, and deletes the values of calls that were removed by their age.
+async fn settle_calls(queue: &dyn CallQueue, request: &FleetRequest<'_>) -> Result<(), FleetError> {
+    let removed = queue.settle_calls().await?;
+    delete_values_of(request.values.as_ref(), &removed).await;
+    Ok(())
+}
+
 /// Lists the calls of the queue.
 pub(super) fn list_calls(request: &FleetRequest<'_>) -> Result<Exit, Failure> {
     let queue = request.open_queue()?;
     let states: &[CallState] =
         if request.matches.get_flag("dead") { &[CallState::Interrupted] } else { &CallState::ALL };
     let calls = block_on(request, async {
-        queue.settle_calls().await?;
+        settle_calls(&*queue, request).await?;
         queue.list_calls(states).await
     })?;
     let calls = request.limit_rows(calls);
@@ -137,7 +144,7 @@ pub(super) fn purge_calls(request: &FleetRequest<'_>) -> Result<Exit, Failure> {
     let queue = request.open_queue()?;
     let with_queued = request.matches.get_flag("queued");
     let (ended, queued) = block_on(request, async {
-        queue.settle_calls().await?;
+        settle_calls(&*queue, request).await?;
         let ended = queue.list_calls(&CallState::ENDED).await?;
         Ok((ended.len(), queue.list_calls(&[CallState::Queued]).await?))
     })?;
@@ -151,13 +158,14 @@ pub(super) fn purge_calls(request: &FleetRequest<'_>) -> Result<Exit, Failure> {
     }
     require_confirmation(request, &(question + "?"), "removed")?;
     let (removed, cancelled) = block_on(request, async {
-        let removed = queue.purge_calls(&CallState::ENDED).await?.len();
+        let removed = queue.purge_calls(&CallState::ENDED).await?;
+        delete_values_of(request.values.as_ref(), &removed).await;
         let mut cancelled = 0;
         // Their callers are answered.
         for call in queued.iter().filter(|_| with_queued) {
             cancelled += usize::from(queue.cancel_call(&call.id).await? == Some(CallState::Queued));
         }
-        Ok((removed, cancelled))
+        Ok((removed.len(), cancelled))
     })?;
     let mut text = format!("{} removed", counted(removed, "call"));
     if with_queued {

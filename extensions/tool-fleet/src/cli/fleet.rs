@@ -16,7 +16,7 @@ use super::{
     tools::list_tools,
     workers::list_workers,
 };
-use crate::{CallQueue, QueueLimits};
+use crate::{CallQueue, QueueLimits, ValueStore, values::LargeValues};
 
 /// The default maximum number of rows.
 const DEFAULT_MAX_ROWS: u64 = 1000;
@@ -24,12 +24,17 @@ const DEFAULT_MAX_ROWS: u64 = 1000;
 /// The command `fleet`, which looks at a pool and its durable calls.
 pub(super) struct Fleet {
     pool: Option<Arc<str>>,
+    values: Option<Arc<dyn ValueStore>>,
     limits: QueueLimits,
 }
 
 impl Fleet {
-    pub(super) fn new(pool: Option<Arc<str>>, limits: QueueLimits) -> Self {
-        Self { pool, limits }
+    pub(super) fn new(
+        pool: Option<Arc<str>>,
+        values: Option<Arc<dyn ValueStore>>,
+        limits: QueueLimits,
+    ) -> Self {
+        Self { pool, values, limits }
     }
 }
 
@@ -85,7 +90,8 @@ impl Command for Fleet {
             return save_pool_key(program, matches, pool);
         }
         let connection = PoolConnection::open(program, matches, pool)?;
-        let request = FleetRequest { program, matches, connection, limits: self.limits };
+        let values = self.values.clone().map(|store| LargeValues::new(connection.key.clone(), store));
+        let request = FleetRequest { program, matches, connection, values, limits: self.limits };
         match command {
             "workers" => list_workers(&request),
             "calls" => list_calls(&request),
@@ -102,6 +108,8 @@ pub(super) struct FleetRequest<'p> {
     pub(super) program: &'p Program,
     pub(super) matches: &'p ArgMatches,
     pub(super) connection: PoolConnection,
+    /// The store of large values.
+    pub(super) values: Option<LargeValues>,
     /// The limits of the queue, without options.
     limits: QueueLimits,
 }
@@ -152,6 +160,6 @@ mod tests {
 
     #[test]
     fn the_grammar_is_consistent() {
-        Fleet::new(None, QueueLimits::default()).grammar_in("weather").debug_assert();
+        Fleet::new(None, None, QueueLimits::default()).grammar_in("weather").debug_assert();
     }
 }

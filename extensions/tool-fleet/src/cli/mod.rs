@@ -139,8 +139,8 @@ impl FleetCommands {
         self
     }
 
-    /// Sets the store of `work` for arguments and results that are too large for the broker: see [`Worker::value_store`](crate::Worker::value_store).
-    /// Durable calls do not go through it. Default: none.
+    /// Sets the store of `work` for arguments and results that are too large for the broker or the queue: see
+    /// [`Worker::value_store`](crate::Worker::value_store). `fleet purge` deletes the values of the calls that it removes. Default: none.
     pub fn value_store(mut self, store: impl ValueStore) -> Self {
         self.values = Some(Arc::new(store));
         self
@@ -175,7 +175,7 @@ impl Extension for FleetCommands {
     fn commands(&self) -> Vec<Box<dyn Command>> {
         vec![
             Box::new(Work::new(self.pool.clone(), self.values.clone(), self.limits)),
-            Box::new(Fleet::new(self.pool.clone(), self.limits)),
+            Box::new(Fleet::new(self.pool.clone(), self.values.clone(), self.limits)),
         ]
     }
 }

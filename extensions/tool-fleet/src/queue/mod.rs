@@ -19,6 +19,7 @@ mod memory;
 mod record;
 mod sealed;
 mod shared;
+mod values;
 
 use std::time::{Duration, SystemTime};
 
@@ -30,8 +31,11 @@ use tool_runtime::{BoxFuture, definition::ContentHash};
 pub use self::jetstream::JetStreamCallQueue;
 #[cfg(any(feature = "nats", feature = "postgres"))]
 pub(crate) use self::memory::QueueTotals;
-pub(crate) use self::sealed::{CallEnd, CallSeal, StoredRequest, StoredResult, call_id, id_prefix};
 pub use self::{backlog::QueueBacklog, memory::MemoryCallQueue};
+pub(crate) use self::{
+    sealed::{CallEnd, CallSeal, SealedContents, StoredRequest, call_id, id_prefix},
+    values::{delete_values, delete_values_of, request_value_name, result_value_name, value_names},
+};
 use crate::FleetError;
 
 /// Keeps the durable calls of one pool: see [`DurableCalls`](crate::DurableCalls) for callers, and [`Worker::queue`](crate::Worker::queue).

@@ -9,7 +9,7 @@ use bytes::Bytes;
 use serde::{Deserialize, Serialize, de::DeserializeOwned};
 use tool_runtime::{ToolError, ToolOutput, call::CallAddress, definition::ContentHash, open_calls::PoolKey};
 
-use crate::{FleetError, QueueEpoch, message::CallRequest};
+use crate::{FleetError, QueueEpoch, message::CallRequest, values::ValueDigest};
 
 /// The time by which clocks may differ.
 const CLOCK_TOLERANCE: Duration = Duration::from_secs(60);
@@ -29,15 +29,7 @@ pub(crate) struct StoredRequest {
     pub(crate) reply: Option<String>,
 }
 
-/// A result that waits.
-#[derive(Serialize, Deserialize)]
-pub(crate) struct StoredResult {
-    /// The address of the call, which its request has.
-    pub(crate) address: CallAddress,
-    pub(crate) end: CallEnd,
-}
-
-/// The end of a call at its worker.
+/// The end of a call at its worker: the result that waits.
 #[derive(Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub(crate) enum CallEnd {
@@ -47,33 +39,46 @@ pub(crate) enum CallEnd {
     Error(Box<ToolError>),
 }
 
+/// The contents of the bytes of a record.
+#[derive(Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(crate) enum SealedContents<T> {
+    Whole(T),
+    /// It is in the store of large values.
+    Stored(ValueDigest),
+}
+
 #[derive(Serialize, Deserialize)]
 struct SealedBody<T> {
     /// Milliseconds since the Unix epoch.
     expires: u64,
-    body: T,
+    body: SealedContents<T>,
 }
 
 impl CallSeal<'_> {
-    pub(crate) fn seal_request(&self, request: &StoredRequest, age: Duration) -> Result<Bytes, FleetError> {
+    pub(crate) fn seal_request(
+        &self,
+        request: SealedContents<&StoredRequest>,
+        age: Duration,
+    ) -> Result<Bytes, FleetError> {
         self.seal_body("request", "", request, age)
     }
 
     /// Returns the request; `None` if it is not one of a holder of the key, of another call, or too old.
-    pub(crate) fn open_request(&self, sealed: &[u8]) -> Option<StoredRequest> {
+    pub(crate) fn open_request(&self, sealed: &[u8]) -> Option<SealedContents<StoredRequest>> {
         self.open_body("request", "", sealed)
     }
 
     pub(crate) fn seal_result(
         &self,
         call: &QueueEpoch,
-        result: &StoredResult,
+        end: SealedContents<&CallEnd>,
         age: Duration,
     ) -> Result<Bytes, FleetError> {
-        self.seal_body("result", &text_of(call), result, age)
+        self.seal_body("result", &text_of(call), end, age)
     }
 
-    pub(crate) fn open_result(&self, call: &QueueEpoch, sealed: &[u8]) -> Option<StoredResult> {
+    pub(crate) fn open_result(&self, call: &QueueEpoch, sealed: &[u8]) -> Option<SealedContents<CallEnd>> {
         self.open_body("result", &text_of(call), sealed)
     }
 
@@ -81,7 +86,7 @@ impl CallSeal<'_> {
         &self,
         kind: &str,
         epoch: &str,
-        body: &impl Serialize,
+        body: SealedContents<&impl Serialize>,
         age: Duration,
     ) -> Result<Bytes, FleetError> {
         let expires = millis_at(SystemTime::now() + age + CLOCK_TOLERANCE);
@@ -91,7 +96,12 @@ impl CallSeal<'_> {
         Ok(sealed.into())
     }
 
-    fn open_body<T: DeserializeOwned>(&self, kind: &str, epoch: &str, sealed: &[u8]) -> Option<T> {
+    fn open_body<T: DeserializeOwned>(
+        &self,
+        kind: &str,
+        epoch: &str,
+        sealed: &[u8],
+    ) -> Option<SealedContents<T>> {
         let text = self.key.unseal(sealed, &self.context(kind, epoch))?;
         let SealedBody { expires, body } = serde_json::from_str(text.as_str()).ok()?;
         (millis_at(SystemTime::now()) <= expires).then_some(body)

@@ -1,5 +1,7 @@
 //! Large values beside artifacts.
 
+use std::time::Duration;
+
 use bytes::Bytes;
 use tool_runtime::BoxFuture;
 use tool_session::{SessionError, TransientObjects};
@@ -8,7 +10,8 @@ use super::ValueStore;
 use crate::FleetError;
 
 /// A store of large values in objects that no tool lists: see [`TransientObjects`]. They are beside the bodies of a program's artifacts, or in a
-/// store of their own. What a killed process leaves there is removed by [`TransientObjects::sweep`] after 24 hours.
+/// store of their own. What a killed process leaves there is removed by [`TransientObjects::sweep`] after the [lifetime of the
+/// objects](TransientObjects::lifetime), 3 days by default.
 ///
 /// A worker with the credentials of the store reads and removes what is there. Workers that shall have no power beyond their pool need a store
 /// of the pool, such as a bucket, in place of the one with the artifacts of all users.
@@ -80,6 +83,10 @@ impl ValueStore for ArtifactValues {
 
     fn delete<'a>(&'a self, name: &'a str) -> BoxFuture<'a, Result<(), FleetError>> {
         Box::pin(async move { self.objects.delete(name).await.map_err(store_error) })
+    }
+
+    fn lifetime(&self) -> Duration {
+        self.objects.lifetime()
     }
 }
 

@@ -13,7 +13,7 @@ use tool_runtime::{
 };
 
 use super::{MAX_VALUE_BYTES, ValueStore};
-use crate::{FleetError, channel::random_name};
+use crate::{FleetError, QueueLimits, channel::random_name};
 
 /// The time of one operation of the store.
 const OPERATION_TIMEOUT: Duration = Duration::from_secs(60);
@@ -22,13 +22,41 @@ const OPERATION_TIMEOUT: Duration = Duration::from_secs(60);
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct ValueReference {
     name: String,
+    #[serde(flatten)]
+    digest: ValueDigest,
+}
+
+/// A value in the store, without its name.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct ValueDigest {
     /// The size of the sealed value.
     bytes: usize,
     /// The SHA-256 of the sealed value.
     hash: ContentHash,
 }
 
+/// Why a value is not read.
+#[derive(Debug)]
+pub(crate) enum ReadError {
+    /// The store did not answer. It may later.
+    Unanswered(FleetError),
+    /// The store does not have the value.
+    Lost(FleetError),
+}
+
+impl From<ReadError> for FleetError {
+    fn from(error: ReadError) -> Self {
+        match error {
+            ReadError::Unanswered(error) | ReadError::Lost(error) => error,
+        }
+    }
+}
+
 impl ValueReference {
+    pub(crate) fn new(name: String, digest: ValueDigest) -> Self {
+        Self { name, digest }
+    }
+
     pub(crate) fn name(&self) -> &str {
         &self.name
     }
@@ -43,6 +71,10 @@ pub(crate) enum ValueOwner<'a> {
     Reports(&'a str),
     /// The step whose answer goes to the reply subject of this name.
     Step(&'a str),
+    /// The request of the durable call of this id. Its name is not a part of what is sealed.
+    QueuedRequest(&'a str),
+    /// The same of the end of the call.
+    QueuedResult(&'a str),
 }
 
 /// The bytes of values that one worker or caller reads at once; further reads wait. JSON takes several times as much once it is read.
@@ -79,20 +111,54 @@ impl LargeValues {
         text: &str,
         owner: ValueOwner<'_>,
     ) -> Result<ValueReference, FleetError> {
+        let (sealed, digest) = self.seal_text(text, &name, owner)?;
+        self.put_sealed(&name, sealed).await?;
+        Ok(ValueReference { name, digest })
+    }
+
+    /// Seals a text that is to be stored under `name`.
+    pub(crate) fn seal_text(
+        &self,
+        text: &str,
+        name: &str,
+        owner: ValueOwner<'_>,
+    ) -> Result<(Bytes, ValueDigest), FleetError> {
         // Sealing adds to it.
         check_size(text.len())?;
-        let sealed = self.key.seal(text, &context_of(&name, owner)).map_err(FleetError::Unwritable)?;
+        let sealed = self.key.seal(text, &context_of(name, owner)).map_err(FleetError::Unwritable)?;
         let bytes = sealed.len();
         check_size(bytes)?;
         let hash = ContentHash::from(Hash::hash(&sealed));
-        run_in_time("store", async { self.store.put(&name, Bytes::from(sealed)).await }).await?;
-        Ok(ValueReference { name, bytes, hash })
+        Ok((Bytes::from(sealed), ValueDigest { bytes, hash }))
+    }
+
+    /// Stores a sealed value under `name`. After an error, it may be stored nevertheless.
+    pub(crate) async fn put_sealed(&self, name: &str, sealed: Bytes) -> Result<(), FleetError> {
+        run_in_time("store", async { self.store.put(name, sealed).await }).await
+    }
+
+    pub(crate) fn pool(&self) -> &str {
+        self.key.pool()
+    }
+
+    /// Returns an error if the store may remove a value that a queue with these limits still needs.
+    pub(crate) fn check_lifetime(&self, limits: QueueLimits) -> Result<(), FleetError> {
+        let QueueLimits { call_age, result_age, .. } = limits;
+        let (lifetime, needed) = (self.store.lifetime(), call_age.saturating_add(result_age));
+        match lifetime >= needed {
+            true => Ok(()),
+            false => Err(FleetError::Invalid(format!(
+                "the store of large values keeps a value for {lifetime:?}, and the queue of the pool `{}` needs it for {needed:?} (`call_age` and \
+                 `result_age`); give the store a longer lifetime (`ValueStore::lifetime`), or the queue shorter ages",
+                self.pool()
+            ))),
+        }
     }
 
     /// Returns an error for a reference that no peer makes.
     pub(crate) fn check_reference(&self, reference: &ValueReference) -> Result<(), FleetError> {
-        let ValueReference { name, bytes, .. } = reference;
-        check_size(*bytes)?;
+        let ValueReference { name, digest } = reference;
+        check_size(digest.bytes)?;
         // Of this pool: no name of another one's, and no path.
         let random = name.strip_prefix(self.key.pool()).and_then(|rest| rest.strip_prefix('.'));
         match random {
@@ -109,22 +175,32 @@ impl LargeValues {
         reference: &ValueReference,
         owner: ValueOwner<'_>,
     ) -> Result<T, FleetError> {
-        self.check_reference(reference)?;
-        let permits = u32::try_from(reference.bytes.div_ceil(PERMIT_BYTES)).unwrap_or(u32::MAX);
+        Ok(self.try_read_json(reference, owner).await?)
+    }
+
+    /// As [`read_json`](Self::read_json), with an error that separates a store that does not answer from a value that is lost.
+    pub(crate) async fn try_read_json<T: DeserializeOwned>(
+        &self,
+        reference: &ValueReference,
+        owner: ValueOwner<'_>,
+    ) -> Result<T, ReadError> {
+        self.check_reference(reference).map_err(ReadError::Lost)?;
+        let permits = u32::try_from(reference.digest.bytes.div_ceil(PERMIT_BYTES)).unwrap_or(u32::MAX);
         // Until it is parsed.
         let _room = self.reads.acquire_many(permits).await;
         let text = self.read_text(reference, owner).await?;
-        serde_json::from_str(text.as_str())
-            .map_err(|_| FleetError::ValueStore("a value is not what its message says".to_owned()))
+        let unreadable = |_| FleetError::ValueStore("a value is not what its message says".to_owned());
+        serde_json::from_str(text.as_str()).map_err(|error| ReadError::Lost(unreadable(error)))
     }
 
     async fn read_text(
         &self,
         reference: &ValueReference,
         owner: ValueOwner<'_>,
-    ) -> Result<ProvenText, FleetError> {
-        let ValueReference { name, bytes, hash } = reference;
-        let value = run_in_time("read", async { self.store.get(name, *bytes).await }).await?;
+    ) -> Result<ProvenText, ReadError> {
+        let ValueReference { name, digest: ValueDigest { bytes, hash } } = reference;
+        let reading = run_in_time("read", async { self.store.get(name, *bytes).await });
+        let value = reading.await.map_err(ReadError::Unanswered)?;
         let problem = match value {
             None => "it is missing; both sides need the same store".to_owned(),
             Some(value) if value.len() != *bytes => {
@@ -136,7 +212,8 @@ impl LargeValues {
                 None => "it belongs to another call, or is under another key".to_owned(),
             },
         };
-        Err(FleetError::ValueStore(format!("a value of {bytes} bytes cannot be used: {problem}")))
+        let error = FleetError::ValueStore(format!("a value of {bytes} bytes cannot be used: {problem}"));
+        Err(ReadError::Lost(error))
     }
 
     pub(crate) async fn delete(&self, name: &str) -> Result<(), FleetError> {
@@ -167,10 +244,13 @@ async fn run_in_time<T>(
 
 /// The context of a sealed value.
 fn context_of(name: &str, owner: ValueOwner<'_>) -> Vec<u8> {
-    let (kind, call) = match owner {
-        ValueOwner::Call(call) => ("call", call),
-        ValueOwner::Reports(call) => ("reports", call),
-        ValueOwner::Step(reply) => ("step", reply),
+    let (kind, call, name) = match owner {
+        ValueOwner::Call(call) => ("call", call, name),
+        ValueOwner::Reports(call) => ("reports", call, name),
+        ValueOwner::Step(reply) => ("step", reply, name),
+        // The name follows from the sealed record, which has the hash of the value.
+        ValueOwner::QueuedRequest(id) => ("queued request", id, ""),
+        ValueOwner::QueuedResult(id) => ("queued result", id, ""),
     };
     let mut context = b"tool-fleet value 1".to_vec();
     for part in [kind, call, name] {
@@ -231,8 +311,7 @@ mod tests {
         let values = LargeValues::new(ProgramKey::new([7; 32]).pool_key("trip"), Arc::new(store.clone()));
         let reference = || ValueReference {
             name: format!("trip.{}", "a".repeat(26)),
-            bytes: MAX_VALUE_BYTES,
-            hash: ContentHash::from([0; 32]),
+            digest: ValueDigest { bytes: MAX_VALUE_BYTES, hash: ContentHash::from([0; 32]) },
         };
         let references = [(); 6].map(|()| reference());
         let reads = references.iter().map(|it| values.read_json::<Value>(it, ValueOwner::Call("c")));
@@ -259,7 +338,8 @@ mod tests {
     async fn a_reference_beyond_the_limit_is_not_read() {
         let values = values();
         let (name, hash) = ("a".to_owned(), ContentHash::from([0; 32]));
-        let reference = ValueReference { name, bytes: MAX_VALUE_BYTES + 1, hash };
+        let digest = ValueDigest { bytes: MAX_VALUE_BYTES + 1, hash };
+        let reference = ValueReference { name, digest };
         let read = values.read_json::<Value>(&reference, ValueOwner::Call("c")).await;
         assert!(matches!(read, Err(FleetError::ValueTooLarge { .. })), "{read:?}");
     }

@@ -1,6 +1,6 @@
 //! The trait of a store of large values.
 
-use std::sync::Arc;
+use std::{sync::Arc, time::Duration};
 
 use bytes::Bytes;
 use tool_runtime::BoxFuture;
@@ -10,6 +10,8 @@ use crate::FleetError;
 /// The maximum size of a large value, sealed: 64 MiB.
 pub const MAX_VALUE_BYTES: usize = 64 << 20;
 
+const DEFAULT_LIFETIME: Duration = Duration::from_secs(3 * 24 * 3600);
+
 /// A store of sealed bytes for arguments and results above the limit of the broker, which workers and callers of a pool reach. With the feature
 /// `artifacts`, `ArtifactValues` is one.
 ///
@@ -17,7 +19,8 @@ pub const MAX_VALUE_BYTES: usize = 64 << 20;
 /// that the store sees names, sizes and times. It is not trusted: it may lose, cut or replace what it holds. Operations have 60 s each; a panic
 /// is an error.
 ///
-/// Values are deleted by the caller. One that was killed leaves its values: a store removes what is older than a day, or longer than calls run.
+/// Values are deleted by the caller, and those of a durable call by the process that removes its record. A process that was killed leaves its values: a
+/// store removes what is older than its [lifetime](Self::lifetime).
 ///
 /// # Examples
 ///
@@ -78,6 +81,12 @@ pub trait ValueStore: Send + Sync + 'static {
     fn get<'a>(&'a self, name: &'a str, max_bytes: usize)
     -> BoxFuture<'a, Result<Option<Bytes>, FleetError>>;
 
+    /// Returns the time for which a value that no process deletes is kept at least: longer than calls run, and than the queue of durable calls keeps a call and
+    /// then its result ([`QueueLimits`](crate::QueueLimits)). Default: 3 days.
+    fn lifetime(&self) -> Duration {
+        DEFAULT_LIFETIME
+    }
+
     /// Deletes a value; a missing one is deleted already.
     ///
     /// # Errors
@@ -102,5 +111,9 @@ impl ValueStore for Arc<dyn ValueStore> {
 
     fn delete<'a>(&'a self, name: &'a str) -> BoxFuture<'a, Result<(), FleetError>> {
         (**self).delete(name)
+    }
+
+    fn lifetime(&self) -> Duration {
+        (**self).lifetime()
     }
 }

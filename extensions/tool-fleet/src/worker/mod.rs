@@ -13,6 +13,7 @@ mod drain;
 mod index;
 mod queue;
 mod queued_call;
+mod queued_values;
 mod state;
 mod status;
 mod steps;
@@ -108,7 +109,8 @@ impl Worker {
     }
 
     /// Sets the store through which arguments and results go that are too large for the broker, up to 64 MiB. The callers of the pool need the
-    /// same one. Durable calls do not go through it. Default: none; such a result is an error that names the size and the limit.
+    /// same one. Those of durable calls that are too large for their [queue](Self::queue) go through it, too, if their callers have it
+    /// ([`DurableCalls::value_store`](crate::DurableCalls::value_store)). Default: none; such a result is an error that names the size and the limit.
     #[must_use]
     pub fn value_store(mut self, store: impl ValueStore) -> Self {
         self.values = Some(Arc::new(store));
@@ -141,7 +143,8 @@ impl Worker {
     ///
     /// # Errors
     ///
-    /// Returns an error if the name of the pool is invalid, or the queue is one of another pool, or the broker cannot be reached, or closes the connection, or if it does not
+    /// Returns an error if the name of the pool is invalid, or the queue is one of another pool, or the store of large values keeps a value for less time
+    /// than the queue a call and its result, or the broker cannot be reached, or closes the connection, or if it does not
     /// receive the last messages of a worker that was stopped within 2 s; [`FleetError::CallsDropped`] if calls run for longer than the
     /// [time to drain](Self::drain).
     pub async fn serve(self, transport: impl Transport, stop: CancellationToken) -> Result<(), FleetError> {
@@ -151,6 +154,7 @@ impl Worker {
         }
         let channel = Channel::new(self.key.clone(), Arc::new(transport))?;
         let server = Server::new(self, channel.clone(), &stop);
+        server.check_value_lifetime()?;
         let dropped = server.serve_until_stopped().await?;
         // The process may end now.
         let flushed = match tokio::time::timeout(FLUSH_TIMEOUT, channel.flush()).await {

@@ -10,7 +10,10 @@ use tokio::{
 use tool_runtime::{CancellationToken, definition::ContentHash};
 
 use super::{Server, queued_call::epoch_of};
-use crate::{CallQueue, Deliveries, FleetError, Payload, QueueEpoch, message::Message};
+use crate::{
+    CallQueue, Deliveries, FleetError, Payload, QueueEpoch, QueuedCall, message::Message,
+    queue::delete_values_of,
+};
 
 /// The interval in which a worker looks for calls of which no message told it.
 const POLL_INTERVAL: Duration = Duration::from_secs(1);
@@ -67,9 +70,12 @@ impl Server {
                         settled = queue.settle_calls() => settled,
                         () = stop.cancelled() => return,
                     };
-                    if let Err(error) = settled {
-                        self.warn_of_queue(&error);
-                        continue;
+                    match settled {
+                        Ok(removed) => self.begin_deletion(removed, &mut running.tasks),
+                        Err(error) => {
+                            self.warn_of_queue(&error);
+                            continue;
+                        }
                     }
                 }
                 Some(delivery) = notices.next() => {
@@ -84,6 +90,14 @@ impl Server {
             if let Err(error) = self.take_queued_calls(queue, &keys, stop, running).await {
                 self.warn_of_queue(&error);
             }
+        }
+    }
+
+    /// Deletes the values of calls that were removed, beside the other calls.
+    fn begin_deletion(self: &Arc<Self>, removed: Vec<QueuedCall>, tasks: &mut JoinSet<()>) {
+        if self.values.is_some() && !removed.is_empty() {
+            let server = Arc::clone(self);
+            tasks.spawn(async move { delete_values_of(server.values.as_deref(), &removed).await });
         }
     }
 

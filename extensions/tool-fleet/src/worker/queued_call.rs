@@ -3,7 +3,6 @@
 use std::{
     convert::Infallible,
     sync::{Arc, OnceLock},
-    time::Duration,
 };
 
 use bytes::Bytes;
@@ -20,19 +19,14 @@ use super::{
     OTHER_DEFINITION, Server,
     approver::approval_of,
     call::{call_in_run, one_attempt},
+    queued_values::{STORAGE_PAUSE, STORAGE_TIMEOUT},
     state::RunningCall,
 };
 use crate::{
-    CallQueue, FleetError, LeaseState, QueueEpoch, StartGrant, TakenCall,
+    CallQueue, LeaseState, QueueEpoch, StartGrant, TakenCall,
     message::{CallEpoch, CallRequest, Message},
-    queue::{CallEnd, CallSeal, StoredRequest, StoredResult},
+    queue::{CallEnd, CallSeal, SealedContents},
 };
-
-/// The time for which a worker tries to store a result.
-const RESULT_TIMEOUT: Duration = Duration::from_secs(60);
-
-/// The pause between two attempts to store a result.
-const RESULT_PAUSE: Duration = Duration::from_millis(250);
 
 /// Returns the name of a queued call among those of a worker: one that was stored again under its id is another one.
 pub(super) fn epoch_of(QueueEpoch { id, epoch, request }: &QueueEpoch) -> CallEpoch {
@@ -56,10 +50,10 @@ impl Server {
         running: Arc<RunningCall>,
     ) {
         let TakenCall { call, key, request } = taken;
-        let _slot = self.channel.metrics().take_slot();
-        let _registration = Registration(&self, epoch_of(&call));
+        let slot = self.channel.metrics().take_slot();
+        let registration = Registration(&self, epoch_of(&call));
         let seal = CallSeal { key: &self.worker.key, id: &call.id, definition: key };
-        let Some(StoredRequest { request, reply }) = seal.open_request(&request) else {
+        let Some(contents) = seal.open_request(&request) else {
             // A worker with the right key may read it. The lease ends by itself, and after some workers the call.
             tracing::warn!(
                 id = call.id,
@@ -67,11 +61,16 @@ impl Server {
             );
             return;
         };
-        let address = request.address.clone();
-        let start = Arc::new(OnceLock::new());
+        let has_value = matches!(contents, SealedContents::Stored(_));
+        let (start, reply) = (Arc::new(OnceLock::new()), OnceLock::new());
         let count = self.channel.metrics().begin_run();
         let working = async {
-            let end = match self.queued_stream(request, &queue, &call, &running, &start) {
+            let request = self.read_queued_request(contents, &call, &running).await.map(|stored| {
+                let _ = reply.set(stored.reply);
+                stored.request
+            });
+            let stream = request.and_then(|it| self.queued_stream(it, &queue, &call, &running, &start));
+            let end = match stream {
                 Ok((executor, stream)) => end_of(stream, &executor).await,
                 Err(error) => CallEnd::Error(Box::new(error)),
             };
@@ -84,14 +83,23 @@ impl Server {
                 CallEnd::Error(error) => Some(error),
                 _ => None,
             });
-            self.store_end(&*queue, &call, &seal, StoredResult { address, end }).await
+            self.store_end(&*queue, &call, &seal, end).await
         };
         let stored = tokio::select! {
             stored = working => stored,
             never = self.keep_lease(&*queue, &call, &running) => match never {},
         };
-        if stored && let Some(reply) = reply.filter(|it| it.starts_with(&self.channel.subject(""))) {
+        if !stored {
+            return;
+        }
+        let reply = reply.into_inner().flatten();
+        if let Some(reply) = reply.filter(|it| it.starts_with(&self.channel.subject(""))) {
             self.send_or_warn(&reply, Message::CallEnded).await;
+        }
+        if has_value {
+            // It takes no slot.
+            drop((slot, registration));
+            self.delete_request_value(&call).await;
         }
     }
 
@@ -169,50 +177,48 @@ impl Server {
         queue: &dyn CallQueue,
         call: &QueueEpoch,
         seal: &CallSeal<'_>,
-        result: StoredResult,
+        end: CallEnd,
     ) -> bool {
-        let age = queue.limits().result_age;
-        let sealed = match seal.seal_result(call, &result, age) {
-            Ok(sealed) if sealed.len() <= queue.max_bytes() => Ok(sealed),
-            Ok(sealed) => Err(FleetError::TooLargeForQueue { bytes: sealed.len(), limit: queue.max_bytes() }),
-            Err(error) => Err(error),
-        };
-        let sealed = sealed.or_else(|error| {
-            // Its caller learns that there is a result, and why it is not here.
-            let error = ToolError::failed(format!("the call ended, and its result is lost: {error}"));
-            let end = CallEnd::Error(Box::new(error));
-            seal.seal_result(call, &StoredResult { address: result.address, end }, age)
-        });
-        match sealed {
-            Ok(sealed) => store_sealed(queue, call, sealed).await,
+        let sealed = match self.seal_end(queue, call, seal, &end).await {
+            Ok(sealed) => sealed,
             Err(error) => {
                 tracing::error!(id = call.id, %error, "the result of a durable call cannot be written");
+                return false;
+            }
+        };
+        match store_sealed(queue, call, &sealed.bytes).await {
+            Some(true) => true,
+            Some(false) => {
+                self.delete_refused(sealed).await;
                 false
             }
+            // It may be stored.
+            None => false,
         }
     }
 }
 
-async fn store_sealed(queue: &dyn CallQueue, call: &QueueEpoch, sealed: Bytes) -> bool {
-    let deadline = Instant::now() + RESULT_TIMEOUT;
+/// Stores the end of a call; `None` if the queue could not be reached.
+async fn store_sealed(queue: &dyn CallQueue, call: &QueueEpoch, sealed: &Bytes) -> Option<bool> {
+    let deadline = Instant::now() + STORAGE_TIMEOUT;
     loop {
         match queue.end_call(call, sealed.clone()).await {
-            Ok(true) => return true,
+            Ok(true) => return Some(true),
             Ok(false) => {
                 tracing::warn!(
                     id = call.id,
                     epoch = call.epoch,
                     "the result of a durable call was refused: it has ended, or another worker has it"
                 );
-                return false;
+                return Some(false);
             }
             Err(error) if Instant::now() >= deadline => {
                 tracing::error!(id = call.id, %error, "the result of a durable call is lost; the call runs again, or ends as interrupted if its body has effects");
-                return false;
+                return None;
             }
             Err(error) => {
                 tracing::warn!(id = call.id, %error, "the result of a durable call was not stored; trying again");
-                tokio::time::sleep(RESULT_PAUSE).await;
+                tokio::time::sleep(STORAGE_PAUSE).await;
             }
         }
     }

@@ -50,6 +50,7 @@ pub struct SharedArtifacts {
     bodies: BodyStore,
     max_bytes: u64,
     max_load_bytes: u64,
+    transient_lifetime: Duration,
 }
 
 impl SharedArtifacts {
@@ -71,6 +72,7 @@ impl SharedArtifacts {
             bodies,
             max_bytes: Self::MAX_BYTES,
             max_load_bytes: Self::MAX_LOAD_BYTES,
+            transient_lifetime: TransientObjects::LIFETIME,
         }
     }
 
@@ -95,6 +97,14 @@ impl SharedArtifacts {
         }
         let bodies = LocalFileSystem::new_with_prefix(folder).map_err(|error| failed(&error))?;
         Ok(Self::with_bodies(rows, BodyStore::in_folder(Arc::new(bodies.with_fsync(true)), folder)))
+    }
+
+    /// Sets the lifetime of [transient objects](TransientObjects): the time after which a [sweep](Self::sweep) removes one. All processes that sweep need the
+    /// same one: the shortest holds. Default: [3 days](TransientObjects::LIFETIME).
+    #[must_use]
+    pub fn with_transient_lifetime(mut self, lifetime: Duration) -> Self {
+        self.transient_lifetime = lifetime;
+        self
     }
 
     /// Sets the maximum number of bytes of a body. Default: [64 MiB](Self::MAX_BYTES).
@@ -144,7 +154,7 @@ impl SharedArtifacts {
     /// Returns the objects beside the bodies of artifacts, which no tool lists, for large values between processes of the program.
     #[must_use]
     pub fn transient_objects(&self) -> TransientObjects {
-        TransientObjects::from_bodies(self.bodies.clone())
+        TransientObjects::from_bodies(self.bodies.clone(), self.transient_lifetime)
     }
 
     /// Deletes all artifacts of a user and of the user's sessions, with their bodies; returns their number. The sessions are kept.
@@ -159,7 +169,7 @@ impl SharedArtifacts {
     }
 
     /// Removes bodies without a row: those of deleted sessions and users, and of writers that were interrupted more than 24 hours ago; and
-    /// [transient objects](TransientObjects) that are older than 24 hours. Returns their number. A store that is neither in memory nor in a folder may keep unfinished uploads of killed writers, which it does not list: give it a rule
+    /// [transient objects](TransientObjects) that are older than their [lifetime](Self::with_transient_lifetime). Returns their number. A store that is neither in memory nor in a folder may keep unfinished uploads of killed writers, which it does not list: give it a rule
     /// that removes them. A body whose writer is at work is kept. May run at any time, in any process, for example each night and after
     /// [`delete_user`](crate::SharedSessionStore::delete_user).
     ///

@@ -16,7 +16,7 @@ use crate::{SessionError, SharedArtifacts};
 
 /// Objects beside the bodies of artifacts, under a prefix of their own, for values that a program passes from one of its processes to another one.
 /// They are no artifacts: tools do not list them, and the deletion of a session or user leaves them. The program deletes each one; what it leaves is
-/// removed by a [sweep](Self::sweep) after [24 hours](Self::LIFETIME).
+/// removed by a [sweep](Self::sweep) after their [lifetime](Self::lifetime).
 ///
 /// # Examples
 ///
@@ -37,11 +37,12 @@ use crate::{SessionError, SharedArtifacts};
 #[derive(Clone)]
 pub struct TransientObjects {
     bodies: BodyStore,
+    lifetime: Duration,
 }
 
 impl TransientObjects {
-    /// The time after which a sweep removes an object, by the clocks of the store and of the process that sweeps: 24 hours.
-    pub const LIFETIME: Duration = Duration::from_secs(24 * 3600);
+    /// The default lifetime: 3 days.
+    pub const LIFETIME: Duration = Duration::from_secs(3 * 24 * 3600);
 
     /// The maximum number of characters of a name.
     pub const MAX_NAME_CHARS: usize = 128;
@@ -50,11 +51,25 @@ impl TransientObjects {
     /// then have no access to artifacts.
     #[must_use]
     pub fn new(store: impl ObjectStore) -> Self {
-        Self { bodies: BodyStore::new(Arc::new(store)) }
+        Self::from_bodies(BodyStore::new(Arc::new(store)), Self::LIFETIME)
     }
 
-    pub(super) fn from_bodies(bodies: BodyStore) -> Self {
-        Self { bodies }
+    pub(super) fn from_bodies(bodies: BodyStore, lifetime: Duration) -> Self {
+        Self { bodies, lifetime }
+    }
+
+    /// Sets the time after which a sweep removes an object, by the clocks of the store and of the process that sweeps. All processes that sweep or store
+    /// need the same one: the shortest holds. [`SharedArtifacts::with_transient_lifetime`] sets the one of objects beside artifacts. Default: [3 days](Self::LIFETIME).
+    #[must_use]
+    pub fn with_lifetime(mut self, lifetime: Duration) -> Self {
+        self.lifetime = lifetime;
+        self
+    }
+
+    /// Returns the time after which a sweep removes an object.
+    #[must_use]
+    pub fn lifetime(&self) -> Duration {
+        self.lifetime
     }
 
     /// Returns `true` for files of this machine and memory of this process, as far as the store shows it (`Debug`): processes elsewhere do not
@@ -125,7 +140,7 @@ impl TransientObjects {
         .await
     }
 
-    /// Deletes the objects that are older than their [lifetime](Self::LIFETIME); returns their number. [`SharedArtifacts::sweep`] does it for those
+    /// Deletes the objects that are older than their [lifetime](Self::lifetime); returns their number. [`SharedArtifacts::sweep`] does it for those
     /// beside artifacts. May run at any time, in any process.
     ///
     /// # Errors
@@ -136,7 +151,7 @@ impl TransientObjects {
     }
 
     async fn sweep_old(&self) -> Result<u64, SessionError> {
-        let Some(oldest) = SystemTime::now().checked_sub(Self::LIFETIME) else { return Ok(0) };
+        let Some(oldest) = SystemTime::now().checked_sub(self.lifetime) else { return Ok(0) };
         let (mut objects, mut count, mut failure) = (self.bodies.list_transient(), 0, None);
         while let Some(object) = objects.try_next().await.map_err(body_store_error)? {
             if SystemTime::from(object.last_modified) >= oldest {

@@ -1,158 +1,22 @@
 //! Queues that fail in the middle of an operation.
 
 use std::{
-    sync::{
-        Arc,
-        atomic::{AtomicBool, AtomicUsize, Ordering},
-    },
+    sync::{Arc, atomic::Ordering},
     time::Duration,
 };
 
-use bytes::Bytes;
-use tool_fleet::{
-    CallQueue, CallState, DurableCalls, FleetError, LeaseState, MemoryCallQueue, MemoryTransport, NewCall,
-    QueueEpoch, QueueLimits, QueuedCall, StartGrant, TakenCall,
+use tool_fleet::{CallState, DurableCalls, MemoryCallQueue, MemoryTransport};
+use tool_runtime::{CancellationToken, RunContext, prelude::*};
+
+use super::{
+    Broker, DurablePool, arguments_of, open_calls, program_key,
+    queue::{EndAnswer, TestQueue},
 };
-use tool_runtime::{BoxFuture, CancellationToken, RunContext, definition::ContentHash, prelude::*};
-
-use super::{Broker, DurablePool, open_calls, program_key};
-
-/// A queue whose storage fails as a test says.
-#[derive(Clone)]
-struct FailingQueue {
-    inner: MemoryCallQueue,
-    /// A call is stored, and its answer is lost.
-    loses_answers: Arc<AtomicBool>,
-    /// The number of calls that are read, and removed, before each of these fails.
-    reads_left: Arc<AtomicUsize>,
-    fails_to_remove: Arc<AtomicBool>,
-    /// The number of times that the queue was settled.
-    settled: Arc<AtomicUsize>,
-    /// From a time on, it is settled without an end.
-    hangs: CancellationToken,
-}
-
-impl FailingQueue {
-    fn new(pool: &str) -> Self {
-        let (loses_answers, fails_to_remove) = (Arc::default(), Arc::default());
-        let reads_left = Arc::new(AtomicUsize::new(usize::MAX));
-        let (inner, settled, hangs) = (MemoryCallQueue::new(pool), Arc::default(), CancellationToken::new());
-        Self { inner, loses_answers, reads_left, fails_to_remove, settled, hangs }
-    }
-}
-
-fn away() -> FleetError {
-    FleetError::Transport("the database is away".to_owned())
-}
-
-impl CallQueue for FailingQueue {
-    fn pool(&self) -> &str {
-        self.inner.pool()
-    }
-
-    fn limits(&self) -> QueueLimits {
-        self.inner.limits()
-    }
-
-    fn max_bytes(&self) -> usize {
-        self.inner.max_bytes()
-    }
-
-    fn put_call(&self, call: NewCall) -> BoxFuture<'_, Result<bool, FleetError>> {
-        Box::pin(async {
-            let stored = self.inner.put_call(call).await?;
-            if self.loses_answers.load(Ordering::SeqCst) { Err(away()) } else { Ok(stored) }
-        })
-    }
-
-    fn take_call<'a>(
-        &'a self,
-        keys: &'a [ContentHash],
-        worker: &'a str,
-        lease: Duration,
-    ) -> BoxFuture<'a, Result<Option<TakenCall>, FleetError>> {
-        self.inner.take_call(keys, worker, lease)
-    }
-
-    fn extend_lease<'a>(
-        &'a self,
-        call: &'a QueueEpoch,
-        lease: Duration,
-    ) -> BoxFuture<'a, Result<LeaseState, FleetError>> {
-        self.inner.extend_lease(call, lease)
-    }
-
-    fn start_call<'a>(&'a self, call: &'a QueueEpoch) -> BoxFuture<'a, Result<StartGrant, FleetError>> {
-        self.inner.start_call(call)
-    }
-
-    fn return_call<'a>(&'a self, call: &'a QueueEpoch) -> BoxFuture<'a, Result<bool, FleetError>> {
-        self.inner.return_call(call)
-    }
-
-    fn end_call<'a>(
-        &'a self,
-        call: &'a QueueEpoch,
-        result: Bytes,
-    ) -> BoxFuture<'a, Result<bool, FleetError>> {
-        self.inner.end_call(call, result)
-    }
-
-    fn read_call<'a>(
-        &'a self,
-        id: &'a str,
-    ) -> BoxFuture<'a, Result<Option<(QueuedCall, Bytes)>, FleetError>> {
-        Box::pin(async move {
-            let take_one = |left: usize| left.checked_sub(1);
-            match self.reads_left.fetch_update(Ordering::SeqCst, Ordering::SeqCst, take_one) {
-                Ok(_) => self.inner.read_call(id).await,
-                Err(_) => Err(away()),
-            }
-        })
-    }
-
-    fn remove_call<'a>(&'a self, id: &'a str) -> BoxFuture<'a, Result<bool, FleetError>> {
-        Box::pin(async move {
-            if self.fails_to_remove.load(Ordering::SeqCst) {
-                Err(away())
-            } else {
-                self.inner.remove_call(id).await
-            }
-        })
-    }
-
-    fn cancel_call<'a>(&'a self, id: &'a str) -> BoxFuture<'a, Result<Option<CallState>, FleetError>> {
-        self.inner.cancel_call(id)
-    }
-
-    fn list_calls<'a>(
-        &'a self,
-        states: &'a [CallState],
-    ) -> BoxFuture<'a, Result<Vec<QueuedCall>, FleetError>> {
-        self.inner.list_calls(states)
-    }
-
-    fn purge_calls<'a>(
-        &'a self,
-        states: &'a [CallState],
-    ) -> BoxFuture<'a, Result<Vec<QueuedCall>, FleetError>> {
-        self.inner.purge_calls(states)
-    }
-
-    fn settle_calls(&self) -> BoxFuture<'_, Result<Vec<QueuedCall>, FleetError>> {
-        Box::pin(async {
-            self.settled.fetch_add(1, Ordering::SeqCst);
-            match self.hangs.is_cancelled() {
-                true => std::future::pending().await,
-                false => self.inner.settle_calls().await,
-            }
-        })
-    }
-}
+use crate::values::TestValues;
 
 /// A pool with such a queue, and its durable calls.
-async fn failing_pool(name: &'static str) -> (DurablePool, FailingQueue, DurableCalls) {
-    let queue = FailingQueue::new(name);
+async fn failing_pool(name: &'static str) -> (DurablePool, TestQueue, DurableCalls) {
+    let queue = TestQueue::new(Arc::new(MemoryCallQueue::new(name)));
     let mut pool = DurablePool::new(Broker::Memory(MemoryTransport::new()), name).await;
     pool.queue = Arc::new(queue.clone());
     let durable = DurableCalls::new(queue.clone(), program_key().pool_key(name)).unwrap();
@@ -230,4 +94,43 @@ async fn a_worker_whose_queue_hangs_is_stopped_in_time() {
     stop.cancel();
     let stopped = tokio::time::timeout(Duration::from_secs(5), &mut pool.workers[0]).await;
     stopped.unwrap().unwrap().unwrap();
+}
+
+/// Its lease was over, for example.
+#[tokio::test(start_paused = true)]
+async fn a_large_result_that_the_queue_refuses_is_deleted() {
+    let (mut pool, queue, durable) = failing_pool("refused").await;
+    let store = TestValues::new();
+    pool.values = Some(store.clone());
+    pool.queue = Arc::new(queue.clone().with_max_bytes(20_000));
+    let caller = pool.caller(durable.value_store(store.clone()), &open_calls()).await;
+    *queue.end_answer.lock().unwrap() = Some(EndAnswer::Refused);
+    pool.start_worker().released.cancel();
+    assert!(!caller.call("echo", json!({ "text": "x", "times": 30_000 })).await.is_finished());
+    store.wait_until_empty(1).await;
+}
+
+/// A call that is only read runs again, at this or another worker.
+#[tokio::test(start_paused = true)]
+async fn a_result_is_kept_for_a_minute_while_its_queue_is_away() {
+    for (tool, seconds, result, bodies) in [
+        ("book", 50, "1", 1),
+        ("book", 70, "the call was interrupted: 1 worker ended during it; it may have taken effect", 1),
+        ("forecast", 50, "Paris 2 by body 1", 1),
+        ("forecast", 70, "Paris 2 by body 2", 2),
+    ] {
+        let (mut pool, queue, durable) = failing_pool("kept").await;
+        let probe = pool.start_worker();
+        let caller = pool.caller(durable.clone(), &open_calls()).await;
+        assert!(!caller.call(tool, arguments_of(tool)).await.is_finished());
+        probe.entered.notified().await;
+        *queue.end_answer.lock().unwrap() = Some(EndAnswer::Away);
+        probe.released.cancel();
+        tokio::time::sleep(Duration::from_secs(seconds)).await;
+        *queue.end_answer.lock().unwrap() = None;
+        let answered = durable.wait_for_answers(&caller.executor).await.unwrap();
+        let text = answered[0].result.text();
+        assert!(text.starts_with(result), "{tool} after {seconds} s: {text}");
+        assert_eq!(probe.bodies(), bodies, "{tool} after {seconds} s");
+    }
 }

@@ -4,8 +4,10 @@ mod backlog;
 mod brokers;
 mod contract;
 mod failures;
+mod queue;
 mod session;
 mod suite;
+mod values;
 
 use std::{sync::Arc, time::Duration};
 
@@ -22,7 +24,7 @@ use tool_runtime::{
     serde_json::Map,
 };
 
-use super::{Probe, add, book, forecast, program_key};
+use super::{Probe, add, book, forecast, program_key, values::TestValues};
 
 /// Makes a test of each function for each queue, with a pool that is named as it.
 macro_rules! over_queues {
@@ -123,7 +125,10 @@ fn registry(probe: &Arc<Probe>) -> Registry {
         .tool::<add>()
         .tool::<train>()
         .tool::<order>()
-        .tool::<stay>();
+        .tool::<stay>()
+        .tool::<super::echo>()
+        .tool::<crate::values::keep>()
+        .tool::<crate::values::reverse>();
     tools.provide_shared(Arc::clone(probe)).build().unwrap()
 }
 
@@ -132,6 +137,8 @@ struct DurablePool {
     name: &'static str,
     broker: Broker,
     queue: Arc<dyn CallQueue>,
+    /// The store of large values of both sides.
+    values: Option<TestValues>,
     workers: Vec<JoinHandle<Result<(), FleetError>>>,
 }
 
@@ -148,7 +155,7 @@ impl DurablePool {
 
     async fn with_limits(broker: Broker, name: &'static str, limits: QueueLimits) -> Self {
         let queue = broker.queue(name, limits).await;
-        Self { name, broker, queue, workers: Vec::new() }
+        Self { name, broker, queue, values: None, workers: Vec::new() }
     }
 
     /// Starts a worker, and returns the signals of its bodies.
@@ -163,6 +170,7 @@ impl DurablePool {
             .heartbeat(Duration::from_millis(500))
             .drain(drain)
             .queue(Arc::clone(&self.queue));
+        let worker = self.values.iter().cloned().fold(worker, Worker::value_store);
         self.workers.push(tokio::spawn(worker.serve(self.broker.transport(), stop.clone())));
         (probe, stop)
     }
@@ -175,6 +183,7 @@ impl DurablePool {
 
     fn durable(&self) -> DurableCalls {
         let durable = DurableCalls::new(Arc::clone(&self.queue), program_key().pool_key(self.name)).unwrap();
+        let durable = self.values.iter().cloned().fold(durable, DurableCalls::value_store);
         durable.wait(Duration::from_millis(300))
     }
 

@@ -19,7 +19,7 @@ use tool_runtime::{
     prelude::*,
 };
 
-use self::store::{Deed, Operation, TestValues};
+pub(crate) use self::store::{Deed, Operation, TestValues};
 use super::{Pool, Probe, broker::TestBroker, program_key, suite::over_transports};
 
 /// A size beyond the limit of each broker.
@@ -27,14 +27,14 @@ const LARGE: usize = 1_500_000;
 
 /// Reverses a text, when the test says so.
 #[tool(read_only, register = false)]
-async fn reverse(text: String, probe: &Probe, cx: &ToolContext) -> String {
+pub(crate) async fn reverse(text: String, probe: &Probe, cx: &ToolContext) -> String {
     probe.pass(cx).await;
     text.chars().rev().collect()
 }
 
 /// Keeps a text, when the test says so, and returns it.
 #[tool(register = false)]
-async fn keep(text: String, probe: &Probe, cx: &ToolContext) -> String {
+pub(crate) async fn keep(text: String, probe: &Probe, cx: &ToolContext) -> String {
     probe.pass(cx).await;
     text
 }

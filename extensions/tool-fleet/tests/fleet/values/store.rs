@@ -38,6 +38,7 @@ type Choice = dyn Fn(Operation, usize, Option<Bytes>) -> Deed + Send + Sync;
 #[derive(Clone)]
 pub(crate) struct TestValues {
     choose: Arc<Choice>,
+    lifetime: Duration,
     /// The number of operations of each kind.
     counts: Arc<Mutex<[usize; 3]>>,
     values: watch::Sender<BTreeMap<String, Bytes>>,
@@ -55,7 +56,14 @@ impl TestValues {
         choose: impl Fn(Operation, usize, Option<Bytes>) -> Deed + Send + Sync + 'static,
     ) -> Self {
         let choose = Arc::new(choose);
-        Self { choose, counts: Arc::default(), values: watch::Sender::default(), stored: Arc::default() }
+        let lifetime = Duration::from_secs(3 * 24 * 3600);
+        Self {
+            choose,
+            lifetime,
+            counts: Arc::default(),
+            values: watch::Sender::default(),
+            stored: Arc::default(),
+        }
     }
 
     /// A store whose operation of this kind and number does `deed`.
@@ -64,6 +72,10 @@ impl TestValues {
             true => deed.clone(),
             false => Deed::Work,
         })
+    }
+
+    pub(crate) fn with_lifetime(self, lifetime: Duration) -> Self {
+        Self { lifetime, ..self }
     }
 
     pub(crate) fn count(&self, kind: Operation) -> usize {
@@ -113,6 +125,10 @@ impl TestValues {
 }
 
 impl ValueStore for TestValues {
+    fn lifetime(&self) -> Duration {
+        self.lifetime
+    }
+
     fn put<'a>(&'a self, name: &'a str, value: Bytes) -> BoxFuture<'a, Result<(), FleetError>> {
         Box::pin(async move {
             if let Some(end) = self.run_deed(Operation::Put, None).await {

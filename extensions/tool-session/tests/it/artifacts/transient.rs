@@ -56,9 +56,18 @@ async fn names_of_transient_objects_are_no_paths() {
 }
 
 #[tokio::test]
-async fn a_sweep_removes_transient_objects_that_are_older_than_a_day() {
+async fn a_sweep_removes_transient_objects_that_are_older_than_their_lifetime() {
     let folder = crate::sqlite::Folder::new();
     let artifacts = SharedArtifacts::in_folder(InMemoryStore::new(), folder.path()).unwrap();
+    assert_eq!(artifacts.transient_objects().lifetime(), Duration::from_secs(3 * 24 * 3600));
+    check_sweep(&artifacts, &folder).await;
+    let lifetime = Duration::from_secs(7 * 24 * 3600);
+    let artifacts = artifacts.with_transient_lifetime(lifetime);
+    assert_eq!(artifacts.transient_objects().lifetime(), lifetime);
+    check_sweep(&artifacts, &folder).await;
+}
+
+async fn check_sweep(artifacts: &SharedArtifacts, folder: &crate::sqlite::Folder) {
     let objects = artifacts.transient_objects();
     let path = folder.path().join("transient");
     for name in ["old", "new"] {
@@ -68,9 +77,15 @@ async fn a_sweep_removes_transient_objects_that_are_older_than_a_day() {
     for name in ["old-half#1", "new-half#1"] {
         std::fs::write(path.join(name), "half").unwrap();
     }
-    let old = SystemTime::now() - TransientObjects::LIFETIME - Duration::from_secs(60);
-    for name in ["old", "old-half#1"] {
-        File::options().write(true).open(path.join(name)).unwrap().set_modified(old).unwrap();
+    let (now, minute) = (SystemTime::now(), Duration::from_secs(60));
+    let lifetime = objects.lifetime();
+    for (name, age) in [
+        ("old", lifetime + minute),
+        ("old-half#1", lifetime + minute),
+        ("new", lifetime - minute),
+        ("new-half#1", lifetime - minute),
+    ] {
+        File::options().write(true).open(path.join(name)).unwrap().set_modified(now - age).unwrap();
     }
     assert_eq!(artifacts.sweep().await.unwrap(), 2);
     let mut left: Vec<_> =
