@@ -30,12 +30,18 @@ pub enum FleetError {
     Transport(String),
     /// A message cannot be written or sealed.
     Unwritable(String),
-    /// A durable call would exceed a limit of its queue, and was not stored.
+    /// A durable call or its result would exceed a limit of its queue, and was not stored.
     QueueFull {
         /// The name of the pool.
         pool: String,
-        /// The limit, with its unit.
-        limit: String,
+        /// The unit of the numbers: `calls` or `bytes`.
+        unit: &'static str,
+        /// The limit.
+        limit: u64,
+        /// The contents of the queue.
+        used: u64,
+        /// The part that has no room.
+        needed: u64,
     },
     /// The request or result of a durable call is larger than its queue takes.
     TooLargeForQueue {
@@ -78,9 +84,10 @@ impl fmt::Display for FleetError {
             Self::ValueStore(problem) => write!(f, "the store of large values failed: {problem}"),
             Self::Transport(problem) => write!(f, "the broker failed: {problem}"),
             Self::Unwritable(problem) => write!(f, "a message cannot be written: {problem}"),
-            Self::QueueFull { pool, limit } => write!(
+            Self::QueueFull { pool, unit, limit, used, needed } => write!(
                 f,
-                "the queue of the pool `{pool}` is full: its limit is {limit}; start more workers, or remove old results by `fleet purge`"
+                "the queue of the pool `{pool}` is full: it has {used} of {limit} {unit}, and {needed} more are needed; start more workers, or \
+                 remove old results by `fleet purge`"
             ),
             Self::TooLargeForQueue { bytes, limit } => write!(
                 f,

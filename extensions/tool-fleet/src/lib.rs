@@ -212,8 +212,6 @@ mod transport;
 mod values;
 mod worker;
 
-#[cfg(feature = "postgres")]
-pub use self::transport::{PostgresCallQueue, PostgresOptions, PostgresTransport};
 #[cfg(feature = "artifacts")]
 pub use self::values::ArtifactValues;
 pub use self::{
@@ -231,4 +229,9 @@ pub use self::{
 pub use self::{
     queue::JetStreamCallQueue,
     transport::{NatsTransport, nats},
+};
+#[cfg(feature = "postgres")]
+pub use self::{
+    queue::PostgresCallQueue,
+    transport::{PostgresOptions, PostgresTransport},
 };

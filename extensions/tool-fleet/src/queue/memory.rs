@@ -9,10 +9,12 @@ use std::{
 
 use bytes::Bytes;
 use tokio::time::Instant;
-use tool_runtime::{BoxFuture, definition::ContentHash};
+use tool_runtime::definition::ContentHash;
 
 use super::{
-    CallQueue, CallState, LeaseState, NewCall, QueueEpoch, QueueLimits, QueuedCall, StartGrant, TakenCall,
+    CallState, LeaseState, NewCall, QueueEpoch, QueueLimits, QueuedCall, StartGrant, TakenCall,
+    engine::impl_call_queue,
+    limits::{QueueTotals, check_call_size},
     record::{CallRecord, Settlement},
 };
 use crate::FleetError;
@@ -46,6 +48,14 @@ struct StoredCall {
     age_end: Instant,
 }
 
+impl Calls {
+    fn totals(&self) -> QueueTotals {
+        let mut totals = QueueTotals::default();
+        self.by_id.values().for_each(|it| totals.add_call(it.record.call.bytes));
+        totals
+    }
+}
+
 impl MemoryCallQueue {
     /// Creates an empty queue of the pool `pool`, with default limits.
     #[must_use]
@@ -63,22 +73,19 @@ impl MemoryCallQueue {
         self.0.calls.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Changes the call of an epoch by `change`; `false` without a call.
-    fn change_call(&self, id: &str, change: impl FnOnce(&mut StoredCall) -> bool) -> bool {
-        self.lock().by_id.get_mut(id).is_some_and(change)
+    /// Changes a call by `change`; the default without a call.
+    fn change_call<T: Default>(&self, id: &str, change: impl FnOnce(&mut StoredCall) -> T) -> T {
+        self.lock().by_id.get_mut(id).map(change).unwrap_or_default()
     }
 
-    fn put_now(&self, new: NewCall) -> Result<bool, FleetError> {
-        check_size(&new.request)?;
+    async fn put_record(&self, new: NewCall) -> Result<bool, FleetError> {
+        check_call_size(&new.request, MAX_BYTES)?;
         let limits = self.0.limits;
         let mut calls = self.lock();
         if calls.by_id.contains_key(&new.id) {
             return Ok(false);
         }
-        let stored = calls.by_id.values().filter(|it| !it.bytes.is_empty()).count();
-        let bytes: u64 = calls.by_id.values().map(|it| it.record.call.bytes).sum();
-        let totals = QueueTotals { calls: stored as u64, bytes };
-        totals.check(&self.0.pool, limits, new.request.len())?;
+        calls.totals().check_call(&self.0.pool, limits, new.request.len())?;
         calls.last_number += 1;
         let (number, now) = (calls.last_number, Instant::now());
         let record = CallRecord::new(&new, SystemTime::now());
@@ -88,21 +95,109 @@ impl MemoryCallQueue {
         Ok(true)
     }
 
-    fn take_now(&self, keys: &[ContentHash], lease: Duration) -> Option<TakenCall> {
+    async fn take_record(
+        &self,
+        keys: &[ContentHash],
+        _: &str,
+        lease: Duration,
+    ) -> Result<Option<TakenCall>, FleetError> {
         let mut calls = self.lock();
         let now = Instant::now();
         let is_next = |it: &&mut StoredCall| {
             let QueuedCall { state, key, .. } = &it.record.call;
             *state == CallState::Queued && it.age_end > now && keys.contains(key)
         };
-        let next = calls.by_id.values_mut().filter(is_next).min_by_key(|it| it.number)?;
-        next.record.take(SystemTime::now());
-        next.lease_end = now + lease;
-        let QueuedCall { id, epoch, key, request, .. } = next.record.call.clone();
-        Some(TakenCall { call: QueueEpoch { id, epoch, request }, key, request: next.bytes.clone() })
+        let next = calls.by_id.values_mut().filter(is_next).min_by_key(|it| it.number);
+        Ok(next.map(|next| {
+            next.record.take(SystemTime::now());
+            next.lease_end = now + lease;
+            let QueuedCall { id, epoch, key, request, .. } = next.record.call.clone();
+            TakenCall { call: QueueEpoch { id, epoch, request }, key, request: next.bytes.clone() }
+        }))
     }
 
-    fn settle_now(&self) -> Vec<QueuedCall> {
+    async fn extend_record(&self, call: &QueueEpoch, lease: Duration) -> Result<LeaseState, FleetError> {
+        let mut calls = self.lock();
+        let Some(stored) = calls.by_id.get_mut(&call.id) else { return Ok(LeaseState::Lost) };
+        let state = stored.record.lease_state(call);
+        if state != LeaseState::Lost {
+            stored.lease_end = Instant::now() + lease;
+        }
+        Ok(state)
+    }
+
+    async fn start_record(&self, call: &QueueEpoch) -> Result<StartGrant, FleetError> {
+        let mut calls = self.lock();
+        let stored = calls.by_id.get_mut(&call.id);
+        Ok(stored.map_or(StartGrant::Refused, |it| it.record.start(call, SystemTime::now())))
+    }
+
+    async fn return_record(&self, call: &QueueEpoch) -> Result<bool, FleetError> {
+        Ok(self.change_call(&call.id, |it| it.record.give_back(call, SystemTime::now())))
+    }
+
+    async fn end_record(&self, call: &QueueEpoch, result: Bytes) -> Result<bool, FleetError> {
+        check_call_size(&result, MAX_BYTES)?;
+        let limits = self.0.limits;
+        let mut calls = self.lock();
+        let totals = calls.totals();
+        let Some(stored) = calls.by_id.get_mut(&call.id) else { return Ok(false) };
+        if stored.record.is_held(call) {
+            totals.check_result(&self.0.pool, limits, stored.record.call.bytes, result.len())?;
+        }
+        let is_finished = stored.record.finish(call, result.len() as u64, SystemTime::now());
+        if is_finished {
+            (stored.bytes, stored.age_end) = (result, Instant::now() + limits.result_age);
+        }
+        Ok(is_finished)
+    }
+
+    async fn read_record(&self, id: &str) -> Result<Option<(QueuedCall, Bytes)>, FleetError> {
+        Ok(self.lock().by_id.get(id).map(|it| (it.record.call.clone(), it.bytes.clone())))
+    }
+
+    async fn remove_record(&self, id: &str) -> Result<bool, FleetError> {
+        let mut calls = self.lock();
+        let Some(stored) = calls.by_id.get_mut(id) else { return Ok(false) };
+        match stored.record.call.state {
+            CallState::Interrupted => {
+                stored.record.call.bytes = 0;
+                Ok(!std::mem::take(&mut stored.bytes).is_empty())
+            }
+            state if state.is_ended() => Ok(calls.by_id.remove(id).is_some()),
+            _ => Ok(false),
+        }
+    }
+
+    async fn cancel_record(&self, id: &str) -> Result<Option<CallState>, FleetError> {
+        let age_end = Instant::now() + self.0.limits.result_age;
+        Ok(self.change_call(id, |it| {
+            let state = it.record.call.state;
+            if it.record.cancel(SystemTime::now()) && state == CallState::Queued {
+                it.age_end = age_end;
+            }
+            Some(state)
+        }))
+    }
+
+    async fn list_records(&self, states: &[CallState]) -> Result<Vec<QueuedCall>, FleetError> {
+        let calls = self.lock();
+        let mut listed: Vec<_> =
+            calls.by_id.values().filter(|it| states.contains(&it.record.call.state)).collect();
+        listed.sort_unstable_by_key(|it| it.number);
+        Ok(listed.into_iter().map(|it| it.record.call.clone()).collect())
+    }
+
+    async fn purge_records(&self, states: &[CallState]) -> Result<Vec<QueuedCall>, FleetError> {
+        let is_chosen = |_: &String, it: &mut StoredCall| {
+            let state = it.record.call.state;
+            states.contains(&state) && !matches!(state, CallState::Taken | CallState::Started)
+        };
+        let removed: Vec<_> = self.lock().by_id.extract_if(is_chosen).collect();
+        Ok(removed.into_iter().map(|(_, it)| it.record.call).collect())
+    }
+
+    async fn settle_records(&self) -> Result<Vec<QueuedCall>, FleetError> {
         let (now, result_age) = (Instant::now(), self.0.limits.result_age);
         let is_removed = |_: &String, it: &mut StoredCall| {
             let settled = it.record.settle(it.lease_end <= now, it.age_end <= now, SystemTime::now());
@@ -112,40 +207,11 @@ impl MemoryCallQueue {
             settled == Settlement::Removed
         };
         let removed: Vec<_> = self.lock().by_id.extract_if(is_removed).collect();
-        removed.into_iter().map(|(_, it)| it.record.call).collect()
+        Ok(removed.into_iter().map(|(_, it)| it.record.call).collect())
     }
 }
 
-/// The contents of a queue.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct QueueTotals {
-    /// The calls with bytes.
-    pub(crate) calls: u64,
-    pub(crate) bytes: u64,
-}
-
-impl QueueTotals {
-    /// Returns an error if a call of `bytes` bytes exceeds a limit.
-    pub(crate) fn check(self, pool: &str, limits: QueueLimits, bytes: usize) -> Result<(), FleetError> {
-        let limit = if self.calls >= limits.calls as u64 {
-            format!("{} calls", limits.calls)
-        } else if self.bytes.saturating_add(bytes as u64) > limits.bytes {
-            format!("{} bytes", limits.bytes)
-        } else {
-            return Ok(());
-        };
-        Err(FleetError::QueueFull { pool: pool.to_owned(), limit })
-    }
-}
-
-fn check_size(bytes: &Bytes) -> Result<(), FleetError> {
-    match bytes.len() {
-        bytes if bytes > MAX_BYTES => Err(FleetError::TooLargeForQueue { bytes, limit: MAX_BYTES }),
-        _ => Ok(()),
-    }
-}
-
-impl CallQueue for MemoryCallQueue {
+impl_call_queue! { MemoryCallQueue {
     fn pool(&self) -> &str {
         &self.0.pool
     }
@@ -157,137 +223,7 @@ impl CallQueue for MemoryCallQueue {
     fn max_bytes(&self) -> usize {
         MAX_BYTES
     }
-
-    fn put_call(&self, call: NewCall) -> BoxFuture<'_, Result<bool, FleetError>> {
-        Box::pin(async { self.put_now(call) })
-    }
-
-    fn take_call<'a>(
-        &'a self,
-        keys: &'a [ContentHash],
-        _: &'a str,
-        lease: Duration,
-    ) -> BoxFuture<'a, Result<Option<TakenCall>, FleetError>> {
-        Box::pin(async move { Ok(self.take_now(keys, lease)) })
-    }
-
-    fn extend_lease<'a>(
-        &'a self,
-        call: &'a QueueEpoch,
-        lease: Duration,
-    ) -> BoxFuture<'a, Result<LeaseState, FleetError>> {
-        Box::pin(async move {
-            let mut state = LeaseState::Lost;
-            self.change_call(&call.id, |it| {
-                state = it.record.lease_state(call);
-                if state != LeaseState::Lost {
-                    it.lease_end = Instant::now() + lease;
-                }
-                true
-            });
-            Ok(state)
-        })
-    }
-
-    fn start_call<'a>(&'a self, call: &'a QueueEpoch) -> BoxFuture<'a, Result<StartGrant, FleetError>> {
-        Box::pin(async move {
-            let mut calls = self.lock();
-            let stored = calls.by_id.get_mut(&call.id);
-            Ok(stored.map_or(StartGrant::Refused, |it| it.record.start(call, SystemTime::now())))
-        })
-    }
-
-    fn return_call<'a>(&'a self, call: &'a QueueEpoch) -> BoxFuture<'a, Result<bool, FleetError>> {
-        let give_back = |it: &mut StoredCall| it.record.give_back(call, SystemTime::now());
-        Box::pin(async move { Ok(self.change_call(&call.id, give_back)) })
-    }
-
-    fn end_call<'a>(
-        &'a self,
-        call: &'a QueueEpoch,
-        result: Bytes,
-    ) -> BoxFuture<'a, Result<bool, FleetError>> {
-        Box::pin(async move {
-            check_size(&result)?;
-            let age_end = Instant::now() + self.0.limits.result_age;
-            Ok(self.change_call(&call.id, |it| {
-                let is_finished = it.record.finish(call, result.len() as u64, SystemTime::now());
-                if is_finished {
-                    (it.bytes, it.age_end) = (result, age_end);
-                }
-                is_finished
-            }))
-        })
-    }
-
-    fn read_call<'a>(
-        &'a self,
-        id: &'a str,
-    ) -> BoxFuture<'a, Result<Option<(QueuedCall, Bytes)>, FleetError>> {
-        Box::pin(
-            async move { Ok(self.lock().by_id.get(id).map(|it| (it.record.call.clone(), it.bytes.clone()))) },
-        )
-    }
-
-    fn remove_call<'a>(&'a self, id: &'a str) -> BoxFuture<'a, Result<bool, FleetError>> {
-        Box::pin(async move {
-            let mut calls = self.lock();
-            let Some(stored) = calls.by_id.get_mut(id) else { return Ok(false) };
-            match stored.record.call.state {
-                CallState::Interrupted => {
-                    stored.record.call.bytes = 0;
-                    Ok(!std::mem::take(&mut stored.bytes).is_empty())
-                }
-                state if state.is_ended() => Ok(calls.by_id.remove(id).is_some()),
-                _ => Ok(false),
-            }
-        })
-    }
-
-    fn cancel_call<'a>(&'a self, id: &'a str) -> BoxFuture<'a, Result<Option<CallState>, FleetError>> {
-        Box::pin(async move {
-            let age_end = Instant::now() + self.0.limits.result_age;
-            Ok(self.lock().by_id.get_mut(id).map(|it| {
-                let state = it.record.call.state;
-                if it.record.cancel(SystemTime::now()) && state == CallState::Queued {
-                    it.age_end = age_end;
-                }
-                state
-            }))
-        })
-    }
-
-    fn list_calls<'a>(
-        &'a self,
-        states: &'a [CallState],
-    ) -> BoxFuture<'a, Result<Vec<QueuedCall>, FleetError>> {
-        Box::pin(async move {
-            let calls = self.lock();
-            let mut listed: Vec<_> =
-                calls.by_id.values().filter(|it| states.contains(&it.record.call.state)).collect();
-            listed.sort_unstable_by_key(|it| it.number);
-            Ok(listed.into_iter().map(|it| it.record.call.clone()).collect())
-        })
-    }
-
-    fn purge_calls<'a>(
-        &'a self,
-        states: &'a [CallState],
-    ) -> BoxFuture<'a, Result<Vec<QueuedCall>, FleetError>> {
-        Box::pin(async move {
-            let is_chosen = |_: &String, it: &mut StoredCall| {
-                let state = it.record.call.state;
-                states.contains(&state) && !matches!(state, CallState::Taken | CallState::Started)
-            };
-            let removed: Vec<_> = self.lock().by_id.extract_if(is_chosen).collect();
-            Ok(removed.into_iter().map(|(_, it)| it.record.call).collect())
-        })
-    }
-
-    fn settle_calls(&self) -> BoxFuture<'_, Result<Vec<QueuedCall>, FleetError>> {
-        Box::pin(async { Ok(self.settle_now()) })
-    }
-}
+} }
 
 impl fmt::Debug for MemoryCallQueue {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

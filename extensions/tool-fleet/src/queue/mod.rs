@@ -13,9 +13,15 @@
 //! | finished, interrupted, cancelled, expired | the end, until it is removed or too old | `remove_call`, `purge_calls`, its age |
 
 mod backlog;
+mod engine;
 #[cfg(feature = "nats")]
 mod jetstream;
+mod limits;
 mod memory;
+#[cfg(feature = "postgres")]
+mod postgres;
+#[cfg(feature = "nats")]
+mod queued_calls;
 mod record;
 mod sealed;
 mod shared;
@@ -29,8 +35,8 @@ use tool_runtime::{BoxFuture, definition::ContentHash};
 
 #[cfg(feature = "nats")]
 pub use self::jetstream::JetStreamCallQueue;
-#[cfg(any(feature = "nats", feature = "postgres"))]
-pub(crate) use self::memory::QueueTotals;
+#[cfg(feature = "postgres")]
+pub use self::postgres::PostgresCallQueue;
 pub use self::{backlog::QueueBacklog, memory::MemoryCallQueue};
 pub(crate) use self::{
     sealed::{CallEnd, CallSeal, SealedContents, StoredRequest, call_id, id_prefix},
@@ -103,7 +109,7 @@ pub trait CallQueue: Send + Sync + 'static {
     ///
     /// # Errors
     ///
-    /// [`FleetError::TooLargeForQueue`], and any error of the storage.
+    /// [`FleetError::TooLargeForQueue`], [`FleetError::QueueFull`] if it is larger than the request and exceeds the limit of bytes, and any error of the storage.
     fn end_call<'a>(&'a self, call: &'a QueueEpoch, result: Bytes)
     -> BoxFuture<'a, Result<bool, FleetError>>;
 
@@ -172,13 +178,16 @@ pub trait CallQueue: Send + Sync + 'static {
     }
 }
 
+/// An operation of a queue.
+type Operation<'a, T> = BoxFuture<'a, Result<T, FleetError>>;
+
 /// The limits of a [`CallQueue`]. Workers and callers of one pool have the same ones.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct QueueLimits {
     /// The number of calls with bytes, results that wait included. Default: 10,000. Callers that store calls at the same moment may exceed it
     /// by those.
     pub calls: usize,
-    /// The bytes of all calls. Default: 1 GiB.
+    /// The bytes of all calls and results. A result that is not larger than its request, or has at most 4 KiB, is stored in any case. Default: 1 GiB.
     pub bytes: u64,
     /// The time that a call waits for a worker; then it ends as expired. At least 1 ms, and at most 30 days. Default: 24 h.
     pub call_age: Duration,

@@ -6,7 +6,7 @@ pub mod nats;
 #[cfg(feature = "nats")]
 mod nats_refusals;
 #[cfg(feature = "postgres")]
-mod postgres;
+pub(crate) mod postgres;
 
 use std::sync::Arc;
 
@@ -18,7 +18,7 @@ pub use self::memory::MemoryTransport;
 #[cfg(feature = "nats")]
 pub use self::nats::NatsTransport;
 #[cfg(feature = "postgres")]
-pub use self::postgres::{PostgresCallQueue, PostgresOptions, PostgresTransport};
+pub use self::postgres::{PostgresOptions, PostgresTransport};
 use crate::FleetError;
 
 /// Sends bytes to subjects: names with parts between dots. A pattern ends with `.>` for all subjects that begin as it does.

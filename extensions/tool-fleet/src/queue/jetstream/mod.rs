@@ -10,6 +10,7 @@
 //! Each process has a view of all records, which the server keeps up to date; a change of an old view is refused, and tried again. The lease of a
 //! record is over once a process has seen it unchanged for as long: no clocks are compared.
 
+mod entries;
 mod queue;
 mod record;
 mod records;

@@ -6,17 +6,18 @@ use std::{
 
 use bytes::Bytes;
 use tokio::task::JoinHandle;
-use tool_runtime::{BoxFuture, definition::ContentHash};
+use tool_runtime::definition::ContentHash;
 
 use super::{
     super::{
-        CallQueue, CallState, LeaseState, NewCall, QueueEpoch, QueueLimits, QueuedCall, StartGrant,
-        TakenCall, record::CallRecord, request_hash,
+        CallQueue as _, CallState, LeaseState, NewCall, QueueEpoch, QueueLimits, QueuedCall, StartGrant,
+        TakenCall, engine::impl_call_queue, limits::check_call_size, record::CallRecord, request_hash,
     },
+    entries::ViewEntry,
     record::StreamRecord,
     records::{Change, MAX_CHANGES, changed_by_others, is_call_id},
     stream::Stream,
-    view::{View, ViewEntry},
+    view::View,
 };
 use crate::{FleetError, NatsTransport};
 
@@ -90,15 +91,8 @@ impl JetStreamCallQueue {
         Ok(Self(Arc::new(shared)))
     }
 
-    fn check_size(&self, bytes: &Bytes) -> Result<(), FleetError> {
-        match (bytes.len(), self.max_bytes()) {
-            (bytes, limit) if bytes > limit => Err(FleetError::TooLargeForQueue { bytes, limit }),
-            _ => Ok(()),
-        }
-    }
-
-    async fn put_request(&self, new: NewCall) -> Result<bool, FleetError> {
-        self.check_size(&new.request)?;
+    async fn put_record(&self, new: NewCall) -> Result<bool, FleetError> {
+        check_call_size(&new.request, self.max_bytes())?;
         if !is_call_id(&new.id) {
             return Err(FleetError::Invalid(format!(
                 "the id of a queued call has 1 to 64 letters, digits and `-`, not {:?}",
@@ -108,7 +102,7 @@ impl JetStreamCallQueue {
         if self.entry(&new.id).await?.is_some() {
             return Ok(false);
         }
-        self.0.view.totals().check(&self.0.pool, self.0.limits, new.request.len())?;
+        self.0.view.totals().check_call(&self.0.pool, self.0.limits, new.request.len())?;
         // One that is there without a record is of a caller that ended between the two, and is the same call.
         let subject = self.request_subject(&new.id);
         let stored = self.0.stream.store(&subject, 0, new.request.clone()).await?;
@@ -132,19 +126,16 @@ impl JetStreamCallQueue {
         Err(changed_by_others(&new.id))
     }
 
-    async fn take_next(
+    async fn take_record(
         &self,
         keys: &[ContentHash],
+        _: &str,
         lease: Duration,
     ) -> Result<Option<TakenCall>, FleetError> {
-        let mut tried = None;
-        let is_next = |entry: &ViewEntry, tried: Option<u64>| {
-            let StreamRecord { call, number, is_removed, .. } = &entry.record;
-            let is_queued = !is_removed && call.state == CallState::Queued && !self.is_old(call);
-            is_queued && tried.is_none_or(|tried| *number > tried) && keys.contains(&call.key)
-        };
-        while let Some(entry) = self.0.view.oldest_entry_where(|entry| is_next(entry, tried)) {
-            tried = Some(entry.record.number);
+        let mut tried: Option<ViewEntry> = None;
+        let is_ready = |entry: &ViewEntry| !self.is_old(&entry.record.call);
+        while let Some(entry) = self.0.view.next_queued(keys, tried.as_ref(), is_ready) {
+            tried = Some(entry.clone());
             let mut record = entry.record.record();
             if !record.take(SystemTime::now()) {
                 continue;
@@ -164,7 +155,7 @@ impl JetStreamCallQueue {
         Ok(None)
     }
 
-    async fn give_start(&self, call: &QueueEpoch) -> Result<StartGrant, FleetError> {
+    async fn start_record(&self, call: &QueueEpoch) -> Result<StartGrant, FleetError> {
         let start = |entry: &ViewEntry| {
             let mut record = entry.record.record();
             match record.start(call, SystemTime::now()) {
@@ -179,8 +170,14 @@ impl JetStreamCallQueue {
         Ok(grant)
     }
 
-    async fn store_result(&self, call: &QueueEpoch, result: Bytes) -> Result<bool, FleetError> {
-        self.check_size(&result)?;
+    async fn end_record(&self, call: &QueueEpoch, result: Bytes) -> Result<bool, FleetError> {
+        check_call_size(&result, self.max_bytes())?;
+        // The view may be older than a change of another process, such as a lease that has ended.
+        self.refresh_record(&call.id).await?;
+        if let Some(entry) = self.0.view.entry(&call.id).filter(|entry| entry.record.record().is_held(call)) {
+            let replaced = entry.record.call.bytes;
+            self.0.view.totals().check_result(&self.0.pool, self.0.limits, replaced, result.len())?;
+        }
         let subject = self.result_subject(&call.id, call.epoch);
         let bytes = result.len() as u64;
         let last = self.0.stream.read(&subject).await?.map_or(0, |message| message.sequence);
@@ -195,8 +192,6 @@ impl JetStreamCallQueue {
             // By an earlier attempt whose answer was lost.
             Change::Kept(record.call.state == CallState::Finished && record.is_in(call))
         };
-        // The view may be older than a change of another process, such as a lease that has ended.
-        self.refresh_record(&call.id).await?;
         let is_stored = self.change_record(&call.id, finish).await?.unwrap_or(false);
         self.0
             .stream
@@ -208,7 +203,7 @@ impl JetStreamCallQueue {
         Ok(is_stored)
     }
 
-    async fn remove_ended(&self, id: &str) -> Result<bool, FleetError> {
+    async fn remove_record(&self, id: &str) -> Result<bool, FleetError> {
         let forget_bytes = |record: &mut CallRecord| {
             let has_bytes = record.call.state == CallState::Interrupted && record.call.bytes > 0;
             if has_bytes {
@@ -221,10 +216,10 @@ impl JetStreamCallQueue {
             return Ok(true);
         }
         let is_removable = |call: &QueuedCall| call.state.is_ended() && call.state != CallState::Interrupted;
-        Ok(self.remove_record(id, is_removable).await?.is_some())
+        Ok(self.remove_record_if(id, is_removable).await?.is_some())
     }
 
-    async fn read_bytes(&self, id: &str) -> Result<Option<(QueuedCall, Bytes)>, FleetError> {
+    async fn read_record(&self, id: &str) -> Result<Option<(QueuedCall, Bytes)>, FleetError> {
         // The view may be older than what another process has stored.
         self.refresh_record(id).await?;
         let Some(entry) = self.entry(id).await? else { return Ok(None) };
@@ -237,19 +232,50 @@ impl JetStreamCallQueue {
         Ok(Some((call, bytes)))
     }
 
-    async fn purge_all(&self, states: &[CallState]) -> Result<Vec<QueuedCall>, FleetError> {
+    async fn purge_records(&self, states: &[CallState]) -> Result<Vec<QueuedCall>, FleetError> {
         let mut purged = Vec::new();
-        for listed in self.list_calls(states).await? {
+        for listed in self.list_records(states).await? {
             let is_chosen = |call: &QueuedCall| {
                 states.contains(&call.state) && !matches!(call.state, CallState::Taken | CallState::Started)
             };
-            purged.extend(self.remove_record(&listed.id, is_chosen).await?);
+            purged.extend(self.remove_record_if(&listed.id, is_chosen).await?);
         }
         Ok(purged)
     }
+
+    async fn extend_record(&self, call: &QueueEpoch, lease: Duration) -> Result<LeaseState, FleetError> {
+        let extend = |entry: &ViewEntry| match entry.record.record().lease_state(call) {
+            LeaseState::Lost => Change::Kept(LeaseState::Lost),
+            state => Change::Changed(StreamRecord { lease, ..entry.record.clone() }, state),
+        };
+        Ok(self.change_record(&call.id, extend).await?.unwrap_or(LeaseState::Lost))
+    }
+
+    async fn return_record(&self, call: &QueueEpoch) -> Result<bool, FleetError> {
+        self.change_call(&call.id, |record| record.give_back(call, SystemTime::now())).await
+    }
+
+    async fn cancel_record(&self, id: &str) -> Result<Option<CallState>, FleetError> {
+        self.change_record(id, |entry| {
+            let (state, mut record) = (entry.record.call.state, entry.record.record());
+            match record.cancel(SystemTime::now()) {
+                true => Change::Changed(entry.record.with_record(record), state),
+                false => Change::Kept(state),
+            }
+        })
+        .await
+    }
+
+    async fn list_records(&self, states: &[CallState]) -> Result<Vec<QueuedCall>, FleetError> {
+        let is_listed =
+            |entry: &ViewEntry| !entry.record.is_removed && states.contains(&entry.record.call.state);
+        let mut listed = self.0.view.entries_where(is_listed);
+        listed.sort_unstable_by_key(|entry| entry.record.number);
+        Ok(listed.into_iter().map(|entry| entry.record.call).collect())
+    }
 }
 
-impl CallQueue for JetStreamCallQueue {
+impl_call_queue! { JetStreamCallQueue {
     fn pool(&self) -> &str {
         &self.0.pool
     }
@@ -261,97 +287,7 @@ impl CallQueue for JetStreamCallQueue {
     fn max_bytes(&self) -> usize {
         self.0.stream.client.server_info().max_payload.saturating_sub(HEADER_BYTES)
     }
-
-    fn put_call(&self, call: NewCall) -> BoxFuture<'_, Result<bool, FleetError>> {
-        Box::pin(self.put_request(call))
-    }
-
-    fn take_call<'a>(
-        &'a self,
-        keys: &'a [ContentHash],
-        _: &'a str,
-        lease: Duration,
-    ) -> BoxFuture<'a, Result<Option<TakenCall>, FleetError>> {
-        Box::pin(self.take_next(keys, lease))
-    }
-
-    fn extend_lease<'a>(
-        &'a self,
-        call: &'a QueueEpoch,
-        lease: Duration,
-    ) -> BoxFuture<'a, Result<LeaseState, FleetError>> {
-        Box::pin(async move {
-            let extend = |entry: &ViewEntry| match entry.record.record().lease_state(call) {
-                LeaseState::Lost => Change::Kept(LeaseState::Lost),
-                state => Change::Changed(StreamRecord { lease, ..entry.record.clone() }, state),
-            };
-            Ok(self.change_record(&call.id, extend).await?.unwrap_or(LeaseState::Lost))
-        })
-    }
-
-    fn start_call<'a>(&'a self, call: &'a QueueEpoch) -> BoxFuture<'a, Result<StartGrant, FleetError>> {
-        Box::pin(self.give_start(call))
-    }
-
-    fn return_call<'a>(&'a self, call: &'a QueueEpoch) -> BoxFuture<'a, Result<bool, FleetError>> {
-        Box::pin(async move {
-            self.change_call(&call.id, |record| record.give_back(call, SystemTime::now())).await
-        })
-    }
-
-    fn end_call<'a>(
-        &'a self,
-        call: &'a QueueEpoch,
-        result: Bytes,
-    ) -> BoxFuture<'a, Result<bool, FleetError>> {
-        Box::pin(self.store_result(call, result))
-    }
-
-    fn read_call<'a>(
-        &'a self,
-        id: &'a str,
-    ) -> BoxFuture<'a, Result<Option<(QueuedCall, Bytes)>, FleetError>> {
-        Box::pin(self.read_bytes(id))
-    }
-
-    fn remove_call<'a>(&'a self, id: &'a str) -> BoxFuture<'a, Result<bool, FleetError>> {
-        Box::pin(self.remove_ended(id))
-    }
-
-    fn cancel_call<'a>(&'a self, id: &'a str) -> BoxFuture<'a, Result<Option<CallState>, FleetError>> {
-        Box::pin(self.change_record(id, |entry| {
-            let (state, mut record) = (entry.record.call.state, entry.record.record());
-            match record.cancel(SystemTime::now()) {
-                true => Change::Changed(entry.record.with_record(record), state),
-                false => Change::Kept(state),
-            }
-        }))
-    }
-
-    fn list_calls<'a>(
-        &'a self,
-        states: &'a [CallState],
-    ) -> BoxFuture<'a, Result<Vec<QueuedCall>, FleetError>> {
-        Box::pin(async move {
-            let is_listed =
-                |entry: &ViewEntry| !entry.record.is_removed && states.contains(&entry.record.call.state);
-            let mut listed = self.0.view.entries_where(is_listed);
-            listed.sort_unstable_by_key(|entry| entry.record.number);
-            Ok(listed.into_iter().map(|entry| entry.record.call).collect())
-        })
-    }
-
-    fn purge_calls<'a>(
-        &'a self,
-        states: &'a [CallState],
-    ) -> BoxFuture<'a, Result<Vec<QueuedCall>, FleetError>> {
-        Box::pin(self.purge_all(states))
-    }
-
-    fn settle_calls(&self) -> BoxFuture<'_, Result<Vec<QueuedCall>, FleetError>> {
-        Box::pin(self.settle_all())
-    }
-}
+} }
 
 impl fmt::Debug for JetStreamCallQueue {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

@@ -5,10 +5,10 @@ use tool_runtime::definition::ContentHash;
 
 use super::{
     super::{QueuedCall, record::CallRecord},
+    entries::ViewEntry,
     queue::JetStreamCallQueue,
     record::StreamRecord,
     stream::StoredMessage,
-    view::ViewEntry,
 };
 use crate::FleetError;
 
@@ -122,7 +122,7 @@ impl JetStreamCallQueue {
     }
 
     /// Removes a record, and what belongs to it; returns the call as it was, or `None` if `is_chosen` does not choose it.
-    pub(super) async fn remove_record(
+    pub(super) async fn remove_record_if(
         &self,
         id: &str,
         is_chosen: impl Fn(&QueuedCall) -> bool,

@@ -4,8 +4,8 @@ use std::time::{Duration, SystemTime};
 
 use super::{
     super::{CallQueue as _, CallState, QueueLimits, QueuedCall, record::Settlement},
+    entries::ViewEntry,
     queue::JetStreamCallQueue,
-    view::ViewEntry,
 };
 use crate::FleetError;
 
@@ -22,7 +22,7 @@ impl JetStreamCallQueue {
     }
 
     /// Returns the calls that were removed.
-    pub(super) async fn settle_all(&self) -> Result<Vec<QueuedCall>, FleetError> {
+    pub(super) async fn settle_records(&self) -> Result<Vec<QueuedCall>, FleetError> {
         let mut removed = Vec::new();
         let view = &self.0.view;
         let may_change = |entry: &ViewEntry| {
@@ -49,7 +49,7 @@ impl JetStreamCallQueue {
                     }
                 }
                 Settlement::Removed => {
-                    removed.extend(self.remove_record(id, |call| call.state.is_ended()).await?);
+                    removed.extend(self.remove_record_if(id, |call| call.state.is_ended()).await?);
                 }
             }
         }

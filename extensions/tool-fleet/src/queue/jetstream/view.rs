@@ -1,7 +1,7 @@
 //! The records of a stream, as a process sees them: one task reads the last message of each subject, and then each change.
 
 use std::{
-    collections::{HashMap, HashSet},
+    collections::HashSet,
     sync::{
         Arc, Mutex, MutexGuard, PoisonError,
         atomic::{AtomicU64, Ordering},
@@ -12,12 +12,14 @@ use std::{
 use async_nats::Message;
 use futures_util::StreamExt as _;
 use tokio::{sync::watch, time::Instant};
+use tool_runtime::definition::ContentHash;
 
 use super::{
+    entries::{ViewEntries, ViewEntry},
     record::StreamRecord,
     stream::{HEARTBEAT, Stream},
 };
-use crate::{FleetError, queue::QueueTotals};
+use crate::{FleetError, queue::limits::QueueTotals};
 
 /// The records left out for each warning.
 const WARNING_INTERVAL: u64 = 10_000;
@@ -34,7 +36,7 @@ pub(super) struct View {
     max_entries: usize,
     /// The records that were left out.
     left_out: AtomicU64,
-    entries: Mutex<HashMap<String, ViewEntry>>,
+    entries: Mutex<ViewEntries>,
     progress: watch::Sender<ReadProgress>,
     contact: Mutex<Contact>,
 }
@@ -56,15 +58,6 @@ struct Contact {
 /// The time without a sign of life after which leases do not end: their workers may not reach the server, either.
 const MAX_SILENCE: Duration = Duration::from_secs(4);
 
-/// A record at a sequence of its stream.
-#[derive(Clone)]
-pub(super) struct ViewEntry {
-    pub(super) sequence: u64,
-    pub(super) record: StreamRecord,
-    /// The time at which this process first saw it: leases end by the clocks of those that look at them.
-    pub(super) seen: Instant,
-}
-
 impl View {
     pub(super) fn new(max_calls: usize) -> Arc<Self> {
         let now = Instant::now();
@@ -79,7 +72,7 @@ impl View {
         })
     }
 
-    fn lock(&self) -> MutexGuard<'_, HashMap<String, ViewEntry>> {
+    fn lock(&self) -> MutexGuard<'_, ViewEntries> {
         self.entries.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -106,36 +99,33 @@ impl View {
     }
 
     pub(super) fn entry(&self, id: &str) -> Option<ViewEntry> {
-        self.lock().get(id).cloned()
+        self.lock().entry(id).cloned()
     }
 
     pub(super) fn entries_where(&self, is_chosen: impl Fn(&ViewEntry) -> bool) -> Vec<ViewEntry> {
-        self.lock().values().filter(|entry| is_chosen(entry)).cloned().collect()
+        self.lock().iter().filter(|entry| is_chosen(entry)).cloned().collect()
     }
 
-    /// Returns the entry that was stored first of those that are chosen.
-    pub(super) fn oldest_entry_where(&self, is_chosen: impl Fn(&ViewEntry) -> bool) -> Option<ViewEntry> {
-        let entries = self.lock();
-        let chosen = entries.values().filter(|entry| is_chosen(entry));
-        chosen.min_by_key(|entry| entry.record.number).cloned()
+    /// Returns the queued call of one of `keys` that was stored first, of those after the call `after` that are ready.
+    pub(super) fn next_queued(
+        &self,
+        keys: &[ContentHash],
+        after: Option<&ViewEntry>,
+        is_ready: impl Fn(&ViewEntry) -> bool,
+    ) -> Option<ViewEntry> {
+        self.lock().next_queued(keys, after, is_ready).cloned()
     }
 
     /// Returns what counts against the limits of the queue.
     pub(super) fn totals(&self) -> QueueTotals {
-        let entries = self.lock();
-        let calls = entries.values().map(|entry| &entry.record).filter(|record| !record.is_removed);
-        let stored = calls.filter(|record| record.call.bytes > 0);
-        stored.fold(QueueTotals { calls: 0, bytes: 0 }, |totals, record| QueueTotals {
-            calls: totals.calls + 1,
-            bytes: totals.bytes.saturating_add(record.call.bytes),
-        })
+        self.lock().totals()
     }
 
     /// Notes the record of a call, unless a later one is known.
     pub(super) fn note_record(&self, sequence: u64, record: StreamRecord) {
         let mut entries = self.lock();
-        let id = record.call.id.clone();
-        if entries.len() >= self.max_entries && !entries.contains_key(&id) {
+        let known = entries.entry(&record.call.id);
+        if known.is_none() && entries.len() >= self.max_entries {
             drop(entries);
             let left_out = self.left_out.fetch_add(1, Ordering::Relaxed);
             if left_out.is_multiple_of(WARNING_INTERVAL) {
@@ -146,8 +136,8 @@ impl View {
             }
             return;
         }
-        if entries.get(&id).is_none_or(|known| known.sequence < sequence) {
-            entries.insert(id, ViewEntry { sequence, record, seen: Instant::now() });
+        if known.is_none_or(|known| known.sequence < sequence) {
+            entries.insert(ViewEntry { sequence, record, seen: Instant::now() });
         }
     }
 
@@ -172,13 +162,13 @@ impl View {
 
     /// Removes the records that are no longer in the stream, once all were read since `start`.
     fn complete(&self, read: &HashSet<String>, start: Instant) {
-        self.lock().retain(|id, entry| entry.seen >= start || read.contains(id));
+        self.lock().retain(|entry| entry.seen >= start || read.contains(&entry.record.call.id));
         self.progress.send_replace(ReadProgress::Complete);
     }
 
     /// Forgets the records of a stream that no longer exists: those of one that was made in its place have lower sequences.
     fn forget_records(&self) {
-        self.lock().clear();
+        *self.lock() = ViewEntries::default();
     }
 
     pub(super) fn remove_record(&self, id: &str) {

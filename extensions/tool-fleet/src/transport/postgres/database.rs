@@ -6,7 +6,7 @@
 use std::{fmt::Display, time::Duration};
 
 use sqlx::{
-    AssertSqlSafe, Connection as _, Postgres,
+    AssertSqlSafe, Connection as _, Decode, Postgres, Row as _, Type,
     postgres::{PgArguments, PgRow},
     query::Query,
 };
@@ -52,7 +52,7 @@ impl Deadline {
 
 /// A value of a statement.
 #[derive(Debug, Clone, Copy)]
-pub(super) enum Value<'a> {
+pub(crate) enum Value<'a> {
     Text(&'a str),
     OptionalText(Option<&'a str>),
     Texts(&'a [String]),
@@ -180,6 +180,18 @@ pub(super) fn database_error(error: &sqlx::Error) -> FleetError {
         sqlx::Error::PoolClosed => "the transport is closed".to_owned(),
         error => format!("the database failed: {error}"),
     })
+}
+
+/// Reads a column of a row.
+///
+/// # Errors
+///
+/// If it has another type.
+pub(crate) fn read_column<'r, T: Decode<'r, Postgres> + Type<Postgres>>(
+    row: &'r PgRow,
+    column: usize,
+) -> Result<T, FleetError> {
+    row.try_get(column).map_err(|error| database_error(&error))
 }
 
 /// Returns `true` if the connection of the statement is lost.

@@ -4,7 +4,6 @@
 //! for each one and for each group, and notifies their processes, in one statement; the body is in the row, since a notification is limited to
 //! 8,000 bytes. The members of a group share a queue, from which each message is taken once (`SKIP LOCKED`).
 
-mod call_queue;
 mod connections;
 mod database;
 mod listeners;
@@ -23,12 +22,14 @@ use std::{
 
 use bytes::Bytes;
 use futures_util::{StreamExt, stream};
+use sqlx::postgres::PgRow;
 use tokio::task::JoinHandle;
 use tool_runtime::BoxFuture;
 
-pub use self::{call_queue::PostgresCallQueue, options::PostgresOptions};
+pub(crate) use self::database::{Value, read_column};
+pub use self::options::PostgresOptions;
 use self::{
-    database::{Database, Deadline, Lane, Value},
+    database::{Database, Deadline, Lane},
     listeners::Listeners,
     reader::Reader,
 };
@@ -63,7 +64,7 @@ const MESSAGE_LIFETIME: Duration = Duration::from_secs(60);
 #[derive(Clone)]
 pub struct PostgresTransport(Arc<Connection>);
 
-struct Connection {
+pub(crate) struct Connection {
     database: Arc<Database>,
     listeners: Arc<Listeners>,
     max_bytes: usize,
@@ -89,6 +90,10 @@ impl PostgresTransport {
         PostgresOptions::new(url)?.connect().await
     }
 
+    pub(crate) fn connection(&self) -> Arc<Connection> {
+        Arc::clone(&self.0)
+    }
+
     async fn open(options: PostgresOptions) -> Result<Self, FleetError> {
         let database = Arc::new(Database::new(&options));
         migration::migrate(&database).await?;
@@ -108,6 +113,15 @@ impl PostgresTransport {
 }
 
 impl Connection {
+    /// Runs a statement of another module, in which `{schema}` stands for the schema.
+    pub(crate) async fn fetch(&self, sql: &str, values: &[Value<'_>]) -> Result<Vec<PgRow>, FleetError> {
+        self.database.fetch(sql, values).await
+    }
+
+    pub(crate) fn max_bytes(&self) -> usize {
+        self.max_bytes
+    }
+
     /// Stores a message for each receiver of `subject`, and returns their number. Without a body, it says that there was no receiver.
     async fn store_message(
         &self,

@@ -213,9 +213,11 @@ mod jetstream {
 
 #[cfg(all(feature = "postgres", unix))]
 mod postgres {
+    use std::time::Duration;
+
     use test_support::postgres::{Server, new_schema, reported};
-    use tool_fleet::{CallState, PostgresOptions};
-    use tool_runtime::prelude::*;
+    use tool_fleet::{CallQueue as _, CallState, LeaseState, NewCall, PostgresOptions};
+    use tool_runtime::{definition::ContentHash, prelude::*};
 
     use super::super::{Broker, DurablePool, open_calls};
 
@@ -251,5 +253,44 @@ mod postgres {
             }
         };
         assert_eq!((answered[0].result.text().as_ref(), second.bodies()), ("1", 0));
+    }
+
+    /// Another process asks for the end of leases as the network is lost, and the database hears it once the network is back.
+    #[tokio::test]
+    async fn leases_do_not_end_while_the_database_was_out_of_reach() {
+        const LEASE: Duration = Duration::from_secs(2);
+        let Some(mut server) = reported(Server::start()) else { return };
+        let options = PostgresOptions::new(&server.url()).unwrap().schema(new_schema()).unwrap();
+        let transport = options.operation_timeout(Duration::from_secs(60)).connect().await.unwrap();
+        let (queue, other) = (transport.call_queue("partition"), transport.call_queue("partition"));
+        let request = vec![7; 100].into();
+        let new = NewCall { id: "a-1".to_owned(), key: ContentHash::of("tool"), max_workers: 3, request };
+        queue.put_call(new).await.unwrap();
+        let call = queue.take_call(&[ContentHash::of("tool")], "worker", LEASE).await.unwrap().unwrap().call;
+        queue.start_call(&call).await.unwrap();
+        // The other process has reached the database for longer than the lease.
+        for _ in 0..12 {
+            assert_eq!(queue.extend_lease(&call, LEASE).await.unwrap(), LeaseState::Held);
+            other.settle_calls().await.unwrap();
+            tokio::time::sleep(Duration::from_millis(250)).await;
+        }
+        server.switch("pause");
+        let settling = {
+            let other = other.clone();
+            tokio::spawn(async move { other.settle_calls().await })
+        };
+        // The server does not hear it, and the lease is over.
+        tokio::time::sleep(Duration::from_secs(4)).await;
+        server.switch("resume");
+        settling.await.unwrap().unwrap();
+        other.settle_calls().await.unwrap();
+        let (record, _) = queue.read_call("a-1").await.unwrap().unwrap();
+        assert_eq!(record.state, CallState::Started);
+        assert_eq!(queue.extend_lease(&call, LEASE).await.unwrap(), LeaseState::Held);
+        // It ends once the worker is silent.
+        while queue.read_call("a-1").await.unwrap().unwrap().0.state != CallState::Interrupted {
+            other.settle_calls().await.unwrap();
+            tokio::time::sleep(Duration::from_millis(100)).await;
+        }
     }
 }

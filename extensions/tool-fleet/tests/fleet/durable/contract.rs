@@ -20,6 +20,7 @@ over_queues! {
     what_waits_is_purged_and_what_runs_is_not,
     a_call_that_is_removed_by_its_age_is_returned_once,
     bytes_are_limited,
+    results_are_limited,
     altered_and_moved_calls_are_not_run,
     an_altered_result_is_not_read,
     a_worker_of_an_earlier_request_has_no_power,
@@ -189,11 +190,31 @@ async fn bytes_are_limited(broker: Broker, name: &'static str) {
     let queue = broker.queue(name, limits).await;
     queue.put_call(new_call("a-1", b"1234567")).await.unwrap();
     let full = queue.put_call(new_call("b-1", b"1234567")).await.unwrap_err();
-    assert!(matches!(&full, FleetError::QueueFull { limit, .. } if limit == "10 bytes"), "{full}");
-    assert!(full.to_string().contains("fleet purge"), "{full}");
+    let text = full.to_string();
+    assert!(text.contains("it has 7 of 10 bytes, and 7 more are needed"), "{text}");
+    assert!(text.contains("fleet purge"), "{text}");
     let large = NewCall { request: vec![0; queue.max_bytes() + 1].into(), ..new_call("c-1", b"") };
     let large = queue.put_call(large).await.unwrap_err();
     assert!(matches!(large, FleetError::TooLargeForQueue { .. }), "{large}");
+}
+
+async fn results_are_limited(broker: Broker, name: &'static str) {
+    let limits = QueueLimits { bytes: 10_000, ..QueueLimits::default() };
+    let queue = broker.queue(name, limits).await;
+    queue.put_call(new_call("a-1", b"1234567")).await.unwrap();
+    let call = take(&*queue, LEASE).await;
+    let full = queue.end_call(&call, vec![0; 20_000].into()).await.unwrap_err().to_string();
+    assert!(full.contains("it has 7 of 10000 bytes, and 19993 more are needed"), "{full}");
+    assert_eq!(state(&*queue, "a-1").await, Some(CallState::Taken));
+    assert!(queue.end_call(&call, vec![0; 9_000].into()).await.unwrap());
+    // A late repetition, and one of another epoch, are no error.
+    assert!(queue.end_call(&call, vec![0; 9_000].into()).await.is_ok());
+    let other = QueueEpoch { epoch: call.epoch + 1, ..call };
+    assert!(!queue.end_call(&other, vec![0; 20_000].into()).await.unwrap());
+    // The end of a call has room.
+    queue.put_call(new_call("b-1", b"1234567")).await.unwrap();
+    let call = take(&*queue, LEASE).await;
+    assert!(queue.end_call(&call, vec![0; 4096].into()).await.unwrap());
 }
 
 /// A client of the broker without the key writes a request, and copies one to another record and another tool.

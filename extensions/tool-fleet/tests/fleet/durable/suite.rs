@@ -170,7 +170,7 @@ async fn a_full_queue_names_its_limit(broker: Broker, name: &'static str) {
     assert!(!caller.call("book", json!({})).await.is_finished());
     let refused = caller.call("book", json!({})).await;
     let text = refused.result().unwrap().text().to_string();
-    assert!(text.contains("is full: its limit is 1 calls"), "{text}");
+    assert!(text.contains("is full: it has 1 of 1 calls"), "{text}");
     assert_eq!(pool.states().await, [CallState::Queued]);
 }
 
