@@ -1,6 +1,6 @@
 //! A caller, which writes a line before each of its calls and one for its outcome. Callers answer each other's open calls.
 
-use std::{path::Path, time::Duration};
+use std::{convert::Infallible, path::Path, time::Duration};
 
 use fastrand::Rng;
 use futures_util::future::join_all;
@@ -152,8 +152,9 @@ impl Caller {
             let kind = Kind::ALL[rng.usize(..Kind::ALL.len())];
             // Some are longer than the time after which a worker is lost.
             let longest = if rng.u8(..5) == 0 { 3000 } else { 200 };
+            let cancel_after = (rng.u8(..8) == 0).then(|| Duration::from_millis(rng.u64(..2 * longest)));
             // Its line has the outcome.
-            let _ = self.call(kind, &format!("{lane}.{number}"), rng.u64(..longest)).await;
+            let _ = self.call(kind, &format!("{lane}.{number}"), rng.u64(..longest), cancel_after).await;
             let pause = sleep(Duration::from_millis(rng.u64(..100)));
             tokio::select! { () = pause => {}, () = stop.cancelled() => {} }
         }
@@ -166,7 +167,7 @@ impl Caller {
             let mut number = 0;
             loop {
                 number += 1;
-                match self.call(kind, &format!("last.{kind}.{number}"), 10).await {
+                match self.call(kind, &format!("last.{kind}.{number}"), 10, None).await {
                     Ok(()) => break,
                     Err(_) if Instant::now() < until => sleep(Duration::from_millis(100)).await,
                     Err(text) => panic!("a call of `{kind}` still fails after the chaos: {text}"),
@@ -175,12 +176,32 @@ impl Caller {
         }
     }
 
-    async fn call(&self, kind: Kind, number: &str, millis: u64) -> Result<(), String> {
+    async fn call(
+        &self,
+        kind: Kind,
+        number: &str,
+        millis: u64,
+        cancel_after: Option<Duration>,
+    ) -> Result<(), String> {
         let id = format!("{}.{number}", self.name);
         self.ends.add_line("begin", &id, kind.tool());
         let arguments = json!({ "id": id, "millis": millis });
         let call = ToolCall::new(format!("{POOL}__{kind}"), arguments).with_address(address_of(&id));
-        let text = match self.ends.executor.run(vec![call]).await.remove(0) {
+        let token = CancellationToken::new();
+        let run = RunContext::new().with_cancellation(token.clone());
+        let cancelling = async {
+            if let Some(time) = cancel_after {
+                sleep(time).await;
+                self.ends.add_line("cancel", &id, "");
+                token.cancel();
+            }
+            std::future::pending::<Infallible>().await
+        };
+        let mut outcomes = tokio::select! {
+            outcomes = self.ends.executor.batch(vec![call]).with_run(run).run() => outcomes,
+            never = cancelling => match never {},
+        };
+        let text = match outcomes.remove(0) {
             CallOutcome::Pending(_) => {
                 self.ends.add_line("open", &id, "");
                 return Ok(());

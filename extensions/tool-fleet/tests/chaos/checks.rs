@@ -41,6 +41,8 @@ struct Call {
     begun: u64,
     /// It was left open.
     is_open: bool,
+    /// The time at which its caller cancelled it.
+    cancelled: Option<u64>,
     /// The times and texts of its outcomes.
     outcomes: Vec<(u64, String)>,
     /// Those that were left in the queue.
@@ -70,6 +72,8 @@ enum CallEnd {
     MaybeQueued,
     /// The queue has lost the call.
     Lost,
+    /// By its caller.
+    Cancelled,
 }
 
 impl CallEnd {
@@ -89,6 +93,7 @@ impl CallEnd {
             text if text.contains("no worker of the pool") => Some(Self::NoWorker),
             text if text.contains("it is not known whether the call was queued") => Some(Self::MaybeQueued),
             text if text.contains("the call was removed from its queue") => Some(Self::Lost),
+            text if text.starts_with("Cancelled") => Some(Self::Cancelled),
             text if NO_BROKER.iter().any(|part| text.contains(part)) => Some(Self::NoBroker),
             _ => None,
         }
@@ -115,13 +120,14 @@ impl Run {
             if event == "begin" {
                 let kind = text.parse().unwrap();
                 let (outcomes, kept) = (Vec::new(), Vec::new());
-                let call = Call { kind, begun: millis, is_open: false, outcomes, kept };
+                let call = Call { kind, begun: millis, is_open: false, cancelled: None, outcomes, kept };
                 assert!(run.calls.insert(id.to_owned(), call).is_none(), "{line}");
                 continue;
             }
             let call = run.calls.get_mut(id).unwrap();
             match event {
                 "open" => call.is_open = true,
+                "cancel" => call.cancelled = Some(millis),
                 "end" => call.outcomes.push((millis, text.to_owned())),
                 "kept" => call.kept.push((millis, text.to_owned())),
                 _ => panic!("{line}"),
@@ -207,7 +213,9 @@ impl Run {
             ([_], []) | ([], [_]) => true,
             // It was not removed after it was taken, or not withdrawn.
             ([(_, text)], [_]) => {
-                !removals.is_empty() || CallEnd::from_text(text) == Some(CallEnd::MaybeQueued)
+                let is_withdrawn = [CallEnd::MaybeQueued, CallEnd::Cancelled];
+                !removals.is_empty()
+                    || CallEnd::from_text(text).is_some_and(|end| is_withdrawn.contains(&end))
             }
             // A process took the end, and died before it wrote the outcome.
             ([], []) if removals.iter().any(|process| !is_alive(process)) => true,
@@ -231,6 +239,9 @@ impl Run {
         end: CallEnd,
         bodies: Option<&CallBodies>,
     ) -> bool {
+        if end == CallEnd::Cancelled {
+            return call.cancelled.is_some_and(|cancelled| cancelled <= ended);
+        }
         let is_durable_end = call.kind.is_durable() && end != CallEnd::MaybeQueued;
         self.disturbances.iter().any(|it| {
             let consequences = match &it.target {

@@ -15,6 +15,8 @@ mod lines;
 mod memory;
 mod open_calls;
 #[cfg(all(feature = "nats", feature = "postgres", unix))]
+mod process;
+#[cfg(all(feature = "nats", feature = "postgres", unix))]
 mod processes;
 mod queue;
 #[path = "../shared/test_broker.rs"]

@@ -52,6 +52,8 @@ struct Tasks {
     workers: Vec<WorkerTask>,
     callers: Vec<CallerTask>,
     started: usize,
+    /// The workers that leave.
+    leaving: Vec<WorkerTask>,
     /// The bodies of workers that ended without a word.
     ended: Vec<Arc<Bodies>>,
     disturbances: Vec<Disturbance>,
@@ -75,6 +77,7 @@ impl Tasks {
             workers: Vec::new(),
             callers: Vec::new(),
             started: 0,
+            leaving: Vec::new(),
             ended: Vec::new(),
             disturbances: Vec::new(),
         };
@@ -123,7 +126,15 @@ impl Tasks {
             sleep(Duration::from_millis(self.rng.u64(..1500))).await;
             let from = self.clock.millis();
             match self.rng.u8(..10) {
-                0..6 => {
+                0 => {
+                    // No call has another end because of it.
+                    let worker = self.workers.swap_remove(self.rng.usize(..WORKERS));
+                    worker.stop.cancel();
+                    self.leaving.push(worker);
+                    let new = self.start_worker();
+                    self.workers.push(new);
+                }
+                1..6 => {
                     let worker = self.workers.swap_remove(self.rng.usize(..WORKERS));
                     worker.serving.abort();
                     assert!(worker.serving.await.unwrap_err().is_cancelled());
@@ -164,7 +175,7 @@ impl Tasks {
         for worker in &self.workers {
             worker.stop.cancel();
         }
-        for worker in self.workers {
+        for worker in self.workers.into_iter().chain(self.leaving) {
             timeout(QUIET_AFTER, worker.serving).await.unwrap().unwrap().unwrap();
             assert_eq!(worker.bodies.running(), 0);
         }

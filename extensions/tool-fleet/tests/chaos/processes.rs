@@ -1,11 +1,9 @@
-//! Workers and callers in processes of their own, behind a broker of the test alone: all of them are killed, stopped and continued.
+//! Workers and callers in processes of their own, behind a broker of the test alone: all of them are killed, stopped and continued, and workers receive SIGTERM.
 
 use std::{
     env,
     io::Read as _,
-    os::unix::process::{CommandExt as _, ExitStatusExt as _},
     path::{Path, PathBuf},
-    process::{Child, Command, Stdio},
     thread,
     time::{Duration, Instant},
 };
@@ -24,6 +22,7 @@ use crate::{
     collector::collect_ends,
     lines::{Clock, Folder},
     pool_key,
+    process::{BROKER_VARIABLE, Process, ROLE_VARIABLE},
     queue::ChaosQueue,
     run_time, seeds,
 };
@@ -36,10 +35,6 @@ const CALLERS: usize = 3;
 
 /// The time after the end of a run in which all is quiet: calls that were begun have ended, and workers have no more.
 const QUIET_AFTER: Duration = Duration::from_secs(10);
-
-/// The role, the seed and the folder of a process; the address of its broker.
-const ROLE_VARIABLE: &str = "TOOL_FLEET_CHAOS_ROLE";
-const BROKER_VARIABLE: &str = "TOOL_FLEET_CHAOS_BROKER";
 
 /// A process of this file's tests; without the variable, nothing.
 #[tokio::test]
@@ -101,62 +96,6 @@ async fn call(connections: Connections, folder: &Path, stop: CancellationToken, 
     caller.run(&stop, &mut Rng::with_seed(seed)).await;
 }
 
-/// The number of `SIGTERM`.
-const TERMINATED: i32 = 15;
-
-/// A process, which is killed when it is dropped.
-struct Process {
-    child: Child,
-    is_worker: bool,
-}
-
-impl Process {
-    fn start(role: &str, seed: u64, folder: &Path, broker: &str) -> Self {
-        let mut command = Command::new(env::current_exe().unwrap());
-        command.args(["processes::process_of_a_run", "--exact", "--nocapture"]);
-        command.env(ROLE_VARIABLE, format!("{role} {seed} {}", folder.display()));
-        command.env(BROKER_VARIABLE, broker);
-        // A stopped process of a group of its own is ended by the system once this one has ended.
-        command.process_group(0).stdin(Stdio::piped()).stdout(Stdio::null());
-        Self { child: command.spawn().unwrap(), is_worker: role == "worker" }
-    }
-
-    fn id(&self) -> u32 {
-        self.child.id()
-    }
-
-    fn target(&self) -> Target {
-        let name = self.id().to_string();
-        if self.is_worker { Target::Worker(name) } else { Target::Caller(name) }
-    }
-
-    fn send_signal(&self, signal: &str) {
-        let status = Command::new("kill").args([signal, &self.id().to_string()]).status().unwrap();
-        assert!(status.success());
-    }
-
-    /// Waits for its end, which is a success.
-    fn wait_until(&mut self, deadline: Instant) {
-        let status = loop {
-            match self.child.try_wait().unwrap() {
-                Some(status) => break status,
-                None if Instant::now() < deadline => thread::sleep(Duration::from_millis(20)),
-                None => panic!("{:?} is not quiet in time", self.target()),
-            }
-        };
-        // One that has just begun does not know the signal yet.
-        let is_new = status.signal() == Some(TERMINATED);
-        assert!(status.success() || is_new, "{:?}: {status}", self.target());
-    }
-}
-
-impl Drop for Process {
-    fn drop(&mut self) {
-        drop(self.child.kill());
-        drop(self.child.wait());
-    }
-}
-
 /// The end of a disturbance.
 enum Undo {
     /// Starts another process in place of one that was killed.
@@ -186,6 +125,8 @@ struct Processes {
     /// `false` while the broker is away or stopped.
     has_broker: bool,
     processes: Vec<Process>,
+    /// The workers that leave.
+    leaving: Vec<Process>,
     undo: Vec<(Instant, Undo)>,
     disturbances: Vec<Disturbance>,
 }
@@ -200,6 +141,7 @@ impl Processes {
             files,
             has_broker: true,
             processes: Vec::new(),
+            leaving: Vec::new(),
             undo: Vec::new(),
             disturbances: Vec::new(),
         };
@@ -252,25 +194,27 @@ impl Processes {
         }
         let chosen = self.rng.usize(..self.processes.len());
         let process = &self.processes[chosen];
+        let stopped_since = self.undo.iter().find_map(|(_, it)| match it {
+            Undo::Continue { process: id, from } if *id == process.id() => Some(*from),
+            _ => None,
+        });
         // Of callers that are killed, few outcomes are seen.
-        if draw < 4 && (process.is_worker || self.rng.bool()) {
-            let killed = self.processes.swap_remove(chosen);
-            let role = if killed.is_worker { "worker" } else { "caller" };
-            let target = killed.target();
-            // One that was stopped was away since then.
-            let stopped = self.undo.iter().find_map(|(_, it)| match it {
-                Undo::Continue { process, from } if *process == killed.id() => Some(*from),
-                _ => None,
-            });
-            let from = stopped.unwrap_or(from);
-            drop(killed);
-            self.note_disturbance(target, from);
+        let is_ended = draw < 4 && (process.is_worker || self.rng.bool());
+        if is_ended {
+            let ended = self.processes.swap_remove(chosen);
+            let role = if ended.is_worker { "worker" } else { "caller" };
             self.undo_in(1000, Undo::Start { role });
-        } else if !self
-            .undo
-            .iter()
-            .any(|(_, it)| matches!(it, Undo::Continue { process: id, .. } if *id == process.id()))
-        {
+            if draw == 3 && ended.is_worker && stopped_since.is_none() {
+                // No call has another end because of it.
+                ended.send_signal("-TERM");
+                self.leaving.push(ended);
+            } else {
+                let target = ended.target();
+                drop(ended);
+                // One that was stopped was away since then.
+                self.note_disturbance(target, stopped_since.unwrap_or(from));
+            }
+        } else if stopped_since.is_none() {
             process.send_signal("-STOP");
             let process = process.id();
             self.undo_in(4000, Undo::Continue { process, from });
@@ -341,6 +285,7 @@ impl Processes {
         callers.iter_mut().for_each(|caller| caller.wait_until(deadline));
         self.collect_ends();
         workers.iter().for_each(|worker| worker.send_signal("-TERM"));
+        workers.append(&mut self.leaving);
         let deadline = Instant::now() + QUIET_AFTER;
         workers.iter_mut().for_each(|worker| worker.wait_until(deadline));
         self.broker.check_empty();
