@@ -45,6 +45,7 @@
 //!
 //! A call that does not end within 5 s ([`DurableCalls::wait`]) becomes an open call of the caller's executor, with an interim result; one of a long-running
 //! tool does at once. Any process with the same store of open calls answers it by [`DurableCalls::answer_open_calls`], once.
+//! An open call whose durable call is no more in its queue, since it was purged, was too old, or was lost with the files of the broker, is answered with an error.
 //! [`DurableOpenCalls`] cancels the durable call of an open call that is discarded or rejected.
 //!
 //! Durable calls have no updates, progress and log lines, since their caller may be gone. A body cannot ask a person, nor draw on the budget of its
