@@ -3,7 +3,7 @@
 use std::{sync::Arc, time::Duration};
 
 pub use async_nats;
-use async_nats::{Client, ConnectOptions, StatusCode, connection::State};
+use async_nats::{Client, ConnectOptions, StatusCode, Subject, connection::State, subject::ToSubject};
 use bytes::Bytes;
 use futures_util::{StreamExt, future};
 use tokio::time::{Instant, timeout, timeout_at};
@@ -102,6 +102,15 @@ impl From<Client> for NatsTransport {
     }
 }
 
+/// A subject that the client copies once.
+struct BorrowedSubject<'a>(&'a str);
+
+impl ToSubject for BorrowedSubject<'_> {
+    fn to_subject(&self) -> Subject {
+        Subject::from(self.0)
+    }
+}
+
 impl Transport for NatsTransport {
     fn send<'a>(
         &'a self,
@@ -112,9 +121,11 @@ impl Transport for NatsTransport {
         Box::pin(async move {
             let sent = match reply {
                 Some(reply) => {
-                    self.client.publish_with_reply(subject.to_owned(), reply.to_owned(), body).await
+                    self.client
+                        .publish_with_reply(BorrowedSubject(subject), BorrowedSubject(reply), body)
+                        .await
                 }
-                None => self.client.publish(subject.to_owned(), body).await,
+                None => self.client.publish(BorrowedSubject(subject), body).await,
             };
             sent.map_err(|error| FleetError::Transport(error.to_string()))
         })
@@ -157,7 +168,7 @@ impl Transport for NatsTransport {
     }
 
     fn max_bytes(&self) -> usize {
-        self.client.server_info().max_payload
+        self.client.max_payload()
     }
 
     fn flush(&self) -> BoxFuture<'_, Result<(), FleetError>> {
