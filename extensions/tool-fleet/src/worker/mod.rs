@@ -10,6 +10,7 @@ mod budget;
 mod call;
 mod claim;
 mod drain;
+mod first_poll;
 mod index;
 mod queue;
 mod queued_call;
@@ -31,8 +32,14 @@ use tool_runtime::{CancellationToken, Executor, open_calls::PoolKey};
 
 pub use self::status::WorkerState;
 use self::{
-    drain::DrainState, index::DefinitionIndex, state::RunningCalls, status::StateSender, steps::StepRequest,
-    subscriptions::Subscriptions, values::ReceivedCall,
+    drain::DrainState,
+    first_poll::{FirstPolls, MeasuredCall},
+    index::DefinitionIndex,
+    state::RunningCalls,
+    status::StateSender,
+    steps::StepRequest,
+    subscriptions::Subscriptions,
+    values::ReceivedCall,
 };
 use crate::{
     CallQueue, Delivery, FleetError, Payload, Transport, ValueStore,
@@ -309,8 +316,8 @@ impl Server {
         }
     }
 
-    /// Takes a call, unless it was seen before, or there is no slot.
-    async fn take_call(self: &Arc<Self>, delivery: Delivery, tasks: &mut JoinSet<()>) {
+    /// Takes a call, unless it was seen before, or there is no slot. The last one of those that have arrived may be polled here.
+    async fn take_call(self: &Arc<Self>, delivery: Delivery, is_last: bool, tasks: &mut JoinSet<()>) {
         let Some((received, reply)) = self.open_request(&delivery) else { return };
         let Received { sender, message, .. } = received;
         let Some(received) = ReceivedCall::of_message(message) else { return };
@@ -337,10 +344,19 @@ impl Server {
             self.send_or_warn(&reply, Message::Report(report)).await;
             return;
         }
-        let is_harmless = self.index.is_harmless(received.definition());
+        let definition = received.definition();
+        let is_harmless = self.index.is_harmless(definition);
         let Some(running) = self.calls.add_call(&call, sender, is_harmless) else { return };
         reap_tasks(tasks);
-        tasks.spawn(Arc::clone(self).run_call(received, reply, running));
+        let call = Arc::clone(self).run_call(received, reply, running);
+        let call = MeasuredCall::new(call, Arc::clone(self), definition);
+        let call = match is_last && self.index.first_polls(definition).is_some_and(FirstPolls::are_short) {
+            true => call.poll_once().await,
+            false => Some(call),
+        };
+        if let Some(call) = call {
+            tasks.spawn(call);
+        }
     }
 
     /// Returns why this worker cannot run the call.
@@ -348,7 +364,7 @@ impl Server {
         let Some(definition) = self.index.definition(request.definition) else {
             return Some(OTHER_DEFINITION.to_owned());
         };
-        let canonical = definition.canonical(request.arguments.clone().into());
+        let canonical = definition.canonical(request.arguments.as_str().into());
         match canonical {
             Ok(canonical) if canonical.as_str() == request.arguments => None,
             _ => Some("the worker would run other arguments than the caller judged".to_owned()),

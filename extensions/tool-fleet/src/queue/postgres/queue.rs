@@ -14,8 +14,8 @@ use super::{
     settle::Contact,
 };
 use crate::{
-    CallState, FleetError, LeaseState, NewCall, PostgresTransport, QueueBacklog, QueueEpoch, QueueLimits, QueuedCall,
-    StartGrant, TakenCall,
+    CallState, FleetError, LeaseState, NewCall, PostgresTransport, QueueBacklog, QueueEpoch, QueueLimits,
+    QueuedCall, StartGrant, TakenCall,
     queue::{
         engine::impl_call_queue,
         limits::{QueueTotals, SMALL_RESULT_BYTES, check_call_size},
