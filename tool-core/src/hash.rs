@@ -82,7 +82,12 @@ impl FromStr for ContentHash {
     type Err = InvalidHash;
 
     fn from_str(text: &str) -> Result<Self, InvalidHash> {
-        let digit = |byte: &u8| char::from(*byte).to_digit(16).and_then(|digit| u8::try_from(digit).ok());
+        let digit = |byte: &u8| match byte {
+            b'0'..=b'9' => Some(byte - b'0'),
+            b'a'..=b'f' => Some(byte - b'a' + 10),
+            b'A'..=b'F' => Some(byte - b'A' + 10),
+            _ => None,
+        };
         let mut hash = [0; 32];
         if text.len() != 2 * hash.len() {
             return Err(InvalidHash);

@@ -56,6 +56,8 @@ impl EventSubject {
 pub(super) struct EventSink {
     /// The reader of the stream, which receives all events and applies backpressure. Boxed: a channel reserves places.
     stream: Option<mpsc::Sender<Box<ToolEvent>>>,
+    /// The stream leaves out the starts and ends of calls.
+    streams_reports: bool,
     /// The listeners, which never delay a call.
     listeners: broadcast::Sender<ToolEvent>,
     /// The call in whose run the batch runs.
@@ -102,6 +104,7 @@ impl EventSink {
     ) -> Self {
         let events = Self {
             stream,
+            streams_reports: executor.settings.streams_reports,
             listeners: executor.listeners.clone(),
             parent: run.and_then(|run| run.above()).cloned(),
             run: None,
@@ -151,6 +154,12 @@ impl EventSink {
     /// Returns `true` if there is a receiver.
     pub(super) fn has_receiver(&self) -> bool {
         self.stream.is_some() || self.listeners.receiver_count() > 0 || self.parent().is_some()
+    }
+
+    /// Returns `true` if there is a receiver of the starts and ends of calls.
+    pub(super) fn has_receiver_of_ends(&self) -> bool {
+        let is_streamed = self.stream.is_some() && !self.streams_reports;
+        is_streamed || self.listeners.receiver_count() > 0 || self.parent().is_some()
     }
 
     /// Returns the call above the batch if its events have a receiver.

@@ -322,9 +322,11 @@ impl CallFinisher<'_> {
             return;
         }
         self.send_late_events().await;
-        let finished = || EventKind::Finished { result: Arc::new(result.clone()) };
-        self.batch.events.emit(|| (self.batch.subject_of(self.request), finished())).await;
-        self.batch.mark_ended(self.request);
+        if self.batch.events.has_receiver_of_ends() {
+            let finished = || EventKind::Finished { result: Arc::new(result.clone()) };
+            self.batch.events.emit(|| (self.batch.subject_of(self.request), finished())).await;
+            self.batch.mark_ended(self.request);
+        }
         if self.executor.settings.has_hooks()
             && self.batch.within_grace_period(self.run_finished_hooks(result)).await.is_none()
         {

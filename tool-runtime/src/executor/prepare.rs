@@ -22,7 +22,7 @@ use crate::{
     ToolCall,
     hook::{Before, BeforeCall},
     panics::{GuardedCall, run_in_call},
-    policy::{ApprovalRequest, RetryPolicy},
+    policy::ApprovalRequest,
     registry::Entry,
 };
 
@@ -316,7 +316,7 @@ impl<'a> CallPreparation<'a, '_> {
             self.check_permission(rules_decision).await?;
         }
         *self.canonical = Some(Box::new(self.prepared.arguments().as_str().to_owned().into()));
-        let retry = RetryPolicy::retry_of_tool(self.executor.settings.retry.as_ref(), self.entry);
+        let retry = self.executor.settings.retry_of_tool(self.entry);
         // The call may be retried, or its body may ask a question.
         let is_needed_again = retry.is_some() || self.executor.settings.approver.is_some();
         let source = self.canonical.as_deref().filter(|_| is_needed_again).cloned();

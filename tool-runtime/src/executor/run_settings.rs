@@ -113,6 +113,12 @@ replaced! {
     /// Sets whether the arguments of all calls are run as they are, since their tools prepared them before.
     #[doc(hidden)]
     prepared_calls: bool => |it| it.prepared_calls;
+    /// Sets whether a call is one attempt, whatever the retry policies of executor and tools are: another process retries.
+    #[doc(hidden)]
+    single_attempt: bool => |it| it.single_attempt;
+    /// Sets whether streams leave out the starts and ends of calls that nothing else receives, for a reader of what bodies report.
+    #[doc(hidden)]
+    streams_reports: bool => |it| it.streams_reports;
     /// Sets the timeout of an attempt: see [`ExecutorBuilder::timeout`](crate::executor::ExecutorBuilder::timeout).
     timeout: Duration => |it| it.timeout;
     /// Sets the idle timeout of an attempt: see

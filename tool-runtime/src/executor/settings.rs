@@ -2,7 +2,7 @@
 
 use std::{fmt, sync::Arc, time::Duration};
 
-use tool_core::{Confirmation, ToolDefinition};
+use tool_core::{Confirmation, Retry, ToolDefinition};
 
 use super::build::{ExecutionStrategy, Finish};
 use super::{journal::SharedCallJournal, open::OpenCallSettings};
@@ -48,6 +48,10 @@ pub(super) struct Settings {
     pub(super) journal: Option<SharedCallJournal>,
     /// The arguments of all calls were prepared by their tools before, and are run as they are.
     pub(super) prepared_calls: bool,
+    /// A call is one attempt, whatever the retry policies are.
+    pub(super) single_attempt: bool,
+    /// Streams leave out the starts and ends of calls.
+    pub(super) streams_reports: bool,
     pub(super) event_buffer: usize,
     pub(super) max_detached: usize,
     pub(super) traces: Traces,
@@ -85,6 +89,8 @@ impl Default for Settings {
             open: OpenCallSettings::default(),
             journal: None,
             prepared_calls: false,
+            single_attempt: false,
+            streams_reports: false,
             event_buffer: 256,
             max_detached: 64,
             traces: Traces::default(),
@@ -106,6 +112,14 @@ impl Settings {
         self.external.is_some() || !self.rules.is_empty() || self.journal.is_some()
     }
 
+    /// Returns the retry of a tool's calls; `None` if they have one attempt.
+    pub(super) fn retry_of_tool(&self, entry: &Entry) -> Option<Retry> {
+        match self.single_attempt {
+            true => None,
+            false => RetryPolicy::retry_of_tool(self.retry.as_ref(), entry),
+        }
+    }
+
     /// Returns diagnostics about rules without effect on `tools`.
     pub(super) fn diagnostics(&self, tools: &Registry) -> Vec<RunDiagnostic> {
         self.rules.iter().flat_map(|rules| rules.diagnostics(tools)).map(RunDiagnostic::Rule).collect()
@@ -121,7 +135,7 @@ impl Settings {
             || !self.policies.is_empty()
             || metadata.permission
             || metadata.confirmation != Confirmation::Never
-            || RetryPolicy::retry_of_tool(self.retry.as_ref(), entry).is_some()
+            || self.retry_of_tool(entry).is_some()
             || self.traces.arguments
             // Its intents contain the hash of the canonical text.
             || self.journal.is_some()

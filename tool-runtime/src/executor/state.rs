@@ -330,7 +330,7 @@ impl BatchState {
 
     /// Sends `Started`.
     pub(super) async fn report_started(&self, request: &CallRequest<'_>) {
-        if self.is_unobserved {
+        if self.is_unobserved || !self.events.has_receiver_of_ends() {
             return;
         }
         let subject = self.subject_of(request);

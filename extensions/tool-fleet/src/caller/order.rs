@@ -22,6 +22,8 @@ pub(super) struct ReportOrder {
     read: u64,
     /// The number of reports that the worker has sent, as far as it is known.
     sent: u64,
+    /// The report after those that were read, if it has arrived in its turn: most do.
+    next: Option<Report>,
     early: BTreeMap<u64, Report>,
     missing_since: Option<Instant>,
     /// The number of a report that its worker stores, and the sequence of the message that says so.
@@ -57,20 +59,24 @@ impl ReportOrder {
     pub(super) fn add_report(&mut self, number: u64, report: Report) -> Option<Report> {
         self.note_sent(number);
         let is_awaited = number > self.read && number <= self.read.saturating_add(MAX_AHEAD);
-        if !is_awaited || self.early.contains_key(&number) {
+        let is_next = number == self.read.saturating_add(1);
+        if !is_awaited || is_next && self.next.is_some() || self.early.contains_key(&number) {
             return Some(report);
         }
-        self.early.insert(number, report)
+        match is_next {
+            true => self.next.replace(report),
+            false => self.early.insert(number, report),
+        }
     }
 
     /// Takes the reports that were not read.
     pub(super) fn take_unread(&mut self) -> impl Iterator<Item = Report> + use<> {
-        std::mem::take(&mut self.early).into_values()
+        self.next.take().into_iter().chain(std::mem::take(&mut self.early).into_values())
     }
 
     /// Returns the next report in the order of the worker, if it is here.
     pub(super) fn take_next(&mut self) -> Option<Report> {
-        let next = self.early.remove(&self.read.saturating_add(1));
+        let next = self.next.take().or_else(|| self.early.remove(&self.read.saturating_add(1)));
         if next.is_some() {
             self.read += 1;
             self.missing_since = None;

@@ -13,6 +13,8 @@ type ReportKey = (u32, u64, String);
 /// The reports that a call has received, so that repeated ones, which anybody can send, take no room.
 #[derive(Default)]
 pub(super) struct SeenReports {
+    /// The only report: most calls have one.
+    first: Option<ReportKey>,
     seen: BTreeSet<ReportKey>,
     /// The greatest report that is no longer remembered.
     forgotten: Option<ReportKey>,
@@ -22,6 +24,15 @@ impl SeenReports {
     /// Adds a report; returns `false` if it was added before.
     pub(super) fn add_report(&mut self, report: &CallReport, sender: &str) -> bool {
         let key = (report.call.epoch, report.sequence, sender.to_owned());
+        if self.seen.is_empty() {
+            match self.first.take() {
+                None => {
+                    self.first = Some(key);
+                    return true;
+                }
+                Some(first) => self.seen.insert(first),
+            };
+        }
         if self.forgotten.as_ref().is_some_and(|forgotten| key <= *forgotten) || !self.seen.insert(key) {
             return false;
         }

@@ -25,7 +25,7 @@ impl CallerApprover {
     /// each heartbeat, since messages may be lost, for as long as the caller is there: it may read slowly.
     async fn ask_caller(&self, request: &ApprovalRequest) -> Result<Approval, ToolError> {
         let (hint, payload) = (&request.hint, &request.payload);
-        let mut answers = self.running.answers.subscribe();
+        let mut answers = self.running.answers().subscribe();
         loop {
             let question = Report::Question { hint: hint.clone(), payload: payload.clone() };
             self.reporter.send_report(question).await?;
@@ -34,7 +34,7 @@ impl CallerApprover {
             let answered = tokio::select! {
                 answered = tokio::time::timeout(self.heartbeat, is_answered) => answered,
                 () = self.running.token.cancelled() => return Ok(Approval::Pending),
-                () = self.running.caller_left.cancelled() => return Ok(Approval::Pending),
+                () = self.running.caller_left().cancelled() => return Ok(Approval::Pending),
             };
             if let Ok(Ok(all)) = answered {
                 let answer = all.iter().rev().find(|it| it.hint == *hint && it.payload == *payload);

@@ -67,7 +67,7 @@ impl CallerBudget {
             tokio::select! {
                 grant = &mut answer => return grant.unwrap_or_else(|_| Err(unanswered_error())),
                 () = self.running.token.cancelled() => return Err(ToolError::cancelled()),
-                () = self.running.caller_left.cancelled() => return Err(unanswered_error()),
+                () = self.running.caller_left().cancelled() => return Err(unanswered_error()),
                 () = tokio::time::sleep(self.heartbeat) => {}
             }
         }

@@ -12,10 +12,8 @@ use tokio::time::MissedTickBehavior;
 use tool_runtime::{
     CallOutcome, CancellationToken, ErrorKind, RunContext, ToolCall, ToolDefinition, ToolError,
     call::Operation,
-    definition::Retry,
     event::EventKind,
     executor::{CallStream, RunSettings, SharedCallJournal, StreamItem},
-    policy::RetryPolicy,
 };
 
 use super::{
@@ -52,7 +50,7 @@ pub(super) struct Reporter {
     /// The store for reports that are too large for the broker.
     pub(super) values: Option<Arc<LargeValues>>,
     pub(super) heartbeat: Duration,
-    pub(super) abandoned: CancellationToken,
+    pub(super) running: Arc<RunningCall>,
 }
 
 impl Reporter {
@@ -117,12 +115,15 @@ impl Reporter {
     /// cancelled the call.
     async fn wait_for_room(&self, running: &RunningCall) -> bool {
         let contents = self.contents.load(Ordering::Relaxed);
-        let mut read = running.read.subscribe();
+        if contents < REPORT_WINDOW {
+            return true;
+        }
+        let mut read = running.read().subscribe();
         tokio::select! {
             biased;
             room = read.wait_for(|read| contents.saturating_sub(*read) < REPORT_WINDOW) => room.is_ok(),
             () = running.token.cancelled() => false,
-            () = running.caller_left.cancelled() => false,
+            () = running.caller_left().cancelled() => false,
         }
     }
 }
@@ -148,8 +149,7 @@ impl Server {
         let registration = Registration(&self, received.call().clone());
         let control = self.channel.own_subject(&received.call().call);
         let (channel, call) = (self.channel.clone(), received.call().clone());
-        let (values, heartbeat, abandoned) =
-            (self.values_for(&received), self.worker.heartbeat, running.abandoned.clone());
+        let (values, heartbeat) = (self.values_for(&received), self.worker.heartbeat);
         let (sequence, contents, sent, tokens) =
             (AtomicU64::new(0), AtomicU64::new(0), AtomicU64::new(0), AtomicU64::new(0));
         let reporter = Arc::new(Reporter {
@@ -163,7 +163,7 @@ impl Server {
             tokens,
             values,
             heartbeat,
-            abandoned,
+            running: Arc::clone(&running),
         });
         if let ReceivedCall::Whole(request) = &received
             && let Some(reason) = self.changes_arguments(request.definition, &request.arguments)
@@ -218,17 +218,20 @@ impl Server {
             approval: request.approval,
         };
         let executor = &self.worker.executor;
-        let journal = ClaimJournal {
-            reporter: Arc::clone(reporter),
-            running: running.clone(),
-            heartbeat: self.worker.heartbeat,
-            own: executor.journal().cloned(),
-        };
-        let settings = RunSettings::new()
-            .retry(one_attempt())
-            .prepared_calls(self.worker.executor.tools().steps_of(definition.name()).prepares_arguments)
-            .journal(SharedCallJournal::new(journal))
+        let mut settings = RunSettings::new()
+            .single_attempt(true)
+            .prepared_calls(executor.tools().steps_of(definition.name()).prepares_arguments)
+            .streams_reports(true)
             .approver(approver);
+        // A body that may be repeated has no start to give; the executor's own journal has its end.
+        if !self.index.is_harmless(request.definition) {
+            settings = settings.journal(SharedCallJournal::new(ClaimJournal {
+                reporter: Arc::clone(reporter),
+                running: running.clone(),
+                heartbeat: self.worker.heartbeat,
+                own: executor.journal().cloned(),
+            }));
+        }
         let executor = executor
             .with_settings(&run, settings)
             .map_err(|error| ToolError::failed(format!("the worker cannot run the call: {error}")))?;
@@ -322,11 +325,6 @@ fn report_of(event: EventKind) -> Option<Report> {
         EventKind::Child { event } => Some(Report::Child(Box::new(Arc::unwrap_or_clone(event)))),
         _ => None,
     }
-}
-
-/// A message is one attempt: the caller decides about the next one, also for a tool with retries of its own.
-pub(super) fn one_attempt() -> RetryPolicy {
-    RetryPolicy::new(Retry::DEFAULT).retry_if(|_| async { Ok(false) })
 }
 
 fn no_outcome() -> ToolError {

@@ -18,7 +18,7 @@ use tool_runtime::{
 use super::{
     OTHER_DEFINITION, Server,
     approver::approval_of,
-    call::{call_in_run, one_attempt},
+    call::call_in_run,
     queued_values::{STORAGE_PAUSE, STORAGE_TIMEOUT},
     state::RunningCall,
 };
@@ -137,7 +137,7 @@ impl Server {
             own: executor.journal().cloned(),
         };
         let settings = RunSettings::new()
-            .retry(one_attempt())
+            .single_attempt(true)
             .prepared_calls(executor.tools().steps_of(definition.name()).prepares_arguments)
             .journal(SharedCallJournal::new(journal))
             .approver(StoredApproval(request.approval));

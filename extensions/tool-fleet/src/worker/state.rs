@@ -3,7 +3,7 @@
 use std::{
     collections::{HashMap, HashSet, VecDeque},
     hash::{BuildHasher as _, RandomState},
-    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError},
     time::Duration,
 };
 
@@ -68,21 +68,39 @@ pub(super) struct RunningCall {
     pub(super) token: CancellationToken,
     /// Told when the start is given.
     pub(super) started: Notify,
-    /// The number of reports that the caller has read.
-    pub(super) read: watch::Sender<u64>,
+    /// The number of reports that the caller has read; made once it counts, as the parts below.
+    read: OnceLock<watch::Sender<u64>>,
     /// The answers to questions of the body.
-    pub(super) answers: watch::Sender<Vec<BodyAnswer>>,
+    answers: OnceLock<watch::Sender<Vec<BodyAnswer>>>,
     /// The requests for parts of the caller's budget.
     pub(super) budget: BudgetRequests,
     /// Cancelled once reports have no reader, for a call that goes on.
-    pub(super) caller_left: CancellationToken,
+    caller_left: OnceLock<CancellationToken>,
     /// Cancelled once the caller has said so. That there is no receiver may be a forged message, which must not cost a result.
-    pub(super) abandoned: CancellationToken,
+    abandoned: OnceLock<CancellationToken>,
     /// The process of the caller, which alone controls the call.
     caller: String,
     is_harmless: bool,
     /// The notices that reports had no receiver.
     missing: Mutex<MissingCaller>,
+}
+
+impl RunningCall {
+    pub(super) fn read(&self) -> &watch::Sender<u64> {
+        self.read.get_or_init(|| watch::Sender::new(0))
+    }
+
+    pub(super) fn answers(&self) -> &watch::Sender<Vec<BodyAnswer>> {
+        self.answers.get_or_init(watch::Sender::default)
+    }
+
+    pub(super) fn caller_left(&self) -> &CancellationToken {
+        self.caller_left.get_or_init(CancellationToken::new)
+    }
+
+    pub(super) fn abandoned(&self) -> &CancellationToken {
+        self.abandoned.get_or_init(CancellationToken::new)
+    }
 }
 
 /// The notices that the reports of a call had no receiver. A caller whose connection is lost with the broker is back soon: it has left once
@@ -140,11 +158,11 @@ impl RunningCalls {
         let added = Arc::new(RunningCall {
             token: CancellationToken::new(),
             started: Notify::new(),
-            read: watch::Sender::new(0),
-            answers: watch::Sender::default(),
+            read: OnceLock::new(),
+            answers: OnceLock::new(),
             budget: BudgetRequests::default(),
-            caller_left: CancellationToken::new(),
-            abandoned: CancellationToken::new(),
+            caller_left: OnceLock::new(),
+            abandoned: OnceLock::new(),
             caller,
             is_harmless,
             missing: Mutex::default(),
@@ -166,11 +184,11 @@ impl RunningCalls {
             Control::Cancel => running.token.cancel(),
             Control::Abandon => {
                 running.token.cancel();
-                running.caller_left.cancel();
-                running.abandoned.cancel();
+                running.caller_left().cancel();
+                running.abandoned().cancel();
             }
             Control::Read(number) => {
-                running.read.send_if_modified(|read| {
+                running.read().send_if_modified(|read| {
                     let has_grown = number > *read;
                     *read = number.max(*read);
                     has_grown
@@ -179,7 +197,7 @@ impl RunningCalls {
             Control::Budget { number, denied } => {
                 running.budget.answer_request(number, denied.map_or(Ok(()), |error| Err(*error)));
             }
-            Control::Answer(answer) => running.answers.send_modify(|answers| {
+            Control::Answer(answer) => running.answers().send_modify(|answers| {
                 // A repeated message.
                 if !answers.contains(&answer) {
                     answers.push(answer);
@@ -204,7 +222,7 @@ impl RunningCalls {
             if running.is_harmless {
                 running.token.cancel();
             }
-            running.caller_left.cancel();
+            running.caller_left().cancel();
         }
     }
 

@@ -268,12 +268,12 @@ impl Reporter {
             tokio::select! {
                 biased;
                 // It would have no reader, who deletes it.
-                () = self.abandoned.cancelled() => Err(abandoned_error()),
+                () = self.running.abandoned().cancelled() => Err(abandoned_error()),
                 stored = values.put_text(name, &text, ValueOwner::Reports(&report.call.call)) => stored,
             }
         };
         match self.beat_during(storing, || (report.contents, Report::Storing)).await {
-            Ok(_) if self.abandoned.is_cancelled() => Err(abandoned_error()),
+            Ok(_) if self.running.abandoned().is_cancelled() => Err(abandoned_error()),
             stored => stored,
         }
     }
