@@ -11,6 +11,7 @@
 
 mod always_compiles;
 mod branches;
+mod canonical_form;
 mod check;
 mod coerce;
 mod compile;
@@ -69,6 +70,8 @@ pub struct Plan {
     deepest: usize,
     /// Some property has an alias.
     has_aliases: bool,
+    /// Only the root has properties that the decoder ignores or fills in.
+    changes_root_alone: bool,
 }
 
 impl Plan {
@@ -113,6 +116,7 @@ impl Plan {
             nodes: [Node::ANYTHING].into(),
             deepest: MAX_VALUE_DEPTH,
             has_aliases: false,
+            changes_root_alone: true,
         });
         &ANYTHING
     }

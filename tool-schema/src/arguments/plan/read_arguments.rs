@@ -117,6 +117,9 @@ impl Plan {
     /// arguments without a canonical text are not executed.
     pub fn canonical<'a>(&self, arguments: Arguments<'a>) -> Result<Arguments<'a>, ArgumentError> {
         let text = arguments.as_str();
+        if self.is_in_canonical_form(text) {
+            return Ok(arguments);
+        }
         let document = Document::read(text).map_err(|_| ArgumentError::not_json(text))?;
         let mut value = document.value;
         let effects = normalize::make_canonical(self, &mut value);

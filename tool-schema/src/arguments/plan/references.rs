@@ -187,7 +187,9 @@ impl<'s> Compiler<'s> {
             nodes: self.nodes.into(),
             deepest: MAX_VALUE_DEPTH.min(CALLS / chain),
             has_aliases: false,
+            changes_root_alone: false,
         };
+        plan.changes_root_alone = plan.find_changes_of_root_alone();
         plan.has_aliases = !plan.alias_pairs().is_empty();
         plan.find_branch_tags();
         Ok(plan)
