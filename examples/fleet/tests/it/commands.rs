@@ -140,12 +140,16 @@ fn workers_and_tools_of_a_pool_are_listed_until_their_worker_is_terminated() {
         let ran = list(command, "--json");
         assert_eq!((ran.code, &*ran.output), (1, ""));
         assert!(ran.errors.contains("no worker of the pool `weather` answers"), "{}", ran.errors);
+        assert!(!ran.errors.contains("could not list"), "{}", ran.errors);
     }
     let mut serving = WorkerProcess::start(worker(), url, &key, &[]);
     let listed: Value = serde_json::from_str(&list("workers", "--json").output).unwrap();
     assert_eq!((listed.as_array().unwrap().len(), &listed[0]["tools"]), (1, &Value::from(7)));
     let ran = list("workers", "--limit=1");
     assert!(ran.output.contains(listed[0]["worker"].as_str().unwrap()), "{}", ran.output);
+    // One line for each worker, on a terminal of 80 columns, too.
+    let registry = listed[0]["registry"].as_str().unwrap();
+    assert!(ran.output.contains(&registry[..12]) && !ran.output.contains(&registry[..13]), "{}", ran.output);
     let tools: Value = serde_json::from_str(&list("tools", "--json").output).unwrap();
     assert_eq!(tools[0]["name"], "weather__compare_stations");
     let ran = list("tools", "--limit=2");
@@ -183,7 +187,7 @@ fn keys_and_urls_that_cannot_be_used_are_usage_errors_that_name_no_secret() {
     );
     check(&["work", "--nats", nats, "--key", &key, "--slots", "0"], 2, "--slots");
     check(&["work", "--key", &key], 2, "--nats");
-    check(&["work", "--nats", "env:BROKER", "--key", &key], 1, "the broker cannot be used");
+    check(&["work", "--nats", "env:BROKER", "--key", &key], 1, "the broker at `127.0.0.1:1` cannot be used");
     // The key of another pool is never written over.
     let program_key = folder.file("program.key");
     let other = ["fleet", "key", "--program-key", &program_key, "--save", &key, "--pool", "mail"];

@@ -106,7 +106,7 @@ pub(super) fn list_calls(request: &FleetRequest<'_>) -> Result<Exit, Failure> {
         let row = |call: QueuedCall| {
             let age = now.duration_since(call.created).unwrap_or_default();
             let (state, workers) = (state_text(&call), call.workers.to_string());
-            [call.id, state, age_text(age), workers, call.key.to_string()]
+            [call.id, state, age_text(age), workers, FleetRequest::short_hash(&call.key)]
         };
         let header = ["Call", "State", "Age", "Workers", "Definition"];
         request.program.print_table(header, calls.into_iter().map(row))?;
@@ -148,6 +148,10 @@ pub(super) fn purge_calls(request: &FleetRequest<'_>) -> Result<Exit, Failure> {
         let ended = queue.list_calls(&CallState::ENDED).await?;
         Ok((ended.len(), queue.list_calls(&[CallState::Queued]).await?))
     })?;
+    if ended == 0 && (queued.is_empty() || !with_queued) {
+        request.program.print("There are no calls to remove.\n")?;
+        return Ok(Exit::Done);
+    }
     let mut question = format!(
         "remove {} from the queue of the pool `{}`, with results that were not taken",
         counted(ended, "ended call"),

@@ -54,16 +54,23 @@ impl Broker {
     }
 }
 
+/// The heading of these options in the help.
+const HEADING: &str = "Broker and pool";
+
 /// Adds the options of the broker, the pool and its key.
 pub(super) fn with_connection_options(grammar: clap::Command, default_pool: &str) -> clap::Command {
     let url = |name: &'static str, help: &'static str| Arg::new(name).long(name).value_name("URL").help(help);
     grammar
         .args([
-            url("nats", "A server of NATS: nats://HOST:PORT, or env:NAME for a URL in a variable"),
+            url("nats", "A server of NATS: nats://HOST:PORT; or env:NAME or @FILE with the URL"),
             url(
                 "postgres",
-                "A database of Postgres: postgres://USER@HOST/DATABASE, or env:NAME for a URL in a variable",
+                "A database of Postgres: postgres://USER@HOST/DATABASE; or env:NAME or @FILE with the URL",
             ),
+        ].map(|option| option.help_heading(HEADING)))
+        .group(ArgGroup::new("broker").args(["nats", "postgres"]).required(true))
+        .args(database_options().map(|option| option.help_heading(HEADING)))
+        .args([
             pool_option(default_pool),
             Arg::new("key")
                 .long("key")
@@ -71,9 +78,7 @@ pub(super) fn with_connection_options(grammar: clap::Command, default_pool: &str
                 .required(true)
                 .value_parser(value_parser!(PathBuf))
                 .help("The file with the key of the pool"),
-        ])
-        .group(ArgGroup::new("broker").args(["nats", "postgres"]).required(true))
-        .args(database_options())
+        ].map(|option| option.help_heading(HEADING)))
 }
 
 pub(super) fn pool_option(default_pool: &str) -> Arg {
@@ -158,7 +163,7 @@ fn url_has_password(url: &str) -> bool {
 #[cfg(feature = "nats")]
 fn connect_to_nats(program: &Program, url: &str) -> Result<Broker, Failure> {
     let connecting = crate::NatsTransport::connect(url);
-    program.block_on(connecting)?.map(Broker::Nats).map_err(|error| connection_failure(&error))
+    program.block_on(connecting)?.map(Broker::Nats).map_err(|error| unreachable_failure(url, &error))
 }
 
 #[cfg(not(feature = "nats"))]
@@ -168,7 +173,27 @@ fn connect_to_nats(_: &Program, _: &str) -> Result<Broker, Failure> {
     ))
 }
 
-/// Returns the failure of a broker that cannot be reached, or fails.
+/// Returns the failure of a broker to which there is no connection yet, with its address.
+#[cfg(any(feature = "nats", feature = "postgres"))]
+pub(super) fn unreachable_failure(url: &str, error: &FleetError) -> Failure {
+    let (FleetError::Transport(problem), Some(host)) = (error, host_of(url)) else {
+        return connection_failure(error);
+    };
+    let problem = format!("the broker at `{host}` cannot be used: {problem}");
+    Failure::quoting(Exit::Failed, problem)
+}
+
+/// Returns the host and port of a URL, without all else, which may be a secret; `None` if it names no host.
+#[cfg(any(feature = "nats", feature = "postgres"))]
+fn host_of(url: &str) -> Option<&str> {
+    let (_, rest) = url.split_once("://")?;
+    let rest = rest.split(['?', '#']).next()?;
+    // A password may have a slash, and a parameter, a password.
+    let rest = rest.rsplit_once('@').map_or(rest, |(_, rest)| rest);
+    rest.split(['/', ',']).next().filter(|host| !host.is_empty())
+}
+
+/// Returns the failure of a broker that fails.
 pub(super) fn connection_failure(error: &FleetError) -> Failure {
     let problem = match error {
         FleetError::Transport(problem) => format!("the broker cannot be used: {problem}"),
@@ -185,7 +210,22 @@ pub(super) fn key_failure(error: &KeyFileError) -> Failure {
 
 #[cfg(test)]
 mod tests {
-    use super::url_has_password;
+    use super::*;
+
+    #[cfg(any(feature = "nats", feature = "postgres"))]
+    #[test]
+    fn a_failure_names_the_host_of_a_url_and_no_secret() {
+        for (url, expected) in [
+            ("nats://127.0.0.1:4222", Some("127.0.0.1:4222")),
+            ("nats://hush@broker:4222", Some("broker:4222")),
+            ("postgres://app:hu/sh@db/tools", Some("db")),
+            ("postgres://app@db:5432/tools?password=hush@h", Some("db:5432")),
+            ("postgres:///tools?password=hush", None),
+            ("hush", None),
+        ] {
+            assert_eq!(host_of(url), expected, "{url}");
+        }
+    }
 
     #[test]
     fn a_password_of_a_database_is_recognized_wherever_it_stands() {

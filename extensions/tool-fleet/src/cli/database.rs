@@ -12,7 +12,7 @@ use tool_cli::{
 
 use super::connection::Broker;
 #[cfg(feature = "postgres")]
-use super::connection::connection_failure;
+use super::connection::unreachable_failure;
 #[cfg(feature = "postgres")]
 use crate::{FleetError, PostgresOptions};
 
@@ -40,7 +40,10 @@ pub(super) fn connect_to_postgres(
     url: &str,
 ) -> Result<Broker, Failure> {
     let options = read_options(matches, url)?;
-    program.block_on(options.connect())?.map(Broker::Postgres).map_err(|error| connection_failure(&error))
+    program
+        .block_on(options.connect())?
+        .map(Broker::Postgres)
+        .map_err(|error| unreachable_failure(url, &error))
 }
 
 #[cfg(not(feature = "postgres"))]

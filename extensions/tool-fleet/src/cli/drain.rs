@@ -42,15 +42,21 @@ pub(super) fn drain_options() -> [Arg; 5] {
         Arg::new("worker")
             .value_name("WORKER")
             .num_args(1..)
-            .help("The workers, as `fleet workers` lists them"),
-        Arg::new("all").long("all").action(ArgAction::SetTrue).help("All workers of the pool that answer"),
+            .help("The workers to drain, as `fleet workers` lists them"),
+        Arg::new("all")
+            .long("all")
+            .action(ArgAction::SetTrue)
+            .help("Drain all workers of the pool that answer"),
         Arg::new("wait")
             .long("wait")
             .value_name("SECONDS")
             .default_value("60")
             .value_parser(value_parser!(u32).range(1..=86400))
-            .help("The time in which the workers leave; each one ends by itself, also later"),
-        Arg::new("yes").long("yes").action(ArgAction::SetTrue).help("Drain all workers without a question"),
+            .help("The time to wait until they have left; then they go on without it"),
+        Arg::new("yes")
+            .long("yes")
+            .action(ArgAction::SetTrue)
+            .help("Do not ask before all workers are drained"),
         Arg::new("json").long("json").action(ArgAction::SetTrue).help("Write JSON"),
     ]
 }
@@ -126,8 +132,8 @@ pub(super) fn drain_workers(request: &FleetRequest<'_>) -> Result<Exit, Failure>
     }
     let chosen = choose_workers(channel.pool(), &found, &names)?;
     if names.is_empty() {
-        let (workers, pool) = (counted(chosen.len(), "worker"), channel.pool());
-        let question = format!("drain {workers}, which are all of the pool `{pool}` that answer?");
+        let question =
+            format!("drain all workers of the pool `{}` that answer ({})?", channel.pool(), chosen.len());
         require_confirmation(request, &question, "drained")?;
     }
     let wait = matches.get_one::<u32>("wait").copied().unwrap_or_default();

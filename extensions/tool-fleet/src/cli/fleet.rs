@@ -6,6 +6,7 @@ use tool_cli::{
     Command, Exit, Failure, Program,
     clap::{self, Arg, ArgAction, ArgMatches, value_parser},
 };
+use tool_runtime::definition::ContentHash;
 
 use super::{
     calls::{cancel_call, cancel_options, dead_option, list_calls, purge_calls, purge_options},
@@ -18,8 +19,18 @@ use super::{
 };
 use crate::{CallQueue, QueueLimits, ValueStore, values::LargeValues};
 
+/// The characters of a hash in a table; JSON has all.
+const HASH_CHARS: usize = 12;
+
 /// The default maximum number of rows.
 const DEFAULT_MAX_ROWS: u64 = 1000;
+
+const EXAMPLES: &str = "\
+Examples:
+  fleet key --program-key program.key --save weather.key
+  fleet workers --nats nats://127.0.0.1:4222 --key weather.key
+  fleet calls --dead --nats nats://127.0.0.1:4222 --key weather.key
+  fleet drain --all --nats nats://127.0.0.1:4222 --key weather.key";
 
 /// The command `fleet`, which looks at a pool and its durable calls.
 pub(super) struct Fleet {
@@ -53,6 +64,7 @@ impl Command for Fleet {
         };
         clap::Command::new("fleet")
             .about("List the workers, tools and durable calls of a pool, take workers out, and make its key")
+            .after_help(EXAMPLES)
             .subcommand_required(true)
             .arg_required_else_help(true)
             .subcommands([
@@ -133,6 +145,11 @@ impl FleetRequest<'_> {
             rows.truncate(limit);
         }
         rows
+    }
+
+    /// Returns the first characters of a hash, which tell the rows of a table apart.
+    pub(super) fn short_hash(hash: &ContentHash) -> String {
+        hash.to_string().chars().take(HASH_CHARS).collect()
     }
 
     pub(super) fn print_json(&self, value: &impl serde::Serialize) -> Result<(), Failure> {

@@ -12,7 +12,8 @@ const MAX_AGE_SECONDS: u64 = QueueLimits::MAX_AGE.as_secs();
 /// The options, with the defaults of the program.
 pub(super) fn limit_options(defaults: QueueLimits) -> [Arg; 4] {
     let option = |name: &'static str, value: &'static str, help: &str, default: String| {
-        Arg::new(name).long(name).value_name(value).help(format!("{help} [default: {default}]"))
+        let option = Arg::new(name).long(name).value_name(value).help_heading("Limits of the queue");
+        option.help(format!("{help} [default: {default}]"))
     };
     let age = || value_parser!(u64).range(1..=MAX_AGE_SECONDS);
     let seconds = |age: Duration| age.as_secs_f64().to_string();

@@ -82,7 +82,7 @@
 //! # Text of others
 //!
 //! Names and descriptions of a pool are text of its workers. They are shown through [`Escape`](tool_runtime::policy::Escape), and shortened;
-//! `--json` writes them in full, with invisible characters as JSON escapes.
+//! `--json` writes them in full, with invisible characters as JSON escapes. Tables have the first 12 characters of a hash, JSON all.
 //!
 //! # Exit codes
 //!

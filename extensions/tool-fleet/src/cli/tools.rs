@@ -1,7 +1,7 @@
 //! `fleet tools`.
 
 use tool_cli::{Exit, Failure};
-use tool_runtime::{RunContext, Toolbox, definition::ToolDefinition};
+use tool_runtime::{RunContext, ToolSet as _, Toolbox, definition::ToolDefinition};
 
 use super::{connection::connection_failure, fleet::FleetRequest};
 use crate::FleetToolSet;
@@ -11,12 +11,15 @@ pub(super) fn list_tools(request: &FleetRequest<'_>) -> Result<Exit, Failure> {
     let (program, connection) = (request.program, &request.connection);
     let connecting = FleetToolSet::connect(connection.broker.transport(), connection.key.clone());
     let set = program.block_on(connecting)?.map_err(|error| connection_failure(&error))?;
-    let toolbox = Toolbox::new();
     // A pool that cannot be listed is an error, not an empty list.
+    let run = RunContext::new();
+    let listed = program.block_on(async { set.tools(run.read_only()).await.map(drop) })?;
+    listed.map_err(|error| Failure::quoting(Exit::Failed, error.feedback()))?;
+    let toolbox = Toolbox::new();
     toolbox.strict_listing(true);
     let failure = |error: &dyn std::error::Error| Failure::quoting(Exit::Failed, error.to_string());
     toolbox.add_toolset(set).map_err(|error| failure(&error))?;
-    let snapshot = program.block_on(async { toolbox.snapshot(&RunContext::new()).await })?;
+    let snapshot = program.block_on(async { toolbox.snapshot(&run).await })?;
     let snapshot = snapshot.map_err(|error| failure(&error))?;
     snapshot.diagnostics().iter().for_each(|problem| program.note(&problem.to_string()));
     let tools = snapshot.into_tools();

@@ -46,7 +46,7 @@ impl Command for Work {
 
     fn grammar_in(&self, name: &str) -> clap::Command {
         let command = clap::Command::new("work")
-            .about("Run the calls of a pool by the tools of the program, until Ctrl-C")
+            .about("Run the calls of a pool by the tools of the program, until Ctrl-C or `fleet drain`")
             .after_help(EXAMPLES);
         with_connection_options(command, self.pool.as_deref().unwrap_or(name))
             .args([
@@ -61,7 +61,7 @@ impl Command for Work {
                     .value_name("SECONDS")
                     .default_value("30")
                     .value_parser(value_parser!(u32))
-                    .help("The time that running calls have after Ctrl-C"),
+                    .help("The time that running calls have after Ctrl-C or `fleet drain`"),
                 Arg::new("durable")
                     .long("durable")
                     .action(ArgAction::SetTrue)

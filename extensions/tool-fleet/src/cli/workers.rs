@@ -71,7 +71,8 @@ pub(super) fn list_workers(request: &FleetRequest<'_>) -> Result<Exit, Failure> 
     } else {
         let row = |it: ListedWorker| {
             let calls = format!("{} of {}", it.calls, it.slots);
-            [it.worker, it.state.name().to_owned(), calls, it.tools.to_string(), it.registry.to_string()]
+            let registry = FleetRequest::short_hash(&it.registry);
+            [it.worker, it.state.name().to_owned(), calls, it.tools.to_string(), registry]
         };
         let header = ["Worker", "State", "Calls", "Tools", "Registry"];
         program.print_table(header, workers.into_iter().map(row))?;

@@ -90,6 +90,7 @@ async fn durable_calls_are_run_listed_cancelled_and_purged() {
     assert!(answered[0].result.is_error());
     let state = caller.durable.cancel_call(&answered[0].address).await.unwrap();
     assert_eq!((state, listed_calls(url, &folder).len()), (None::<CallState>, 0));
+    assert_eq!(fleet(url, &folder, &["purge"]).output, "There are no calls to remove.\n");
 }
 
 #[test]
