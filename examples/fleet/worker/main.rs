@@ -1,7 +1,7 @@
 //! The tools of the quick start as a program with the commands of `tool-cli` and `tool-fleet`. No line of a tool differs.
 //!
 //! ```sh
-//! examples/fleet/run                     # a broker, three workers and a caller; one worker is killed
+//! examples/fleet/run                     # a broker, three workers and a caller; one worker is killed; then durable calls
 //! ```
 //!
 //! By hand, with a server of NATS on this machine:

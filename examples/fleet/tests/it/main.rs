@@ -4,7 +4,7 @@
 
 mod approval;
 mod commands;
-mod killed;
+mod script;
 
 use std::{path::Path, process::Command};
 
