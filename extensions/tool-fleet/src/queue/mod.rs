@@ -95,7 +95,7 @@ pub trait CallQueue: Send + Sync + 'static {
     ///
     /// # Errors
     ///
-    /// Any error of the storage. The start may have been given then, and the body must not run.
+    /// Any error of the storage. The start may have been given then: the body must not run unless the worker asks again, and it is given.
     fn start_call<'a>(&'a self, call: &'a QueueEpoch) -> BoxFuture<'a, Result<StartGrant, FleetError>>;
 
     /// Queues a call again that is taken in this epoch and was not started, as if its worker had not taken it; `false` if it is not.

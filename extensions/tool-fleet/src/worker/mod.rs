@@ -14,6 +14,7 @@ mod first_poll;
 mod index;
 mod queue;
 mod queued_call;
+mod queued_start;
 mod queued_values;
 mod state;
 mod status;

@@ -19,6 +19,7 @@ use super::{
     OTHER_DEFINITION, Server,
     approver::approval_of,
     call::call_in_run,
+    queued_start::obtain_start,
     queued_values::{STORAGE_PAUSE, STORAGE_TIMEOUT},
     state::RunningCall,
 };
@@ -297,7 +298,7 @@ struct QueueJournal {
 impl CallJournal for QueueJournal {
     async fn starting(&self, intent: &CallIntent, run: Option<&RunContext>) -> Result<(), ToolError> {
         let unavailable = |problem: String| Err(ToolError::new(ErrorKind::Unavailable, problem));
-        let grant = match self.queue.start_call(&self.call).await {
+        let grant = match obtain_start(&*self.queue, &self.call).await {
             Ok(grant) => grant,
             Err(error) => {
                 return unavailable(format!(

@@ -134,3 +134,15 @@ async fn a_result_is_kept_for_a_minute_while_its_queue_is_away() {
         assert_eq!(probe.bodies(), bodies, "{tool} after {seconds} s");
     }
 }
+
+/// A call that was not executed has no end because the queue was away: its worker asks again.
+#[tokio::test(start_paused = true)]
+async fn a_start_whose_answer_is_lost_is_asked_for_again() {
+    let (mut pool, queue, durable) = failing_pool("start").await;
+    queue.lost_starts.store(3, Ordering::SeqCst);
+    let probe = pool.start_worker();
+    probe.released.cancel();
+    let caller = pool.caller(durable.wait(Duration::from_secs(60)), &open_calls()).await;
+    let outcome = caller.call("book", json!({})).await;
+    assert_eq!((outcome.result().unwrap().text().as_ref(), probe.bodies()), ("1", 1));
+}

@@ -31,6 +31,8 @@ pub(super) struct TestQueue {
     pub(super) hangs: CancellationToken,
     /// The answer to the end of a call, which is not stored.
     pub(super) end_answer: Arc<Mutex<Option<EndAnswer>>>,
+    /// The number of starts that are given, and whose answers are lost.
+    pub(super) lost_starts: Arc<AtomicUsize>,
 }
 
 /// The answer of a queue to an end that it does not store.
@@ -45,7 +47,18 @@ impl TestQueue {
         let (loses_answers, fails_to_remove) = (Arc::default(), Arc::default());
         let (max_bytes, reads_left) = (inner.max_bytes(), Arc::new(AtomicUsize::new(usize::MAX)));
         let (settled, hangs, end_answer) = (Arc::default(), CancellationToken::new(), Arc::default());
-        Self { inner, max_bytes, loses_answers, reads_left, fails_to_remove, settled, hangs, end_answer }
+        let lost_starts = Arc::default();
+        Self {
+            inner,
+            max_bytes,
+            loses_answers,
+            reads_left,
+            fails_to_remove,
+            settled,
+            hangs,
+            end_answer,
+            lost_starts,
+        }
     }
 
     /// Lowers the limit of a request or result.
@@ -104,7 +117,14 @@ impl CallQueue for TestQueue {
     }
 
     fn start_call<'a>(&'a self, call: &'a QueueEpoch) -> BoxFuture<'a, Result<StartGrant, FleetError>> {
-        self.inner.start_call(call)
+        Box::pin(async move {
+            let grant = self.inner.start_call(call).await?;
+            let take_one = |left: usize| left.checked_sub(1);
+            match self.lost_starts.fetch_update(Ordering::SeqCst, Ordering::SeqCst, take_one) {
+                Ok(_) => Err(away()),
+                Err(_) => Ok(grant),
+            }
+        })
     }
 
     fn return_call<'a>(&'a self, call: &'a QueueEpoch) -> BoxFuture<'a, Result<bool, FleetError>> {
