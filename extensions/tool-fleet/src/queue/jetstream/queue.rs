@@ -220,16 +220,26 @@ impl JetStreamCallQueue {
     }
 
     async fn read_record(&self, id: &str) -> Result<Option<(QueuedCall, Bytes)>, FleetError> {
-        // The view may be older than what another process has stored.
-        self.refresh_record(id).await?;
-        let Some(entry) = self.entry(id).await? else { return Ok(None) };
-        let call = entry.record.call;
-        let subject = match call.state {
-            CallState::Finished => self.result_subject(id, call.epoch),
-            _ => self.request_subject(id),
-        };
-        let bytes = self.0.stream.read_bytes(&subject).await?.unwrap_or_default();
-        Ok(Some((call, bytes)))
+        let mut without_bytes = None;
+        loop {
+            // The view may be older than what another process has stored.
+            self.refresh_record(id).await?;
+            let Some(entry) = self.entry(id).await? else { return Ok(None) };
+            let call = entry.record.call;
+            let subject = match call.state {
+                CallState::Finished => self.result_subject(id, call.epoch),
+                _ => self.request_subject(id),
+            };
+            match self.0.stream.read_bytes(&subject).await? {
+                Some(bytes) => return Ok(Some((call, bytes))),
+                // It has none, or they were altered.
+                None if call.bytes == 0 || without_bytes == Some(entry.sequence) => {
+                    return Ok(Some((call, Bytes::new())));
+                }
+                // The call was removed or has ended meanwhile, or the server has lost it.
+                None => without_bytes = Some(entry.sequence),
+            }
+        }
     }
 
     async fn purge_records(&self, states: &[CallState]) -> Result<Vec<QueuedCall>, FleetError> {
