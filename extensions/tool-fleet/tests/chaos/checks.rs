@@ -93,6 +93,9 @@ impl CallEnd {
             text if text.contains("no worker of the pool") => Some(Self::NoWorker),
             text if text.contains("it is not known whether the call was queued") => Some(Self::MaybeQueued),
             text if text.contains("the call was removed from its queue") => Some(Self::Lost),
+            text if text.contains("the call was cancelled, or another worker has it") => {
+                Some(Self::Cancelled)
+            }
             text if text.starts_with("Cancelled") => Some(Self::Cancelled),
             text if NO_BROKER.iter().any(|part| text.contains(part)) => Some(Self::NoBroker),
             _ => None,
@@ -239,8 +242,11 @@ impl Run {
         end: CallEnd,
         bodies: Option<&CallBodies>,
     ) -> bool {
-        if end == CallEnd::Cancelled {
-            return call.cancelled.is_some_and(|cancelled| cancelled <= ended);
+        // The worker of a durable call may not be given its start any more.
+        if matches!(end, CallEnd::Cancelled | CallEnd::NoBroker)
+            && call.cancelled.is_some_and(|cancelled| cancelled <= ended)
+        {
+            return true;
         }
         let is_durable_end = call.kind.is_durable() && end != CallEnd::MaybeQueued;
         self.disturbances.iter().any(|it| {
@@ -253,7 +259,7 @@ impl Run {
                     0
                 }
                 Target::BrokerFiles if end == CallEnd::Lost => 0,
-                _ if end == CallEnd::Lost => return false,
+                _ if matches!(end, CallEnd::Lost | CallEnd::Cancelled) => return false,
                 // A durable call goes on without it.
                 Target::Caller(name) if name != caller || is_durable_end => return false,
                 Target::Caller(_) => 0,
