@@ -227,6 +227,9 @@ impl DurableCalls {
 
     /// Takes the end of a call for which its caller waits, and the names of its values; `None` if it goes on.
     pub(super) async fn take_end(&self, id: &str) -> Result<Option<(CallEnd, Vec<String>)>, FleetError> {
+        if self.queue().find_call(id).await?.is_some_and(|call| !call.state.is_ended()) {
+            return Ok(None);
+        }
         let Some((call, bytes)) = self.queue().read_call(id).await? else {
             return Ok(Some((removed_end(), Vec::new())));
         };

@@ -8,6 +8,7 @@ use tool_runtime::{ErrorKind, ToolContext, ToolError, ToolOutput, open_calls::Po
 use super::{
     connection::{Replies, Reply},
     durable_values::{RequestValue, SealedCall, not_queued_error},
+    settle_turns::SettleTurns,
     tool::RemoteTool,
     withdrawal::{Withdrawal, WithdrawalGuard},
 };
@@ -85,6 +86,7 @@ struct Shared {
     /// `None` for all tools.
     tools: Option<BTreeSet<String>>,
     wait: Duration,
+    settle_turns: Arc<SettleTurns>,
 }
 
 impl DurableCalls {
@@ -95,8 +97,8 @@ impl DurableCalls {
     /// Returns [`FleetError::Invalid`] if the queue is one of another pool.
     pub fn new(queue: impl CallQueue, key: PoolKey) -> Result<Self, FleetError> {
         check_queue_pool(&queue, &key)?;
-        let (values, tools, wait) = (None, None, Duration::from_secs(5));
-        Ok(Self(Arc::new(Shared { queue: Arc::new(queue), key, values, tools, wait })))
+        let (values, tools, wait, settle_turns) = (None, None, Duration::from_secs(5), Arc::default());
+        Ok(Self(Arc::new(Shared { queue: Arc::new(queue), key, values, tools, wait, settle_turns })))
     }
 
     /// Makes only the calls of these tools durable, by their names with or without the prefix of the pool, and those of long-running tools. Without a name, those of
@@ -320,10 +322,12 @@ impl WaitingCall<'_> {
                 reply = self.replies.next() => if matches!(reply, Reply::Closed) {
                     return WaitEnd::LeftOpen;
                 },
-                () = sleep_until(poll_at) => match self.durable.settle_calls().await {
-                    Ok(names) => self.replies.connection().delete_queued_values(self.durable, names),
-                    Err(error) => {
-                        tracing::warn!(%error, "the queue of durable calls cannot be read; trying again");
+                () = sleep_until(poll_at) => if self.durable.0.settle_turns.take_turn() {
+                    match self.durable.settle_calls().await {
+                        Ok(names) => self.replies.connection().delete_queued_values(self.durable, names),
+                        Err(error) => {
+                            tracing::warn!(%error, "the queue of durable calls cannot be read; trying again");
+                        }
                     }
                 },
             }

@@ -16,6 +16,7 @@ mod route;
 mod seen;
 mod sent;
 mod set;
+mod settle_turns;
 mod steps;
 mod tool;
 mod unowned;

@@ -54,6 +54,13 @@ macro_rules! impl_call_queue {
                 Box::pin(self.read_record(id))
             }
 
+            fn find_call<'a>(
+                &'a self,
+                id: &'a str,
+            ) -> $crate::queue::Operation<'a, Option<$crate::QueuedCall>> {
+                Box::pin(self.find_record(id))
+            }
+
             fn remove_call<'a>(&'a self, id: &'a str) -> $crate::queue::Operation<'a, bool> {
                 Box::pin(self.remove_record(id))
             }

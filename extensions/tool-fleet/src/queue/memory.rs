@@ -156,6 +156,10 @@ impl MemoryCallQueue {
         Ok(self.lock().by_id.get(id).map(|it| (it.record.call.clone(), it.bytes.clone())))
     }
 
+    async fn find_record(&self, id: &str) -> Result<Option<QueuedCall>, FleetError> {
+        Ok(self.lock().by_id.get(id).map(|it| it.record.call.clone()))
+    }
+
     async fn remove_record(&self, id: &str) -> Result<bool, FleetError> {
         let mut calls = self.lock();
         let Some(stored) = calls.by_id.get_mut(id) else { return Ok(false) };

@@ -39,6 +39,7 @@ pub use self::jetstream::JetStreamCallQueue;
 pub use self::postgres::PostgresCallQueue;
 pub use self::{backlog::QueueBacklog, memory::MemoryCallQueue};
 pub(crate) use self::{
+    limits::SMALL_RESULT_BYTES,
     sealed::{CallEnd, CallSeal, SealedContents, StoredRequest, call_id, id_prefix},
     values::{delete_values, delete_values_of, request_value_name, result_value_name, value_names},
 };
@@ -121,6 +122,16 @@ pub trait CallQueue: Send + Sync + 'static {
     fn read_call<'a>(&'a self, id: &'a str)
     -> BoxFuture<'a, Result<Option<(QueuedCall, Bytes)>, FleetError>>;
 
+    /// Returns a call without its bytes; `None` if there is none. Each caller that waits looks at its own call twice a second. Default: by
+    /// [`read_call`](Self::read_call), which also reads the bytes.
+    ///
+    /// # Errors
+    ///
+    /// Any error of the storage.
+    fn find_call<'a>(&'a self, id: &'a str) -> BoxFuture<'a, Result<Option<QueuedCall>, FleetError>> {
+        Box::pin(async move { Ok(self.read_call(id).await?.map(|(call, _)| call)) })
+    }
+
     /// Removes a call that has ended; `false` if there is none. An interrupted call stays in the list without its bytes.
     ///
     /// # Errors
@@ -157,7 +168,7 @@ pub trait CallQueue: Send + Sync + 'static {
     ) -> BoxFuture<'a, Result<Vec<QueuedCall>, FleetError>>;
 
     /// Ends or queues again the calls whose leases are over, ends those that are too old, and removes those that have ended and are too old.
-    /// Returns the calls that this process has removed, as they were. Workers, waiting callers and lists call it regularly.
+    /// Returns the calls that this process has removed, as they were. Each worker, one of the waiting callers of a process, and lists call it regularly.
     ///
     /// # Errors
     ///

@@ -67,6 +67,10 @@ impl CallQueue for Arc<dyn CallQueue> {
         (**self).read_call(id)
     }
 
+    fn find_call<'a>(&'a self, id: &'a str) -> BoxFuture<'a, Result<Option<QueuedCall>, FleetError>> {
+        (**self).find_call(id)
+    }
+
     fn remove_call<'a>(&'a self, id: &'a str) -> BoxFuture<'a, Result<bool, FleetError>> {
         (**self).remove_call(id)
     }

@@ -24,7 +24,7 @@ use super::{
     state::RunningCall,
 };
 use crate::{
-    CallQueue, LeaseState, QueueEpoch, StartGrant, TakenCall,
+    CallQueue, FleetError, LeaseState, QueueEpoch, StartGrant, TakenCall,
     message::{CallEpoch, CallRequest, Message},
     queue::{CallEnd, CallSeal, SealedContents},
 };
@@ -180,43 +180,45 @@ impl Server {
         seal: &CallSeal<'_>,
         end: CallEnd,
     ) -> bool {
-        let sealed = match self.seal_end(queue, call, seal, &end).await {
-            Ok(sealed) => sealed,
-            Err(error) => {
-                tracing::error!(id = call.id, %error, "the result of a durable call cannot be written");
-                return false;
+        let stored = async {
+            let mut sealed = self.seal_end(queue, call, seal, &end, None).await?;
+            let mut stored = store_sealed(queue, call, &sealed.bytes).await;
+            if let Err(full @ FleetError::QueueFull { .. }) = stored {
+                sealed = self.seal_end(queue, call, seal, &end, Some(full)).await?;
+                stored = store_sealed(queue, call, &sealed.bytes).await;
             }
-        };
-        match store_sealed(queue, call, &sealed.bytes).await {
-            Some(true) => true,
-            Some(false) => {
+            // After an error, it may be stored.
+            if matches!(stored, Ok(false)) {
                 self.delete_refused(sealed).await;
-                false
             }
-            // It may be stored.
-            None => false,
-        }
+            stored
+        };
+        stored.await.unwrap_or_else(|error: FleetError| {
+            tracing::error!(id = call.id, %error, "the result of a durable call is lost; the call runs again, or ends as interrupted if its body has effects");
+            false
+        })
     }
 }
 
-/// Stores the end of a call; `None` if the queue could not be reached.
-async fn store_sealed(queue: &dyn CallQueue, call: &QueueEpoch, sealed: &Bytes) -> Option<bool> {
+/// Stores the end of a call; `false` if the queue refused it.
+///
+/// # Errors
+///
+/// The last error, if it is not stored within a minute.
+async fn store_sealed(queue: &dyn CallQueue, call: &QueueEpoch, sealed: &Bytes) -> Result<bool, FleetError> {
     let deadline = Instant::now() + STORAGE_TIMEOUT;
     loop {
         match queue.end_call(call, sealed.clone()).await {
-            Ok(true) => return Some(true),
+            Ok(true) => return Ok(true),
             Ok(false) => {
                 tracing::warn!(
                     id = call.id,
                     epoch = call.epoch,
                     "the result of a durable call was refused: it has ended, or another worker has it"
                 );
-                return Some(false);
+                return Ok(false);
             }
-            Err(error) if Instant::now() >= deadline => {
-                tracing::error!(id = call.id, %error, "the result of a durable call is lost; the call runs again, or ends as interrupted if its body has effects");
-                return None;
-            }
+            Err(error) if Instant::now() >= deadline => return Err(error),
             Err(error) => {
                 tracing::warn!(id = call.id, %error, "the result of a durable call was not stored; trying again");
                 tokio::time::sleep(STORAGE_PAUSE).await;

@@ -10,8 +10,8 @@ use super::{Server, state::RunningCall};
 use crate::{
     CallQueue, FleetError, QueueEpoch,
     queue::{
-        CallEnd, CallSeal, SealedContents, StoredRequest, delete_values, request_value_name,
-        result_value_name,
+        CallEnd, CallSeal, SMALL_RESULT_BYTES, SealedContents, StoredRequest, delete_values,
+        request_value_name, result_value_name,
     },
     values::{LargeValues, ReadError, ValueOwner},
 };
@@ -82,7 +82,7 @@ impl Server {
         }
     }
 
-    /// Seals the end of a call, and stores it in the store of large values if it is too large for the queue. An end that cannot be stored is
+    /// Seals the end of a call, and stores it in the store of large values if it is too large for the queue, or for one that is `full`. An end that cannot be stored is
     /// replaced by an error that says so.
     ///
     /// # Errors
@@ -94,10 +94,13 @@ impl Server {
         call: &QueueEpoch,
         seal: &CallSeal<'_>,
         end: &CallEnd,
+        full: Option<FleetError>,
     ) -> Result<SealedEnd, FleetError> {
         let age = queue.limits().result_age;
+        let max_bytes = queue.max_bytes();
+        let max_bytes = if full.is_some() { max_bytes.min(SMALL_RESULT_BYTES) } else { max_bytes };
         let problem = match seal.seal_result(call, SealedContents::Whole(end), age) {
-            Ok(bytes) if bytes.len() <= queue.max_bytes() => return Ok(SealedEnd::without_value(bytes)),
+            Ok(bytes) if bytes.len() <= max_bytes => return Ok(SealedEnd::without_value(bytes)),
             Ok(bytes) => match &self.values {
                 Some(values) => match store_value(values, call, end).await {
                     Ok((name, contents)) => {
@@ -106,7 +109,7 @@ impl Server {
                     }
                     Err(error) => error,
                 },
-                None => FleetError::TooLargeForQueue { bytes: bytes.len(), limit: queue.max_bytes() },
+                None => full.unwrap_or(FleetError::TooLargeForQueue { bytes: bytes.len(), limit: max_bytes }),
             },
             Err(error) => error,
         };

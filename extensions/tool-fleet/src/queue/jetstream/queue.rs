@@ -219,6 +219,11 @@ impl JetStreamCallQueue {
         Ok(self.remove_record_if(id, is_removable).await?.is_some())
     }
 
+    /// By the view, which the server keeps up to date: no message is sent.
+    async fn find_record(&self, id: &str) -> Result<Option<QueuedCall>, FleetError> {
+        Ok(self.entry(id).await?.map(|entry| entry.record.call))
+    }
+
     async fn read_record(&self, id: &str) -> Result<Option<(QueuedCall, Bytes)>, FleetError> {
         let mut without_bytes = None;
         loop {

@@ -262,6 +262,12 @@ impl PostgresCallQueue {
         Ok(Some((read_call_row(row)?, body.into())))
     }
 
+    async fn find_record(&self, id: &str) -> Result<Option<QueuedCall>, FleetError> {
+        let sql = format!("SELECT {COLUMNS} FROM {{schema}}.calls WHERE pool = $1 AND id = $2");
+        let rows = self.fetch(&sql, &[Value::Text(&self.pool), Value::Text(id)]).await?;
+        rows.first().map(read_call_row).transpose()
+    }
+
     async fn remove_record(&self, id: &str) -> Result<bool, FleetError> {
         let sql = "WITH answered AS (UPDATE {schema}.calls SET body = '' WHERE pool = $1 AND id = $2 AND state = 'interrupted' \
                    AND octet_length(body) > 0 RETURNING id), \

@@ -32,6 +32,33 @@ mod jetstream {
         assert!(error.to_string().contains("start the server with the flag `-js`"), "{error}");
     }
 
+    /// The view of the process has the record of the call.
+    #[tokio::test]
+    async fn a_caller_that_waits_reads_nothing_from_the_server() {
+        let Some(url) = shared_jetstream_url() else { return };
+        let transport = NatsTransport::connect(url).await.unwrap();
+        let mut pool =
+            DurablePool::with_limits(Broker::Nats(transport), "silent", QueueLimits::default()).await;
+        let caller = pool.caller(pool.durable().wait(Duration::from_secs(3)), &open_calls()).await;
+        let client = client(url).await;
+        let mut requests = Vec::new();
+        for api in ["STREAM.MSG.GET", "DIRECT.GET"] {
+            requests.push(client.subscribe(format!("$JS.API.{api}.tool-fleet-silent")).await.unwrap());
+        }
+        client.flush().await.unwrap();
+        assert!(!caller.call("book", json!({})).await.is_finished());
+        client.flush().await.unwrap();
+        let mut reads = futures_util::stream::select_all(requests);
+        let mut count = 0;
+        while let Some(Some(_)) =
+            futures_util::FutureExt::now_or_never(futures_util::StreamExt::next(&mut reads))
+        {
+            count += 1;
+        }
+        // One for the id, before it is stored.
+        assert!(count <= 1, "{count} messages were read");
+    }
+
     /// Each with a view of its own.
     #[tokio::test]
     async fn two_processes_take_a_call_once() {

@@ -5,7 +5,7 @@ use std::{
     time::Duration,
 };
 
-use tool_fleet::{CallState, DurableCalls, MemoryCallQueue, MemoryTransport};
+use tool_fleet::{CallState, DurableCalls, MemoryCallQueue, MemoryTransport, QueueLimits};
 use tool_runtime::{CancellationToken, RunContext, prelude::*};
 
 use super::{
@@ -77,6 +77,40 @@ async fn a_set_that_is_closed_withdraws_its_cancelled_calls() {
     while !pool.states().await.is_empty() {
         tokio::time::sleep(Duration::from_millis(20)).await;
     }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_result_without_room_in_its_queue_is_replaced_by_an_error_that_names_the_limit() {
+    let limits = QueueLimits { bytes: 20_000, ..QueueLimits::default() };
+    let mut pool = DurablePool::with_limits(Broker::Memory(MemoryTransport::new()), "full", limits).await;
+    pool.start_worker();
+    let caller = pool.caller(pool.durable().wait(Duration::from_secs(120)), &open_calls()).await;
+    let fitting = caller.call("echo", json!({ "text": "x", "times": 5000 })).await;
+    assert_eq!(fitting.result().unwrap().text().len(), 5000);
+    let outcome = caller.call("echo", json!({ "text": "x", "times": 50_000 })).await;
+    let text = outcome.result().unwrap().text().to_string();
+    assert!(text.contains("the call ended, and its result is lost"), "{text}");
+    assert!(text.contains("the queue of the pool `full` is full: it has"), "{text}");
+    assert_eq!(pool.states().await, []);
+    // With a store of large values, it goes there.
+    let mut pool = DurablePool::with_limits(Broker::Memory(MemoryTransport::new()), "full", limits).await;
+    pool.values = Some(TestValues::new());
+    pool.start_worker();
+    let caller = pool.caller(pool.durable().wait(Duration::from_secs(120)), &open_calls()).await;
+    let outcome = caller.call("echo", json!({ "text": "x", "times": 50_000 })).await;
+    assert_eq!(outcome.result().unwrap().text().len(), 50_000);
+}
+
+#[tokio::test(start_paused = true)]
+async fn callers_that_wait_settle_their_queue_together() {
+    let (mut pool, queue, durable) = failing_pool("together").await;
+    let caller = pool.caller(durable.wait(Duration::from_secs(10)), &open_calls()).await;
+    let settled = queue.settled.load(Ordering::SeqCst);
+    let calls = futures_util::future::join_all((0..20).map(|_| caller.call("book", json!({})))).await;
+    assert!(calls.iter().all(|call| !call.is_finished()));
+    let settled = queue.settled.load(Ordering::SeqCst) - settled;
+    // Twice a second, however many wait.
+    assert!((10..=21).contains(&settled), "{settled}");
 }
 
 #[tokio::test(start_paused = true)]

@@ -1,0 +1,29 @@
+//! The turns of the waiting callers of a process to settle their queue.
+
+use std::{
+    sync::{Mutex, PoisonError},
+    time::Duration,
+};
+
+use tokio::time::Instant;
+
+/// The interval in which one of the callers that wait settles the queue.
+const SETTLE_INTERVAL: Duration = Duration::from_millis(500);
+
+/// Gives a turn to one of the callers that wait, once in an interval: each of them looks at its own call alone.
+#[derive(Debug, Default)]
+pub(super) struct SettleTurns {
+    last: Mutex<Option<Instant>>,
+}
+
+impl SettleTurns {
+    /// Returns `true` if the caller is to settle the queue.
+    pub(super) fn take_turn(&self) -> bool {
+        let mut last = self.last.lock().unwrap_or_else(PoisonError::into_inner);
+        let is_due = last.is_none_or(|last| last.elapsed() >= SETTLE_INTERVAL);
+        if is_due {
+            *last = Some(Instant::now());
+        }
+        is_due
+    }
+}
