@@ -108,7 +108,7 @@ impl CallFinisher<'_> {
         request: Option<Box<ApprovalRequest>>,
         (is_reported, operation): (Option<bool>, Option<String>),
     ) -> Result<(), ToolError> {
-        self.close_call().await?;
+        self.close_to_reopen().await?;
         let answers = match &request {
             Some(_) => std::mem::take(&mut *self.state.answers()).into_answers(),
             None => Vec::new(),
@@ -142,9 +142,21 @@ impl CallFinisher<'_> {
     /// Returns an error if it was answered elsewhere.
     async fn close_call(&self) -> Result<(), ToolError> {
         let Some(confirmed) = self.request.confirmed else { return Ok(()) };
-        let closing = Box::pin(confirmed.close(&self.executor.open));
+        self.close_in_time(confirmed.close(&self.executor.open)).await
+    }
+
+    /// As [`close_call`](Self::close_call), for a call that is opened again.
+    async fn close_to_reopen(&self) -> Result<(), ToolError> {
+        let Some(confirmed) = self.request.confirmed else { return Ok(()) };
+        self.close_in_time(confirmed.close_to_reopen(&self.executor.open)).await
+    }
+
+    async fn close_in_time(
+        &self,
+        closing: impl Future<Output = Result<(), ToolError>>,
+    ) -> Result<(), ToolError> {
         let no_time = || ToolError::new(ErrorKind::Cancelled, "the store did not close the call in time");
-        self.batch.within_grace_period(closing).await.unwrap_or_else(|| Err(no_time()))
+        self.batch.within_grace_period(Box::pin(closing)).await.unwrap_or_else(|| Err(no_time()))
     }
 
     /// Finishes a call that was not admitted, without events.
@@ -205,7 +217,12 @@ impl CallFinisher<'_> {
         mut answered_by: AnswerSource,
         mut outcome: Result<ToolOutput, ToolError>,
     ) -> CallOutcome {
-        if let Err(error) = self.close_call().await {
+        let starts_operation = |output: &ToolOutput| self.starts_operation(output);
+        let closed = match answered_by == AnswerSource::Tool && outcome.as_ref().is_ok_and(starts_operation) {
+            true => self.close_to_reopen().await,
+            false => self.close_call().await,
+        };
+        if let Err(error) = closed {
             // The answer given elsewhere counts.
             (answered_by, outcome) = (AnswerSource::Executor, Err(error));
         }

@@ -160,6 +160,19 @@ pub trait OpenCallStore: Send + Sync {
     ///
     /// Returns an error if it is not known whether the record was removed; then the call is not run.
     fn consume(&self, record: &OpenRecord) -> impl Future<Output = Result<bool, OpenStoreError>> + Send;
+
+    /// Removes a record as [`consume`](Self::consume), if the call stays open: its next record follows under the same address. A store that ends the work
+    /// of a call whose record is consumed lets it go on here. Default: `consume`.
+    ///
+    /// # Errors
+    ///
+    /// As [`consume`](Self::consume).
+    fn consume_replaced(
+        &self,
+        record: &OpenRecord,
+    ) -> impl Future<Output = Result<bool, OpenStoreError>> + Send {
+        self.consume(record)
+    }
 }
 
 /// A filter of records. Default: all records.

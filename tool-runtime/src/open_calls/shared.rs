@@ -102,6 +102,10 @@ impl SharedOpenCallStore {
     pub(crate) async fn consume(&self, record: &OpenRecord) -> Result<bool, OpenStoreError> {
         flatten_panic(run_component(WHO, || self.store().consume(record)).await)
     }
+
+    pub(crate) async fn consume_replaced(&self, record: &OpenRecord) -> Result<bool, OpenStoreError> {
+        flatten_panic(run_component(WHO, || self.store().consume_replaced(record)).await)
+    }
 }
 
 /// The component named in the report of a panic.
@@ -153,6 +157,7 @@ trait ErasedOpenCallStore: Send + Sync {
     ) -> BoxFuture<'a, Result<Option<OpenRecord>, OpenStoreError>>;
     fn list<'a>(&'a self, filter: &'a OpenFilter) -> BoxFuture<'a, Result<Vec<OpenRecord>, OpenStoreError>>;
     fn consume<'a>(&'a self, record: &'a OpenRecord) -> BoxFuture<'a, Result<bool, OpenStoreError>>;
+    fn consume_replaced<'a>(&'a self, record: &'a OpenRecord) -> BoxFuture<'a, Result<bool, OpenStoreError>>;
 }
 
 impl<S: OpenCallStore> ErasedOpenCallStore for S {
@@ -173,6 +178,10 @@ impl<S: OpenCallStore> ErasedOpenCallStore for S {
 
     fn consume<'a>(&'a self, record: &'a OpenRecord) -> BoxFuture<'a, Result<bool, OpenStoreError>> {
         Box::pin(OpenCallStore::consume(self, record))
+    }
+
+    fn consume_replaced<'a>(&'a self, record: &'a OpenRecord) -> BoxFuture<'a, Result<bool, OpenStoreError>> {
+        Box::pin(OpenCallStore::consume_replaced(self, record))
     }
 }
 

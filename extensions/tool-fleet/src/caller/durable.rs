@@ -182,6 +182,8 @@ enum WaitEnd {
     /// The call goes on.
     LeftOpen,
     Cancelled,
+    /// Its worker is to cancel it, and has not ended it.
+    Cancelling,
 }
 
 /// A call in the queue for which its caller waits.
@@ -235,12 +237,13 @@ impl RemoteTool {
         let is_left_open = self.is_long_running();
         let wait = if is_left_open { Duration::ZERO } else { durable.0.wait };
         let end = WaitingCall { durable, id: &id, replies, cx }.wait_for_end(wait).await;
-        guard.is_settled = true;
+        // One that its worker still has is removed once that has ended it.
+        guard.is_settled = !matches!(end, WaitEnd::Cancelling);
         drop(guard);
         match end {
             WaitEnd::Ended(CallEnd::Output(output) | CallEnd::Interim(output)) => Ok(*output),
             WaitEnd::Ended(CallEnd::Error(error)) => Err(self.rename_error(*error)),
-            WaitEnd::Cancelled => Err(ToolError::cancelled()),
+            WaitEnd::Cancelled | WaitEnd::Cancelling => Err(ToolError::cancelled()),
             WaitEnd::LeftOpen => {
                 let text = format!("The call is queued as {id}. It is not finished; its result follows.");
                 Ok(ToolOutput::from(text).with_operation_id(id))
@@ -302,6 +305,11 @@ fn is_refusal(error: &FleetError) -> bool {
     is_limit || matches!(error, FleetError::Invalid(_))
 }
 
+/// The end of the wait for a call that goes on.
+fn left(is_cancelling: bool) -> WaitEnd {
+    if is_cancelling { WaitEnd::Cancelling } else { WaitEnd::LeftOpen }
+}
+
 impl WaitingCall<'_> {
     async fn wait_for_end(&mut self, wait: Duration) -> WaitEnd {
         if wait.is_zero() {
@@ -320,7 +328,7 @@ impl WaitingCall<'_> {
                 }
                 // A message that the call has ended. It is no proof.
                 reply = self.replies.next() => if matches!(reply, Reply::Closed) {
-                    return WaitEnd::LeftOpen;
+                    return left(is_cancelling);
                 },
                 () = sleep_until(poll_at) => if self.durable.0.settle_turns.take_turn() {
                     match self.durable.settle_calls().await {
@@ -342,7 +350,7 @@ impl WaitingCall<'_> {
                 }
             }
             if Instant::now() >= until {
-                return WaitEnd::LeftOpen;
+                return left(is_cancelling);
             }
         }
     }

@@ -11,7 +11,8 @@ use super::durable::DurableCalls;
 use crate::CallState;
 
 /// A store of open calls that cancels the durable call of each open call that is discarded, or answered otherwise than by its result: when a
-/// person rejects it, or an agent goes on without it. It forwards all else to another store.
+/// person rejects it, or an agent goes on without it. A call that is opened again, since its body continues its work, goes on. It forwards all else to
+/// another store.
 ///
 /// # Examples
 ///
@@ -38,10 +39,10 @@ impl<S: OpenCallStore> DurableOpenCalls<S> {
         Self { inner, durable }
     }
 
-    /// Cancels the durable call of a consumed record. Without one, or if it has ended, nothing happens.
-    async fn cancel_durable_call(&self, record: &OpenRecord) {
+    /// Cancels the durable call of an open call that is closed. Without one, or if it has ended, nothing happens.
+    async fn cancel_durable_call(&self, address: &CallAddress) {
         let cancelling = async {
-            let cancelled = self.durable.cancel_listed(&record.address).await?;
+            let cancelled = self.durable.cancel_listed(address).await?;
             if let Some((id, CallState::Queued)) = cancelled {
                 // It has no open call that its end could answer.
                 self.durable.remove_ended(&id).await?;
@@ -49,7 +50,7 @@ impl<S: OpenCallStore> DurableOpenCalls<S> {
             Ok::<_, crate::FleetError>(())
         };
         if let Err(error) = cancelling.await {
-            tracing::warn!(call = %record.address, %error, "the durable call of a closed call was not cancelled, and goes on");
+            tracing::warn!(call = %address, %error, "the durable call of a closed call was not cancelled, and goes on");
         }
     }
 }
@@ -59,8 +60,14 @@ impl<S: OpenCallStore> OpenCallStore for DurableOpenCalls<S> {
         self.inner.outlives_process()
     }
 
-    fn put(&self, record: OpenRecord) -> impl Future<Output = Result<(), OpenStoreError>> + Send {
-        self.inner.put(record)
+    async fn put(&self, record: OpenRecord) -> Result<(), OpenStoreError> {
+        let (address, kind) = (record.address.clone(), record.kind);
+        let put = self.inner.put(record).await;
+        if put.is_err() && kind == OpenKind::LongRunning {
+            // The call is answered with the error.
+            self.cancel_durable_call(&address).await;
+        }
+        put
     }
 
     fn get(
@@ -80,8 +87,15 @@ impl<S: OpenCallStore> OpenCallStore for DurableOpenCalls<S> {
     async fn consume(&self, record: &OpenRecord) -> Result<bool, OpenStoreError> {
         let is_consumed = self.inner.consume(record).await?;
         if is_consumed && record.kind == OpenKind::LongRunning {
-            self.cancel_durable_call(record).await;
+            self.cancel_durable_call(&record.address).await;
         }
         Ok(is_consumed)
+    }
+
+    fn consume_replaced(
+        &self,
+        record: &OpenRecord,
+    ) -> impl Future<Output = Result<bool, OpenStoreError>> + Send {
+        self.inner.consume_replaced(record)
     }
 }

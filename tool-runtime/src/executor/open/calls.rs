@@ -225,14 +225,21 @@ impl OpenCalls {
     ///
     /// Returns an error if it has expired, or was removed elsewhere.
     pub(in crate::executor) async fn consume(&self, record: &OpenRecord) -> Result<(), OpenCallError> {
-        let call = || CallRef::Address(record.address.clone());
-        if let Some(at) = record.expires_at.filter(|end| *end <= SystemTime::now()) {
-            return Err(OpenCallError::Expired { call: call(), at });
-        }
-        match self.store().consume(record).await? {
-            true => Ok(()),
-            false => Err(OpenCallError::NotOpen(call())),
-        }
+        check_expiry(record)?;
+        check_consumed(record, self.store().consume(record).await?)
+    }
+
+    /// Removes an open call that stays open, before it is stored again.
+    ///
+    /// # Errors
+    ///
+    /// As [`consume`](Self::consume).
+    pub(in crate::executor) async fn consume_replaced(
+        &self,
+        record: &OpenRecord,
+    ) -> Result<(), OpenCallError> {
+        check_expiry(record)?;
+        check_consumed(record, self.store().consume_replaced(record).await?)
     }
 
     /// Removes an open call of any kind, including expired and altered ones.
@@ -263,6 +270,20 @@ impl OpenCalls {
         let arguments = found.record.arguments(self.key(), &found.body, definition);
         let address = || found.record.address.clone();
         arguments.ok_or_else(|| OpenCallError::SecretsUnavailable(CallRef::Address(address())))
+    }
+}
+
+fn check_expiry(record: &OpenRecord) -> Result<(), OpenCallError> {
+    match record.expires_at.filter(|end| *end <= SystemTime::now()) {
+        Some(at) => Err(OpenCallError::Expired { call: CallRef::Address(record.address.clone()), at }),
+        None => Ok(()),
+    }
+}
+
+fn check_consumed(record: &OpenRecord, is_consumed: bool) -> Result<(), OpenCallError> {
+    match is_consumed {
+        true => Ok(()),
+        false => Err(OpenCallError::NotOpen(CallRef::Address(record.address.clone()))),
     }
 }
 

@@ -63,4 +63,14 @@ impl Confirmed {
         let close = || async { open.consume(&self.record).await.map_err(ToolError::from) };
         self.closed.get_or_init(close).await.clone()
     }
+
+    /// Closes the call as [`close`](Self::close), before it is opened again.
+    ///
+    /// # Errors
+    ///
+    /// As [`close`](Self::close).
+    pub(in crate::executor) async fn close_to_reopen(&self, open: &OpenCalls) -> Result<(), ToolError> {
+        let close = || async { open.consume_replaced(&self.record).await.map_err(ToolError::from) };
+        self.closed.get_or_init(close).await.clone()
+    }
 }

@@ -31,6 +31,8 @@ over_queues! {
     a_stopped_worker_returns_its_reads,
     an_open_call_that_is_discarded_does_not_run,
     a_prepared_call_runs_as_it_was_judged,
+    a_read_that_is_cancelled_as_its_wait_ends_is_removed,
+    an_open_call_that_continues_is_not_cancelled,
     an_open_call_whose_durable_call_is_lost_is_answered,
 }
 
@@ -336,4 +338,38 @@ async fn an_open_call_whose_durable_call_is_lost_is_answered(broker: Broker, nam
     assert!(text.contains("the call was removed from its queue; it may have taken effect"), "{text}");
     let open = caller.executor.open_calls().await.unwrap();
     assert_eq!(open.iter().map(|it| Some(it.address())).collect::<Vec<_>>(), [kept.address()]);
+}
+
+/// The wait is shorter than the heartbeat with which its worker learns of the cancellation.
+async fn a_read_that_is_cancelled_as_its_wait_ends_is_removed(broker: Broker, name: &'static str) {
+    let mut pool = DurablePool::new(broker, name).await;
+    let probe = pool.start_worker();
+    let caller = pool.caller(pool.durable(), &open_calls()).await;
+    let token = CancellationToken::new();
+    let calling = caller.call_in(RunContext::new().with_cancellation(token.clone()), "forecast");
+    let cancelling = async {
+        probe.entered.notified().await;
+        token.cancel();
+    };
+    let (outcome, ()) = tokio::join!(calling, cancelling);
+    assert!(outcome.is_finished() && outcome.result().unwrap().is_error(), "{outcome:?}");
+    probe.cancelled.notified().await;
+    while !pool.states().await.is_empty() {
+        tokio::time::sleep(Duration::from_millis(20)).await;
+    }
+}
+
+/// The executor consumes the record of the open call, and stores it again.
+async fn an_open_call_that_continues_is_not_cancelled(broker: Broker, name: &'static str) {
+    let mut pool = DurablePool::new(broker, name).await;
+    let store = SharedOpenCallStore::new(DurableOpenCalls::new(MemoryOpenCalls::new(), pool.durable()));
+    let caller = pool.caller(pool.durable(), &store).await;
+    let open = caller.call("train", json!({})).await;
+    let address = open.address().unwrap().clone();
+    let continued = caller.executor.continue_calls([address.clone()]).await.unwrap().run().await;
+    assert_eq!(operation_of(&continued[0]), operation_of(&open));
+    assert_eq!(pool.states().await, [CallState::Queued]);
+    pool.start_worker().released.cancel();
+    let answered = pool.durable().wait_for_answers(&caller.executor).await.unwrap();
+    assert_eq!((answered[0].result.text().as_ref(), &answered[0].address), ("1", &address));
 }
