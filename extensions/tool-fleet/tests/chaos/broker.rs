@@ -61,7 +61,14 @@ impl Broker {
                 if files == Files::Deleted {
                     // One after another: processes that have connections already use both.
                     for table in ["messages", "listeners", "calls"] {
-                        run_sql(server, &format!("TRUNCATE {SCHEMA}.{table}"));
+                        // It may have been killed before a process has made them.
+                        let name = format!("{SCHEMA}.{table}");
+                        run_sql(
+                            server,
+                            &format!(
+                                "DO $$ BEGIN IF to_regclass('{name}') IS NOT NULL THEN TRUNCATE {name}; END IF; END $$"
+                            ),
+                        );
                     }
                 }
             }

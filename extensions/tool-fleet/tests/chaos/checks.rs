@@ -96,7 +96,7 @@ impl CallEnd {
             text if text.contains("the call was cancelled, or another worker has it") => {
                 Some(Self::Cancelled)
             }
-            text if text.starts_with("Cancelled") => Some(Self::Cancelled),
+            text if text.starts_with("Cancelled") || text.contains("was cancelled") => Some(Self::Cancelled),
             text if NO_BROKER.iter().any(|part| text.contains(part)) => Some(Self::NoBroker),
             _ => None,
         }
@@ -157,6 +157,7 @@ impl Run {
 
     /// Checks all calls; `is_alive` tells the callers that lived to the end. Returns the number of each end.
     pub(crate) fn check(&self, is_alive: impl Fn(&str) -> bool) -> String {
+        assert!(!self.calls.is_empty(), "no call was made; is the machine too busy?");
         let mut ends: BTreeMap<(Kind, CallEnd), usize> = BTreeMap::new();
         let (mut problems, mut unseen) = (Vec::new(), 0);
         for (id, call) in &self.calls {
