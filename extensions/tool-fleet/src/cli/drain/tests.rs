@@ -227,3 +227,31 @@ async fn without_one_of_the_workers_that_are_named_none_is_drained() {
     assert_eq!(chosen.into_keys().collect::<Vec<_>>(), [second]);
     assert_eq!(pool.list().await, found);
 }
+
+/// A client of the broker without the key, and one that repeats the message of an operator to another worker.
+#[tokio::test(start_paused = true)]
+async fn others_than_holders_of_the_key_drain_no_worker() {
+    let mut pool = Pool::start(MemoryTransport::new(), "guarded", |worker| worker).await;
+    pool.add_worker(|worker| worker);
+    while pool.list().await.len() < 2 {}
+    let (found, channel) = (pool.list().await, pool.channel());
+    let [first, second] = [0, 1].map(|at| channel.process_subject(&found[at].worker, "drain"));
+    let stranger = ProgramKey::new([8; 32]).pool_key("guarded");
+    let stranger = Channel::new(stranger, Arc::new(pool.transport.clone())).unwrap();
+    let reply = stranger.own_subject("drain");
+    stranger.send_message(&first, Some(&reply), Message::Drain).await.unwrap();
+    // Answers do not leave the pool, either.
+    let elsewhere = "tools.other.process.x.drain";
+    channel.send_message(&first, Some(elsewhere), Message::Drain).await.unwrap();
+    assert_eq!(pool.list().await, found);
+
+    let mut recorder = pool.transport.listen(&first, None).await.unwrap();
+    let reply = channel.own_subject("drain");
+    channel.send_message(&first, Some(&reply), Message::Drain).await.unwrap();
+    let recorded = recorder.next().await.unwrap();
+    let Payload::Body(body) = recorded.payload else { unreachable!() };
+    pool.transport.send(&second, recorded.reply.as_deref(), body).await.unwrap();
+    // Beyond the time of both to drain, without calls.
+    tokio::time::sleep(Duration::from_secs(60)).await;
+    assert_eq!(pool.list().await, found[1..]);
+}
