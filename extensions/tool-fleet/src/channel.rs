@@ -8,6 +8,7 @@ use std::{
     time::{Duration, SystemTime, UNIX_EPOCH},
 };
 
+use bytes::Bytes;
 use serde::{Deserialize, Serialize};
 use tool_runtime::{
     definition::ContentHash,
@@ -144,6 +145,17 @@ impl Channel {
         reply: Option<&str>,
         message: Message,
     ) -> Result<(), (FleetError, Option<Box<Message>>)> {
+        let sealed = self.seal_message(subject, reply, message)?;
+        self.send_sealed(subject, reply, sealed).await.map_err(|error| (error, None))
+    }
+
+    /// Seals a message, which is valid for a minute; returns one that is too large for the broker.
+    pub(crate) fn seal_message(
+        &self,
+        subject: &str,
+        reply: Option<&str>,
+        message: Message,
+    ) -> Result<Bytes, (FleetError, Option<Box<Message>>)> {
         let expires = millis_since_epoch().saturating_add(VALID_FOR.as_millis() as u64);
         let envelope = Envelope { sender: self.0.name.as_str(), expires, message };
         let text = write_text(&envelope).map_err(|error| (error, None))?;
@@ -154,13 +166,22 @@ impl Channel {
         if text.len() > limit {
             return too_large(text.len(), envelope.message);
         }
-        let unsent = |error| (error, None);
         let sealed = self.0.key.seal(&text, &context_of(subject, reply));
-        let sealed = sealed.map_err(|problem| unsent(FleetError::Unwritable(problem)))?;
+        let sealed = sealed.map_err(|problem| (FleetError::Unwritable(problem), None))?;
         if sealed.len() > limit {
             return too_large(sealed.len(), envelope.message);
         }
-        self.0.transport.send(subject, reply, sealed.into()).await.map_err(unsent)
+        Ok(sealed.into())
+    }
+
+    /// Sends a message that was sealed for these subjects.
+    pub(crate) async fn send_sealed(
+        &self,
+        subject: &str,
+        reply: Option<&str>,
+        sealed: Bytes,
+    ) -> Result<(), FleetError> {
+        self.0.transport.send(subject, reply, sealed).await
     }
 
     pub(crate) fn metrics(&self) -> &Metrics {

@@ -29,6 +29,9 @@
 //! After the broker was away, connections are back at different times: a call that had a worker, or for which one is known, waits for it for 5 s
 //! ([`FleetSettings::busy`]).
 //!
+//! A worker keeps the end of a call with effects for 60 s, and sends it again to a caller that has heard nothing for half of [`FleetSettings::lost_after`]: what is lost
+//! with the broker, or on its way, interrupts no call that has ended. A caller whose own connection is away waits for a call that has started for as long.
+//!
 //! A call starts on at most 3 workers ([`FleetSettings::max_workers`]). A message is one attempt: retries are decided by the caller's executor.
 //!
 //! # Durable calls

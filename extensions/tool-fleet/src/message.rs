@@ -287,6 +287,8 @@ pub(crate) enum Control {
     Cancel,
     /// As `Cancel`, and further reports have no reader.
     Abandon,
+    /// There was no report for a while. An end that was sent, and may be lost, is sent again.
+    RepeatEnd,
     /// The number of reports with contents that were read: there is room for more.
     Read(u64),
     /// The answer to a question of the body.

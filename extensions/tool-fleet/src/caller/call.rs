@@ -12,6 +12,7 @@ use super::{
     connection::{MAX_UNREAD_REPLIES, Reply},
     route::CallRoute,
     sent::SentCall,
+    silence::{Silence, SilenceEnd},
     tool::{RemoteTool, interrupted_error},
     values::StoredRequest,
 };
@@ -140,7 +141,7 @@ async fn follow_epoch(sent: &mut SentCall<'_>) -> EpochEnd {
     let token = cx.cancellation().clone();
     let lost_after = sent.replies.connection().settings.lost_after;
     // Only a new report of this epoch is a sign of life: others may be forged or repeated.
-    let mut lost_at = Instant::now() + lost_after;
+    let mut silence = Silence::new(lost_after);
     loop {
         while let Some(report) = sent.order.take_next() {
             let report = sent.read_if_stored(report).await;
@@ -155,7 +156,7 @@ async fn follow_epoch(sent: &mut SentCall<'_>) -> EpochEnd {
             continue;
         }
         // While one is missing, others are here, perhaps the outcome.
-        let until = missing_until.unwrap_or(lost_at);
+        let until = missing_until.unwrap_or_else(|| silence.until());
         let reply = tokio::select! {
             biased;
             () = token.cancelled(), if !sent.cancelled && sent.worker.is_some() => {
@@ -166,7 +167,13 @@ async fn follow_epoch(sent: &mut SentCall<'_>) -> EpochEnd {
         };
         let received = match reply {
             Err(_) if missing_until.is_some() => continue,
-            Err(_) => return EpochEnd::Lost,
+            Err(_) => match silence.go_on(sent.is_away()) {
+                SilenceEnd::Ask => {
+                    sent.ask_for_end();
+                    continue;
+                }
+                SilenceEnd::Lost => return EpochEnd::Lost,
+            },
             Ok(Reply::Closed) => return EpochEnd::Closed,
             Ok(Reply::Overflow) => return EpochEnd::Overflow,
             Ok(Reply::NoReceiver) if sent.worker.is_none() => return EpochEnd::NoReceiver,
@@ -184,7 +191,7 @@ async fn follow_epoch(sent: &mut SentCall<'_>) -> EpochEnd {
             return end;
         }
         if sent.last_sequence > last_sequence {
-            lost_at = Instant::now() + lost_after;
+            silence.note_sign();
         }
     }
 }

@@ -17,6 +17,7 @@ mod seen;
 mod sent;
 mod set;
 mod settle_turns;
+mod silence;
 mod steps;
 mod tool;
 mod unowned;

@@ -102,6 +102,20 @@ impl<'a> SentCall<'a> {
         self.send_control(Control::Start).await;
     }
 
+    /// Returns `true` if the call has started, and this process has no connection to the broker: its worker may have ended it.
+    pub(super) fn is_away(&self) -> bool {
+        self.started && !self.connection().channel.is_connected()
+    }
+
+    /// Has the worker of a started call send its end again, if there is one.
+    pub(super) fn ask_for_end(&self) {
+        if self.started
+            && let Some((subject, control)) = self.control_message(Control::RepeatEnd)
+        {
+            self.connection().send_later(subject, control);
+        }
+    }
+
     pub(super) fn send_cancel(&mut self) {
         if !self.cancelled
             && let Some((subject, control)) = self.control_message(Control::Cancel)

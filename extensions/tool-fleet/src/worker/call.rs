@@ -17,8 +17,13 @@ use tool_runtime::{
 };
 
 use super::{
-    OTHER_DEFINITION, Server, approver::CallerApprover, budget::CallerBudget, claim::ClaimJournal,
-    state::RunningCall, values::ReceivedCall,
+    OTHER_DEFINITION, Server,
+    approver::CallerApprover,
+    budget::CallerBudget,
+    claim::ClaimJournal,
+    sent_end::{EndedCalls, SentEnd},
+    state::RunningCall,
+    values::ReceivedCall,
 };
 use crate::{
     FleetError,
@@ -51,6 +56,8 @@ pub(super) struct Reporter {
     pub(super) values: Option<Arc<LargeValues>>,
     pub(super) heartbeat: Duration,
     pub(super) running: Arc<RunningCall>,
+    /// Keeps the end of the call, if its body has effects.
+    ended: Option<Arc<EndedCalls>>,
 }
 
 impl Reporter {
@@ -61,8 +68,7 @@ impl Reporter {
         let contents = number.unwrap_or_else(|| self.sent.load(Ordering::Relaxed));
         let message = self.message_of(contents, report);
         // Boxed, since the future of a call has one for each place that reports.
-        let sent = Box::pin(self.channel.send_or_return(&self.to, Some(&self.control), message));
-        let sent = match sent.await {
+        let sent = match Box::pin(self.send_or_return(message)).await {
             Err((error, Some(message))) => Box::pin(self.send_too_large(error, message)).await,
             sent => sent.map_err(|(error, _)| error),
         };
@@ -89,8 +95,24 @@ impl Reporter {
 
     /// Sends a report about, or in place of, the report with contents of the number `contents`.
     pub(super) async fn send_as(&self, contents: u64, report: Report) -> Result<(), FleetError> {
-        let message = self.message_of(contents, report);
-        self.channel.send_message(&self.to, Some(&self.control), message).await
+        self.send_or_return(self.message_of(contents, report)).await.map_err(|(error, _)| error)
+    }
+
+    /// Sends a message; returns one that is too large for the broker. The end of a call is kept.
+    async fn send_or_return(&self, message: Message) -> Result<(), (FleetError, Option<Box<Message>>)> {
+        let ends = matches!(&message, Message::Report(report) if report.report.ends_call());
+        let sealed = self.channel.seal_message(&self.to, Some(&self.control), message)?;
+        if let Some(ended) = self.ended.as_ref().filter(|_| ends) {
+            let (to, control) = (self.to.clone(), self.control.clone());
+            ended.keep_end(&self.call, SentEnd { to, control, sealed: sealed.clone() });
+        }
+        let sent = self.channel.send_sealed(&self.to, Some(&self.control), sealed).await;
+        sent.map_err(|error| (error, None))
+    }
+
+    /// Returns `true` if the end of the call is sent again once its caller asks.
+    fn keeps_end(&self) -> bool {
+        self.ended.as_ref().is_some_and(|ended| ended.find_end(&self.call, &self.to).is_some())
     }
 
     /// Sends a report of a call that goes on without it. The caller sees that one with contents is missing.
@@ -152,6 +174,8 @@ impl Server {
         let (values, heartbeat) = (self.values_for(&received), self.worker.heartbeat);
         let (sequence, contents, sent, tokens) =
             (AtomicU64::new(0), AtomicU64::new(0), AtomicU64::new(0), AtomicU64::new(0));
+        let is_harmless = self.index.is_harmless(received.definition());
+        let ended = (!is_harmless).then(|| Arc::clone(&self.ended));
         let reporter = Arc::new(Reporter {
             channel,
             call,
@@ -164,6 +188,7 @@ impl Server {
             values,
             heartbeat,
             running: Arc::clone(&running),
+            ended,
         });
         if let ReceivedCall::Whole(request) = &received
             && let Some(reason) = self.changes_arguments(request.definition, &request.arguments)
@@ -183,6 +208,10 @@ impl Server {
         };
         count.end(report.error());
         if let Err(error) = reporter.send_report(report).await {
+            if reporter.keeps_end() {
+                tracing::warn!(%error, "the outcome of a call was not sent, and is sent again once its caller asks");
+                return;
+            }
             // The caller learns that there is a result, and why it is not here.
             let error =
                 ToolError::failed(format!("the call ended, and its result is lost: {}", error.feedback()));

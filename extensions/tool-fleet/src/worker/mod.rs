@@ -16,6 +16,7 @@ mod queue;
 mod queued_call;
 mod queued_start;
 mod queued_values;
+mod sent_end;
 mod state;
 mod status;
 mod steps;
@@ -36,6 +37,7 @@ use self::{
     drain::DrainState,
     first_poll::{FirstPolls, MeasuredCall},
     index::DefinitionIndex,
+    sent_end::EndedCalls,
     state::RunningCalls,
     status::StateSender,
     steps::StepRequest,
@@ -46,7 +48,7 @@ use crate::{
     CallQueue, Delivery, FleetError, Payload, Transport, ValueStore,
     caller::check_queue_pool,
     channel::{Channel, Received},
-    message::{Announcement, CallReport, CallRequest, Message, Report},
+    message::{Announcement, CallReport, CallRequest, Control, Message, Report},
     steps::MAX_STEPS,
     values::LargeValues,
 };
@@ -188,6 +190,7 @@ struct Server {
     channel: Channel,
     index: DefinitionIndex,
     calls: RunningCalls,
+    ended: Arc<EndedCalls>,
     /// The places for steps of tools before their calls.
     steps: Arc<Semaphore>,
     /// The store of large values.
@@ -201,7 +204,8 @@ impl Server {
         let steps = Arc::new(Semaphore::new(MAX_STEPS));
         let values = worker.values.clone().map(|store| Arc::new(LargeValues::new(worker.key.clone(), store)));
         let drain = DrainState::new(stop.child_token());
-        Arc::new(Self { worker, channel, index, calls: RunningCalls::default(), steps, values, drain })
+        let (calls, ended) = (RunningCalls::default(), Arc::default());
+        Arc::new(Self { worker, channel, index, calls, ended, steps, values, drain })
     }
 
     /// Returns the number of calls that did not end in time after the stop.
@@ -306,7 +310,10 @@ impl Server {
                 let opened = self.channel.open_message(&delivery.subject, delivery.reply.as_deref(), body);
                 match opened {
                     Some(Received { sender, message: Message::Control(control), .. }) => {
-                        self.calls.control_call(control, &sender);
+                        match control.control {
+                            Control::RepeatEnd => Box::pin(self.repeat_end(&control.call, &sender)).await,
+                            _ => self.calls.control_call(control, &sender),
+                        }
                     }
                     Some(Received { message, .. }) => {
                         Box::pin(self.answer_operator(&message, delivery.reply)).await;

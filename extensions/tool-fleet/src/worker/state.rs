@@ -180,6 +180,8 @@ impl RunningCalls {
         let running = self.lock().running.get(&call).cloned();
         let Some(running) = running.filter(|running| running.caller == sender) else { return };
         match control {
+            // It is about a call that has ended.
+            Control::RepeatEnd => {}
             Control::Start => running.started.notify_one(),
             Control::Cancel => running.token.cancel(),
             Control::Abandon => {

@@ -10,6 +10,7 @@ mod children;
 #[cfg(all(feature = "cli", feature = "nats", feature = "postgres", unix))]
 mod commands;
 mod durable;
+mod ended;
 mod listing;
 mod memory;
 #[cfg(feature = "nats")]
