@@ -225,11 +225,13 @@ impl DurableCalls {
         Ok(end.map(|end| (Some(call), end)))
     }
 
+    /// Returns `true` if the call has not ended, as far as the queue knows without reading its bytes.
+    pub(super) async fn goes_on(&self, id: &str) -> Result<bool, FleetError> {
+        Ok(self.queue().find_call(id).await?.is_some_and(|call| !call.state.is_ended()))
+    }
+
     /// Takes the end of a call for which its caller waits, and the names of its values; `None` if it goes on.
     pub(super) async fn take_end(&self, id: &str) -> Result<Option<(CallEnd, Vec<String>)>, FleetError> {
-        if self.queue().find_call(id).await?.is_some_and(|call| !call.state.is_ended()) {
-            return Ok(None);
-        }
         let Some((call, bytes)) = self.queue().read_call(id).await? else {
             return Ok(Some((removed_end(), Vec::new())));
         };

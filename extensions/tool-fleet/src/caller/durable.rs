@@ -319,6 +319,7 @@ impl WaitingCall<'_> {
         let (until, mut is_cancelling) = (Instant::now() + wait, false);
         loop {
             let poll_at = until.min(Instant::now() + POLL_INTERVAL);
+            let mut is_polled = false;
             tokio::select! {
                 () = token.cancelled(), if !is_cancelling => {
                     is_cancelling = true;
@@ -330,16 +331,12 @@ impl WaitingCall<'_> {
                 reply = self.replies.next() => if matches!(reply, Reply::Closed) {
                     return left(is_cancelling);
                 },
-                () = sleep_until(poll_at) => if self.durable.0.settle_turns.take_turn() {
-                    match self.durable.settle_calls().await {
-                        Ok(names) => self.replies.connection().delete_queued_values(self.durable, names),
-                        Err(error) => {
-                            tracing::warn!(%error, "the queue of durable calls cannot be read; trying again");
-                        }
-                    }
-                },
+                () = sleep_until(poll_at) => {
+                    is_polled = true;
+                    self.settle_in_turn().await;
+                }
             }
-            match self.durable.take_end(self.id).await {
+            match self.look_for_end(is_polled).await {
                 Ok(Some((end, names))) => {
                     self.replies.connection().delete_queued_values(self.durable, names);
                     return WaitEnd::Ended(end);
@@ -352,6 +349,27 @@ impl WaitingCall<'_> {
             if Instant::now() >= until {
                 return left(is_cancelling);
             }
+        }
+    }
+
+    /// Settles the queue, unless another caller that waits has done so.
+    async fn settle_in_turn(&self) {
+        if !self.durable.0.settle_turns.take_turn() {
+            return;
+        }
+        match self.durable.settle_calls().await {
+            Ok(names) => self.replies.connection().delete_queued_values(self.durable, names),
+            Err(error) => {
+                tracing::warn!(%error, "the queue of durable calls cannot be read; trying again");
+            }
+        }
+    }
+
+    /// Takes the end of the call, if it has ended. A message that it has ended may be faster than what the queue knows.
+    async fn look_for_end(&self, is_polled: bool) -> Result<Option<(CallEnd, Vec<String>)>, FleetError> {
+        match is_polled && self.durable.goes_on(self.id).await? {
+            true => Ok(None),
+            false => self.durable.take_end(self.id).await,
         }
     }
 

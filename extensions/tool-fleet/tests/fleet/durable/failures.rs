@@ -102,6 +102,16 @@ async fn a_result_without_room_in_its_queue_is_replaced_by_an_error_that_names_t
 }
 
 #[tokio::test(start_paused = true)]
+async fn the_message_of_an_end_is_faster_than_what_the_queue_knows() {
+    let (mut pool, queue, durable) = failing_pool("late").await;
+    queue.is_late.store(true, Ordering::SeqCst);
+    pool.start_worker().released.cancel();
+    let caller = pool.caller(durable.wait(Duration::from_secs(10)), &open_calls()).await;
+    let outcome = caller.call("book", json!({})).await;
+    assert!(outcome.is_finished(), "{outcome:?}");
+}
+
+#[tokio::test(start_paused = true)]
 async fn callers_that_wait_settle_their_queue_together() {
     let (mut pool, queue, durable) = failing_pool("together").await;
     let caller = pool.caller(durable.wait(Duration::from_secs(10)), &open_calls()).await;

@@ -33,6 +33,8 @@ pub(super) struct TestQueue {
     pub(super) end_answer: Arc<Mutex<Option<EndAnswer>>>,
     /// The number of starts that are given, and whose answers are lost.
     pub(super) lost_starts: Arc<AtomicUsize>,
+    /// A call is found in its state before the end.
+    pub(super) is_late: Arc<AtomicBool>,
 }
 
 /// The answer of a queue to an end that it does not store.
@@ -47,7 +49,7 @@ impl TestQueue {
         let (loses_answers, fails_to_remove) = (Arc::default(), Arc::default());
         let (max_bytes, reads_left) = (inner.max_bytes(), Arc::new(AtomicUsize::new(usize::MAX)));
         let (settled, hangs, end_answer) = (Arc::default(), CancellationToken::new(), Arc::default());
-        let lost_starts = Arc::default();
+        let (lost_starts, is_late) = (Arc::default(), Arc::default());
         Self {
             inner,
             max_bytes,
@@ -58,6 +60,7 @@ impl TestQueue {
             hangs,
             end_answer,
             lost_starts,
+            is_late,
         }
     }
 
@@ -157,6 +160,16 @@ impl CallQueue for TestQueue {
                 Ok(_) => self.inner.read_call(id).await,
                 Err(_) => Err(away()),
             }
+        })
+    }
+
+    fn find_call<'a>(&'a self, id: &'a str) -> BoxFuture<'a, Result<Option<QueuedCall>, FleetError>> {
+        Box::pin(async move {
+            let found = self.inner.find_call(id).await?;
+            Ok(match self.is_late.load(Ordering::SeqCst) {
+                true => found.map(|call| QueuedCall { state: CallState::Taken, ..call }),
+                false => found,
+            })
         })
     }
 
