@@ -333,7 +333,8 @@ impl WaitingCall<'_> {
                 },
                 () = sleep_until(poll_at) => {
                     is_polled = true;
-                    self.settle_in_turn().await;
+                    let turns = &self.durable.0.settle_turns;
+                    turns.settle_in_turn(self.durable, self.replies.connection()).await;
                 }
             }
             match self.look_for_end(is_polled).await {
@@ -348,19 +349,6 @@ impl WaitingCall<'_> {
             }
             if Instant::now() >= until {
                 return left(is_cancelling);
-            }
-        }
-    }
-
-    /// Settles the queue, unless another caller that waits has done so.
-    async fn settle_in_turn(&self) {
-        if !self.durable.0.settle_turns.take_turn() {
-            return;
-        }
-        match self.durable.settle_calls().await {
-            Ok(names) => self.replies.connection().delete_queued_values(self.durable, names),
-            Err(error) => {
-                tracing::warn!(%error, "the queue of durable calls cannot be read; trying again");
             }
         }
     }

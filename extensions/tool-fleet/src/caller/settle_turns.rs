@@ -7,6 +7,8 @@ use std::{
 
 use tokio::time::Instant;
 
+use super::{DurableCalls, connection::Connection};
+
 /// The interval in which one of the callers that wait settles the queue.
 const SETTLE_INTERVAL: Duration = Duration::from_millis(500);
 
@@ -17,8 +19,21 @@ pub(super) struct SettleTurns {
 }
 
 impl SettleTurns {
+    /// Settles the queue, unless another caller that waits has done so.
+    pub(super) async fn settle_in_turn(&self, durable: &DurableCalls, connection: &Connection) {
+        if !self.take_turn() {
+            return;
+        }
+        match durable.settle_calls().await {
+            Ok(names) => connection.delete_queued_values(durable, names),
+            Err(error) => {
+                tracing::warn!(%error, "the queue of durable calls cannot be read; trying again");
+            }
+        }
+    }
+
     /// Returns `true` if the caller is to settle the queue.
-    pub(super) fn take_turn(&self) -> bool {
+    fn take_turn(&self) -> bool {
         let mut last = self.last.lock().unwrap_or_else(PoisonError::into_inner);
         let is_due = last.is_none_or(|last| last.elapsed() >= SETTLE_INTERVAL);
         if is_due {
