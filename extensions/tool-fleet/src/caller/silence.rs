@@ -15,7 +15,7 @@ pub(super) struct Silence {
     ask_at: Instant,
 }
 
-/// What follows when the time [until](Silence::until) which a caller waits is over.
+/// The step that follows once the time of a wait ([`until`](Silence::until)) is over.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum SilenceEnd {
     /// The end of the call may be lost: the caller asks for it.
