@@ -1,9 +1,12 @@
 //! Content hashes of definitions, arguments and questions.
 
-use std::{borrow::Cow, fmt, io, str::FromStr};
+use std::{fmt, io, str::FromStr};
 
 use hmac_sha256::Hash;
-use serde::{Deserialize, Deserializer, Serialize, Serializer, de::Error as _};
+use serde::{
+    Deserialize, Deserializer, Serialize, Serializer,
+    de::{self, Visitor},
+};
 use serde_json::ser::Formatter;
 
 use tool_schema::__private::sorted;
@@ -127,8 +130,21 @@ impl From<ContentHash> for [u8; 32] {
 /// Deserialises from text.
 impl<'de> Deserialize<'de> for ContentHash {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        let text = Cow::<str>::deserialize(deserializer)?;
-        text.parse().map_err(D::Error::custom)
+        struct TextVisitor;
+
+        impl Visitor<'_> for TextVisitor {
+            type Value = ContentHash;
+
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("a string of 64 hexadecimal digits")
+            }
+
+            fn visit_str<E: de::Error>(self, text: &str) -> Result<ContentHash, E> {
+                text.parse().map_err(E::custom)
+            }
+        }
+
+        deserializer.deserialize_str(TextVisitor)
     }
 }
 

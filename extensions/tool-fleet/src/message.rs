@@ -1,6 +1,6 @@
 //! The messages of workers and callers. All of it is sealed (`channel`); numbers that a tool sees are texts.
 
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use serde_json::{Map, Value};
 use tool_runtime::{
     ToolError, ToolOutput,
@@ -169,12 +169,24 @@ pub(crate) struct RunParts {
     pub(crate) state: Map<String, Value>,
 }
 
-/// A call and the number of times that it was sent.
-#[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
+/// A call and the number of times that it was sent. Written as a list of both.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub(crate) struct CallEpoch {
     /// A name that no other call has.
     pub(crate) call: String,
     pub(crate) epoch: u32,
+}
+
+impl Serialize for CallEpoch {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        (&self.call, self.epoch).serialize(serializer)
+    }
+}
+
+impl<'de> Deserialize<'de> for CallEpoch {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        Deserialize::deserialize(deserializer).map(|(call, epoch)| Self { call, epoch })
+    }
 }
 
 /// A report about a call, by the worker that is the sender of the message.
@@ -186,8 +198,14 @@ pub(crate) struct CallReport {
     /// The number of reports with contents, this one included: it gives their order, and shows how many are missing.
     pub(crate) contents: u64,
     /// The number of tokens that child runs of the call have used.
+    #[serde(default, skip_serializing_if = "is_zero")]
     pub(crate) tokens: u64,
     pub(crate) report: Report,
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "the signature of `serde`")]
+fn is_zero(number: &u64) -> bool {
+    *number == 0
 }
 
 #[derive(Serialize, Deserialize)]

@@ -7,7 +7,7 @@ use std::{
     time::Duration,
 };
 
-use futures_util::StreamExt;
+use futures_util::{FutureExt, StreamExt};
 use tokio::{
     sync::mpsc::{self, error::TrySendError},
     time::{Instant, timeout_at},
@@ -257,12 +257,9 @@ impl Connection {
                     Some(delivery) => self.read_announcement(&delivery),
                     None => return,
                 },
-                reply = replies.next() => match reply {
-                    Some(delivery) => {
-                        self.read_reply(delivery);
-                        false
-                    }
-                    None => return,
+                reply = replies.next() => match self.read_replies(reply, &mut replies) {
+                    true => false,
+                    false => return,
                 },
                 Some((subject, control)) = controls.recv() => {
                     tokio::select! {
@@ -350,6 +347,17 @@ impl Connection {
             let subject = self.channel.process_subject(worker, &report.call.call);
             self.send_later(subject, CallControl { call: report.call, control: Control::Abandon });
         }
+    }
+
+    /// Reads a reply, and those that have arrived since; returns `false` if the connection is closed.
+    fn read_replies(&self, first: Option<Delivery>, replies: &mut Deliveries) -> bool {
+        let mut next = Some(first);
+        while let Some(reply) = next {
+            let Some(delivery) = reply else { return false };
+            self.read_reply(delivery);
+            next = replies.next().now_or_never();
+        }
+        true
     }
 
     fn read_reply(&self, delivery: Delivery) {

@@ -106,7 +106,8 @@ impl RemoteTool {
         let canonical = self.definition.canonical(arguments)?;
         let count = self.connection.channel.metrics().begin_call();
         let outcome = match self.durable_calls() {
-            Some(durable) => self.call_by_queue(durable, canonical.as_str(), cx).await,
+            // Boxed, so that the future of other calls has no room for it.
+            Some(durable) => Box::pin(self.call_by_queue(durable, canonical.as_str(), cx)).await,
             None => self.call_worker(canonical.as_str(), cx).await,
         };
         count.end(outcome.as_ref().err());

@@ -197,7 +197,11 @@ impl Server {
             return;
         }
         let count = self.channel.metrics().begin_run();
-        let request = self.read_request(received, &reporter, &running).await;
+        let request = match received {
+            ReceivedCall::Whole(request) => Ok(request),
+            // Boxed, so that the future of other calls has no room for it.
+            received => Box::pin(self.read_request(received, &reporter, &running)).await,
+        };
         let result = match request.and_then(|request| self.stream_of(request, &reporter, &running)) {
             Ok(stream) => self.report_until_end(stream, &reporter, &running).await,
             Err(error) => Err(error),

@@ -22,7 +22,7 @@ use crate::{Deliveries, Delivery, FleetError};
 /// A first poll up to this time delays the other messages of a worker little.
 const MAX_SHORT_POLL: Duration = Duration::from_micros(500);
 
-/// The calls of a tool in succession whose first polls were short, after which that of the next one is expected to be.
+/// The number of short first polls in succession after which the next one of a tool is expected to be short, too.
 const SHORT_POLLS: u32 = 8;
 
 /// The number of calls of a tool in succession whose first polls were short.

@@ -2,7 +2,7 @@
 
 use std::{
     collections::{HashMap, HashSet, VecDeque},
-    hash::{BuildHasher as _, RandomState},
+    hash::{BuildHasher as _, BuildHasherDefault, Hasher, RandomState},
     sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError},
     time::Duration,
 };
@@ -30,16 +30,37 @@ pub(super) struct RunningCalls {
 #[derive(Default)]
 struct Calls {
     running: HashMap<CallEpoch, Arc<RunningCall>>,
-    /// Hashes of the calls that were seen: of two calls with one hash, the later one is lost, as a message may be.
-    seen: HashSet<u64>,
+    /// Hashes of the calls that were seen, of which those that run are never forgotten: of two calls with one hash, the later one is lost, as a
+    /// message may be.
+    seen: HashSet<u64, BuildHasherDefault<HashOfHash>>,
     /// The same in the order in which they were seen.
     seen_at: VecDeque<(Instant, u64)>,
     hasher: RandomState,
 }
 
+/// The hash of a hash, which its key makes unpredictable: itself.
+#[derive(Default)]
+struct HashOfHash(u64);
+
+impl Hasher for HashOfHash {
+    fn write(&mut self, bytes: &[u8]) {
+        for byte in bytes {
+            self.0 = self.0.rotate_left(8) ^ u64::from(*byte);
+        }
+    }
+
+    fn write_u64(&mut self, hash: u64) {
+        self.0 = hash;
+    }
+
+    fn finish(&self) -> u64 {
+        self.0
+    }
+}
+
 impl Calls {
     fn has_seen(&self, call: &CallEpoch) -> bool {
-        self.seen.contains(&self.hasher.hash_one(call)) || self.running.contains_key(call)
+        self.seen.contains(&self.hasher.hash_one(call))
     }
 
     /// Returns `false` if the question with this reply subject was seen before.
@@ -55,7 +76,7 @@ impl Calls {
     /// Returns `false` if the call was seen before.
     fn note_seen(&mut self, call: &CallEpoch) -> bool {
         let hash = self.hasher.hash_one(call);
-        if self.running.contains_key(call) || !self.seen.insert(hash) {
+        if !self.seen.insert(hash) {
             return false;
         }
         self.seen_at.push_back((Instant::now(), hash));
@@ -231,11 +252,22 @@ impl RunningCalls {
     /// Forgets calls of which no valid message is left.
     pub(super) fn forget_expired(&self) {
         let mut calls = self.lock();
-        let Calls { seen, seen_at, .. } = &mut *calls;
+        let Calls { running, seen, seen_at, hasher } = &mut *calls;
         let expired = seen_at.partition_point(|(at, _)| at.elapsed() >= REMEMBERED);
-        for (_, hash) in seen_at.drain(..expired) {
-            seen.remove(&hash);
+        if expired == 0 {
+            return;
         }
+        let running: HashSet<_> = running.keys().map(|call| hasher.hash_one(call)).collect();
+        let mut kept = Vec::new();
+        for (_, hash) in seen_at.drain(..expired) {
+            match running.contains(&hash) {
+                true => kept.push((Instant::now(), hash)),
+                false => {
+                    seen.remove(&hash);
+                }
+            }
+        }
+        seen_at.extend(kept);
     }
 }
 
@@ -246,6 +278,22 @@ mod tests {
     use super::*;
 
     const HEARTBEAT: Duration = Duration::from_secs(2);
+
+    #[tokio::test(start_paused = true)]
+    async fn a_call_is_remembered_while_it_runs_and_for_a_time_after_it() {
+        let (calls, call) = (RunningCalls::default(), CallEpoch { call: "a".to_owned(), epoch: 1 });
+        assert!(calls.add_call(&call, "caller".to_owned(), true).is_some());
+        for _ in 0..3 {
+            sleep(2 * REMEMBERED).await;
+            calls.forget_expired();
+            assert!(calls.has_seen(&call) && calls.add_call(&call, "caller".to_owned(), true).is_none());
+        }
+        calls.remove_call(&call);
+        assert!(calls.has_seen(&call));
+        sleep(2 * REMEMBERED).await;
+        calls.forget_expired();
+        assert!(!calls.has_seen(&call));
+    }
 
     #[tokio::test(start_paused = true)]
     async fn a_caller_has_left_once_no_report_is_received_for_three_heartbeats() {
