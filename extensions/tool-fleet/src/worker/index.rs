@@ -5,7 +5,6 @@ use std::collections::HashMap;
 use serde_json::Value;
 use tool_runtime::{Registry, ToolDefinition, definition::ContentHash, open_calls::definition_for_peer};
 
-use super::first_poll::FirstPolls;
 use crate::message::Message;
 
 /// The part of a message that is left to its envelope.
@@ -24,7 +23,6 @@ struct IndexedDefinition {
     definition: ToolDefinition,
     json: Value,
     bytes: usize,
-    first_polls: FirstPolls,
 }
 
 impl DefinitionIndex {
@@ -36,8 +34,7 @@ impl DefinitionIndex {
             let json = serde_json::to_value(&peer).unwrap_or_default();
             let bytes = json.to_string().len();
             order.push(hash);
-            let (definition, first_polls) = (definition.clone(), FirstPolls::default());
-            by_hash.insert(hash, IndexedDefinition { definition, json, bytes, first_polls });
+            by_hash.insert(hash, IndexedDefinition { definition: definition.clone(), json, bytes });
         }
         Self { registry: ContentHash::combine(order.iter().copied()), order, by_hash }
     }
@@ -57,11 +54,6 @@ impl DefinitionIndex {
 
     pub(super) fn definition(&self, hash: ContentHash) -> Option<&ToolDefinition> {
         self.by_hash.get(&hash).map(|indexed| &indexed.definition)
-    }
-
-    /// Returns what is known of the first polls of the tool's calls.
-    pub(super) fn first_polls(&self, hash: ContentHash) -> Option<&FirstPolls> {
-        self.by_hash.get(&hash).map(|indexed| &indexed.first_polls)
     }
 
     /// Returns `true` if a repeated call does no more than one.

@@ -10,7 +10,6 @@ mod budget;
 mod call;
 mod claim;
 mod drain;
-mod first_poll;
 mod index;
 mod queue;
 mod queued_call;
@@ -34,15 +33,8 @@ use tool_runtime::{CancellationToken, Executor, open_calls::PoolKey};
 
 pub use self::status::WorkerState;
 use self::{
-    drain::DrainState,
-    first_poll::{FirstPolls, MeasuredCall},
-    index::DefinitionIndex,
-    sent_end::EndedCalls,
-    state::RunningCalls,
-    status::StateSender,
-    steps::StepRequest,
-    subscriptions::Subscriptions,
-    values::ReceivedCall,
+    drain::DrainState, index::DefinitionIndex, sent_end::EndedCalls, state::RunningCalls,
+    status::StateSender, steps::StepRequest, subscriptions::Subscriptions, values::ReceivedCall,
 };
 use crate::{
     CallQueue, Delivery, FleetError, Payload, Transport, ValueStore,
@@ -324,8 +316,8 @@ impl Server {
         }
     }
 
-    /// Takes a call, unless it was seen before, or there is no slot. The last one of those that have arrived may be polled here.
-    async fn take_call(self: &Arc<Self>, delivery: Delivery, is_last: bool, tasks: &mut JoinSet<()>) {
+    /// Takes a call, unless it was seen before, or there is no slot.
+    async fn take_call(self: &Arc<Self>, delivery: Delivery, tasks: &mut JoinSet<()>) {
         let Some((received, reply)) = self.open_request(&delivery) else { return };
         let Received { sender, message, .. } = received;
         let Some(received) = ReceivedCall::of_message(message) else { return };
@@ -352,19 +344,10 @@ impl Server {
             self.send_or_warn(&reply, Message::Report(report)).await;
             return;
         }
-        let definition = received.definition();
-        let is_harmless = self.index.is_harmless(definition);
+        let is_harmless = self.index.is_harmless(received.definition());
         let Some(running) = self.calls.add_call(&call, sender, is_harmless) else { return };
         reap_tasks(tasks);
-        let call = Arc::clone(self).run_call(received, reply, running);
-        let call = MeasuredCall::new(call, Arc::clone(self), definition);
-        let call = match is_last && self.index.first_polls(definition).is_some_and(FirstPolls::are_short) {
-            true => call.poll_once().await,
-            false => Some(call),
-        };
-        if let Some(call) = call {
-            tasks.spawn(call);
-        }
+        tasks.spawn(Arc::clone(self).run_call(received, reply, running));
     }
 
     /// Returns why this worker cannot run the call.

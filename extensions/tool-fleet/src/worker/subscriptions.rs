@@ -47,7 +47,7 @@ impl Server {
                 }
                 control = controls.next() => self.handle_control(control.ok_or_else(connection_closed)?).await,
                 request = requests.next() => self.answer_request(request.ok_or_else(connection_closed)?, tasks).await,
-                call = calls.next() => self.take_calls(call.ok_or_else(connection_closed)?, calls, tasks).await?,
+                call = calls.next() => self.take_call(call.ok_or_else(connection_closed)?, tasks).await,
             }
         }
     }
@@ -62,6 +62,6 @@ impl Server {
     }
 }
 
-pub(super) fn connection_closed() -> FleetError {
+fn connection_closed() -> FleetError {
     FleetError::Transport("the connection is closed".to_owned())
 }
