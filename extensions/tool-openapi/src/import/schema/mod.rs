@@ -32,9 +32,6 @@ pub(super) use self::{assemble::weighted_value_count, component::ReachedComponen
 use super::{ImportProblem, ImportReport};
 use crate::document::{DocumentPlace, Documents, OpenApiVersion};
 
-/// The deepest schema that is translated; a text of JSON cannot be deeper.
-const MAX_DEPTH: usize = 160;
-
 /// The maximum number of references from one to the next.
 const MAX_REFERENCE_CHAIN: usize = 32;
 
@@ -82,7 +79,7 @@ impl<'d> Components<'d> {
         report: &mut ImportReport,
     ) -> Result<Value, ImportProblem> {
         if place.file == 0 && place.pointer.starts_with(&self.own) || !schema.is_object() {
-            let translated = self.translate_schema(tool, place, schema, 0, report)?;
+            let translated = self.translate_schema(tool, place, schema, report)?;
             self.translate_queued_components(tool, report);
             return Ok(translated);
         }
@@ -106,7 +103,7 @@ impl<'d> Components<'d> {
             let name = self.names.get(&place).cloned().unwrap_or_else(|| "".into());
             let value = match self.bytes > self.limit {
                 true => Err(self.size_limit_problem(&place)),
-                false => self.translate_schema(tool, &place, value, 0, report),
+                false => self.translate_schema(tool, &place, value, report),
             };
             // Every operation whose arguments refer to a component that cannot be translated is skipped.
             let value = value.unwrap_or_else(|problem| {
@@ -147,7 +144,6 @@ impl<'d> Components<'d> {
         tool: &str,
         place: &DocumentPlace,
         schema: &'d Value,
-        depth: usize,
         report: &mut ImportReport,
     ) -> Result<Value, ImportProblem> {
         let members = match schema {
@@ -160,9 +156,6 @@ impl<'d> Components<'d> {
                 return Ok(Value::Bool(true));
             }
         };
-        if depth > MAX_DEPTH {
-            return Err(ImportProblem::new(place, format!("the schema is deeper than {MAX_DEPTH} levels")));
-        }
         let mut new = Map::new();
         let reference = self.translate_reference(tool, place, members, report)?;
         // Before version 3.1, a reference has no siblings; those that only describe are kept.
@@ -172,7 +165,7 @@ impl<'d> Components<'d> {
             if is_alone && !ANNOTATIONS.contains(&key.as_str()) {
                 continue;
             }
-            if let Some(value) = self.translate_keyword(tool, place, (key, value), depth, report)? {
+            if let Some(value) = self.translate_keyword(tool, place, (key, value), report)? {
                 new.insert(key.clone(), value);
             }
         }
@@ -188,7 +181,6 @@ impl<'d> Components<'d> {
         tool: &str,
         place: &DocumentPlace,
         (key, value): (&str, &'d Value),
-        depth: usize,
         report: &mut ImportReport,
     ) -> Result<Option<Value>, ImportProblem> {
         let at = || place.at(key);
@@ -197,11 +189,11 @@ impl<'d> Components<'d> {
             (KeywordKind::Plain, value) => Some(value.clone()),
             // An absent keyword.
             (KeywordKind::Schema | KeywordKind::List | KeywordKind::Map, Value::Null) => None,
-            (KeywordKind::Schema, value) => self.translate_subschema(tool, &at(), value, depth, report)?,
+            (KeywordKind::Schema, value) => self.translate_subschema(tool, &at(), value, report)?,
             (KeywordKind::List, Value::Array(items)) => {
                 let (at, mut new) = (at(), Vec::with_capacity(items.len()));
                 for (n, item) in items.iter().enumerate() {
-                    let item = self.translate_subschema(tool, &at.at(&n.to_string()), item, depth, report)?;
+                    let item = self.translate_subschema(tool, &at.at(&n.to_string()), item, report)?;
                     // An item of a list keeps its place.
                     let is_tuple = matches!(key, "items" | "prefixItems");
                     new.extend(item.or_else(|| is_tuple.then_some(Value::Bool(true))));
@@ -209,7 +201,7 @@ impl<'d> Components<'d> {
                 (!new.is_empty() || items.is_empty()).then_some(Value::Array(new))
             }
             (KeywordKind::List, value) => {
-                let one = self.translate_subschema(tool, &at(), value, depth, report)?;
+                let one = self.translate_subschema(tool, &at(), value, report)?;
                 // `items` is one schema, or a list in earlier versions.
                 if key == "items" { one } else { one.map(|it| json!([it])) }
             }
@@ -219,7 +211,7 @@ impl<'d> Components<'d> {
                     if key == "properties" && self.is_excluded_by_direction(place, value) {
                         continue;
                     }
-                    let value = self.translate_subschema(tool, &at.at(name), value, depth, report)?;
+                    let value = self.translate_subschema(tool, &at.at(name), value, report)?;
                     // The name of a property is known without its schema.
                     let value = value.or_else(|| (key == "properties").then_some(Value::Bool(true)));
                     new.extend(value.map(|it| (name.clone(), it)));
@@ -241,13 +233,12 @@ impl<'d> Components<'d> {
         tool: &str,
         place: &DocumentPlace,
         value: &'d Value,
-        depth: usize,
         report: &mut ImportReport,
     ) -> Result<Option<Value>, ImportProblem> {
         if value.is_null() {
             return Ok(None);
         }
-        let schema = self.translate_schema(tool, place, value, depth + 1, report)?;
+        let schema = self.translate_schema(tool, place, value, report)?;
         Ok((value.is_object() || value.is_boolean()).then_some(schema))
     }
 
