@@ -232,7 +232,6 @@ impl<'c, 't, 'p> Checked<'c, 't, 'p> {
     /// Reads a value that is kept as text.
     fn decode_raw<V: Visitor<'t>>(self, name: &'static str, visitor: V) -> Result<V::Value, DecodeError> {
         let Self { source, node } = self;
-        source.reader.peek();
         let start = source.reader.position();
         IgnoredAny::deserialize(Checked { source: &mut *source, node })?;
         let raw = source.reader.text_in(start..source.reader.position());
