@@ -7,7 +7,7 @@ use std::{
 };
 
 use object_store::{ObjectStore, local::LocalFileSystem, memory::InMemory, prefix::PrefixStore};
-use tool_session::{InMemoryStore, SessionError, SharedArtifacts, TransientObjects, UserKey};
+use tool_session::{InMemoryStore, SessionError, SharedArtifacts, UserKey};
 
 use super::world::TEXT;
 
