@@ -262,7 +262,7 @@ fn a_handle_has_no_effect_after_its_attempt() {
 // V05, S09
 #[test]
 fn a_tool_reads_its_own_changes_and_a_type_mismatch_is_an_error() {
-    let state = json!({ "list": "corrupt", "empty": [], "gone": 1 });
+    let state = json!({ "list": "corrupt", "empty": [], "gone": 1, "untouched": true });
     let cx = ToolContext::for_test().with_state(map(state));
     let state = cx.state();
     assert_eq!(state.get::<Vec<u32>>("nothing").unwrap(), None);
@@ -281,7 +281,7 @@ fn a_tool_reads_its_own_changes_and_a_type_mismatch_is_an_error() {
     state.set("empty", json!([])).unwrap();
     assert_eq!(state.get("list").unwrap(), Some(vec![1, 2]));
     assert_eq!((state.get::<u32>("gone").unwrap(), state.value("gone")), (None, None));
-    assert_eq!(state.names(), ["empty", "list"]);
+    assert_eq!(state.names(), ["empty", "list", "untouched"]);
     assert_eq!(
         json!(state.changes()),
         json!({ "gone": null, "list": [1, 2] }),
@@ -289,7 +289,7 @@ fn a_tool_reads_its_own_changes_and_a_type_mismatch_is_an_error() {
     );
     let unwritable = state.set("map", std::collections::BTreeMap::from([((1, 2), 3)])).unwrap_err();
     assert!(unwritable.feedback().starts_with("the value for the state `map` is not JSON"), "{unwritable}");
-    assert_eq!(format!("{state:?}"), r#"State { names: ["empty", "list"], .. }"#);
+    assert_eq!(format!("{state:?}"), r#"State { names: ["empty", "list", "untouched"], .. }"#);
 }
 
 // V02, V03

@@ -222,6 +222,7 @@ fn each_name_and_value_within_a_secret_is_hidden_in_attributes() {
         ] {
             cx.set_attribute(name, text);
         }
+        cx.set_attribute("h", json!([{ "x": { "of inner-name": 1 }, "y": 2 }]));
         drop((keys, user));
     }
     let executor = Executor::new(Registry::builder().tool::<keep>().build().unwrap());
@@ -235,7 +236,7 @@ fn each_name_and_value_within_a_secret_is_hidden_in_attributes() {
     let set: Value = tool_runtime::serde_json::from_str(&text).unwrap();
     assert_eq!(
         set,
-        json!({ "a": "***", "b": "***", "c": "***", "d": "***", "e": "ada", "f": "keys", "g": "***" })
+        json!({ "a": "***", "b": "***", "c": "***", "d": "***", "e": "ada", "f": "keys", "g": "***", "h": [{ "x": "***", "y": 2 }] })
     ); // W01
 }
 

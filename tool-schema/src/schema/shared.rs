@@ -109,3 +109,29 @@ impl Serialize for Definitions<'_> {
         serializer.collect_map(self.0.iter().map(|(name, it)| (&**name, &**it)))
     }
 }
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
+
+    use std::sync::Arc;
+
+    use serde_json::{Value, json};
+
+    use super::SharedForm;
+
+    #[test]
+    fn forms_are_equal_by_their_values() {
+        let form_of = |name: &str, definition: Value| {
+            SharedForm::new(json!({ "type": "object" }), vec![(name.into(), Arc::new(definition))]).unwrap()
+        };
+        let one = form_of("Pet", json!({ "type": "string" }));
+        assert!(one == form_of("Pet", json!({ "type": "string" })));
+        assert!(one != form_of("Pet", json!({ "type": "integer" })));
+        assert!(one != form_of("Cat", json!({ "type": "string" })));
+        let definitions = one.definitions.clone();
+        assert!(one == SharedForm::new(json!({ "type": "object" }), definitions.clone()).unwrap());
+        assert!(one != SharedForm::new(json!({ "type": "object", "title": "Pets" }), definitions).unwrap());
+        assert!(one != SharedForm::new(json!({ "type": "object" }), Vec::new()).unwrap());
+    }
+}

@@ -1,6 +1,6 @@
 //! Structured output: by the tool `submit_output`, and by the format that a provider guarantees.
 
-use std::collections::BTreeMap;
+use std::{collections::BTreeMap, ops::ControlFlow};
 
 use tool_agent::{
     Agent, AgentBuilder, AgentError, AgentEventKind, AgentHook, Answers, End, EndReason, Message, Model,
@@ -8,7 +8,8 @@ use tool_agent::{
     model::{Reply, Request, Response, ResponseStream, SharedModel},
 };
 use tool_runtime::{
-    ToolCall,
+    ToolCall, ToolResult,
+    hook::{CallView, Hook},
     policy::{Rule, Rules},
     prelude::*,
     registry::OUTPUT_TOOL,
@@ -340,6 +341,24 @@ async fn a_response_of_a_hook_may_submit_the_output() {
     }
     let end = ended(agent(ScriptedModel::new([])).output::<Order>().hook(Answer)).await;
     assert_eq!(end.output, Some(tea()));
+}
+
+#[tokio::test]
+async fn a_hook_that_changes_the_result_of_the_output_tool_leaves_the_output() {
+    struct Rewrite;
+    impl Hook for Rewrite {
+        async fn after(
+            &self,
+            _: &CallView<'_>,
+            result: &mut ToolResult,
+        ) -> Result<ControlFlow<()>, ToolError> {
+            result.outcome = Ok("accepted".into());
+            Ok(ControlFlow::Continue(()))
+        }
+    }
+    let tools = Executor::builder(Registry::default()).hook(Rewrite).build().unwrap();
+    let clerk = Agent::builder("clerk", ScriptedModel::new([submits(tea())])).tools(tools);
+    assert_eq!(ended(clerk.output::<Order>()).await.output, Some(tea()));
 }
 
 #[tokio::test]

@@ -182,6 +182,7 @@ mod tests {
             &["notify", "notifies", "notified"],
             &["authorization", "authorize", "authorizing"],
             &["running", "run", "runs"],
+            &["file", "files", "filed", "filing"],
         ] {
             let stems: Vec<_> = forms.iter().map(|form| stemmed(form)).collect();
             assert!(stems.iter().all(|it| *it == stems[0]), "{stems:?}");

@@ -22,10 +22,12 @@ fn a_tool_is_found_by_each_part_of_its_definition() {
     } });
     let tool = Fixed::new("bookCourier", "Sends a thing.", schema);
     let definition = tool.0.clone().with_examples(vec![json!({ "recipientAddress": "Lisbon" })]);
+    let definition = definition.with_title("Messenger");
     let mut index = index_of([("other", "Something else.")]);
     index.insert(&definition);
     for query in [
         "courier",
+        "messenger",
         "BOOK",
         "sending things",
         "recipient address",
@@ -56,6 +58,7 @@ fn forms_of_words_and_words_written_as_one_are_found() {
     ]);
     for (query, expected) in [
         ("add a web hook", "create_webhook"),
+        ("web hook", "create_webhook"),
         ("deletion of a dataset", "delete_data_set"),
         ("listing the repository", "list_repositories"),
         ("list repositorys", "list_repositories"),

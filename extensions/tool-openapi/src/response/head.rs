@@ -119,8 +119,26 @@ impl ResponseHead {
 }
 
 #[cfg(test)]
+#[allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 mod tests {
-    use super::KEPT_HEADERS;
+    use reqwest::{
+        StatusCode, Url,
+        header::{HeaderMap, HeaderValue, LINK, RETRY_AFTER},
+    };
+
+    use super::{IssuedCredentials, KEPT_HEADERS, ResponseHead};
+
+    #[test]
+    fn all_values_of_a_header_are_one_text() {
+        let mut headers = HeaderMap::new();
+        headers.append(LINK, HeaderValue::from_static("<a>; rel=next"));
+        headers.append(LINK, HeaderValue::from_static("<b>; rel=last"));
+        let (status, issued) = (StatusCode::OK, IssuedCredentials::default());
+        let url = Url::parse("https://a.example/").unwrap();
+        let head = ResponseHead { status, url, headers, issued };
+        assert_eq!(head.header_text(&LINK).as_deref(), Some("<a>; rel=next, <b>; rel=last"));
+        assert_eq!(head.header_text(&RETRY_AFTER), None);
+    }
 
     #[test]
     fn the_names_of_kept_headers_are_sorted() {

@@ -250,6 +250,14 @@ async fn the_template_fixes_the_model_and_an_instruction_is_for_one_agent_only()
     let schema = tool.definition().input_schema().to_value().into_owned();
     let names: Vec<_> = schema["properties"].as_object().unwrap().keys().collect();
     assert_eq!(names, ["request", "instruction", "tools"]);
+    for (name, description) in [
+        ("request", "What the agent is to do"),
+        ("instruction", "For this request only."),
+        ("tools", "The names of the tools that the agent has"),
+    ] {
+        let text = schema["properties"][name]["description"].as_str().unwrap();
+        assert!(text.contains(description), "{name}: {text}");
+    }
     let call = |arguments: Value| Reply::call("dynamic_agent", arguments);
     let model = ScriptedModel::new([
         call(json!({ "request": "Go.", "instruction": "Be brief.", "model": "other" })),

@@ -21,6 +21,10 @@ fn cited(wire: &str) -> (Value, Vec<Value>, Value, Value) {
         "openai" => {
             whole["citations"] = json!(["https://a.example", "https://b.example"]);
             whole["x_source"] = json!({ "index": "news" });
+            // Says nothing.
+            for (name, empty) in [("x_list", json!([])), ("x_map", json!({})), ("x_text", json!(""))] {
+                whole[name] = empty;
+            }
             whole["created"] = json!(7);
             // Each event repeats the list, which grows.
             events[0]["citations"] = json!(["https://a.example"]);

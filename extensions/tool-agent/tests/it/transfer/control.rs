@@ -47,6 +47,23 @@ async fn a_tool_of_the_program_transfers_to_any_agent_of_the_tree() {
 }
 
 #[tokio::test]
+async fn the_tools_that_an_agent_receives_change_nothing_outside_of_the_run() {
+    let (billing, _) = agent("billing", []);
+    let (desk, model) = agent("desk", [Reply::text("Hello.")]);
+    let desk = desk.sub_agent(billing.build().unwrap()).await_user_reply(true).build().unwrap();
+    Runner::new(desk).run_with(run(), "Hi.").end().await;
+    let request = &model.requests()[0];
+    let mut names = Vec::new();
+    for definition in request.tools.definitions() {
+        names.push(definition.name().to_string());
+        let metadata = definition.metadata();
+        assert_eq!((metadata.read_only, metadata.idempotent), (Some(true), Some(true)));
+        assert_eq!(definition.input_schema().to_value()["additionalProperties"], false);
+    }
+    assert_eq!(names, ["await_user_reply", "transfer_to_agent"]);
+}
+
+#[tokio::test]
 async fn a_transfer_to_an_agent_of_no_tree_has_no_effect_and_one_to_itself_is_none() {
     let replies = [
         Reply::calls([pass_to_call("treasury", false)]),

@@ -136,4 +136,11 @@ mod tests {
             prop_assert!(page.markdown.matches("text").count() <= html.matches("text").count());
         }
     }
+    #[test]
+    fn a_character_on_the_border_of_two_chunks_is_whole() {
+        let text = "é".repeat(10_000);
+        let url = Url::parse("https://a.example/").unwrap();
+        let page = ConvertedPage::convert(&format!("<p>{text}"), &url, &AtomicBool::new(false)).unwrap();
+        assert_eq!(page.markdown.trim(), text);
+    }
 }

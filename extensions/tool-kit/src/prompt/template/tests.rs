@@ -304,3 +304,10 @@ fn fragment() -> impl Strategy<Value = String> {
     ];
     prop_oneof![4 => proptest::sample::select(known.to_vec()).prop_map(str::to_owned), 1 => ".{0,4}"]
 }
+
+#[test]
+fn a_line_begins_where_the_original_has_it() {
+    let text = rewrite::rewrite_actions("a{{ .x }}\nbb\nccc").unwrap();
+    let offsets: Vec<_> = (0..5).map(|line| text.offset_of_line(line)).collect();
+    assert_eq!(offsets, [0, 0, 10, 13, 0]);
+}

@@ -155,6 +155,8 @@ mod tests {
             ("(width<600px)", false),
             ("(width <= 1280px)", true),
             ("(1280px < width)", false),
+            ("(width > 1280px)", false),
+            ("(width > 1279px)", true),
             ("(600px <= width < 1281px)", true),
             ("(max-width:600px) or (min-height:1px)", true),
             ("(not (max-width:600px))", true),

@@ -211,3 +211,40 @@ fn is_colour(value: &str) -> bool {
 fn starts_with_function(value: &str, names: &[&str]) -> bool {
     value.ends_with(')') && value.split_once('(').is_some_and(|(name, _)| names.contains(&name))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::{Property, is_valid_value};
+
+    #[test]
+    fn a_property_takes_the_values_that_a_browser_takes() {
+        use Property::*;
+        for (property, valid, invalid) in [
+            (Display, &["none", "inline flex", "inherit", "var(--x)"][..], &["gone", "none gone"][..]),
+            (Visibility, &["hidden", "collapse"], &["none", "hidden hidden"]),
+            (ContentVisibility, &["auto", "hidden"], &["none"]),
+            (Opacity, &["0", "10%", "calc(1 - 1)"], &["0px", "none0", "rgb(0)"]),
+            (Color, &["red", "#fff", "rgb(1 2 3)", "currentcolor"], &["reddish", "1px"]),
+            (BackgroundImage, &["none"], &["red"]),
+            (Background, &["red", "no-repeat 0 0 / 10px"], &["no-repeating"]),
+            (Overflow, &["hidden", "auto clip"], &["none"]),
+            (Position, &["absolute", "-webkit-sticky"], &["left"]),
+            (Float, &["left", "inline-end"], &["middle"]),
+            (FlexGrow, &["0", "1.5"], &["-1", "1px"]),
+            (FlexDirection, &["row-reverse"], &["left"]),
+            (Clip, &["auto", "rect(0 0 0 0)"], &["none", "inset(0)"]),
+            (ClipPath, &["none", "inset(50%)", "border-box"], &["auto", "rotate(1deg)"]),
+            (Filter, &["none", "opacity(0)"], &["auto", "scale(0)"]),
+            (Transform, &["none", "scalex(0)", "translate(1px)"], &["auto", "opacity(0)", "scale"]),
+            (Width, &["0", "1px", "auto", "calc(1px - 2px)"], &["-1px", "1", "red"]),
+            (Left, &["-1px", "auto", "0"], &["1", "red"]),
+        ] {
+            for value in valid {
+                assert!(is_valid_value(property, value), "{property:?}: {value}");
+            }
+            for value in invalid {
+                assert!(!is_valid_value(property, value), "{property:?}: {value}");
+            }
+        }
+    }
+}

@@ -120,6 +120,20 @@ async fn sessions_rest_beyond_a_number_and_keep_what_their_client_set() {
     assert_eq!((table.len(), table.ready_session_count()), (0, 0));
 }
 
+#[cfg(feature = "postgres")]
+#[tokio::test]
+async fn a_session_that_another_process_ended_is_forgotten() {
+    let server = McpServer::new(Registry::builder().build().unwrap()).http().unwrap();
+    let table = &server.0.sessions.table;
+    let (ended, mut other) = (Client::open(&server).await, Client::open(&server).await);
+    let id = ended.session.unwrap();
+    table.forget_ended_session(&id).await;
+    assert!(table.state(&id).is_none());
+    assert_eq!((table.len(), table.ready_session_count()), (1, 1));
+    let answer = other.request("ping", json!({})).await;
+    assert!(answer.contains("result"), "{answer}");
+}
+
 /// A store of sessions, which takes a moment.
 #[derive(Default)]
 struct SlowStore(Mutex<HashMap<String, SessionState>>);
