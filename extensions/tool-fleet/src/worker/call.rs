@@ -111,7 +111,7 @@ impl Reporter {
     }
 
     /// Returns `true` if the end of the call is sent again once its caller asks.
-    fn keeps_end(&self) -> bool {
+    pub(super) fn keeps_end(&self) -> bool {
         self.ended.as_ref().is_some_and(|ended| ended.find_end(&self.call, &self.to).is_some())
     }
 

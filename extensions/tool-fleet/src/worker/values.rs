@@ -206,7 +206,8 @@ impl Reporter {
                 match self.store_report(values, &report, name.clone()).await {
                     Ok(stored) => {
                         let sent = self.send_as(number, Report::Stored { report: stored, ends }).await;
-                        if sent.is_err() {
+                        // An end that is kept names the value when its caller asks for it.
+                        if sent.is_err() && !(ends && self.keeps_end()) {
                             delete_or_warn(values, &name).await;
                         }
                         return sent;

@@ -1,10 +1,13 @@
 //! Stores that fail, hang and lie; sides without a store; and processes with the key that name values of others.
 
-use std::sync::Mutex;
+use std::sync::{
+    Arc, Mutex,
+    atomic::{AtomicBool, Ordering},
+};
 
 use bytes::Bytes;
-use tool_fleet::Transport as _;
-use tool_runtime::{ToolCall, ToolResult, prelude::*};
+use tool_fleet::{Deliveries, FleetError, MemoryTransport, Transport};
+use tool_runtime::{BoxFuture, ToolCall, ToolResult, prelude::*};
 
 use super::{Deed, Operation, TestValues, start, start_with};
 use crate::{
@@ -262,4 +265,59 @@ async fn a_repeated_report_about_a_value_changes_no_other_call() {
     }
     assert_eq!(keep(&pool).await.text().len(), 30_000);
     store.wait_until_empty(4).await;
+}
+
+/// Returns what a report of a worker says.
+fn report_of(broker: &MemoryTransport, sent: &Sent) -> Value {
+    match sent.is_report() {
+        true => Forger::new(broker, "trip").read(sent)["message"]["report"]["report"].take(),
+        false => Value::Null,
+    }
+}
+
+/// A transport that does not send the first end of a call that names a value.
+#[derive(Clone)]
+struct FailingTransport {
+    broker: TestBroker,
+    has_failed: Arc<AtomicBool>,
+}
+
+impl Transport for FailingTransport {
+    fn send<'a>(
+        &'a self,
+        subject: &'a str,
+        reply: Option<&'a str>,
+        body: Bytes,
+    ) -> BoxFuture<'a, Result<(), FleetError>> {
+        let sent = Sent { subject: subject.to_owned(), reply: reply.map(str::to_owned), body: body.clone() };
+        let is_end = report_of(&self.broker.inner, &sent)["stored"]["ends"] == json!(true);
+        if is_end && !self.has_failed.swap(true, Ordering::SeqCst) {
+            return Box::pin(async { Err(FleetError::Transport("the broker is away".to_owned())) });
+        }
+        self.broker.send(subject, reply, body)
+    }
+
+    fn listen<'a>(
+        &'a self,
+        pattern: &'a str,
+        group: Option<&'a str>,
+    ) -> BoxFuture<'a, Result<Deliveries, FleetError>> {
+        self.broker.listen(pattern, group)
+    }
+
+    fn max_bytes(&self) -> usize {
+        self.broker.max_bytes()
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_large_end_that_was_not_sent_is_sent_again_and_its_value_is_there() {
+    let (transport, store) =
+        (FailingTransport { broker: broker(), has_failed: Arc::default() }, TestValues::new());
+    let pool = start_with(&transport, "trip", 1, &store).await;
+    pool.probes[0].released.cancel();
+    let result = keep(&pool).await;
+    assert_eq!(result.text().len(), 30_000, "{:.300}", result.text());
+    assert_eq!((pool.bodies(), transport.has_failed.load(Ordering::SeqCst)), (vec![1], true));
+    store.wait_until_empty(2).await;
 }
