@@ -164,6 +164,13 @@ impl OpenRecord {
         Ok(record)
     }
 
+    /// Creates the record that replaces this one, with another body.
+    pub(crate) fn with_body(&self, key: &ProgramKey, body: &Body) -> Result<Self, String> {
+        let (owner, local) = (CallOwner::of_record(self), self.local.clone());
+        let times = (self.opened_at, self.expires_at);
+        Self::new(key, (self.address.clone(), owner, self.kind), times, body, local)
+    }
+
     /// Returns the body; `None` if the record was altered.
     pub(crate) fn verified_body(&self, key: &ProgramKey) -> Option<Body> {
         key.authenticates(self.tag, &self.authenticated_message())

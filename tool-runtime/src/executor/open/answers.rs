@@ -191,7 +191,8 @@ impl Executor {
     }
 
     /// Submits an intermediate result of a long-running call, which stays open. Any number of them may precede the
-    /// final result, which is given to [`submit_result`](Self::submit_result).
+    /// final result, which is given to [`submit_result`](Self::submit_result). If `output` names an operation, the work goes on
+    /// under it, and [`open_operation`](Self::open_operation) returns it from then on.
     ///
     /// Returns the result with the id of the call, in the form that the program can pass on to the model. Listeners
     /// receive `output` unchanged, as an [`Updated`](EventKind::Updated) event.
@@ -199,7 +200,7 @@ impl Executor {
     /// # Errors
     ///
     /// Returns an error if no such call is open (any more), `call` is an id that [does not identify one call](CallRef),
-    /// or it is not a long-running call.
+    /// or it is not a long-running call. A store that fails as it replaces the operation may lose the call.
     ///
     /// # Examples
     ///
@@ -234,6 +235,9 @@ impl Executor {
             OpenKind::LongRunning => {}
             OpenKind::Confirmation => return Err(OpenCallError::WaitsForPerson(call)),
             OpenKind::External => return Err(OpenCallError::NotLongRunning(call)),
+        }
+        if let Some(operation) = output.operation_id() {
+            self.inner.open.replace_operation(&found, operation).await?;
         }
         let event = EventKind::Updated { attempt: 1, update: output.clone() };
         self.emit(&found.record.address, &found.body.call, event);

@@ -242,6 +242,32 @@ impl OpenCalls {
         check_consumed(record, self.store().consume_replaced(record).await?)
     }
 
+    /// Notes that the work of a long-running call goes on under another operation: replaces its record.
+    ///
+    /// # Errors
+    ///
+    /// Returns an error if the call was answered elsewhere, or the store fails.
+    pub(in crate::executor) async fn replace_operation(
+        &self,
+        Found { record, body }: &Found,
+        operation: &str,
+    ) -> Result<(), OpenCallError> {
+        if body.operation.as_deref() == Some(operation) {
+            return Ok(());
+        }
+        let body = Body { operation: Some(operation.to_owned()), ..body.clone() };
+        let replacement = record.with_body(self.key(), &body).map_err(OpenStoreError::Failed)?;
+        self.consume_replaced(record).await?;
+        let stored = self.store().put(replacement).await;
+        // The call stays open, if it can.
+        if stored.is_err()
+            && let Err(error) = self.store().put(record.clone()).await
+        {
+            tracing::warn!(call = %record.address, %error, "an open call was not stored again, and may be lost");
+        }
+        Ok(stored?)
+    }
+
     /// Removes an open call of any kind, including expired and altered ones.
     pub(in crate::executor) async fn discard(&self, call: &CallRef) -> Result<(), OpenCallError> {
         let records = self.matching_records(call).await?;

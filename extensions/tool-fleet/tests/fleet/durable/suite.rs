@@ -161,6 +161,10 @@ async fn a_body_that_names_an_operation_stays_open(broker: Broker, name: &'stati
     pool.start_worker();
     let answered = pool.durable().wait_for_answers(&caller.executor).await.unwrap();
     assert_eq!((answered[0].result.text().as_ref(), answered[0].is_final), ("ordered", false));
+    // From here on, it is the operation's, and no record of the queue is missed.
+    let answered = pool.durable().answer_open_calls(&caller.executor).await.unwrap();
+    assert!(answered.is_empty(), "{answered:?}");
+    assert_eq!(caller.executor.open_operation(address).await.unwrap().as_deref(), Some("order-7"));
     let delivered = caller.executor.submit_result(address, Ok("delivered".into())).await.unwrap();
     assert_eq!((delivered.text().as_ref(), pool.states().await), ("delivered", vec![]));
 }
