@@ -316,15 +316,17 @@ impl WaitingCall<'_> {
             return WaitEnd::LeftOpen;
         }
         let token = self.cx.cancellation().clone();
-        let (until, mut is_cancelling) = (Instant::now() + wait, false);
+        let (until, mut is_cancelled, mut is_cancelling) = (Instant::now() + wait, false, false);
         loop {
             let poll_at = until.min(Instant::now() + POLL_INTERVAL);
             let mut is_polled = false;
             tokio::select! {
-                () = token.cancelled(), if !is_cancelling => {
-                    is_cancelling = true;
-                    if let Some(end) = self.cancel_call().await {
-                        return end;
+                () = token.cancelled(), if !is_cancelled => {
+                    is_cancelled = true;
+                    match self.cancel_call().await {
+                        Some(WaitEnd::Cancelling) => is_cancelling = true,
+                        Some(end) => return end,
+                        None => {}
                     }
                 }
                 // A message that the call has ended. It is no proof.
@@ -343,6 +345,11 @@ impl WaitingCall<'_> {
                     return WaitEnd::Ended(end);
                 }
                 Ok(None) => {}
+                // It has ended, and has perhaps taken effect: its open call is answered once its end can be read.
+                Err(error) if is_cancelled && !is_cancelling => {
+                    tracing::warn!(%error, "the end of a cancelled durable call cannot be read, and is left open");
+                    return WaitEnd::LeftOpen;
+                }
                 Err(error) => {
                     tracing::warn!(%error, "the end of a durable call cannot be read; trying again")
                 }
@@ -361,7 +368,7 @@ impl WaitingCall<'_> {
         }
     }
 
-    /// Cancels the call; `None` if its worker ends it.
+    /// Cancels the call; `None` if it has ended.
     async fn cancel_call(&self) -> Option<WaitEnd> {
         let queue = self.durable.queue();
         match queue.cancel_call(self.id).await {
@@ -377,7 +384,7 @@ impl WaitingCall<'_> {
                 }
                 Some(WaitEnd::Cancelled)
             }
-            Ok(Some(CallState::Taken)) => None,
+            Ok(Some(CallState::Taken)) => Some(WaitEnd::Cancelling),
             // It runs to its end, and is answered then.
             Ok(Some(CallState::Started)) => Some(WaitEnd::LeftOpen),
             Ok(Some(_)) => None,

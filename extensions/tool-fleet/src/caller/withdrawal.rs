@@ -93,8 +93,9 @@ impl Connection {
         };
         Ok(match queue.cancel_call(id).await? {
             None | Some(CallState::Taken) => ControlFlow::Continue(()),
-            // It runs to its end, and its result is kept.
+            // It runs to its end, and its result is kept: it may have taken effect.
             Some(CallState::Started) => ControlFlow::Break(()),
+            Some(_) if call.was_started => ControlFlow::Break(()),
             Some(_) => {
                 let names = durable.remove_known(&call).await?;
                 self.delete_queued_values(durable, names.unwrap_or_default());

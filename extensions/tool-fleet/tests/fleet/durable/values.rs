@@ -257,6 +257,36 @@ async fn a_store_that_fails_for_longer_is_an_error_that_says_what_ran() {
     }
 }
 
+/// The token is cancelled once the call has ended, while its result cannot be read.
+#[tokio::test(start_paused = true)]
+async fn a_caller_that_is_cancelled_before_it_reads_a_result_leaves_its_call_open() {
+    let is_back = CancellationToken::new();
+    let back = is_back.clone();
+    let store = TestValues::choosing(move |kind, number, _| match kind {
+        Operation::Get if number > 0 && !back.is_cancelled() => Deed::Fail,
+        _ => Deed::Work,
+    });
+    let mut pool =
+        pool_with(Broker::Memory(Default::default()), "cancelled", QueueLimits::default(), &store).await;
+    pool.start_worker().released.cancel();
+    let caller = pool.caller(pool.durable().wait(Duration::from_secs(60)), &open_calls()).await;
+    let token = CancellationToken::new();
+    let batch = caller.executor.batch(caller.batch("keep", large_arguments()));
+    let calling = batch.with_run(RunContext::new().with_cancellation(token.clone())).run();
+    let cancelling = async {
+        pool.reach(CallState::Finished).await;
+        token.cancel();
+    };
+    let (outcomes, ()) = tokio::join!(calling, cancelling);
+    assert!(!outcomes[0].is_finished(), "{outcomes:?}");
+    // The attempts of a withdrawal are over.
+    tokio::time::sleep(Duration::from_secs(120)).await;
+    is_back.cancel();
+    let answered = pool.durable().wait_for_answers(&caller.executor).await.unwrap();
+    assert!(answered[0].result.text() == large_text(), "{:.300}", answered[0].result.text());
+    store.wait_until_empty(2).await;
+}
+
 /// The first call's value in place of the second one's.
 #[tokio::test(start_paused = true)]
 async fn a_value_of_another_call_is_not_read() {
