@@ -2,14 +2,14 @@
 
 use std::sync::{Mutex, OnceLock, PoisonError};
 
-use futures_util::StreamExt as _;
+use futures_util::{FutureExt as _, StreamExt as _};
 use tokio::{task::JoinSet, time::Instant};
 use tool_runtime::CancellationToken;
 
 use super::{FLUSH_TIMEOUT, Server, WorkerState};
 use crate::{
     Deliveries,
-    message::{Message, WorkerStatus},
+    message::{Message, Report, WorkerStatus},
 };
 
 /// The limit of operators that receive the last word of a worker.
@@ -69,6 +69,20 @@ impl Server {
         }
     }
 
+    /// Answers the calls that have arrived and are not taken: their callers give them to other workers.
+    pub(super) async fn return_calls(&self, mut calls: Deliveries) {
+        let returning = async {
+            while let Some(Some(delivery)) = calls.next().now_or_never() {
+                if let Some((received, _, reply)) = self.open_call(&delivery) {
+                    self.refuse_call(received.call().clone(), &reply, Report::Busy).await;
+                }
+            }
+        };
+        if tokio::time::timeout(FLUSH_TIMEOUT, returning).await.is_err() {
+            tracing::warn!(pool = self.channel.pool(), "calls were not given back in time");
+        }
+    }
+
     /// Waits for the calls that run, and returns the number of those that did not end in time.
     pub(super) async fn drain_calls(&self, mut tasks: JoinSet<()>, mut controls: Deliveries) -> usize {
         let pool = self.channel.pool();
@@ -97,7 +111,9 @@ impl Server {
         if dropped > 0 {
             tracing::warn!(pool, calls = dropped, "calls did not end in time, and are dropped");
         }
-        tasks.abort_all();
+        if tokio::time::timeout(FLUSH_TIMEOUT, tasks.shutdown()).await.is_err() {
+            tracing::warn!(pool, "the tasks of a worker did not end in time");
+        }
         if tokio::time::timeout(FLUSH_TIMEOUT, self.report_end(dropped)).await.is_err() {
             tracing::warn!(pool, "operators were not told in time that a worker has left");
         }

@@ -40,7 +40,7 @@ use crate::{
     CallQueue, Delivery, FleetError, Payload, Transport, ValueStore,
     caller::check_queue_pool,
     channel::{Channel, Received},
-    message::{Announcement, CallReport, CallRequest, Control, Message, Report},
+    message::{Announcement, CallEpoch, CallReport, CallRequest, Control, Message, Report},
     steps::MAX_STEPS,
     values::LargeValues,
 };
@@ -226,7 +226,8 @@ impl Server {
         }
         // Another worker has those that come now, and answers the requests of callers.
         let Subscriptions { controls, requests, calls } = subscriptions;
-        drop((requests, calls));
+        drop(requests);
+        self.return_calls(calls).await;
         Ok(self.drain_calls(tasks, controls).await)
     }
 
@@ -316,19 +317,26 @@ impl Server {
         }
     }
 
+    /// Returns a call that was not seen before, its caller, and the subject of that. A repeated message, by the broker or an attacker, is not
+    /// answered: the call may run.
+    fn open_call(&self, delivery: &Delivery) -> Option<(ReceivedCall, String, String)> {
+        let (Received { sender, message, .. }, reply) = self.open_request(delivery)?;
+        let received = ReceivedCall::of_message(message)?;
+        let call = received.call();
+        let is_of_caller = reply == self.channel.process_subject(&sender, &call.call);
+        (is_of_caller && !self.calls.has_seen(call)).then_some((received, sender, reply))
+    }
+
+    /// Answers a call that does not run here.
+    async fn refuse_call(&self, call: CallEpoch, reply: &str, report: Report) {
+        let report = CallReport { call, sequence: 0, contents: 0, tokens: 0, report };
+        self.send_or_warn(reply, Message::Report(report)).await;
+    }
+
     /// Takes a call, unless it was seen before, or there is no slot.
     async fn take_call(self: &Arc<Self>, delivery: Delivery, tasks: &mut JoinSet<()>) {
-        let Some((received, reply)) = self.open_request(&delivery) else { return };
-        let Received { sender, message, .. } = received;
-        let Some(received) = ReceivedCall::of_message(message) else { return };
+        let Some((received, sender, reply)) = self.open_call(&delivery) else { return };
         let call = received.call().clone();
-        if reply != self.channel.process_subject(&sender, &call.call) {
-            return;
-        }
-        // A repeated message, by the broker or an attacker, is not answered: the call may run.
-        if self.calls.has_seen(&call) {
-            return;
-        }
         let refused = if self.calls.running_calls() >= self.worker.slots {
             self.channel.metrics().count_busy_answer();
             Some(Report::Busy)
@@ -340,8 +348,7 @@ impl Server {
             reason.map(Report::Refused)
         };
         if let Some(report) = refused {
-            let report = CallReport { call, sequence: 0, contents: 0, tokens: 0, report };
-            self.send_or_warn(&reply, Message::Report(report)).await;
+            self.refuse_call(call, &reply, report).await;
             return;
         }
         let is_harmless = self.index.is_harmless(received.definition());

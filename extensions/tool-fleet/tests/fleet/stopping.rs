@@ -125,3 +125,27 @@ async fn a_set_whose_control_hangs_is_closed_in_time() {
     waits.unwrap();
     timeout(STOP_TIME, set.close()).await.unwrap().unwrap();
 }
+
+/// The calls and the stop arrive at once.
+#[tokio::test(start_paused = true)]
+async fn a_worker_that_is_stopped_gives_back_the_calls_that_it_has_not_taken() {
+    let (broker, probe, stop) = (HangingBroker::default(), Arc::<Probe>::default(), CancellationToken::new());
+    let _stopped = serve(&broker, &probe, &stop);
+    let (executor, _toolbox) = super::connect(&broker, "hanging").await;
+    let _other = serve(&broker, &probe, &CancellationToken::new());
+    tokio::time::sleep(Duration::from_millis(300)).await;
+    let begin = tokio::time::Instant::now();
+    let calls: Vec<_> = (0..16)
+        .map(|_| {
+            let executor = executor.clone();
+            let call = ToolCall::new("hanging__add", json!({ "a": 1, "b": 2 }));
+            tokio::spawn(async move { executor.run(vec![call]).await.remove(0) })
+        })
+        .collect();
+    tokio::spawn(async move { stop.cancel() });
+    for call in calls {
+        let outcome = call.await.unwrap();
+        assert_eq!(outcome.result().unwrap().text(), "3");
+    }
+    assert!(begin.elapsed() < settings().lost_after, "{:?}", begin.elapsed());
+}
