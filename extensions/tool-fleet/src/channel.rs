@@ -174,6 +174,13 @@ impl Channel {
         Ok(sealed.into())
     }
 
+    /// Seals a message of this process again, which is valid for a minute from now; `None` if it is none for these subjects.
+    pub(crate) fn seal_again(&self, subject: &str, reply: Option<&str>, sealed: &[u8]) -> Option<Bytes> {
+        let text = self.0.key.unseal(sealed, &context_of(subject, reply))?;
+        let envelope: Envelope<String, Message> = serde_json::from_str(text.as_str()).ok()?;
+        self.seal_message(subject, reply, envelope.message).ok()
+    }
+
     /// Sends a message that was sealed for these subjects.
     pub(crate) async fn send_sealed(
         &self,

@@ -169,7 +169,10 @@ async fn follow_epoch(sent: &mut SentCall<'_>) -> EpochEnd {
             Err(_) if missing_until.is_some() => continue,
             Err(_) => match silence.go_on(sent.is_away()) {
                 SilenceEnd::Ask => {
-                    sent.ask_for_end();
+                    // Without a connection, questions would wait for it.
+                    if !sent.is_away() {
+                        sent.ask_for_end();
+                    }
                     continue;
                 }
                 SilenceEnd::Lost => return EpochEnd::Lost,

@@ -112,7 +112,7 @@ impl Reporter {
 
     /// Returns `true` if the end of the call is sent again once its caller asks.
     pub(super) fn keeps_end(&self) -> bool {
-        self.ended.as_ref().is_some_and(|ended| ended.find_end(&self.call, &self.to).is_some())
+        self.ended.as_ref().is_some_and(|ended| ended.has_end(&self.call, &self.to))
     }
 
     /// Sends a report of a call that goes on without it. The caller sees that one with contents is missing.

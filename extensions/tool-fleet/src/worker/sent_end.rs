@@ -19,6 +19,9 @@ const KEPT_FOR: Duration = Duration::from_secs(60);
 /// The bytes of all ends that are kept; beyond, the oldest are forgotten.
 const MAX_KEPT_BYTES: usize = 64 << 20;
 
+/// The bytes that an end takes beside its texts.
+const END_BYTES: usize = 512;
+
 /// The end of a call, as it was sent.
 #[derive(Clone)]
 pub(super) struct SentEnd {
@@ -29,12 +32,18 @@ pub(super) struct SentEnd {
     pub(super) sealed: Bytes,
 }
 
+/// An end, and the time at which it was sent again.
+struct KeptEnd {
+    end: SentEnd,
+    sent_again: Option<Instant>,
+}
+
 #[derive(Default)]
 pub(super) struct EndedCalls(Mutex<KeptEnds>);
 
 #[derive(Default)]
 struct KeptEnds {
-    ends: HashMap<CallEpoch, SentEnd>,
+    ends: HashMap<CallEpoch, KeptEnd>,
     /// The calls in the order of their ends.
     order: VecDeque<(Instant, CallEpoch)>,
     bytes: usize,
@@ -45,11 +54,16 @@ impl KeptEnds {
         let is_old = |(at, _): &mut (Instant, CallEpoch)| at.elapsed() >= KEPT_FOR;
         while self.bytes > MAX_KEPT_BYTES || self.order.front_mut().is_some_and(is_old) {
             let Some((_, call)) = self.order.pop_front() else { return };
-            if let Some(end) = self.ends.remove(&call) {
-                self.bytes -= end.sealed.len();
+            if let Some(kept) = self.ends.remove(&call) {
+                self.bytes -= kept_bytes(&call, &kept.end);
             }
         }
     }
+}
+
+/// Returns the bytes that an end takes.
+fn kept_bytes(call: &CallEpoch, end: &SentEnd) -> usize {
+    END_BYTES + 2 * call.call.len() + end.to.len() + end.control.len() + end.sealed.len()
 }
 
 impl EndedCalls {
@@ -57,18 +71,31 @@ impl EndedCalls {
     pub(super) fn keep_end(&self, call: &CallEpoch, end: SentEnd) {
         let mut kept = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         if !kept.ends.contains_key(call) {
-            kept.bytes += end.sealed.len();
-            kept.ends.insert(call.clone(), end);
+            kept.bytes += kept_bytes(call, &end);
+            kept.ends.insert(call.clone(), KeptEnd { end, sent_again: None });
             kept.order.push_back((Instant::now(), call.clone()));
         }
         kept.forget_old();
     }
 
-    /// Returns the end of a call of the caller with the subject `to`.
-    pub(super) fn find_end(&self, call: &CallEpoch, to: &str) -> Option<SentEnd> {
+    /// Returns `true` if the end of a call of the caller with the subject `to` is kept.
+    pub(super) fn has_end(&self, call: &CallEpoch, to: &str) -> bool {
         let mut kept = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         kept.forget_old();
-        kept.ends.get(call).filter(|end| end.to == to).cloned()
+        kept.ends.get(call).is_some_and(|kept| kept.end.to == to)
+    }
+
+    /// Returns the end of a call of the caller with the subject `to`, to be sent again; `None` if it was within `interval`: questions may be
+    /// repeated messages.
+    fn take_turn(&self, call: &CallEpoch, to: &str, interval: Duration) -> Option<SentEnd> {
+        let mut kept = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        kept.forget_old();
+        let kept = kept.ends.get_mut(call).filter(|kept| kept.end.to == to)?;
+        if kept.sent_again.is_some_and(|at| at.elapsed() < interval) {
+            return None;
+        }
+        kept.sent_again = Some(Instant::now());
+        Some(kept.end.clone())
     }
 }
 
@@ -76,7 +103,11 @@ impl Server {
     /// Sends the end of a call again. A caller that has it ignores it.
     pub(super) async fn repeat_end(&self, call: &CallEpoch, caller: &str) {
         let to = self.channel.process_subject(caller, &call.call);
-        if let Some(SentEnd { to, control, sealed }) = self.ended.find_end(call, &to) {
+        // A caller asks each second, if the worker's heartbeat is one of 2 s.
+        let turn = self.ended.take_turn(call, &to, self.worker.heartbeat / 4);
+        let Some(SentEnd { to, control, sealed }) = turn else { return };
+        // Sealed anew, it is valid for a minute from now.
+        if let Some(sealed) = self.channel.seal_again(&to, Some(&control), &sealed) {
             self.warn_if_unsent(self.channel.send_sealed(&to, Some(&control), sealed).await);
         }
     }
@@ -85,6 +116,8 @@ impl Server {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    const INTERVAL: Duration = Duration::from_millis(500);
 
     fn call(number: u32) -> CallEpoch {
         CallEpoch { call: "call".to_owned(), epoch: number }
@@ -100,19 +133,34 @@ mod tests {
         ended.keep_end(&call(1), end(10));
         tokio::time::sleep(Duration::from_secs(59)).await;
         ended.keep_end(&call(1), end(20));
-        assert_eq!(ended.find_end(&call(1), "to").map(|end| end.sealed.len()), Some(10));
-        assert!(ended.find_end(&call(1), "other").is_none() && ended.find_end(&call(2), "to").is_none());
+        assert_eq!(ended.take_turn(&call(1), "to", INTERVAL).map(|end| end.sealed.len()), Some(10));
+        assert!(!ended.has_end(&call(1), "other") && !ended.has_end(&call(2), "to"));
+        assert!(ended.take_turn(&call(1), "other", INTERVAL).is_none());
         tokio::time::sleep(Duration::from_secs(1)).await;
-        assert!(ended.find_end(&call(1), "to").is_none());
+        assert!(!ended.has_end(&call(1), "to"));
+        let bytes = ended.0.lock().unwrap_or_else(PoisonError::into_inner).bytes;
+        assert_eq!(bytes, 0);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn an_end_is_sent_again_twice_in_a_second_at_most() {
+        let ended = EndedCalls::default();
+        ended.keep_end(&call(1), end(10));
+        let mut turns = 0;
+        for _ in 0..100 {
+            turns += usize::from(ended.take_turn(&call(1), "to", INTERVAL).is_some());
+            tokio::time::sleep(Duration::from_millis(10)).await;
+        }
+        assert_eq!(turns, 2);
     }
 
     #[tokio::test(start_paused = true)]
     async fn the_bytes_of_ends_are_limited() {
         let ended = EndedCalls::default();
         for number in 1..=3 {
-            ended.keep_end(&call(number), end(MAX_KEPT_BYTES / 2));
+            ended.keep_end(&call(number), end(MAX_KEPT_BYTES / 2 - 1024));
         }
-        let kept = [1, 2, 3].map(|number| ended.find_end(&call(number), "to").is_some());
+        let kept = [1, 2, 3].map(|number| ended.has_end(&call(number), "to"));
         assert_eq!(kept, [false, true, true]);
     }
 }

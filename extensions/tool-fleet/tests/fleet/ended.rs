@@ -44,6 +44,34 @@ async fn an_end_that_is_lost_is_sent_again() {
     assert_eq!((pool.bodies().iter().sum::<usize>(), ends.load(Ordering::SeqCst)), (1, 3));
 }
 
+/// A client of the broker without the key repeats the question of the caller, and delays what the worker says.
+#[tokio::test(start_paused = true)]
+async fn a_repeated_question_for_an_end_is_answered_once() {
+    let (ends, questions) = (Arc::new(AtomicUsize::new(0)), Arc::new(AtomicUsize::new(0)));
+    let (of_ends, of_questions) = (Arc::clone(&ends), Arc::clone(&questions));
+    let broker = TestBroker::tampering(move |inner, sent: Sent| {
+        let forger = Forger::new(&inner, "trip");
+        let asks = sent.subject.contains(".process.")
+            && sent.reply.is_none()
+            && forger.read(&sent)["message"]["control"]["control"] == "repeatEnd";
+        let is_lost = is_end(&forger, &sent) && of_ends.fetch_add(1, Ordering::SeqCst) == 0;
+        of_questions.fetch_add(usize::from(asks), Ordering::SeqCst);
+        async move {
+            for _ in 0..if asks { 10 } else { usize::from(!is_lost) } {
+                sent.deliver(&inner).await;
+            }
+        }
+    });
+    let pool = Pool::start(&broker, "trip", 1).await;
+    pool.probes[0].released.cancel();
+    assert_eq!(pool.call("book", json!({})).await.unwrap().text(), "1");
+    // The worker reads all questions.
+    tokio::time::sleep(std::time::Duration::from_millis(100)).await;
+    assert_eq!((questions.load(Ordering::SeqCst), ends.load(Ordering::SeqCst)), (1, 2));
+    let sent = broker.seen(|sent| is_end(&Forger::new(&broker.inner, "trip"), sent));
+    assert_ne!(sent[0].body, sent[1].body, "it is sealed again, and valid for a minute");
+}
+
 /// It is repeated elsewhere, as after the end of its worker.
 #[tokio::test(start_paused = true)]
 async fn a_read_whose_end_is_lost_runs_again() {
