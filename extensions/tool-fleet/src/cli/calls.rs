@@ -86,15 +86,12 @@ async fn settle_calls(queue: &dyn CallQueue, request: &FleetRequest<'_>) -> Resu
     Ok(())
 }
 
-/// Lists the calls of the queue.
+/// Lists the calls of the queue as they are: those whose leases or ages are over end by others.
 pub(super) fn list_calls(request: &FleetRequest<'_>) -> Result<Exit, Failure> {
-    let queue = request.open_queue()?;
+    let queue = request.open_listed_queue()?;
     let states: &[CallState] =
         if request.matches.get_flag("dead") { &[CallState::Interrupted] } else { &CallState::ALL };
-    let calls = block_on(request, async {
-        settle_calls(&*queue, request).await?;
-        queue.list_calls(states).await
-    })?;
+    let calls = block_on(request, queue.list_calls(states))?;
     let calls = request.limit_rows(calls);
     if request.has_json_output() {
         let calls: Vec<_> = calls.into_iter().map(ListedCall::new).collect();

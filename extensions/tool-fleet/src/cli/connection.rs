@@ -20,6 +20,14 @@ pub(super) struct PoolConnection {
     pub(super) broker: Broker,
 }
 
+/// The use of the queue of a pool by a command.
+#[derive(Debug, Clone, Copy)]
+pub(super) enum QueuePurpose {
+    /// It changes nothing.
+    List,
+    Change,
+}
+
 /// The broker of a command, which also keeps durable calls.
 pub(super) enum Broker {
     #[cfg(feature = "nats")]
@@ -38,16 +46,21 @@ impl Broker {
         }
     }
 
-    #[cfg_attr(
-        not(any(feature = "nats", feature = "postgres")),
-        expect(unused_variables, reason = "no broker")
-    )]
-    async fn open_queue(&self, pool: &str, limits: QueueLimits) -> Result<Arc<dyn CallQueue>, FleetError> {
+    #[cfg_attr(not(feature = "nats"), expect(unused_variables, reason = "of one broker"))]
+    async fn open_queue(
+        &self,
+        pool: &str,
+        limits: QueueLimits,
+        purpose: QueuePurpose,
+    ) -> Result<Arc<dyn CallQueue>, FleetError> {
         match *self {
             #[cfg(feature = "nats")]
-            Self::Nats(ref transport) => {
-                Ok(Arc::new(crate::JetStreamCallQueue::open_with(transport, pool, limits).await?))
-            }
+            Self::Nats(ref transport) => Ok(Arc::new(match purpose {
+                QueuePurpose::List => {
+                    crate::JetStreamCallQueue::open_for_list(transport, pool, limits).await?
+                }
+                QueuePurpose::Change => crate::JetStreamCallQueue::open_with(transport, pool, limits).await?,
+            })),
             #[cfg(feature = "postgres")]
             Self::Postgres(ref transport) => Ok(Arc::new(transport.call_queue(pool).with_limits(limits))),
         }
@@ -126,8 +139,9 @@ impl PoolConnection {
         &self,
         program: &Program,
         limits: QueueLimits,
+        purpose: QueuePurpose,
     ) -> Result<Arc<dyn CallQueue>, Failure> {
-        let opening = self.broker.open_queue(self.key.pool(), limits);
+        let opening = self.broker.open_queue(self.key.pool(), limits, purpose);
         program.block_on(opening)?.map_err(|error| connection_failure(&error))
     }
 }

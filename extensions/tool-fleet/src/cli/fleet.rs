@@ -10,7 +10,7 @@ use tool_runtime::definition::ContentHash;
 
 use super::{
     calls::{cancel_call, cancel_options, dead_option, list_calls, purge_calls, purge_options},
-    connection::{PoolConnection, with_connection_options},
+    connection::{PoolConnection, QueuePurpose, with_connection_options},
     drain::{drain_group, drain_options, drain_workers},
     key::{key_grammar, save_pool_key},
     limits::{limit_options, read_limits},
@@ -77,9 +77,7 @@ impl Command for Fleet {
                         .help("The time in which workers answer"),
                 ),
                 list("tools", "List the tools of a pool"),
-                list("calls", "List the durable calls of a pool, without their arguments")
-                    .arg(dead_option())
-                    .args(limit_options(self.limits)),
+                list("calls", "List the durable calls of a pool, without their arguments").arg(dead_option()),
                 change("cancel", "Cancel a durable call that has not started")
                     .args(cancel_options())
                     .args(limit_options(self.limits)),
@@ -129,7 +127,13 @@ pub(super) struct FleetRequest<'p> {
 impl FleetRequest<'_> {
     /// Opens the queue of the pool, for a command with options of its limits.
     pub(super) fn open_queue(&self) -> Result<Arc<dyn CallQueue>, Failure> {
-        self.connection.open_queue(self.program, read_limits(self.matches, self.limits))
+        let limits = read_limits(self.matches, self.limits);
+        self.connection.open_queue(self.program, limits, QueuePurpose::Change)
+    }
+
+    /// Opens the queue of the pool for a command that only lists its calls.
+    pub(super) fn open_listed_queue(&self) -> Result<Arc<dyn CallQueue>, Failure> {
+        self.connection.open_queue(self.program, self.limits, QueuePurpose::List)
     }
 
     pub(super) fn has_json_output(&self) -> bool {

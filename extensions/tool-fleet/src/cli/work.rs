@@ -10,7 +10,7 @@ use tool_cli::{
 use tool_runtime::CancellationToken;
 
 use super::{
-    connection::{PoolConnection, connection_failure, with_connection_options},
+    connection::{PoolConnection, QueuePurpose, connection_failure, with_connection_options},
     health::{WorkerHealth, listen_for_health, serve_health},
     limits::{limit_options, read_limits},
     signals::StopSignals,
@@ -85,7 +85,11 @@ impl Command for Work {
         };
         let pool = connection.key.pool().to_owned();
         let queue = match matches.get_flag("durable") {
-            true => Some(connection.open_queue(program, read_limits(matches, self.limits))?),
+            true => Some(connection.open_queue(
+                program,
+                read_limits(matches, self.limits),
+                QueuePurpose::Change,
+            )?),
             false => None,
         };
         let transport = connection.broker.transport();

@@ -82,8 +82,8 @@ impl MemoryCallQueue {
         check_call_size(&new.request, MAX_BYTES)?;
         let limits = self.0.limits;
         let mut calls = self.lock();
-        if calls.by_id.contains_key(&new.id) {
-            return Ok(false);
+        if let Some(stored) = calls.by_id.get(&new.id) {
+            return Ok(stored.record.call.request == new.request_hash());
         }
         calls.totals().check_call(&self.0.pool, limits, new.request.len())?;
         calls.last_number += 1;

@@ -61,7 +61,8 @@ pub trait CallQueue: Send + Sync + 'static {
     /// Returns the maximum size of the bytes of a call or result.
     fn max_bytes(&self) -> usize;
 
-    /// Stores a call as queued; `false` if a call with its id exists, which stays as it is.
+    /// Stores a call as queued; `false` if another call with its id exists, which stays as it is. One that was stored by an earlier attempt, with the same
+    /// request, is no other one.
     ///
     /// # Errors
     ///
@@ -168,7 +169,7 @@ pub trait CallQueue: Send + Sync + 'static {
     ) -> BoxFuture<'a, Result<Vec<QueuedCall>, FleetError>>;
 
     /// Ends or queues again the calls whose leases are over, ends those that are too old, and removes those that have ended and are too old.
-    /// Returns the calls that this process has removed, as they were. Each worker, one of the waiting callers of a process, and lists call it regularly.
+    /// Returns the calls that this process has removed, as they were. Each worker, and one of the waiting callers of a process, call it regularly.
     ///
     /// # Errors
     ///

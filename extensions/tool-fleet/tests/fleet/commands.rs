@@ -1,12 +1,16 @@
 //! The commands in a program of its own tools: a worker by `work`, which `fleet drain` takes out.
 
-use std::{env, fs, path::PathBuf, thread};
+use std::{env, fs, path::PathBuf, thread, time::Duration};
 
 use test_support::{nats, postgres};
 use tool_cli::{Cli, Exit};
-use tool_fleet::{FleetToolSet, NatsTransport, PostgresOptions, Transport, cli::FleetCommands};
+use tool_fleet::{
+    CallQueue as _, CallState, FleetToolSet, JetStreamCallQueue, NatsTransport, NewCall, PostgresOptions,
+    QueueLimits, Transport, cli::FleetCommands, nats::async_nats,
+};
 use tool_runtime::{
     Executor, RunContext, ToolCall, Toolbox,
+    definition::ContentHash,
     open_calls::{PoolKey, ProgramKey},
     prelude::*,
 };
@@ -112,4 +116,34 @@ async fn work_has_the_options_of_a_database() {
     ];
     let commands = FleetCommands::new().pool(pool);
     assert_eq!(repeat_by_worker(transport, commands, None, pool, &broker).await, LARGE);
+}
+
+/// The ages of the command are others than those of the callers.
+#[tokio::test]
+async fn a_list_of_calls_changes_neither_them_nor_their_stream() {
+    let Some(url) = nats::shared_jetstream_url() else { return };
+    let pool = "listed";
+    let transport = NatsTransport::connect(url).await.unwrap();
+    let hour = Duration::from_secs(3600);
+    let limits = QueueLimits { call_age: hour, result_age: hour, ..QueueLimits::default() };
+    let queue = JetStreamCallQueue::open_with(&transport, pool, limits).await.unwrap();
+    let (id, key, request) = ("a-1".to_owned(), ContentHash::of("tool"), vec![7; 100].into());
+    assert!(queue.put_call(NewCall { id, key, max_workers: 3, request }).await.unwrap());
+    let max_age = async || {
+        let client = async_nats::connect(url).await.unwrap();
+        let info = client.request("$JS.API.STREAM.INFO.tool-fleet-listed", "".into()).await.unwrap();
+        let info: Value = serde_json::from_slice(&info.payload).unwrap();
+        info["config"]["max_age"].as_u64().unwrap()
+    };
+    let before = max_age().await;
+    let file = KeyFile::new(pool);
+    let ages = QueueLimits { call_age: Duration::from_millis(1), ..QueueLimits::default() };
+    let commands = FleetCommands::new().pool(pool).queue_limits(ages);
+    let key = file.0.to_str().unwrap().to_owned();
+    let listing = tokio::task::spawn_blocking(move || {
+        run_command(commands, &["fleet", "calls", "--nats", url, "--key", &key])
+    });
+    assert_eq!(listing.await.unwrap(), Exit::Done);
+    assert_eq!(max_age().await, before);
+    assert_eq!(queue.find_call("a-1").await.unwrap().unwrap().state, CallState::Queued);
 }

@@ -24,11 +24,18 @@ pub(super) struct ViewEntries {
     queued: QueuedCalls,
     /// The contents, for the limits of the queue.
     totals: QueueTotals,
+    removed: usize,
 }
 
 impl ViewEntries {
+    /// The number of calls that were not removed.
     pub(super) fn len(&self) -> usize {
-        self.by_id.len()
+        self.by_id.len() - self.removed
+    }
+
+    /// The number of calls that were removed, and whose records are kept for a while.
+    pub(super) fn removed_len(&self) -> usize {
+        self.removed
     }
 
     pub(super) fn totals(&self) -> QueueTotals {
@@ -60,7 +67,9 @@ impl ViewEntries {
         let id = entry.record.call.id.clone();
         self.remove(&id);
         let StreamRecord { call, number, is_removed, .. } = &entry.record;
-        if !is_removed {
+        if *is_removed {
+            self.removed += 1;
+        } else {
             self.totals.add_call(call.bytes);
             if call.state == CallState::Queued {
                 self.queued.insert(call.key, *number, &id);
@@ -72,7 +81,9 @@ impl ViewEntries {
     pub(super) fn remove(&mut self, id: &str) {
         let Some(removed) = self.by_id.remove(id) else { return };
         let StreamRecord { call, number, is_removed, .. } = removed.record;
-        if !is_removed {
+        if is_removed {
+            self.removed -= 1;
+        } else {
             self.totals.remove_call(call.bytes);
             if call.state == CallState::Queued {
                 self.queued.remove(call.key, number, id);

@@ -2,10 +2,10 @@
 //!
 //! | subject below `tools.POOL.durable` | message | stored if |
 //! | --- | --- | --- |
-//! | `requests.ID` | the sealed request | there was none |
+//! | `requests.ID.HASH` | the sealed request with this hash | there was none |
 //! | `calls.ID` | the record, as JSON | the last record is the one that was changed (`Nats-Expected-Last-Subject-Sequence`) |
 //! | `starts.HASH` | the start of the request with this hash | there was none: a record that a client of the broker repeats is not started again |
-//! | `results.ID.EPOCH` | the sealed result | always; the record then names its epoch |
+//! | `results.ID.HASH.EPOCH` | the sealed result of the call with this request | always; the record then names its epoch |
 //!
 //! Each process has a view of all records, which the server keeps up to date; a change of an old view is refused, and tried again. The lease of a
 //! record is over once a process has seen it unchanged for as long: no clocks are compared.
@@ -15,6 +15,7 @@ mod queue;
 mod record;
 mod records;
 mod settle;
+mod starts;
 mod stream;
 mod view;
 

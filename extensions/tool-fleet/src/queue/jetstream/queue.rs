@@ -16,6 +16,7 @@ use super::{
     entries::ViewEntry,
     record::StreamRecord,
     records::{Change, MAX_CHANGES, changed_by_others, is_call_id},
+    starts::LostAnswers,
     stream::Stream,
     view::View,
 };
@@ -43,6 +44,7 @@ pub(super) struct Shared {
     limits: QueueLimits,
     pub(super) stream: Stream,
     pub(super) view: Arc<View>,
+    pub(super) lost_starts: LostAnswers,
     reader: JoinHandle<()>,
 }
 
@@ -62,7 +64,7 @@ impl JetStreamCallQueue {
         Self::open_with(transport, pool, QueueLimits::default()).await
     }
 
-    /// Opens the queue of the pool `pool`. Ages beyond their range are set to its end.
+    /// Opens the queue of the pool `pool`, and has its stream keep messages for the ages of `limits`, or longer. Ages beyond their range are set to its end.
     ///
     /// # Errors
     ///
@@ -72,6 +74,25 @@ impl JetStreamCallQueue {
         pool: &str,
         limits: QueueLimits,
     ) -> Result<Self, FleetError> {
+        Self::open_stream(transport, pool, limits, true).await
+    }
+
+    /// As [`open_with`](Self::open_with), for a process that lists the calls: a stream that exists keeps its settings.
+    #[cfg(feature = "cli")]
+    pub(crate) async fn open_for_list(
+        transport: &NatsTransport,
+        pool: &str,
+        limits: QueueLimits,
+    ) -> Result<Self, FleetError> {
+        Self::open_stream(transport, pool, limits, false).await
+    }
+
+    async fn open_stream(
+        transport: &NatsTransport,
+        pool: &str,
+        limits: QueueLimits,
+        extends_age: bool,
+    ) -> Result<Self, FleetError> {
         crate::channel::check_pool_name(pool)?;
         let limits = limits.clamped();
         let stream = Stream {
@@ -80,13 +101,15 @@ impl JetStreamCallQueue {
             subjects: format!("tools.{pool}.durable.>"),
             // Longer than any request is valid, so that its start is known until then.
             max_age: limits.call_age.max(limits.result_age) + Duration::from_secs(600),
+            extends_age,
         };
         stream.open().await?;
         let view = View::new(limits.calls);
         let reading = Arc::clone(&view).read(stream.clone(), format!("tools.{pool}.durable.calls.>"));
         #[expect(clippy::disallowed_methods, reason = "the queue aborts it when it is dropped")]
         let reader = tokio::spawn(reading);
-        let shared = Shared { pool: pool.to_owned(), limits, stream, view, reader };
+        let (pool, lost_starts) = (pool.to_owned(), LostAnswers::default());
+        let shared = Shared { pool, limits, stream, view, lost_starts, reader };
         shared.view.wait_until_complete(OPEN_TIMEOUT).await?;
         Ok(Self(Arc::new(shared)))
     }
@@ -99,29 +122,34 @@ impl JetStreamCallQueue {
                 new.id
             )));
         }
-        if self.entry(&new.id).await?.is_some() {
-            return Ok(false);
+        let request = new.request_hash();
+        if let Some(entry) = self.entry(&new.id).await? {
+            return Ok(entry.record.call.request == request);
         }
         self.0.view.totals().check_call(&self.0.pool, self.0.limits, new.request.len())?;
-        // One that is there without a record is of a caller that ended between the two, and is the same call.
-        let subject = self.request_subject(&new.id);
+        let subject = self.request_subject(&new.id, request);
         let stored = self.0.stream.store(&subject, 0, new.request.clone()).await?;
         let number = match stored {
             Some(sequence) => sequence,
+            // By an earlier attempt.
             None => self.0.stream.read(&subject).await?.map_or(0, |message| message.sequence),
         };
         let CallRecord { call, max_workers } = CallRecord::new(&new, SystemTime::now());
         let record = StreamRecord { call, max_workers, number, lease: Duration::ZERO, is_removed: false };
+        let mut known = self.0.view.entry(&new.id);
         for _ in 0..MAX_CHANGES {
-            let known = self.0.view.entry(&new.id);
-            if known.as_ref().is_some_and(|entry| !entry.record.is_removed) {
-                return Ok(false);
+            if let Some(ViewEntry { record, .. }) = known.as_ref().filter(|entry| !entry.record.is_removed) {
+                let is_own = record.call.request == request;
+                if !is_own {
+                    self.0.stream.purge(&subject).await?;
+                }
+                return Ok(is_own);
             }
             // In place of one that was removed.
             if self.store_record(record.clone(), known.map_or(0, |entry| entry.sequence)).await? {
                 return Ok(true);
             }
-            self.refresh_record(&new.id).await?;
+            known = self.refresh_record(&new.id).await?;
         }
         Err(changed_by_others(&new.id))
     }
@@ -141,13 +169,21 @@ impl JetStreamCallQueue {
                 continue;
             }
             let taken = StreamRecord { lease, ..entry.record.with_record(record) };
-            let QueuedCall { id, epoch, key, .. } = taken.call.clone();
+            let QueuedCall { id, epoch, key, request, .. } = taken.call.clone();
             if !self.store_record(taken, entry.sequence).await? {
                 self.refresh_record(&id).await?;
                 continue;
             }
             // A request that is gone cannot be opened.
-            let request = self.0.stream.read_bytes(&self.request_subject(&id)).await?.unwrap_or_default();
+            let subject = self.request_subject(&id, request);
+            let request = match self.0.stream.read_bytes(&subject).await {
+                Ok(bytes) => bytes.unwrap_or_default(),
+                Err(error) => {
+                    // It counts no worker. If that fails, too, its lease ends.
+                    drop(self.return_record(&QueueEpoch { id, epoch, request }).await);
+                    return Err(error);
+                }
+            };
             // Of the bytes themselves: what the record says of them may be forged.
             let call = QueueEpoch { id, epoch, request: request_hash(&request) };
             return Ok(Some(TakenCall { call, key, request }));
@@ -164,7 +200,7 @@ impl JetStreamCallQueue {
             }
         };
         let grant = self.change_record(&call.id, start).await?.unwrap_or(StartGrant::Refused);
-        if grant == StartGrant::Given && !self.take_start(call.request).await? {
+        if grant == StartGrant::Given && !self.take_start_of_body(call).await? {
             return Ok(StartGrant::GivenBefore);
         }
         Ok(grant)
@@ -172,13 +208,14 @@ impl JetStreamCallQueue {
 
     async fn end_record(&self, call: &QueueEpoch, result: Bytes) -> Result<bool, FleetError> {
         check_call_size(&result, self.max_bytes())?;
+        self.forget_start(call);
         // The view may be older than a change of another process, such as a lease that has ended.
-        self.refresh_record(&call.id).await?;
-        if let Some(entry) = self.0.view.entry(&call.id).filter(|entry| entry.record.record().is_held(call)) {
+        let known = self.refresh_record(&call.id).await?;
+        if let Some(entry) = known.filter(|entry| entry.record.record().is_held(call)) {
             let replaced = entry.record.call.bytes;
             self.0.view.totals().check_result(&self.0.pool, self.0.limits, replaced, result.len())?;
         }
-        let subject = self.result_subject(&call.id, call.epoch);
+        let subject = self.result_subject(&call.id, call.request, call.epoch);
         let bytes = result.len() as u64;
         let last = self.0.stream.read(&subject).await?.map_or(0, |message| message.sequence);
         if self.0.stream.store(&subject, last, result).await?.is_none() {
@@ -196,7 +233,7 @@ impl JetStreamCallQueue {
         self.0
             .stream
             .purge(&match is_stored {
-                true => self.request_subject(&call.id),
+                true => self.request_subject(&call.id, call.request),
                 false => subject,
             })
             .await?;
@@ -204,15 +241,16 @@ impl JetStreamCallQueue {
     }
 
     async fn remove_record(&self, id: &str) -> Result<bool, FleetError> {
-        let forget_bytes = |record: &mut CallRecord| {
-            let has_bytes = record.call.state == CallState::Interrupted && record.call.bytes > 0;
-            if has_bytes {
-                record.call.bytes = 0;
+        let forget_bytes = |entry: &ViewEntry| {
+            let mut record = entry.record.record();
+            if record.call.state != CallState::Interrupted || record.call.bytes == 0 {
+                return Change::Kept(None);
             }
-            has_bytes
+            record.call.bytes = 0;
+            Change::Changed(entry.record.with_record(record), Some(entry.record.call.request))
         };
-        if self.change_call(id, forget_bytes).await? {
-            self.0.stream.purge(&self.request_subject(id)).await?;
+        if let Some(request) = self.change_record(id, forget_bytes).await?.flatten() {
+            self.0.stream.purge(&self.request_subject(id, request)).await?;
             return Ok(true);
         }
         let is_removable = |call: &QueuedCall| call.state.is_ended() && call.state != CallState::Interrupted;
@@ -228,12 +266,12 @@ impl JetStreamCallQueue {
         let mut without_bytes = None;
         loop {
             // The view may be older than what another process has stored.
-            self.refresh_record(id).await?;
-            let Some(entry) = self.entry(id).await? else { return Ok(None) };
+            let found = self.refresh_record(id).await?.filter(|entry| !entry.record.is_removed);
+            let Some(entry) = found else { return Ok(None) };
             let call = entry.record.call;
             let subject = match call.state {
-                CallState::Finished => self.result_subject(id, call.epoch),
-                _ => self.request_subject(id),
+                CallState::Finished => self.result_subject(id, call.request, call.epoch),
+                _ => self.request_subject(id, call.request),
             };
             match self.0.stream.read_bytes(&subject).await? {
                 Some(bytes) => return Ok(Some((call, bytes))),

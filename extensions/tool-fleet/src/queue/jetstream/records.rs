@@ -1,6 +1,5 @@
 //! Changes of records, each from the state that its process has seen.
 
-use bytes::Bytes;
 use tool_runtime::definition::ContentHash;
 
 use super::{
@@ -31,12 +30,14 @@ impl JetStreamCallQueue {
         self.subject(&format!("calls.{id}"))
     }
 
-    pub(super) fn request_subject(&self, id: &str) -> String {
-        self.subject(&format!("requests.{id}"))
+    /// The subject of the request of a call. Another call under its id has another one, so that neither writes or removes the bytes of the other.
+    pub(super) fn request_subject(&self, id: &str, request: ContentHash) -> String {
+        self.subject(&format!("requests.{id}.{request}"))
     }
 
-    pub(super) fn result_subject(&self, id: &str, epoch: u32) -> String {
-        self.subject(&format!("results.{id}.{epoch}"))
+    /// The subject of a result of the call with this request.
+    pub(super) fn result_subject(&self, id: &str, request: ContentHash, epoch: u32) -> String {
+        self.subject(&format!("results.{id}.{request}.{epoch}"))
     }
 
     /// Stores a record in place of the one with the sequence `expected`; `false` if another one is there.
@@ -55,33 +56,29 @@ impl JetStreamCallQueue {
         Ok(true)
     }
 
-    /// Takes the start of a request; `false` if it was taken before. A call that ends without a start takes it, too: a client of the broker that
-    /// stores the request again does not start it.
-    pub(super) async fn take_start(&self, request: ContentHash) -> Result<bool, FleetError> {
-        let subject = self.subject(&format!("starts.{request}"));
-        Ok(self.0.stream.store(&subject, 0, Bytes::from_static(b"{}")).await?.is_some())
-    }
-
-    /// Reads the record of a call from the stream into the view.
-    pub(super) async fn refresh_record(&self, id: &str) -> Result<(), FleetError> {
+    /// Reads the record of a call from the stream into the view, and returns it, also if the view has no room for it.
+    pub(super) async fn refresh_record(&self, id: &str) -> Result<Option<ViewEntry>, FleetError> {
         match self.0.stream.read(&self.record_subject(id)).await? {
-            None => self.0.view.remove_record(id),
+            None => {
+                self.0.view.remove_record(id);
+                Ok(None)
+            }
             Some(StoredMessage { sequence, body }) => match serde_json::from_slice::<StreamRecord>(&body) {
-                Ok(record) if record.call.id == id => self.0.view.note_record(sequence, record),
-                _ => return Err(FleetError::Transport(format!("the stored call {id} was altered"))),
+                Ok(record) if record.call.id == id => Ok(Some(self.0.view.note_record(sequence, record))),
+                _ => Err(FleetError::Transport(format!("the stored call {id} was altered"))),
             },
         }
-        Ok(())
     }
 
     pub(super) async fn entry(&self, id: &str) -> Result<Option<ViewEntry>, FleetError> {
         if !is_call_id(id) {
             return Ok(None);
         }
-        if self.0.view.entry(id).is_none() {
-            self.refresh_record(id).await?;
-        }
-        Ok(self.0.view.entry(id).filter(|entry| !entry.record.is_removed))
+        let entry = match self.0.view.entry(id) {
+            None => self.refresh_record(id).await?,
+            known => known,
+        };
+        Ok(entry.filter(|entry| !entry.record.is_removed))
     }
 
     /// Changes a record, and again if another process changed it meanwhile; `None` if there is none.
@@ -135,15 +132,11 @@ impl JetStreamCallQueue {
             false => Change::Kept(None),
         };
         let removed = self.change_record(id, change).await?.flatten();
-        if let Some(call) = &removed {
-            self.purge_bytes(id, call.epoch).await?;
+        if let Some(QueuedCall { request, epoch, .. }) = removed {
+            self.0.stream.purge(&self.request_subject(id, request)).await?;
+            self.0.stream.purge(&self.result_subject(id, request, epoch)).await?;
         }
         Ok(removed)
-    }
-
-    pub(super) async fn purge_bytes(&self, id: &str, epoch: u32) -> Result<(), FleetError> {
-        self.0.stream.purge(&self.request_subject(id)).await?;
-        self.0.stream.purge(&self.result_subject(id, epoch)).await
     }
 }
 

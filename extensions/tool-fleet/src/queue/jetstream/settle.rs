@@ -34,8 +34,9 @@ impl JetStreamCallQueue {
             let id = &entry.record.call.id;
             if entry.record.is_removed {
                 if entry.seen.elapsed() >= REMOVED_AGE {
-                    self.0.stream.purge(&self.record_subject(id)).await?;
-                    view.remove_record(id);
+                    // A call that is stored in its place meanwhile stays.
+                    self.0.stream.purge_until(&self.record_subject(id), entry.sequence).await?;
+                    view.forget_removed(id, entry.sequence);
                 }
                 continue;
             }

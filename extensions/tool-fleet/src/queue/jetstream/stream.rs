@@ -36,6 +36,8 @@ pub(super) struct Stream {
     /// The subjects of its messages, and their greatest age.
     pub(super) subjects: String,
     pub(super) max_age: Duration,
+    /// A stream that exists with a lower age is given this one.
+    pub(super) extends_age: bool,
 }
 
 #[derive(Deserialize)]
@@ -115,7 +117,7 @@ impl Stream {
         // Zero is no limit.
         let max_age = config["max_age"].as_u64().unwrap_or(0);
         let needed = nanoseconds(self.max_age);
-        if max_age == 0 || max_age >= needed {
+        if max_age == 0 || max_age >= needed || !self.extends_age {
             return Ok(created);
         }
         config["max_age"] = needed.into();
@@ -172,7 +174,17 @@ impl Stream {
 
     /// Removes the messages of a subject.
     pub(super) async fn purge(&self, subject: &str) -> Result<(), FleetError> {
-        let answer = self.request_api("STREAM.PURGE", &json!({ "filter": subject })).await?;
+        self.request_purge(&json!({ "filter": subject })).await
+    }
+
+    /// Removes the messages of a subject up to a sequence: one that was stored later stays.
+    pub(super) async fn purge_until(&self, subject: &str, sequence: u64) -> Result<(), FleetError> {
+        let first_kept = sequence.saturating_add(1);
+        self.request_purge(&json!({ "filter": subject, "seq": first_kept })).await
+    }
+
+    async fn request_purge(&self, request: &Value) -> Result<(), FleetError> {
+        let answer = self.request_api("STREAM.PURGE", request).await?;
         answer.error.map_or(Ok(()), |error| Err(api_error(&error)))
     }
 

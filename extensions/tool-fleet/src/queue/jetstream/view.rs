@@ -32,7 +32,7 @@ const RETRY_PAUSE: Duration = Duration::from_millis(250);
 
 /// The records, by the ids of their calls.
 pub(super) struct View {
-    /// The records that are kept: a client of the broker can store any number.
+    /// The records that are kept, and those of removed calls: a client of the broker can store any number.
     max_entries: usize,
     /// The records that were left out.
     left_out: AtomicU64,
@@ -63,7 +63,7 @@ impl View {
         let now = Instant::now();
         let contact = Mutex::new(Contact { last: now, since: now });
         Arc::new(Self {
-            // Those that were removed or interrupted are among them.
+            // Those that were interrupted are among them.
             max_entries: max_calls.saturating_mul(4).saturating_add(1024),
             left_out: AtomicU64::new(0),
             entries: Mutex::default(),
@@ -121,11 +121,24 @@ impl View {
         self.lock().totals()
     }
 
-    /// Notes the record of a call, unless a later one is known.
-    pub(super) fn note_record(&self, sequence: u64, record: StreamRecord) {
+    /// Notes the record of a call, unless a later one is known; returns the later one. Without room, it is left out.
+    pub(super) fn note_record(&self, sequence: u64, record: StreamRecord) -> ViewEntry {
+        let noted = ViewEntry { sequence, record, seen: Instant::now() };
         let mut entries = self.lock();
-        let known = entries.entry(&record.call.id);
-        if known.is_none() && entries.len() >= self.max_entries {
+        let known = entries.entry(&noted.record.call.id);
+        if let Some(later) = known.filter(|known| known.sequence >= sequence) {
+            return later.clone();
+        }
+        if noted.record.is_removed && entries.removed_len() >= self.max_entries {
+            // It tells the same as one that is not there: others have it removed from the stream.
+            entries.remove(&noted.record.call.id);
+        } else if noted.record.is_removed
+            || known.is_some_and(|it| !it.record.is_removed)
+            || entries.len() < self.max_entries
+        {
+            entries.insert(noted.clone());
+        } else {
+            entries.remove(&noted.record.call.id);
             drop(entries);
             let left_out = self.left_out.fetch_add(1, Ordering::Relaxed);
             if left_out.is_multiple_of(WARNING_INTERVAL) {
@@ -134,11 +147,8 @@ impl View {
                     "the queue has more records than it may, and further ones are left out"
                 );
             }
-            return;
         }
-        if known.is_none_or(|known| known.sequence < sequence) {
-            entries.insert(ViewEntry { sequence, record, seen: Instant::now() });
-        }
+        noted
     }
 
     /// Returns `true` if the lease of the record is over: it was the same for as long, while the server was there.
@@ -173,6 +183,14 @@ impl View {
 
     pub(super) fn remove_record(&self, id: &str) {
         self.lock().remove(id);
+    }
+
+    /// Forgets the record of a call that was removed, unless another one is in its place.
+    pub(super) fn forget_removed(&self, id: &str, sequence: u64) {
+        let mut entries = self.lock();
+        if entries.entry(id).is_some_and(|entry| entry.sequence == sequence) {
+            entries.remove(id);
+        }
     }
 
     /// Reads until the task is aborted. After a failure, or when a message is missing, all records are read again.
@@ -290,5 +308,41 @@ impl Position {
         let first = if parts.len() >= 11 { 7 } else { 5 };
         let number = |at: usize| parts.get(at)?.parse().ok();
         Some(Self { sequence: number(first)?, delivered: number(first + 1)?, pending: number(first + 3)? })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{NewCall, queue::record::CallRecord};
+
+    fn record(id: usize, is_removed: bool) -> StreamRecord {
+        let (id, key) = (format!("{id}-1"), ContentHash::of("tool"));
+        let new = NewCall { id, key, max_workers: 3, request: vec![7; 100].into() };
+        let CallRecord { call, max_workers } = CallRecord::new(&new, std::time::SystemTime::UNIX_EPOCH);
+        StreamRecord { call, max_workers, number: 1, lease: Duration::ZERO, is_removed }
+    }
+
+    #[tokio::test]
+    async fn calls_that_were_removed_leave_no_other_one_out() {
+        let view = View::new(1);
+        let max = view.max_entries;
+        for id in 0..2 * max {
+            view.note_record(id as u64 + 1, record(id, true));
+        }
+        assert_eq!(view.lock().removed_len(), max);
+        for id in 0..max {
+            view.note_record(1_000_000 + id as u64, record(id, false));
+        }
+        let lens = |entries: &ViewEntries| (entries.len(), entries.removed_len());
+        assert_eq!(lens(&view.lock()), (max, 0));
+        // One that is left out is returned nevertheless.
+        let left_out = view.note_record(2_000_000, record(max, false));
+        assert_eq!((left_out.sequence, left_out.record.is_removed), (2_000_000, false));
+        assert!(view.entry(&format!("{max}-1")).is_none());
+        // One that is removed makes room.
+        view.note_record(3_000_000, record(0, true));
+        view.note_record(3_000_001, record(max, false));
+        assert!(view.entry(&format!("{max}-1")).is_some());
     }
 }

@@ -85,9 +85,9 @@ impl PostgresCallQueue {
                    SELECT $1, $2, $3, 'queued', $4, now() + make_interval(secs => $5), $6, $9 FROM total \
                    WHERE total.calls < $7 AND total.bytes + octet_length($6) <= $8 \
                    ON CONFLICT (pool, id) DO NOTHING RETURNING id) \
-                   SELECT total.calls, total.bytes, EXISTS (SELECT 1 FROM stored), \
-                   EXISTS (SELECT 1 FROM {schema}.calls WHERE pool = $1 AND id = $2) FROM total";
-        let (key, request) = (call.key.to_string(), call.request_hash().to_string());
+                   SELECT total.calls, total.bytes, EXISTS (SELECT 1 FROM stored) FROM total";
+        let request_hash = call.request_hash();
+        let (key, request) = (call.key.to_string(), request_hash.to_string());
         let limit = |limit: u64| Value::Integer(i64::try_from(limit).unwrap_or(i64::MAX));
         let values = [
             Value::Text(&self.pool),
@@ -102,14 +102,18 @@ impl PostgresCallQueue {
         ];
         let rows = self.fetch(sql, &values).await?;
         let row = rows.first().ok_or_else(|| altered_row("the number"))?;
-        let (calls, bytes): (i64, i64) = (read_column(row, 0)?, read_column(row, 1)?);
-        let (is_stored, exists): (bool, bool) = (read_column(row, 2)?, read_column(row, 3)?);
-        if !is_stored && !exists {
-            let totals = QueueTotals { calls: calls.unsigned_abs(), bytes: bytes.unsigned_abs() };
-            // Within the limits, another process has stored it at the same moment.
-            totals.check_call(&self.pool, self.limits, call.request.len())?;
+        if read_column(row, 2)? {
+            return Ok(true);
         }
-        Ok(is_stored)
+        // The statement may have been repeated after its connection was lost: then it has stored this request before.
+        if let Some(stored) = self.find_record(&call.id).await? {
+            return Ok(stored.request == request_hash);
+        }
+        let (calls, bytes): (i64, i64) = (read_column(row, 0)?, read_column(row, 1)?);
+        let totals = QueueTotals { calls: calls.unsigned_abs(), bytes: bytes.unsigned_abs() };
+        // Within the limits, one was there that was removed since.
+        totals.check_call(&self.pool, self.limits, call.request.len())?;
+        Err(FleetError::Transport(format!("the call {} was removed as it was stored", call.id)))
     }
 
     async fn take_record(
@@ -231,7 +235,7 @@ impl PostgresCallQueue {
         Ok(false)
     }
 
-    /// Returns an error if a result of `bytes` bytes was refused since there is no room for it.
+    /// Returns an error if a result of `bytes` bytes was refused although its worker has the call: there is no room for it, or was none.
     async fn check_room(
         &self,
         QueueEpoch { id, epoch, request }: &QueueEpoch,
@@ -251,7 +255,10 @@ impl PostgresCallQueue {
         let Some(row) = rows.first() else { return Ok(()) };
         let (own, total): (i64, i64) = (read_column(row, 0)?, read_column(row, 1)?);
         let totals = QueueTotals { calls: 0, bytes: total.unsigned_abs() };
-        totals.check_result(&self.pool, self.limits, own.unsigned_abs(), bytes)
+        totals.check_result(&self.pool, self.limits, own.unsigned_abs(), bytes)?;
+        Err(FleetError::Transport(format!(
+            "there was no room for the result of the call {id}, and there is now; try again"
+        )))
     }
 
     async fn read_record(&self, id: &str) -> Result<Option<(QueuedCall, Bytes)>, FleetError> {

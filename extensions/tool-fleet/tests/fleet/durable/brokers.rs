@@ -118,6 +118,23 @@ mod jetstream {
         assert_eq!(other.start_call(&repeated.call).await.unwrap(), StartGrant::GivenBefore);
     }
 
+    /// A process ends after it has stored the request of a call, and before its record; the call is repeated.
+    #[tokio::test]
+    async fn a_call_runs_whose_earlier_caller_ended_before_it_was_queued() {
+        let Some(url) = shared_jetstream_url() else { return };
+        let transport = NatsTransport::connect(url).await.unwrap();
+        let queue = JetStreamCallQueue::open(&transport, "left").await.unwrap();
+        queue.put_call(NewCall { request: vec![8; 100].into(), ..new_call() }).await.unwrap();
+        let filter = json!({ "filter": "tools.left.durable.calls.a-1" }).to_string();
+        client(url).await.request("$JS.API.STREAM.PURGE.tool-fleet-left", filter.into()).await.unwrap();
+        let queue = JetStreamCallQueue::open(&transport, "left").await.unwrap();
+        assert!(queue.put_call(new_call()).await.unwrap());
+        let taken = queue.take_call(&[ContentHash::of("tool")], "worker", LEASE).await.unwrap().unwrap();
+        assert_eq!((taken.call.request, &taken.request), (new_call().request_hash(), &new_call().request));
+        assert_eq!(queue.start_call(&taken.call).await.unwrap(), StartGrant::Given);
+        assert!(queue.end_call(&taken.call, vec![9].into()).await.unwrap());
+    }
+
     /// A client without the key stores the request and the record of a call again that was cancelled before a worker took it, with the hash of
     /// another request.
     #[tokio::test]
@@ -134,8 +151,9 @@ mod jetstream {
         assert!(queue.remove_call("a-1").await.unwrap());
         let mut record: Value = serde_json::from_slice(&queued).unwrap();
         for request in [record["request"].clone(), json!(ContentHash::of("other"))] {
+            let subject = format!("tools.cancelled.durable.requests.a-1.{}", request.as_str().unwrap());
             record["request"] = request;
-            client.request("tools.cancelled.durable.requests.a-1", new_call().request).await.unwrap();
+            client.request(subject, new_call().request).await.unwrap();
             client.request("tools.cancelled.durable.calls.a-1", record.to_string().into()).await.unwrap();
             let other = JetStreamCallQueue::open(&transport, "cancelled").await.unwrap();
             let taken = other.take_call(&[ContentHash::of("tool")], "worker", LEASE).await.unwrap().unwrap();
@@ -242,8 +260,9 @@ mod jetstream {
 mod postgres {
     use std::time::Duration;
 
+    use sqlx::Connection as _;
     use test_support::postgres::{Server, new_schema, reported};
-    use tool_fleet::{CallQueue as _, CallState, LeaseState, NewCall, PostgresOptions};
+    use tool_fleet::{CallQueue as _, CallState, LeaseState, NewCall, PostgresOptions, QueueLimits};
     use tool_runtime::{definition::ContentHash, prelude::*};
 
     use super::super::{Broker, DurablePool, open_calls};
@@ -280,6 +299,35 @@ mod postgres {
             }
         };
         assert_eq!((answered[0].result.text().as_ref(), second.bodies()), ("1", 0));
+    }
+
+    /// Another call is removed while the database looks whether there is room.
+    #[tokio::test]
+    async fn a_result_for_which_room_is_made_meanwhile_is_not_refused() {
+        let Some(url) = test_support::postgres::shared_url() else { return };
+        let schema = new_schema();
+        let options = PostgresOptions::new(&url).unwrap().schema(schema.as_str()).unwrap();
+        let limits = QueueLimits { bytes: 10_000, ..QueueLimits::default() };
+        let queue = options.connect().await.unwrap().call_queue("room").with_limits(limits);
+        let key = ContentHash::of("tool");
+        for (id, bytes) in [("a-1", 100), ("b-1", 9000)] {
+            let request = vec![7; bytes].into();
+            let new = NewCall { id: id.to_owned(), key, max_workers: 3, request };
+            assert!(queue.put_call(new).await.unwrap());
+        }
+        let lease = Duration::from_secs(30);
+        let call = queue.take_call(&[key], "worker", lease).await.unwrap().unwrap().call;
+        // What a statement changes before it begins, it does not see.
+        let sql = format!(
+            "CREATE FUNCTION {schema}.make_room() RETURNS trigger LANGUAGE plpgsql AS \
+             $$ BEGIN DELETE FROM {schema}.calls WHERE id = 'b-1'; RETURN NULL; END $$; \
+             CREATE TRIGGER make_room BEFORE UPDATE ON {schema}.calls FOR EACH STATEMENT EXECUTE FUNCTION {schema}.make_room()"
+        );
+        let mut connection = sqlx::PgConnection::connect(&url).await.unwrap();
+        sqlx::raw_sql(sqlx::AssertSqlSafe(sql)).execute(&mut connection).await.unwrap();
+        let error = queue.end_call(&call, vec![9; 5000].into()).await.unwrap_err().to_string();
+        assert!(error.contains("try again"), "{error}");
+        assert!(queue.end_call(&call, vec![9; 5000].into()).await.unwrap());
     }
 
     /// Another process asks for the end of leases as the network is lost, and the database hears it once the network is back.

@@ -112,6 +112,8 @@ async fn a_call_is_stored_once_by_its_id(broker: Broker, name: &'static str) {
     let queue = open(&broker, name).await;
     assert!(queue.put_call(new_call("a-1", b"first")).await.unwrap());
     assert!(!queue.put_call(new_call("a-1", b"second")).await.unwrap());
+    // As a statement that is sent again since its answer was lost.
+    assert!(queue.put_call(new_call("a-1", b"first")).await.unwrap());
     let (call, request) = queue.read_call("a-1").await.unwrap().unwrap();
     assert_eq!((call.state, call.epoch, &*request), (CallState::Queued, 0, &b"first"[..]));
     assert!(!queue.remove_call("a-1").await.unwrap());
@@ -273,6 +275,9 @@ async fn a_worker_of_an_earlier_request_has_no_power(broker: Broker, name: &'sta
     assert!(!queue.return_call(&earlier).await.unwrap());
     assert!(!queue.end_call(&earlier, Bytes::from_static(b"late")).await.unwrap());
     assert_eq!(queue.start_call(&later).await.unwrap(), StartGrant::Given);
+    assert!(queue.end_call(&later, Bytes::from_static(b"result")).await.unwrap());
+    assert!(!queue.end_call(&earlier, Bytes::from_static(b"late")).await.unwrap());
+    assert_eq!(queue.read_call("a-1").await.unwrap().unwrap().1, b"result"[..]);
 }
 
 /// A holder of the key of one pool knows the address of an open call of another, and ends a call under its own pool's id of that address.
