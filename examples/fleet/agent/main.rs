@@ -2,6 +2,7 @@
 //! made once, by a worker.
 //!
 //! ```sh
+//! mkdir -m 700 pay
 //! cargo run --bin fleet-payments -- fleet key --program-key pay/program.key --save pay/payments.key
 //! cargo run --bin fleet-payments -- work --nats nats://127.0.0.1:4222 --key pay/payments.key     # in another terminal
 //! cargo run --bin fleet-agent -- nats://127.0.0.1:4222 pay message "pay the baker 12"

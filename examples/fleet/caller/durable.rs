@@ -5,13 +5,13 @@ use std::{path::Path, time::Duration};
 use tool_fleet::{
     DurableCalls, DurableOpenCalls, FleetSettings, FleetToolSet, JetStreamCallQueue, NatsTransport,
 };
-use tool_runtime::{
-    CallOutcome, Executor, Registry, Toolbox,
-    open_calls::{OpenCallStore as _, OpenFilter, ProgramKey},
-};
+use tool_runtime::{CallOutcome, Executor, Registry, Toolbox, open_calls::ProgramKey};
 use tool_session::SqliteStore;
 
 use super::{POOL, list_tools, print_messages, read_calls};
+
+/// The time for which an open call waits: longer than the queue keeps a call (24 h) and then its result (24 h).
+const OPEN_CALL_AGE: Duration = Duration::from_secs(3 * 24 * 60 * 60);
 
 /// Opens the queue of the pool, and the database with the open calls, which both processes have.
 async fn open_stores(
@@ -39,7 +39,8 @@ pub(crate) async fn queue_calls(
     let tools = list_tools(&toolbox, set.await?).await?;
     let calls = read_calls(&tools)?;
     let open_calls = DurableOpenCalls::new(store.clone(), durable);
-    let executor = Executor::builder(tools).open_calls(open_calls).program_key(key).build()?;
+    let builder = Executor::builder(tools).open_calls(open_calls).program_key(key);
+    let executor = builder.open_calls_expire(OPEN_CALL_AGE).build()?;
     let outcomes = executor.run(calls).await;
     let ended: Vec<_> =
         outcomes.iter().filter(|it| it.is_finished()).filter_map(CallOutcome::result).collect();
@@ -59,7 +60,7 @@ pub(crate) async fn take_results(
     let open_calls = DurableOpenCalls::new(store.clone(), durable.clone());
     let no_tools = Registry::builder().build()?;
     let executor = Executor::builder(no_tools).open_calls(open_calls).program_key(key).build()?;
-    while !store.list(&OpenFilter::default()).await?.is_empty() {
+    while !executor.open_calls().await?.is_empty() {
         let answered = durable.wait_for_answers(&executor).await?;
         print_messages(executor.tools(), &answered.into_iter().map(|it| it.result).collect::<Vec<_>>());
     }

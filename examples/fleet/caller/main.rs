@@ -5,10 +5,11 @@
 //! ```
 //!
 //! With `--durable`, it queues the calls and ends; with `--results`, another process prints their messages later, whenever a worker of the queue
-//! (`work --durable`) has run them. The folder has a database with the open calls; the server of NATS needs JetStream.
+//! (`work --durable`) has run them. The folder has a database with the open calls; the server of NATS needs JetStream (`nats-server -js -sd FOLDER`).
 //!
 //! ```sh
 //! cargo run --bin fleet-caller -- nats://127.0.0.1:4222 program.key --durable calls
+//! cargo run --bin fleet-worker -- work --nats nats://127.0.0.1:4222 --key weather.key --durable     # in another terminal
 //! cargo run --bin fleet-caller -- nats://127.0.0.1:4222 program.key --results calls
 //! ```
 

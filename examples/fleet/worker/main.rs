@@ -12,6 +12,8 @@
 //! cargo run --bin fleet-worker -- fleet workers --nats nats://127.0.0.1:4222 --key weather.key
 //! cargo run --bin fleet-caller -- nats://127.0.0.1:4222 program.key
 //! ```
+//!
+//! Durable calls need JetStream, and a worker that takes them: `nats-server -js -sd FOLDER`, and `work --durable`; see `fleet-caller`.
 
 #[path = "../../quickstart/bulletin.rs"]
 mod bulletin;

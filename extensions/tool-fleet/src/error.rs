@@ -6,7 +6,7 @@ use tool_runtime::open_calls::OpenCallError;
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum FleetError {
-    /// A setting, queue or stream does not fit.
+    /// A setting is out of its range, a queue is one of another pool, or a stream or store has other settings than are needed: the text says which.
     Invalid(String),
     /// The name of a pool is no part of a subject.
     InvalidPool(String),
@@ -86,8 +86,9 @@ impl fmt::Display for FleetError {
             Self::Unwritable(problem) => write!(f, "a message cannot be written: {problem}"),
             Self::QueueFull { pool, unit, limit, used, needed } => write!(
                 f,
-                "the queue of the pool `{pool}` is full: it has {used} of {limit} {unit}, and {needed} more are needed; start more workers, or \
-                 remove old results by `fleet purge`"
+                "the queue of the pool `{pool}` is full: it has {used} of {limit} {unit}, and {needed} more are needed; start more workers, take \
+                 results (`DurableCalls::answer_open_calls`), or raise `QueueLimits::{unit}` of callers and workers; `fleet purge` also makes room, and drops \
+                 results that were not taken"
             ),
             Self::TooLargeForQueue { bytes, limit } => write!(
                 f,
@@ -99,7 +100,7 @@ impl fmt::Display for FleetError {
                 let calls = if *calls == 1 { "1 call".to_owned() } else { format!("{calls} calls") };
                 write!(
                     f,
-                    "{calls} did not end within {drain:?} of the stop, and may have taken effect; give the worker more time to drain"
+                    "{calls} did not end within {drain:?} of the stop, and may have taken effect; read-only and idempotent ones run elsewhere: give the worker more time (`Worker::drain`, `work --drain`)"
                 )
             }
         }

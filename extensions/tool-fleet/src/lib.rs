@@ -109,7 +109,7 @@
 //! The caller deletes a request when its call ends, in any way, and a report when it was read, or belongs to a call that has ended. Values
 //! are left if a process is killed that has stored one and not sent its name, or a caller with open calls, if a message is lost, and if
 //! a deletion fails, which is a warning. They expire by the rules of the store: of `ArtifactValues`, after 3 days, by
-//! `SharedArtifacts::sweep` or `TransientObjects::sweep`, which any process runs, such as each night.
+//! `SharedArtifacts::sweep` or `TransientObjects::sweep`: any process may run it; one, each night, is enough.
 //!
 //! Requests and results of durable calls that are too large for their queue go through the store of [`DurableCalls::value_store`] and [`Worker::value_store`]. The record in
 //! the queue has size and hash of the value, sealed; its name follows from the record, so that the process that removes a record, by taking the end, a withdrawal, a purge or its age, deletes
@@ -135,7 +135,8 @@
 //! | `tool_fleet.caller.lost_workers` | counter, `{worker}` | the workers that the process regards as lost, after [`FleetSettings::lost_after`]; each caller counts them |
 //!
 //! A worker that has a queue reads its depth and age every 15 s (`Worker::backlog_interval`); all workers of a pool show the same ones, so that a
-//! dashboard takes their maximum, not their sum. They are not shown while the queue cannot be read, and once the worker takes no more calls.
+//! dashboard takes their maximum, not their sum. They are not shown while the queue cannot be read, and once the worker takes no more calls: without
+//! a worker of the queue there are none, so that an alarm needs their absence, too.
 //!
 //! # Trust
 //!
@@ -162,7 +163,7 @@
 //! redirects is not called. Calls of one batch are prepared one after another. A body that writes more log lines and progress reports than the event buffer of the worker's executor holds (256 by default), without
 //! waiting for anything, receives an error for the further ones, as with a [`CallStream`](tool_runtime::executor::CallStream). Arguments and results are
 //! limited by the broker (1 MiB by default), and with a [`ValueStore`] to 64 MiB. Requests and results of durable calls are limited by their queue, and with a store to the same. Calls that are not durable wait in no queue: without a worker, a call is unavailable at once. Over Postgres, a worker that
-//! was killed counts as present for up to 6 s; a call that only it could take is lost after [`FleetSettings::lost_after`].
+//! was killed counts as present for up to 6 s; a call that only it could take waits for [`FleetSettings::lost_after`], as one of a worker that died.
 //!
 //! # Examples
 //!

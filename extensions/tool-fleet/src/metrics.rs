@@ -69,7 +69,11 @@ impl Metrics {
                 "{call}",
                 "The calls that a worker did not take, since it had no free slot",
             ),
-            calls: counter("tool_fleet.caller.calls", "{call}", "The calls of a caller that have ended"),
+            calls: counter(
+                "tool_fleet.caller.calls",
+                "{call}",
+                "The calls of a caller that have ended, or were left open in a queue",
+            ),
             run_calls: counter(
                 "tool_fleet.worker.calls",
                 "{call}",

@@ -74,6 +74,8 @@ struct WorkerProcess {
     child: Child,
     output: BufReader<ChildStdout>,
     errors: BufReader<ChildStderr>,
+    /// The name that it has printed.
+    name: String,
 }
 
 impl WorkerProcess {
@@ -83,17 +85,21 @@ impl WorkerProcess {
         let mut child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
         let output = BufReader::new(child.stdout.take().unwrap());
         let errors = BufReader::new(child.stderr.take().unwrap());
-        let mut started = Self { child, output, errors };
+        let mut started = Self { child, output, errors, name: String::new() };
+        let note = started.read_errors_until("this is the worker `");
+        started.name = note.split('`').nth(1).unwrap().to_owned();
         started.read_errors_until("serving 7 tools in the pool `weather`");
         started
     }
 
-    fn read_errors_until(&mut self, text: &str) {
+    /// Returns the line with the text.
+    fn read_errors_until(&mut self, text: &str) -> String {
         let mut line = String::new();
         while !line.contains(text) {
             line.clear();
             assert_ne!(self.errors.read_line(&mut line).unwrap(), 0, "the worker has ended before {text:?}");
         }
+        line
     }
 
     fn read_line(&mut self) -> String {
@@ -145,6 +151,7 @@ fn workers_and_tools_of_a_pool_are_listed_until_their_worker_is_terminated() {
     let mut serving = WorkerProcess::start(worker(), url, &key, &[]);
     let listed: Value = serde_json::from_str(&list("workers", "--json").output).unwrap();
     assert_eq!((listed.as_array().unwrap().len(), &listed[0]["tools"]), (1, &Value::from(7)));
+    assert_eq!(listed[0]["worker"], *serving.name);
     let ran = list("workers", "--limit=1");
     assert!(ran.output.contains(listed[0]["worker"].as_str().unwrap()), "{}", ran.output);
     // One line for each worker, on a terminal of 80 columns, too.
@@ -179,7 +186,11 @@ fn keys_and_urls_that_cannot_be_used_are_usage_errors_that_name_no_secret() {
         "give the URL by `--nats env:NAME`",
     );
     check(&["work", "--postgres", "postgres://a:hush@b/c", "--key", &key], 2, "contains a password or token");
-    check(&["work", "--nats", nats, "--key", &folder.file("none.key")], 2, "none.key");
+    check(
+        &["work", "--nats", nats, "--key", &folder.file("none.key")],
+        2,
+        "none.key` does not exist; write it by `fleet key`",
+    );
     check(
         &["work", "--nats", nats, "--key", &key, "--pool", "a.b"],
         2,

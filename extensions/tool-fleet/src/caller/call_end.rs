@@ -133,7 +133,8 @@ impl DurableCalls {
         prefix_of(id) == id_prefix(self.key().pool(), address)
     }
 
-    /// Waits until [`answer_open_calls`](Self::answer_open_calls) has answered a call: looks twice a second.
+    /// Waits until [`answer_open_calls`](Self::answer_open_calls) has answered a call: looks twice a second. It does not return while there is no
+    /// open call of a durable one, such as after all have been answered or have expired.
     ///
     /// # Errors
     ///
@@ -180,7 +181,8 @@ impl DurableCalls {
         Ok(is_removed)
     }
 
-    /// Cancels the durable call of the address. [`DurableOpenCalls`](super::DurableOpenCalls) does it for each open call that is discarded or
+    /// Cancels the durable call of the address; `fleet cancel` has the id of the call in place of it, the operation of its open call
+    /// ([`EndedCall::id`]). [`DurableOpenCalls`](super::DurableOpenCalls) does it for each open call that is discarded or
     /// rejected. A queued one does not run, one that runs
     /// without a start is cancelled by its worker, and one with effects that has started runs to its end. Its end answers the open call,
     /// as always. Returns the state in which it was; `None` if it has ended, or there is none.
@@ -249,11 +251,9 @@ impl DurableCalls {
             // Such as a worker that gave it back.
             CallState::Expired if call.workers > 0 => interrupted_error(call.workers, call.was_started),
             CallState::Expired => {
-                let age = self.queue().limits().call_age;
-                let problem = format!(
-                    "no worker took the call within {age:?}; unless another program changed the queue, nothing was executed"
-                );
-                ToolError::new(ErrorKind::Unavailable, problem)
+                let problem = "no worker took the call before it expired; unless another program changed the queue, nothing was executed: \
+                               start workers that serve the queue (`work --durable`)";
+                ToolError::new(ErrorKind::Unavailable, problem.to_owned())
             }
         };
         Ok(Some(CallEnd::Error(Box::new(error))))
@@ -267,7 +267,9 @@ impl DurableCalls {
         let lost = |problem: String| Ok(CallEnd::Error(Box::new(ToolError::failed(problem))));
         let Some(contents) = seal.open_result(&epoch, bytes) else {
             return lost(
-                "the result of the call was altered in the queue, or written under another key; the call may have taken effect".to_owned(),
+                "the result of the call cannot be read: it is older than the `result_age` of its worker, was written under another key, or was altered in \
+                 the queue; the call may have taken effect"
+                    .to_owned(),
             );
         };
         let name = || result_value_name(self.key().pool(), &epoch);

@@ -102,7 +102,7 @@ impl DurableCalls {
     }
 
     /// Makes only the calls of these tools durable, by their names with or without the prefix of the pool, and those of long-running tools. Without a name, those of
-    /// long-running tools alone. Default: all tools.
+    /// long-running tools alone. A name that no tool has is ignored: its tool may come later. Default: all tools.
     #[must_use]
     pub fn only<N: Into<String>>(mut self, tools: impl IntoIterator<Item = N>) -> Self {
         let prefix = format!("{}__", self.0.key.pool());

@@ -39,7 +39,7 @@ impl Connection {
             if timeout_at(deadline, found).await.is_err() {
                 let pool = self.channel.pool();
                 return Err(unavailable_error(format!(
-                    "no worker of the pool `{pool}` answers; start one, or check that both sides have the key of the pool"
+                    "no worker of the pool `{pool}` answers; start one, or check that both sides have the same broker, the same name of the pool, and a key of the same program key"
                 )));
             }
             tokio::time::sleep(OTHER_WORKERS_WAIT).await;

@@ -59,7 +59,7 @@ pub(super) fn run_parts(run: &RunContext, state: Map<String, Value>) -> Result<R
     let bytes = serde_json::to_string(&state).map_or(usize::MAX, |text| text.len());
     if bytes > MAX_STATE_BYTES {
         return Err(ToolError::failed(format!(
-            "the state of the run has {bytes} bytes, and a remote call takes at most {MAX_STATE_BYTES}"
+            "the state of the run has {bytes} bytes, and a remote call takes at most {MAX_STATE_BYTES}; keep less in it"
         )));
     }
     Ok(RunParts {

@@ -55,7 +55,7 @@ pub(super) fn dead_option() -> Arg {
     Arg::new("dead")
         .long("dead")
         .action(ArgAction::SetTrue)
-        .help("List the calls alone that were interrupted, since their workers ended")
+        .help("List only interrupted calls, whose workers ended during them")
 }
 
 pub(super) fn cancel_options() -> [Arg; 1] {
@@ -67,7 +67,7 @@ pub(super) fn purge_options() -> [Arg; 2] {
         Arg::new("queued")
             .long("queued")
             .action(ArgAction::SetTrue)
-            .help("Also cancel the calls that wait for a worker"),
+            .help("Also cancel the calls that wait for a worker; they have room in the queue until their callers have the answer, or the next purge"),
         Arg::new("yes").long("yes").action(ArgAction::SetTrue).help("Remove without a question"),
     ]
 }
@@ -97,7 +97,8 @@ pub(super) fn list_calls(request: &FleetRequest<'_>) -> Result<Exit, Failure> {
         let calls: Vec<_> = calls.into_iter().map(ListedCall::new).collect();
         request.print_json(&calls)?;
     } else if calls.is_empty() {
-        request.program.print("There are no calls.\n")?;
+        let kind = if request.matches.get_flag("dead") { "interrupted calls" } else { "calls" };
+        request.program.print(&format!("The queue of the pool `{}` has no {kind}.\n", queue.pool()))?;
     } else {
         let now = SystemTime::now();
         let row = |call: QueuedCall| {
@@ -125,12 +126,15 @@ pub(super) fn cancel_call(request: &FleetRequest<'_>) -> Result<Exit, Failure> {
             return Err(Failure::quoting(Exit::Failed, problem));
         }
         Some(CallState::Queued) => "cancelled; it does not run\n",
-        Some(CallState::Taken) => "its worker cancels it\n",
+        Some(CallState::Taken) => "its worker is to cancel it; `fleet calls` shows its end\n",
         Some(CallState::Started) => {
-            let problem = "the call has started, and runs to its end, since it may have taken effect";
+            let problem = "the call has started, and runs to its end, since it may have taken effect; `fleet calls` shows its end";
             return Err(Failure::new(Exit::Failed, problem));
         }
-        Some(_) => return Err(Failure::new(Exit::Failed, "the call has ended before")),
+        Some(state) => {
+            let problem = format!("the call has ended already, as {}; nothing was changed", state.name());
+            return Err(Failure::new(Exit::Failed, problem));
+        }
     };
     request.program.print(text)?;
     Ok(Exit::Done)
@@ -146,7 +150,14 @@ pub(super) fn purge_calls(request: &FleetRequest<'_>) -> Result<Exit, Failure> {
         Ok((ended.len(), queue.list_calls(&[CallState::Queued]).await?))
     })?;
     if ended == 0 && (queued.is_empty() || !with_queued) {
-        request.program.print("There are no calls to remove.\n")?;
+        let waiting = match queued.len() {
+            0 => String::new(),
+            number => format!("; waiting for a worker: {number}, which `--queued` cancels"),
+        };
+        let pool = queue.pool();
+        request
+            .program
+            .print(&format!("The queue of the pool `{pool}` has no calls that have ended{waiting}.\n"))?;
         return Ok(Exit::Done);
     }
     let mut question = format!(

@@ -1,6 +1,6 @@
 //! The options of the broker, the pool and its key.
 
-use std::{path::PathBuf, sync::Arc};
+use std::{io, path::PathBuf, sync::Arc};
 
 use tool_cli::{
     Exit, Failure, Program,
@@ -90,7 +90,7 @@ pub(super) fn with_connection_options(grammar: clap::Command, default_pool: &str
                 .value_name("FILE")
                 .required(true)
                 .value_parser(value_parser!(PathBuf))
-                .help("The file with the key of the pool"),
+                .help("The file with the key of the pool, which `fleet key` wrote"),
         ].map(|option| option.help_heading(HEADING)))
 }
 
@@ -118,7 +118,7 @@ impl PoolConnection {
     ) -> Result<Self, Failure> {
         let pool = pool_name(program, matches, default_pool)?;
         let path = matches.get_one::<PathBuf>("key").ok_or_else(|| Failure::usage("`--key` is missing"))?;
-        let key = PoolKey::load(pool, path).map_err(|error| key_failure(&error))?;
+        let key = PoolKey::load(pool, path).map_err(|error| pool_key_failure(&error))?;
         let broker = match (matches.get_one::<String>("nats"), matches.get_one::<String>("postgres")) {
             (Some(url), _) => connect_to_nats(program, &broker_url(program, "nats", url)?)?,
             (None, Some(url)) => {
@@ -159,7 +159,7 @@ fn broker_url(program: &Program, option: &str, url: &str) -> Result<String, Fail
     match has_secret {
         true => Err(Failure::usage(format!(
             "`--{option}` contains a password or token, which other programs of the machine can read on the command line; give the \
-             URL by `--{option} env:NAME`"
+             URL by `--{option} env:NAME` or `--{option} @FILE`"
         ))),
         false => Ok(url.to_owned()),
     }
@@ -214,6 +214,21 @@ pub(super) fn connection_failure(error: &FleetError) -> Failure {
         error => error.to_string(),
     };
     Failure::quoting(Exit::Failed, problem)
+}
+
+/// Returns the failure of a file with the key of a pool, which is not made here.
+fn pool_key_failure(error: &KeyFileError) -> Failure {
+    let cause = std::error::Error::source(error).and_then(|cause| cause.downcast_ref::<io::Error>());
+    match cause {
+        Some(cause) if cause.kind() == io::ErrorKind::NotFound => {
+            let path = error.path().display();
+            let problem = format!(
+                "the key file `{path}` does not exist; write it by `fleet key`, and copy it to this machine"
+            );
+            Failure::quoting(Exit::Usage, problem)
+        }
+        _ => key_failure(error),
+    }
 }
 
 /// Returns the failure of a file with a key, with its cause.

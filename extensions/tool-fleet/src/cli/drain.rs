@@ -46,13 +46,13 @@ pub(super) fn drain_options() -> [Arg; 5] {
         Arg::new("all")
             .long("all")
             .action(ArgAction::SetTrue)
-            .help("Drain all workers of the pool that answer"),
+            .help("Drain all workers of the pool that answer within 2 seconds"),
         Arg::new("wait")
             .long("wait")
             .value_name("SECONDS")
             .default_value("60")
             .value_parser(value_parser!(u32).range(1..=86400))
-            .help("The time to wait until they have left; then they go on without it"),
+            .help("The time to wait until they have left, longer than `work --drain`; then the command fails, and they still leave"),
         Arg::new("yes")
             .long("yes")
             .action(ArgAction::SetTrue)

@@ -13,7 +13,7 @@ use super::{
     connection::{PoolConnection, QueuePurpose, with_connection_options},
     drain::{drain_group, drain_options, drain_workers},
     key::{key_grammar, save_pool_key},
-    limits::{limit_options, read_limits},
+    limits::{age_options, read_limits},
     tools::list_tools,
     workers::list_workers,
 };
@@ -30,7 +30,12 @@ Examples:
   fleet key --program-key program.key --save weather.key
   fleet workers --nats nats://127.0.0.1:4222 --key weather.key
   fleet calls --dead --nats nats://127.0.0.1:4222 --key weather.key
+  fleet cancel CALL --nats nats://127.0.0.1:4222 --key weather.key
+  fleet purge --nats nats://127.0.0.1:4222 --key weather.key
   fleet drain --all --nats nats://127.0.0.1:4222 --key weather.key";
+
+const CANCEL_ABOUT: &str = "Cancel a durable call that waits for a worker, or one of a read-only or idempotent tool that runs; any other one that has \
+                            started runs to its end";
 
 /// The command `fleet`, which looks at a pool and its durable calls.
 pub(super) struct Fleet {
@@ -78,12 +83,13 @@ impl Command for Fleet {
                 ),
                 list("tools", "List the tools of a pool"),
                 list("calls", "List the durable calls of a pool, without their arguments").arg(dead_option()),
-                change("cancel", "Cancel a durable call that has not started")
-                    .args(cancel_options())
-                    .args(limit_options(self.limits)),
-                change("purge", "Remove the durable calls of a pool that have ended")
-                    .args(purge_options())
-                    .args(limit_options(self.limits)),
+                change("cancel", CANCEL_ABOUT).args(cancel_options()).args(age_options(self.limits)),
+                change(
+                    "purge",
+                    "Remove the durable calls of a pool that have ended, also results that were not taken",
+                )
+                .args(purge_options())
+                .args(age_options(self.limits)),
                 change("drain", "Take workers out: they take no more calls, end those that run, and leave")
                     .args(drain_options())
                     .group(drain_group()),

@@ -9,34 +9,47 @@ use crate::QueueLimits;
 /// The greatest age, in seconds.
 const MAX_AGE_SECONDS: u64 = QueueLimits::MAX_AGE.as_secs();
 
-/// The options, with the defaults of the program.
+/// The options of a worker, with the defaults of the program.
 pub(super) fn limit_options(defaults: QueueLimits) -> [Arg; 4] {
-    let option = |name: &'static str, value: &'static str, help: &str, default: String| {
-        let option = Arg::new(name).long(name).value_name(value).help_heading("Limits of the queue");
-        option.help(format!("{help} [default: {default}]"))
-    };
-    let age = || value_parser!(u64).range(1..=MAX_AGE_SECONDS);
-    let seconds = |age: Duration| age.as_secs_f64().to_string();
+    let [call_age, result_age] = age_options(defaults);
+    let calls = "The maximum number of calls, results that wait included; callers have it too";
+    let bytes = "The maximum bytes of all calls and results; callers have it too";
     [
-        option("queue-calls", "NUMBER", "The limit of calls in the queue", defaults.calls.to_string())
+        limit_option("queue-calls", "NUMBER", calls, defaults.calls.to_string())
             .value_parser(value_parser!(u64).range(1..)),
-        option("queue-bytes", "BYTES", "The limit of their bytes", defaults.bytes.to_string())
+        limit_option("queue-bytes", "BYTES", bytes, defaults.bytes.to_string())
             .value_parser(value_parser!(u64).range(1..)),
-        option(
-            "queue-call-age",
-            "SECONDS",
-            "The time that a call waits for a worker",
-            seconds(defaults.call_age),
-        )
-        .value_parser(age()),
-        option("queue-result-age", "SECONDS", "The time that a result is kept", seconds(defaults.result_age))
-            .value_parser(age()),
+        call_age,
+        result_age,
     ]
+}
+
+/// The options of a command that neither stores calls nor results, with the defaults of the program.
+pub(super) fn age_options(defaults: QueueLimits) -> [Arg; 2] {
+    let option = |name: &'static str, help: &str, age: Duration| {
+        let help = format!("{help}, from 1 to {MAX_AGE_SECONDS}");
+        limit_option(name, "SECONDS", &help, age.as_secs_f64().to_string())
+            .value_parser(value_parser!(u64).range(1..=MAX_AGE_SECONDS))
+    };
+    [
+        option("queue-call-age", "The time that a call waits, the same in all processes", defaults.call_age),
+        option(
+            "queue-result-age",
+            "The time that a result is kept, the same in all processes",
+            defaults.result_age,
+        ),
+    ]
+}
+
+fn limit_option(name: &'static str, value: &'static str, help: &str, default: String) -> Arg {
+    let option = Arg::new(name).long(name).value_name(value).help_heading("Limits of the queue");
+    option.help(format!("{help} [default: {default}]"))
 }
 
 /// Returns the limits of the options, and `defaults` for those that are left out.
 pub(super) fn read_limits(matches: &ArgMatches, defaults: QueueLimits) -> QueueLimits {
-    let number = |option: &str| matches.get_one::<u64>(option).copied();
+    // Not each command has all of them.
+    let number = |option: &str| matches.try_get_one::<u64>(option).ok().flatten().copied();
     let age = |option: &str, default| number(option).map_or(default, Duration::from_secs);
     QueueLimits {
         calls: number("queue-calls")
@@ -66,6 +79,12 @@ mod tests {
         assert_eq!(read(&["--queue-bytes=9", "--queue-result-age=60"]), expected);
         let expected = QueueLimits { calls: 1, call_age: Duration::from_secs(5), ..defaults };
         assert_eq!(read(&["--queue-calls=1", "--queue-call-age=5"]), expected);
+        let ages = Command::new("calls").args(age_options(defaults));
+        let expected = QueueLimits { result_age: Duration::from_secs(60), ..defaults };
+        let matches = ages.clone().try_get_matches_from(["calls", "--queue-result-age=60"]).unwrap();
+        assert_eq!(read_limits(&matches, defaults), expected);
+        let error = ages.try_get_matches_from(["calls", "--queue-calls=1"]).unwrap_err();
+        assert!(error.to_string().contains("'--queue-calls'"), "{error}");
         let grammar = Command::new("calls").args(limit_options(defaults));
         let error = grammar.try_get_matches_from(["calls", "--queue-call-age=2592001"]).unwrap_err();
         assert!(error.to_string().contains("1..=2592000"), "{error}");

@@ -28,7 +28,7 @@
 //! | `fleet workers` | lists the workers of a pool that answer: whether they serve or drain, and how many calls they run |
 //! | `fleet tools` | lists the tools of a pool, by the names that a caller has |
 //! | `fleet calls` | lists the [durable calls](crate::DurableCalls) of a pool: ids, states, ages and hashes of definitions; `--dead` those whose workers ended during them |
-//! | `fleet cancel CALL` | cancels a durable call that has not started |
+//! | `fleet cancel CALL` | cancels a durable call that waits, or one of a read-only or idempotent tool that runs; any other one that has started runs to its end |
 //! | `fleet purge` | removes the durable calls that have ended, with results that were not taken, after a question or with `--yes`; `--queued` also cancels those that wait |
 //! | `fleet drain WORKER`, `fleet drain --all` | takes workers out, as SIGTERM does, and waits until they have left |
 //! | `fleet key` | writes the key of a pool, derived from the key of the program, which it makes if there is none |
@@ -50,8 +50,9 @@
 //! `work --durable` also runs the durable calls of the pool, which the broker keeps: a server of NATS with JetStream (`nats-server -js -sd FOLDER`),
 //! or the database. `fleet calls`, `fleet cancel` and `fleet purge` read and change the same queue. They show neither arguments nor results, and need
 //! no worker.
-//! `--queue-calls`, `--queue-bytes`, `--queue-call-age` and `--queue-result-age` are the limits of the queue ([`QueueLimits`]), in
-//! calls, bytes and seconds; default: those of [`FleetCommands::queue_limits`]. All that have a queue need the same ones: one with a lower age ends or removes what is older.
+//! `work --durable` has `--queue-calls` and `--queue-bytes`, and it, `fleet cancel` and `fleet purge` have `--queue-call-age` and `--queue-result-age`: the limits of the queue
+//! ([`QueueLimits`]), in calls, bytes and seconds; default: those of [`FleetCommands::queue_limits`]. Calls are counted by the callers that store them, and bytes also by
+//! the workers that store results. Over JetStream, the ages are those of the process that looks: one with a lower age ends or removes what is older.
 //!
 //! # The end of a worker
 //!
@@ -59,9 +60,9 @@
 //! exit code 130. In both cases, callers repeat read-only and idempotent calls that did not end at another worker.
 //!
 //! `fleet drain` does the same from afar, by a message under the key of the pool: to the workers that it names, as `fleet workers` lists them, or to all of
-//! the pool (`--all`), after a question or with `--yes`. It waits for 60 s (`--wait`), and ends with an error that names each worker that still runs calls,
-//! has dropped calls, or no longer answers. A worker drains also if the command is ended. Its process then ends with the exit code 0:
-//! a supervisor that restarts it after success, too, brings back a worker with another name.
+//! the pool that answer within 2 s (`--all`), after a question or with `--yes`. It waits for 60 s (`--wait`), and ends with an error that names each worker that still runs calls,
+//! has dropped calls, or no longer answers. A worker drains also if the command is ended. Its process then ends with the exit code 0, or 1 if it dropped calls: a
+//! supervisor that restarts it after such an end brings back a worker with another name. `work` writes the name of its worker as it begins to serve.
 //!
 //! # Health
 //!
@@ -70,7 +71,7 @@
 //! | request | answer |
 //! | --- | --- |
 //! | `GET /healthz` | 200 while the process runs |
-//! | `GET /readyz` | 200 while the worker takes calls and its connection to the broker stands; otherwise 503 with the reason, such as while it drains |
+//! | `GET /readyz` | 200 while the worker takes calls and its connection to the broker stands; otherwise 503 with the reason, such as while it drains; the queue of durable calls is not looked at |
 //!
 //! Requests need no authentication, and show nothing else: at most 32 connections of a second each, with one request of at most 8 KiB.
 //!
@@ -86,7 +87,7 @@
 //!
 //! # Exit codes
 //!
-//! 0 for success; 1 if the broker cannot be reached or fails, if no worker answers, if one that is drained has not left in time or has dropped calls, or if a call cannot be cancelled; 2 for an invalid command line and a key that
+//! 0 for success; 1 if the broker cannot be reached or fails, if no worker answers, if one that is drained has not left in time, if a worker that was stopped or drained has dropped calls (`work` and `fleet drain` alike), or if a call cannot be cancelled; 2 for an invalid command line and a key that
 //! cannot be used; 3 if a question was not answered by yes; 4 if the tools of the program cannot be used; 130 after a second signal.
 
 mod calls;
@@ -140,14 +141,15 @@ impl FleetCommands {
     }
 
     /// Sets the store of `work` for arguments and results that are too large for the broker or the queue: see
-    /// [`Worker::value_store`](crate::Worker::value_store). `fleet purge` deletes the values of the calls that it removes. Default: none.
+    /// [`Worker::value_store`](crate::Worker::value_store). The commands of the queue delete the values of the calls that they remove; without it, those are left to
+    /// the sweep of the store. Default: none.
     pub fn value_store(mut self, store: impl ValueStore) -> Self {
         self.values = Some(Arc::new(store));
         self
     }
 
-    /// Sets the limits of the queue of `work --durable`, `fleet calls`, `fleet cancel` and `fleet purge`, without options such as
-    /// `--queue-calls`: those of the program's callers. Default: those of [`QueueLimits`].
+    /// Sets the limits of the queue of `work --durable`, `fleet cancel` and `fleet purge`, without options such as
+    /// `--queue-call-age`: those of the program's callers. Default: those of [`QueueLimits`].
     ///
     /// # Examples
     ///

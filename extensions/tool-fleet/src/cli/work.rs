@@ -15,11 +15,12 @@ use super::{
     limits::{limit_options, read_limits},
     signals::StopSignals,
 };
-use crate::{QueueLimits, Transport, ValueStore, Worker, WorkerState};
+use crate::{QueueLimits, ValueStore, Worker, WorkerState, channel::Channel};
 
 const EXAMPLES: &str = "\
 Examples:
   work --nats nats://127.0.0.1:4222 --key weather.key
+  work --nats nats://127.0.0.1:4222 --key weather.key --durable --health 127.0.0.1:8080
   work --postgres postgres://app@db.example/tools --key weather.key --slots 4";
 
 /// The command `work`, which runs the calls of a pool.
@@ -46,7 +47,9 @@ impl Command for Work {
 
     fn grammar_in(&self, name: &str) -> clap::Command {
         let command = clap::Command::new("work")
-            .about("Run the calls of a pool by the tools of the program, until Ctrl-C or `fleet drain`")
+            .about(
+                "Run the calls of a pool by the tools of the program, until Ctrl-C, SIGTERM or `fleet drain`",
+            )
             .after_help(EXAMPLES);
         with_connection_options(command, self.pool.as_deref().unwrap_or(name))
             .args([
@@ -61,7 +64,7 @@ impl Command for Work {
                     .value_name("SECONDS")
                     .default_value("30")
                     .value_parser(value_parser!(u32))
-                    .help("The time that running calls have after Ctrl-C or `fleet drain`"),
+                    .help("The time that running calls have after Ctrl-C, SIGTERM or `fleet drain`; then they are dropped"),
                 Arg::new("durable")
                     .long("durable")
                     .action(ArgAction::SetTrue)
@@ -83,7 +86,6 @@ impl Command for Work {
             1 => "1 tool".to_owned(),
             tools => format!("{tools} tools"),
         };
-        let pool = connection.key.pool().to_owned();
         let queue = match matches.get_flag("durable") {
             true => Some(connection.open_queue(
                 program,
@@ -92,21 +94,22 @@ impl Command for Work {
             )?),
             false => None,
         };
+        let channel = connection.channel().map_err(|error| connection_failure(&error))?;
         let transport = connection.broker.transport();
         let worker = Worker::new(executor, connection.key)
             .slots(usize::try_from(number("slots")).unwrap_or(usize::MAX))
             .drain(Duration::from_secs(number("drain").into()));
         let worker = self.values.iter().cloned().fold(worker, Worker::value_store);
         let worker = queue.into_iter().fold(worker, Worker::queue);
-        let serving_note = format!("serving {tools} in the pool `{pool}`; Ctrl-C ends it");
+        let serving_note = format!("serving {tools} in the pool `{}`; Ctrl-C ends it", channel.pool());
         let listener = match matches.get_one::<SocketAddr>("health") {
             Some(address) => Some(open_health(program, *address)?),
             None => None,
         };
         program.block_on(async {
-            let health = WorkerHealth { state: worker.watch_state(), transport: transport.clone() };
+            let health = WorkerHealth { state: worker.watch_state(), transport };
             tokio::select! {
-                exit = serve_until_signal(program, worker, transport, &serving_note) => exit,
+                exit = serve_until_signal(program, worker, channel, &serving_note) => exit,
                 never = serve_if_open(listener, health) => match never {},
             }
         })?
@@ -131,13 +134,15 @@ async fn serve_if_open(listener: Option<TcpListener>, health: WorkerHealth) -> I
 async fn serve_until_signal(
     program: &Program,
     worker: Worker,
-    transport: Arc<dyn Transport>,
+    channel: Channel,
     serving_note: &str,
 ) -> Result<Exit, Failure> {
     let mut signals = StopSignals::listen()?;
     let mut state = worker.watch_state();
     let stop = CancellationToken::new();
-    let serving = worker.serve(transport, stop.clone());
+    // A line of its own, which is not wrapped.
+    let name_note = format!("this is the worker `{}`", channel.name());
+    let serving = worker.serve_on(channel, stop.clone());
     tokio::pin!(serving);
     let mut is_drained = false;
     loop {
@@ -152,7 +157,10 @@ async fn serve_until_signal(
             Ok(()) = state.changed() => {
                 let state = *state.borrow_and_update();
                 match state {
-                    WorkerState::Serving => program.note(serving_note),
+                    WorkerState::Serving => {
+                        program.note(&name_note);
+                        program.note(serving_note);
+                    }
                     WorkerState::Draining if !stop.is_cancelled() => {
                         is_drained = true;
                         program.note(

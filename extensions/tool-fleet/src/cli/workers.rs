@@ -82,7 +82,8 @@ pub(super) fn list_workers(request: &FleetRequest<'_>) -> Result<Exit, Failure> 
 
 pub(super) fn no_worker_failure(pool: &str) -> Failure {
     let problem = format!(
-        "no worker of the pool `{pool}` answers; start one, or check that both sides have the key of the pool"
+        "no worker of the pool `{pool}` answers; start one, or check that both sides have the same broker, the same name of the pool (`--pool`), and a key of \
+         the same program key"
     );
     Failure::quoting(Exit::Failed, problem)
 }

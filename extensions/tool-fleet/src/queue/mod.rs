@@ -168,7 +168,12 @@ pub trait CallQueue: Send + Sync + 'static {
         states: &'a [CallState],
     ) -> BoxFuture<'a, Result<Vec<QueuedCall>, FleetError>>;
 
-    /// Ends or queues again the calls whose leases are over, ends those that are too old, and removes those that have ended and are too old.
+    /// Settles what time has changed:
+    ///
+    /// - calls whose leases are over end, or are queued again
+    /// - queued calls that are too old end as expired
+    /// - calls that have ended and are too old are removed
+    ///
     /// Returns the calls that this process has removed, as they were. Each worker, and one of the waiting callers of a process, call it regularly.
     ///
     /// # Errors
@@ -196,14 +201,18 @@ type Operation<'a, T> = BoxFuture<'a, Result<T, FleetError>>;
 /// The limits of a [`CallQueue`]. Workers and callers of one pool have the same ones.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct QueueLimits {
-    /// The number of calls with bytes, results that wait included. Default: 10,000. Callers that store calls at the same moment may exceed it
-    /// by those.
+    /// The maximum number of calls, those with a result included; interrupted ones that were answered do not count. The caller that stores a call
+    /// checks it: callers that do so at the same moment may exceed it by their calls. 0 refuses all. Over JetStream, a process has at most four times
+    /// as many records, and 1,024, in memory, and leaves out further ones with a warning. Default: 10,000.
     pub calls: usize,
-    /// The bytes of all calls and results. A result that is not larger than its request, or has at most 4 KiB, is stored in any case. Default: 1 GiB.
+    /// The maximum number of bytes of all requests and results. The caller that stores a call checks it, and the worker that stores a result: one that is not
+    /// larger than its request, or has at most 4 KiB, is stored in any case. Default: 1 GiB.
     pub bytes: u64,
-    /// The time that a call waits for a worker; then it ends as expired. At least 1 ms, and at most 30 days. Default: 24 h.
+    /// The time since a call was stored after which it ends as expired, unless a worker has it. Over JetStream the one of each process that looks,
+    /// over Postgres the one of the caller that stored it. At least 1 ms, and at most 30 days. Default: 24 h.
     pub call_age: Duration,
-    /// The time for which a result, or another end, is kept. At least 1 ms, and at most 30 days. Default: 24 h.
+    /// The time for which a result, or another end, is kept. Over JetStream the one of each process that looks, over Postgres the one of the process
+    /// that ended the call. At least 1 ms, and at most 30 days. Default: 24 h.
     pub result_age: Duration,
 }
 
@@ -311,7 +320,7 @@ pub enum CallState {
     Interrupted,
     /// It was cancelled, and has no result. A body without effects may have begun.
     Cancelled,
-    /// No worker ended it in time. If none took it, nothing was executed.
+    /// No worker had it when its age was over. If none took it before, nothing was executed.
     Expired,
 }
 

@@ -40,7 +40,7 @@ impl NatsTransport {
         Self::connect_with(url, ConnectOptions::new()).await
     }
 
-    /// Connects to the server at `url` with options of the program: TLS, credentials, names. The transport receives the events of the
+    /// Connects to the server at `url` with options of the program (`tool_fleet::nats::async_nats`, of the version that fits): TLS, credentials, names. The transport receives the events of the
     /// connection in place of a callback in `options`.
     ///
     /// # Errors
@@ -78,7 +78,7 @@ impl NatsTransport {
         let answered = future::select(answers.next(), refused);
         if timeout(CONFIRM_TIMEOUT, answered).await.is_err() {
             return Err(failed(format!(
-                "the server did not confirm a subscription within {CONFIRM_TIMEOUT:?}"
+                "the server did not confirm the subscription to `{pattern}` within {CONFIRM_TIMEOUT:?}; try again, or check the connection"
             )));
         }
         match timeout_at(Instant::now() + REFUSAL_WAIT, refusals.refused(pattern)).await {

@@ -94,8 +94,9 @@ impl Worker {
         self
     }
 
-    /// Sets the interval of announcements, and of signs of life while a body runs. Callers regard a worker as lost after 6 s
-    /// without one, which should be three times as long, as the lease of a durable call is. At least 1 ms, and at most an hour. Default: 2 s.
+    /// Sets the interval of announcements, and of signs of life while a body runs. Callers regard a worker as lost after
+    /// [`FleetSettings::lost_after`](crate::FleetSettings::lost_after) (6 s) without one: set that to three times the heartbeat. The lease of a durable call is
+    /// always three heartbeats. At least 1 ms, and at most an hour. Default: 2 s.
     #[must_use]
     pub fn heartbeat(mut self, heartbeat: Duration) -> Self {
         self.heartbeat = heartbeat.clamp(Duration::from_millis(1), Duration::from_secs(60 * 60));
@@ -119,7 +120,7 @@ impl Worker {
         self
     }
 
-    /// Also runs the [durable calls](crate::DurableCalls) of this queue, in the slots of the others. Default: none.
+    /// Also runs the [durable calls](crate::DurableCalls) of this queue. They share the slots with the other calls. Default: none.
     #[must_use]
     pub fn queue(mut self, queue: impl CallQueue) -> Self {
         self.queue = Some(Arc::new(queue));
@@ -127,7 +128,7 @@ impl Worker {
     }
 
     /// Sets the interval in which the depth of the [queue](Self::queue) and the age of its oldest call are read for metrics. At least 1 s, and
-    /// at most an hour. Default: 15 s.
+    /// at most an hour. Requires the feature `opentelemetry`; `work` has no option for it. Default: 15 s.
     #[cfg(feature = "opentelemetry")]
     #[must_use]
     pub fn backlog_interval(mut self, interval: Duration) -> Self {
@@ -135,7 +136,7 @@ impl Worker {
         self
     }
 
-    /// Returns the state of the worker, which changes while it [serves](Self::serve), for a supervisor.
+    /// Returns the state of the worker, which changes while it [serves](Self::serve), for a supervisor. Call it before `serve`, which takes the worker.
     #[must_use]
     pub fn watch_state(&self) -> watch::Receiver<WorkerState> {
         self.state.0.subscribe()
@@ -150,11 +151,16 @@ impl Worker {
     /// receive the last messages of a worker that was stopped within 2 s; [`FleetError::CallsDropped`] if calls run for longer than the
     /// [time to drain](Self::drain).
     pub async fn serve(self, transport: impl Transport, stop: CancellationToken) -> Result<(), FleetError> {
+        let channel = Channel::new(self.key.clone(), Arc::new(transport))?;
+        self.serve_on(channel, stop).await
+    }
+
+    /// Serves as the process of `channel`, whose name the worker has.
+    pub(crate) async fn serve_on(self, channel: Channel, stop: CancellationToken) -> Result<(), FleetError> {
         let drain = self.drain;
         if let Some(queue) = &self.queue {
             check_queue_pool(&**queue, &self.key)?;
         }
-        let channel = Channel::new(self.key.clone(), Arc::new(transport))?;
         let server = Server::new(self, channel.clone(), &stop);
         server.check_value_lifetime()?;
         let dropped = server.serve_until_stopped().await?;

@@ -58,7 +58,7 @@ impl Server {
             // A worker with the right key may read it. The lease ends by itself, and after some workers the call.
             tracing::warn!(
                 id = call.id,
-                "a queued call was altered, is one of another key or too old, and is not run here"
+                "a queued call is older than the `call_age` of its caller, was written under another key, or was altered, and is not run here"
             );
             return;
         };

@@ -73,12 +73,19 @@ async fn durable_calls_are_run_listed_cancelled_and_purged() {
     let call = listed[0]["call"].as_str().unwrap();
     let table = fleet(url, &folder, &["calls"]).output;
     assert!(table.contains(call) && table.contains("queued") && !table.contains("fog"), "{table}");
-    assert_eq!(fleet(url, &folder, &["calls", "--dead"]).output, "There are no calls.\n");
+    assert_eq!(
+        fleet(url, &folder, &["calls", "--dead"]).output,
+        "The queue of the pool `weather` has no interrupted calls.\n"
+    );
 
     let ran = fleet(url, &folder, &["cancel", call]);
     assert_eq!((ran.code, &*ran.output), (0, "cancelled; it does not run\n"), "{}", ran.errors);
     let ran = fleet(url, &folder, &["cancel", call]);
-    assert!(ran.code == 1 && ran.errors.contains("the call has ended before"), "{}", ran.errors);
+    assert!(
+        ran.code == 1 && ran.errors.contains("the call has ended already, as cancelled"),
+        "{}",
+        ran.errors
+    );
     let ran = fleet(url, &folder, &["cancel", "no*call"]);
     assert!(ran.code == 1 && ran.errors.contains("has no call `no*call`"), "{}", ran.errors);
 
@@ -90,7 +97,8 @@ async fn durable_calls_are_run_listed_cancelled_and_purged() {
     assert!(answered[0].result.is_error());
     let state = caller.durable.cancel_call(&answered[0].address).await.unwrap();
     assert_eq!((state, listed_calls(url, &folder).len()), (None::<CallState>, 0));
-    assert_eq!(fleet(url, &folder, &["purge"]).output, "There are no calls to remove.\n");
+    let nothing = "The queue of the pool `weather` has no calls that have ended.\n";
+    assert_eq!(fleet(url, &folder, &["purge"]).output, nothing);
 }
 
 #[test]
@@ -113,14 +121,17 @@ async fn the_limits_of_a_queue_are_options_of_the_commands() {
     drop(serving);
     assert!(!caller.count_words().await.is_finished());
     assert_eq!(listed_calls(url, &folder)[0]["state"], "queued");
-    // Once it is older than that, a list ends it.
+    // Once it is older than that, a purge ends and removes it.
     loop {
-        let ran = fleet(url, &folder, &["calls", "--json", "--queue-call-age=1"]);
-        let listed: Value = serde_json::from_str(&ran.output).unwrap();
-        if listed[0]["state"] == "expired" {
+        let ran = fleet(url, &folder, &["purge", "--yes", "--queue-call-age=1"]);
+        if ran.output == "1 call removed\n" {
             break;
         }
+        assert!(ran.output.contains("waiting for a worker: 1, which `--queued` cancels"), "{}", ran.output);
     }
+    // A command that stores neither calls nor results has no limit of them.
+    let ran = fleet(url, &folder, &["purge", "--queue-calls=5"]);
+    assert!(ran.code == 2 && ran.errors.contains("--queue-calls"), "{}", ran.errors);
     let ran = Ran::of(&mut worker(), &["work", "--nats", url, "--key", "x", "--queue-calls=5"]);
     assert!(ran.code == 2 && ran.errors.contains("--durable"), "{}", ran.errors);
 }

@@ -35,7 +35,8 @@ const HEADER_BYTES: usize = 1024;
 /// acknowledged.
 ///
 /// A client of the broker without the key reads ids, hashes, states, sizes and times. With rights on the subjects of the pool it can delete or delay
-/// calls, and have a read-only or idempotent one run again. It starts no body with effects again, and reads and forges no request or result.
+/// calls, have them answered as cancelled, expired or interrupted, and have a read-only or idempotent one run again. It starts no body with effects
+/// that has started or ended, unless it may also purge the stream (`$JS.API.STREAM.>`), and reads and forges no request or result.
 #[derive(Clone)]
 pub struct JetStreamCallQueue(pub(super) Arc<Shared>);
 
@@ -68,7 +69,8 @@ impl JetStreamCallQueue {
     ///
     /// # Errors
     ///
-    /// Returns an error if the name of the pool is invalid, or the server cannot be reached, refuses, or has JetStream off: then it names the flag.
+    /// Returns an error if the name of the pool is invalid, or the server cannot be reached, refuses, or has JetStream off: then it names the flag; also if it
+    /// does not send the stored calls within 30 s.
     pub async fn open_with(
         transport: &NatsTransport,
         pool: &str,

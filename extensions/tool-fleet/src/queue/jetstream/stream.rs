@@ -151,7 +151,9 @@ impl Stream {
             (Some(error), _) => Err(api_error(&error)),
             (None, Some(message)) => match BASE64_STANDARD.decode(message.data) {
                 Ok(body) => Ok(Some(StoredMessage { sequence: message.seq, body: body.into() })),
-                Err(error) => Err(FleetError::Transport(format!("JetStream returned no base64: {error}"))),
+                Err(error) => {
+                    Err(FleetError::Transport(format!("JetStream returned invalid base64: {error}")))
+                }
             },
             (None, None) => Err(FleetError::Transport("JetStream returned no message".to_owned())),
         }
@@ -220,7 +222,7 @@ fn nanoseconds(time: Duration) -> u64 {
 
 fn read_answer(message: &Message) -> Result<Answer, FleetError> {
     serde_json::from_slice(&message.payload)
-        .map_err(|error| FleetError::Transport(format!("JetStream answered with what is not JSON: {error}")))
+        .map_err(|error| FleetError::Transport(format!("JetStream answered with invalid JSON: {error}")))
 }
 
 fn off_error() -> FleetError {

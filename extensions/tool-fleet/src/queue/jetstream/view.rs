@@ -94,7 +94,7 @@ impl View {
             _ => String::new(),
         };
         Err(FleetError::Transport(format!(
-            "JetStream did not send the stored calls within {timeout:?}{reason}"
+            "JetStream did not send the stored calls within {timeout:?}{reason}; try again"
         )))
     }
 
@@ -144,7 +144,7 @@ impl View {
             if left_out.is_multiple_of(WARNING_INTERVAL) {
                 tracing::warn!(
                     max = self.max_entries,
-                    "the queue has more records than it may, and further ones are left out"
+                    "the queue has more records than it may, and further ones are left out; raise `QueueLimits::calls` of this process"
                 );
             }
         }

@@ -57,7 +57,9 @@ const MESSAGE_LIFETIME: Duration = Duration::from_secs(60);
 /// # async fn example() -> anyhow::Result<()> {
 /// let key = ProgramKey::load_or_create("program.key")?.pool_key("weather");
 /// let transport = PostgresTransport::connect("postgres://app@db.example/tools").await?;
-/// Toolbox::new().add_toolset(FleetToolSet::connect(transport, key).await?)?;
+/// // It keeps the connection.
+/// let toolbox = Toolbox::new();
+/// toolbox.add_toolset(FleetToolSet::connect(transport, key).await?)?;
 /// # Ok(())
 /// # }
 /// ```
