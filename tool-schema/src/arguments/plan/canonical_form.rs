@@ -64,10 +64,10 @@ fn is_spelled_canonically(text: &str, mut is_kept: impl FnMut(&str) -> bool) -> 
             b'}' | b']' => depth = depth.saturating_sub(1),
             b'0'..=b'9' => {
                 let more = rest.bytes().take_while(u8::is_ascii_digit).count();
-                if more >= MAX_DIGITS {
+                rest = rest.get(more..).unwrap_or_default();
+                if more >= MAX_DIGITS || rest.starts_with('e') {
                     return false;
                 }
-                rest = rest.get(more..).unwrap_or_default();
             }
             b'-' | b':' | b',' | b'a'..=b'z' => {}
             _ => return false,
@@ -168,6 +168,9 @@ mod tests {
             (r#"{"a":"1","b":""}"#, false),
         ] {
             assert_eq!(plan.is_in_canonical_form(text), is_canonical, "{text}");
+        }
+        for number in ["1e5", "10e2", "1.5", "1E5", "1234567890123456"] {
+            assert!(!super::is_spelled_canonically(number, |_| true), "{number}");
         }
     }
 }
