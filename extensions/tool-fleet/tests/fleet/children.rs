@@ -110,7 +110,7 @@ async fn calls_of_child_runs_end_if_the_call_is_cancelled() {
     let stream = executor.batch(calls()).with_run(run).stream();
     let (lines, result) = read(stream, &probe, || token.cancel()).await;
     assert_eq!(result.text(), "Cancelled");
-    check_ends(&lines);
+    check_ends(&lines); // Q05
     worker.abort();
 }
 

@@ -28,6 +28,7 @@ mod suite;
 mod telemetry;
 #[path = "../shared/test_broker.rs"]
 mod test_broker;
+mod tool_sets;
 mod values;
 
 use std::{

@@ -1,4 +1,4 @@
-//! The same behaviour over each transport.
+//! The same behaviour over each transport (O04).
 
 use std::{sync::atomic::Ordering, time::Duration};
 
@@ -98,7 +98,7 @@ async fn effects_run_once<T: Transport + Clone>(transport: T, pool: &'static str
 async fn a_message_is_one_attempt<T: Transport + Clone>(transport: T, pool: &'static str) {
     let pool = Pool::start(&transport, pool, 1).await;
     let result = pool.call("flaky", json!({})).await.unwrap();
-    assert_eq!((result.text().as_ref(), result.attempts), ("3", 3));
+    assert_eq!((result.text().as_ref(), result.attempts), ("3", 3)); // J12
 }
 
 async fn a_cancelled_call_ends_its_body<T: Transport + Clone>(transport: T, pool: &'static str) {

@@ -175,7 +175,7 @@ async fn retries() {
 
 #[tokio::test(start_paused = true)]
 async fn updates_progress_and_log_lines() {
-    compare(unchanged, run, &[("speak", json!({ "times": 3 }))]).await;
+    compare(unchanged, run, &[("speak", json!({ "times": 3 }))]).await; // C13
     // More than a worker sends before its caller has read some.
     compare(unchanged, run, &[("speak", json!({ "times": 80 }))]).await;
 }
@@ -250,7 +250,7 @@ async fn parts_of_the_run() {
             run.with_meta(object(json!({ "lang": "en" }))).with_state(object(json!({ "city": "Paris" })));
         run.with_deadline(std::time::Instant::now() + Duration::from_secs(60))
     };
-    compare(unchanged, full, &[("look", json!({}))]).await;
+    compare(unchanged, full, &[("look", json!({}))]).await; // C08
     compare(unchanged, run, &[("look", json!({}))]).await;
 }
 

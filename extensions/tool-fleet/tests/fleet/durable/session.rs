@@ -42,6 +42,6 @@ async fn a_session_goes_on_with_the_result_in_another_process(broker: Broker, na
     let messages = &model.requests()[0].messages;
     let results: Vec<_> =
         messages.iter().flat_map(|it| it.tool_results()).map(|it| it.text().to_string()).collect();
-    assert_eq!(results, ["1"]);
+    assert_eq!(results, ["1"]); // X11
     assert_eq!((probe.bodies(), pool.states().await), (1, vec![]));
 }

@@ -147,7 +147,7 @@ async fn a_call_of_a_long_running_tool_is_left_open_at_once(broker: Broker, name
     let caller =
         pool.caller(pool.durable().only(["none"]).wait(Duration::from_secs(60)), &open_calls()).await;
     let outcome = caller.call("train", json!({})).await;
-    operation_of(&outcome);
+    operation_of(&outcome); // X10
     pool.start_worker().released.cancel();
     let answered = pool.durable().wait_for_answers(&caller.executor).await.unwrap();
     assert_eq!((answered[0].result.text().as_ref(), answered[0].is_final), ("1", true));
