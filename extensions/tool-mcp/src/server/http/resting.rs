@@ -29,6 +29,9 @@ use super::{
 };
 use crate::server::{handler::RequestHandler, session_state::SessionState};
 
+/// The maximum number of times that a request looks for its session, which may end each time that it is set up.
+const MAX_LOOKS: usize = 8;
+
 impl HttpSessions {
     /// Keeps the session `id` from resting, and sets it up if it rests, or if another process opened it. Returns `None` if there is no such
     /// session. `identity` is the caller's; `stop` ends the session's handler.
@@ -42,7 +45,7 @@ impl HttpSessions {
         identity: Option<&Arc<Identity>>,
         stop: &CancellationToken,
     ) -> Result<Option<OpenStream>, RequestRefusal> {
-        loop {
+        for _ in 0..MAX_LOOKS {
             let Some((used, waking)) = self.table.hold_session_and_wake_lock(id) else {
                 // Boxed, as below: the future of a request is copied with those that it may need.
                 if !Box::pin(self.load_session(id, identity)).await? {
@@ -54,15 +57,14 @@ impl HttpSessions {
             // A task of its own: if the client leaves, the session is whole all the same for those that wait.
             let waking = Box::pin(Arc::clone(self).wake_session_once(id.into(), waking, stop.child_token()));
             if !matches!(self.table.tasks.spawn(waking).await, Ok(Ok(()))) {
-                return Err(RequestRefusal::Unavailable(
-                    "the session cannot be set up; try again later".to_owned(),
-                ));
+                break;
             }
             // It may have ended since, or another request failed to set it up.
             if self.table.is_ready(id) {
                 return Ok(Some(used));
             }
         }
+        Err(RequestRefusal::Unavailable("the session cannot be set up; try again later".to_owned()))
     }
 
     /// Opens the session `id` of another process in this one, where it rests. Returns `false` if there is no such session.
@@ -97,6 +99,11 @@ impl HttpSessions {
         let _waking = waking.lock().await;
         let Some(resting) = self.table.resting_session(&id) else { return Ok(()) };
         let woken = self.wake_session(resting, stop).await;
+        if self.table.state(&id).is_none() {
+            // It has ended meanwhile: who asked for it looks for it again.
+            self.table.local.close_session(&id).await.ok();
+            return Ok(());
+        }
         if let Err(error) = &woken {
             tracing::error!(session = &*id, %error, "a session that rested cannot be set up again");
             self.table.remove(&id);
