@@ -52,7 +52,8 @@ impl RemoteTool {
         let settings = connection.settings;
         let mut replies = connection.register_replies();
         let mut stored = StoredRequest::new(connection);
-        let busy_until = Instant::now() + settings.busy;
+        // From the first of several workers without a slot.
+        let mut busy_until = None;
         let (mut epoch, mut lost, mut refused, mut pause) = (0, 0, None, FIRST_BUSY_PAUSE);
         let mut route = CallRoute::default();
         loop {
@@ -73,7 +74,9 @@ impl RemoteTool {
                 EpochEnd::Question(question) => return Err(question),
                 EpochEnd::Outcome(outcome) => return outcome.map_err(|error| self.rename_error(error)),
                 EpochEnd::NoReceiver => route.note_no_receiver(registry),
-                EpochEnd::Busy if Instant::now() < busy_until => {
+                EpochEnd::Busy
+                    if Instant::now() < *busy_until.get_or_insert(Instant::now() + settings.busy) =>
+                {
                     drop(sent);
                     tokio::time::sleep(pause).await;
                     pause = (pause * 2).min(MAX_BUSY_PAUSE);
@@ -85,6 +88,7 @@ impl RemoteTool {
                 }
                 EpochEnd::Lost if sent.started => return Err(interrupted_error(lost + 1, true)),
                 EpochEnd::Lost => {
+                    busy_until = None;
                     route.note_lost_worker();
                     lost += 1;
                     if lost >= settings.max_workers {
