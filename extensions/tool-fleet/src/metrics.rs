@@ -44,8 +44,8 @@ impl ShownBacklog {
 }
 
 #[cfg(feature = "opentelemetry")]
-fn shown_backlog(shown: &Weak<Mutex<Option<QueueBacklog>>>) -> Option<QueueBacklog> {
-    *shown.upgrade()?.lock().unwrap_or_else(PoisonError::into_inner)
+fn read_shown_backlog(backlog: &Weak<Mutex<Option<QueueBacklog>>>) -> Option<QueueBacklog> {
+    *backlog.upgrade()?.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 #[cfg(feature = "opentelemetry")]
@@ -104,7 +104,7 @@ impl Metrics {
         depth
             .with_description("The durable calls that wait for a worker")
             .with_callback(move |gauge| {
-                if let Some(it) = shown_backlog(&backlog) {
+                if let Some(it) = read_shown_backlog(&backlog) {
                     gauge.observe(it.calls, &pool);
                 }
             })
@@ -113,7 +113,7 @@ impl Metrics {
         let age = meter.f64_observable_gauge("tool_fleet.queue.oldest_age").with_unit("s");
         age.with_description("The time since the oldest of them was stored")
             .with_callback(move |gauge| {
-                if let Some(it) = shown_backlog(&backlog) {
+                if let Some(it) = read_shown_backlog(&backlog) {
                     gauge.observe(it.oldest_age.unwrap_or_default().as_secs_f64(), &pool);
                 }
             })

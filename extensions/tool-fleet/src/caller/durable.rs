@@ -306,7 +306,7 @@ fn is_refusal(error: &FleetError) -> bool {
 }
 
 /// The end of the wait for a call that goes on.
-fn left(is_cancelling: bool) -> WaitEnd {
+fn unfinished_end(is_cancelling: bool) -> WaitEnd {
     if is_cancelling { WaitEnd::Cancelling } else { WaitEnd::LeftOpen }
 }
 
@@ -331,7 +331,7 @@ impl WaitingCall<'_> {
                 }
                 // A message that the call has ended. It is no proof.
                 reply = self.replies.next() => if matches!(reply, Reply::Closed) {
-                    return left(is_cancelling);
+                    return unfinished_end(is_cancelling);
                 },
                 () = sleep_until(poll_at) => {
                     is_polled = true;
@@ -355,7 +355,7 @@ impl WaitingCall<'_> {
                 }
             }
             if Instant::now() >= until {
-                return left(is_cancelling);
+                return unfinished_end(is_cancelling);
             }
         }
     }

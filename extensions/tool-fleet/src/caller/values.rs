@@ -122,11 +122,7 @@ impl Deletions {
     }
 
     fn begin(&mut self, (values, name): Deletion) {
-        self.running.push(Box::pin(async move {
-            if let Err(error) = values.delete(&name).await {
-                tracing::warn!(%error, name, "a large value is left in the store");
-            }
-        }));
+        self.running.push(Box::pin(async move { values.delete_or_warn(&name).await }));
     }
 
     /// Runs those that are left, and those of `names`, until the deadline.

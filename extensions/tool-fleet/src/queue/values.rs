@@ -53,11 +53,7 @@ pub(crate) fn value_names(pool: &str, call: &QueuedCall) -> Vec<String> {
 
 /// Deletes values; what fails is left to the rules of the store, with a warning.
 pub(crate) async fn delete_values(values: &LargeValues, names: Vec<String>) {
-    let delete = |name: String| async move {
-        if let Err(error) = values.delete(&name).await {
-            tracing::warn!(%error, name, "a large value is left in the store");
-        }
-    };
+    let delete = |name: String| async move { values.delete_or_warn(&name).await };
     stream::iter(names).for_each_concurrent(DELETIONS_AT_ONCE, delete).await;
 }
 

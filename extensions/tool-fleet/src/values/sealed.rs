@@ -216,8 +216,11 @@ impl LargeValues {
         Err(ReadError::Lost(error))
     }
 
-    pub(crate) async fn delete(&self, name: &str) -> Result<(), FleetError> {
-        run_in_time("delete", async { self.store.delete(name).await }).await
+    /// Deletes a value. If that fails, it is left to the rules of the store.
+    pub(crate) async fn delete_or_warn(&self, name: &str) {
+        if let Err(error) = run_in_time("delete", async { self.store.delete(name).await }).await {
+            tracing::warn!(%error, name, "a large value is left in the store");
+        }
     }
 }
 

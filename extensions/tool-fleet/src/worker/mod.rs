@@ -13,12 +13,12 @@ mod drain;
 mod index;
 mod queue;
 mod queued_call;
-mod queued_start;
 mod queued_values;
 mod sent_end;
 mod state;
 mod status;
 mod steps;
+mod storage_attempts;
 mod subscriptions;
 mod values;
 

@@ -6,7 +6,7 @@ use std::{
 };
 
 use bytes::Bytes;
-use tokio::time::{Instant, MissedTickBehavior};
+use tokio::time::MissedTickBehavior;
 use tool_runtime::{
     BoxFuture, CallOutcome, ErrorKind, Executor, RunContext, ToolError,
     call::{CallAddress, Operation, Pending},
@@ -16,12 +16,8 @@ use tool_runtime::{
 };
 
 use super::{
-    OTHER_DEFINITION, Server,
-    approver::approval_of,
-    call::call_in_run,
-    queued_start::obtain_start,
-    queued_values::{STORAGE_PAUSE, STORAGE_TIMEOUT},
-    state::RunningCall,
+    OTHER_DEFINITION, Server, approver::approval_of, call::call_in_run, state::RunningCall,
+    storage_attempts::StorageAttempts,
 };
 use crate::{
     CallQueue, FleetError, LeaseState, QueueEpoch, StartGrant, TakenCall,
@@ -206,7 +202,7 @@ impl Server {
 ///
 /// The last error, if it is not stored within a minute.
 async fn store_sealed(queue: &dyn CallQueue, call: &QueueEpoch, sealed: &Bytes) -> Result<bool, FleetError> {
-    let deadline = Instant::now() + STORAGE_TIMEOUT;
+    let attempts = StorageAttempts::new(&call.id);
     loop {
         match queue.end_call(call, sealed.clone()).await {
             Ok(true) => return Ok(true),
@@ -218,11 +214,7 @@ async fn store_sealed(queue: &dyn CallQueue, call: &QueueEpoch, sealed: &Bytes) 
                 );
                 return Ok(false);
             }
-            Err(error) if Instant::now() >= deadline => return Err(error),
-            Err(error) => {
-                tracing::warn!(id = call.id, %error, "the result of a durable call was not stored; trying again");
-                tokio::time::sleep(STORAGE_PAUSE).await;
-            }
+            Err(error) => attempts.wait_after(error, "the result of a durable call was not stored").await?,
         }
     }
 }
@@ -286,6 +278,22 @@ async fn close_open_call(executor: &Executor, address: &CallAddress) {
 
 fn unanswerable(problem: &'static str) -> CallEnd {
     CallEnd::Error(Box::new(ToolError::new(ErrorKind::Unavailable, problem)))
+}
+
+/// Obtains the start of a body with effects, which the queue gives once, and asks again while the queue fails: nothing was executed, and the call has no end
+/// before it is known whether another worker has it.
+///
+/// # Errors
+///
+/// The last error of the queue, after a minute.
+async fn obtain_start(queue: &dyn CallQueue, call: &QueueEpoch) -> Result<StartGrant, FleetError> {
+    let attempts = StorageAttempts::new(&call.id);
+    loop {
+        match queue.start_call(call).await {
+            Ok(grant) => return Ok(grant),
+            Err(error) => attempts.wait_after(error, "the start of a durable call was not given").await?,
+        }
+    }
 }
 
 /// Obtains the start of a body with effects from the queue, before the intent is stored in the journal of the worker's own executor.

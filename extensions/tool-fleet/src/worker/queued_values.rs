@@ -1,26 +1,17 @@
 //! Requests and results of durable calls that are too large for their queue: they are in the store of large values.
 
-use std::time::Duration;
-
 use bytes::Bytes;
-use tokio::time::Instant;
 use tool_runtime::{ErrorKind, ToolError};
 
-use super::{Server, state::RunningCall};
+use super::{Server, state::RunningCall, storage_attempts::StorageAttempts};
 use crate::{
     CallQueue, FleetError, QueueEpoch,
     queue::{
-        CallEnd, CallSeal, SMALL_RESULT_BYTES, SealedContents, StoredRequest, delete_values,
-        request_value_name, result_value_name,
+        CallEnd, CallSeal, SMALL_RESULT_BYTES, SealedContents, StoredRequest, request_value_name,
+        result_value_name,
     },
     values::{LargeValues, ReadError, ValueOwner},
 };
-
-/// The time for which a worker tries to read or store a value or a result.
-pub(super) const STORAGE_TIMEOUT: Duration = Duration::from_secs(60);
-
-/// The pause between two attempts.
-pub(super) const STORAGE_PAUSE: Duration = Duration::from_millis(250);
 
 /// The sealed end of a call, as a worker stores it.
 pub(super) struct SealedEnd {
@@ -63,7 +54,7 @@ impl Server {
             return Err(unavailable(problem.to_owned()));
         };
         let name = || request_value_name(values.pool(), &call.id, call.request);
-        let deadline = Instant::now() + STORAGE_TIMEOUT;
+        let attempts = StorageAttempts::new(&call.id);
         loop {
             let contents = SealedContents::<StoredRequest>::Stored(digest);
             let reading = contents.read(Some(values), name, ValueOwner::QueuedRequest(&call.id));
@@ -73,11 +64,12 @@ impl Server {
             };
             match read {
                 Ok(request) => return Ok(request),
-                Err(ReadError::Unanswered(error)) if Instant::now() < deadline => {
-                    tracing::warn!(id = call.id, %error, "the request of a durable call was not read; trying again");
-                    tokio::time::sleep(STORAGE_PAUSE).await;
+                Err(ReadError::Unanswered(error)) => {
+                    let waited =
+                        attempts.wait_after(error, "the request of a durable call was not read").await;
+                    waited.map_err(|error| unavailable(error.to_string()))?;
                 }
-                Err(error) => return Err(unavailable(FleetError::from(error).to_string())),
+                Err(ReadError::Lost(error)) => return Err(unavailable(error.to_string())),
             }
         }
     }
@@ -122,7 +114,7 @@ impl Server {
     /// Deletes the value of an end that the queue has refused.
     pub(super) async fn delete_refused(&self, end: SealedEnd) {
         if let (Some(values), Some(name)) = (&self.values, end.value) {
-            delete_values(values, vec![name]).await;
+            values.delete_or_warn(&name).await;
         }
     }
 
@@ -130,7 +122,7 @@ impl Server {
     pub(super) async fn delete_request_value(&self, call: &QueueEpoch) {
         if let Some(values) = &self.values {
             let name = request_value_name(values.pool(), &call.id, call.request);
-            delete_values(values, vec![name]).await;
+            values.delete_or_warn(&name).await;
         }
     }
 }
@@ -145,18 +137,16 @@ async fn store_value(
     let (sealed, digest) = values.seal_text(&text, "", ValueOwner::QueuedResult(&call.id))?;
     drop(text);
     let name = result_value_name(values.pool(), call);
-    let deadline = Instant::now() + STORAGE_TIMEOUT;
+    let attempts = StorageAttempts::new(&call.id);
     loop {
-        match values.put_sealed(&name, sealed.clone()).await {
-            Ok(()) => return Ok((name, SealedContents::Stored(digest))),
-            Err(error) if Instant::now() >= deadline => {
-                delete_values(values, vec![name]).await;
-                return Err(error);
-            }
-            Err(error) => {
-                tracing::warn!(id = call.id, %error, "the result of a durable call was not stored; trying again");
-                tokio::time::sleep(STORAGE_PAUSE).await;
-            }
+        let Err(error) = values.put_sealed(&name, sealed.clone()).await else {
+            return Ok((name, SealedContents::Stored(digest)));
+        };
+        if let Err(error) =
+            attempts.wait_after(error, "the value of the result of a durable call was not stored").await
+        {
+            values.delete_or_warn(&name).await;
+            return Err(error);
         }
     }
 }

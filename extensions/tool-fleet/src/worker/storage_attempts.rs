@@ -1,32 +1,39 @@
-//! The start of a durable body with effects, which the queue gives once.
+//! Repeated attempts of a worker while the queue of a durable call, or the store of its large values, fails.
 
 use std::time::Duration;
 
 use tokio::time::Instant;
 
-use crate::{CallQueue, FleetError, QueueEpoch, StartGrant};
+use crate::FleetError;
 
-/// The time for which a worker asks for the start of a call.
-const START_TIMEOUT: Duration = Duration::from_secs(60);
+/// The time for which an operation is repeated.
+const STORAGE_TIMEOUT: Duration = Duration::from_secs(60);
 
 /// The pause between two attempts.
-const START_PAUSE: Duration = Duration::from_millis(250);
+const STORAGE_PAUSE: Duration = Duration::from_millis(250);
 
-/// Obtains the start from the queue, and asks again while the queue fails: nothing was executed, and the call has no end before it is known whether
-/// another worker has it.
-///
-/// # Errors
-///
-/// The last error of the queue, after a minute.
-pub(super) async fn obtain_start(queue: &dyn CallQueue, call: &QueueEpoch) -> Result<StartGrant, FleetError> {
-    let deadline = Instant::now() + START_TIMEOUT;
-    loop {
-        match queue.start_call(call).await {
-            Err(error) if Instant::now() < deadline => {
-                tracing::warn!(id = call.id, %error, "the start of a durable call was not given; trying again");
-                tokio::time::sleep(START_PAUSE).await;
-            }
-            answer => return answer,
+/// The attempts at one operation for a durable call.
+pub(super) struct StorageAttempts<'a> {
+    id: &'a str,
+    deadline: Instant,
+}
+
+impl<'a> StorageAttempts<'a> {
+    pub(super) fn new(id: &'a str) -> Self {
+        Self { id, deadline: Instant::now() + STORAGE_TIMEOUT }
+    }
+
+    /// Waits before the next attempt, after one that failed; `problem` says what was not done.
+    ///
+    /// # Errors
+    ///
+    /// `error`, once a minute is over.
+    pub(super) async fn wait_after(&self, error: FleetError, problem: &str) -> Result<(), FleetError> {
+        if Instant::now() >= self.deadline {
+            return Err(error);
         }
+        tracing::warn!(id = self.id, %error, "{problem}; trying again");
+        tokio::time::sleep(STORAGE_PAUSE).await;
+        Ok(())
     }
 }

@@ -176,7 +176,7 @@ async fn store_answer(
     let stored = values.put_text(name.clone(), &text, ValueOwner::Step(name_of(reply))).await;
     if matches!(stored, Err(FleetError::ValueStore(_))) {
         // It may be there.
-        delete_or_warn(values, &name).await;
+        values.delete_or_warn(&name).await;
     }
     stored
 }
@@ -208,7 +208,7 @@ impl Reporter {
                         let sent = self.send_as(number, Report::Stored { report: stored, ends }).await;
                         // An end that is kept names the value when its caller asks for it.
                         if sent.is_err() && !(ends && self.keeps_end()) {
-                            delete_or_warn(values, &name).await;
+                            values.delete_or_warn(&name).await;
                         }
                         return sent;
                     }
@@ -228,7 +228,7 @@ impl Reporter {
         let sent = self.send_as(number, replacement).await;
         if let Some((values, name)) = left {
             // It may be there. The end of a call does not wait for it.
-            let deleting = delete_or_warn(values, &name);
+            let deleting = values.delete_or_warn(&name);
             match ends {
                 true => deleting.await,
                 false => self.beat_during(deleting, || (self.sent_reports(), Report::Beat)).await,
@@ -282,10 +282,4 @@ impl Reporter {
 
 fn abandoned_error() -> FleetError {
     FleetError::ValueStore("the caller does not read the value".to_owned())
-}
-
-async fn delete_or_warn(values: &LargeValues, name: &str) {
-    if let Err(error) = values.delete(name).await {
-        tracing::warn!(%error, name, "a large value is left in the store");
-    }
 }
