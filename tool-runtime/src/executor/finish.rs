@@ -108,7 +108,6 @@ impl CallFinisher<'_> {
         request: Option<Box<ApprovalRequest>>,
         (is_reported, operation): (Option<bool>, Option<String>),
     ) -> Result<(), ToolError> {
-        self.close_to_reopen().await?;
         let answers = match &request {
             Some(_) => std::mem::take(&mut *self.state.answers()).into_answers(),
             None => Vec::new(),
@@ -128,8 +127,15 @@ impl CallFinisher<'_> {
             is_reported,
             operation,
         };
-        let opening = Box::pin(self.executor.open.store_open_call(opening));
-        match self.batch.within_grace_period(opening).await {
+        let open = &self.executor.open;
+        let record = open.record_of(opening)?;
+        let storing = async {
+            match self.request.confirmed {
+                Some(confirmed) => confirmed.reopen(open, record).await,
+                None => open.put(record).await,
+            }
+        };
+        match self.batch.within_grace_period(Box::pin(storing)).await {
             Some(opened) => opened,
             None => Err(ToolError::new(ErrorKind::Cancelled, "the store did not open the call in time")),
         }
@@ -142,21 +148,9 @@ impl CallFinisher<'_> {
     /// Returns an error if it was answered elsewhere.
     async fn close_call(&self) -> Result<(), ToolError> {
         let Some(confirmed) = self.request.confirmed else { return Ok(()) };
-        self.close_in_time(confirmed.close(&self.executor.open)).await
-    }
-
-    /// As [`close_call`](Self::close_call), for a call that is opened again.
-    async fn close_to_reopen(&self) -> Result<(), ToolError> {
-        let Some(confirmed) = self.request.confirmed else { return Ok(()) };
-        self.close_in_time(confirmed.close_to_reopen(&self.executor.open)).await
-    }
-
-    async fn close_in_time(
-        &self,
-        closing: impl Future<Output = Result<(), ToolError>>,
-    ) -> Result<(), ToolError> {
+        let closing = Box::pin(confirmed.close(&self.executor.open));
         let no_time = || ToolError::new(ErrorKind::Cancelled, "the store did not close the call in time");
-        self.batch.within_grace_period(Box::pin(closing)).await.unwrap_or_else(|| Err(no_time()))
+        self.batch.within_grace_period(closing).await.unwrap_or_else(|| Err(no_time()))
     }
 
     /// Finishes a call that was not admitted, without events.
@@ -217,12 +211,9 @@ impl CallFinisher<'_> {
         mut answered_by: AnswerSource,
         mut outcome: Result<ToolOutput, ToolError>,
     ) -> CallOutcome {
-        let starts_operation = |output: &ToolOutput| self.starts_operation(output);
-        let closed = match answered_by == AnswerSource::Tool && outcome.as_ref().is_ok_and(starts_operation) {
-            true => self.close_to_reopen().await,
-            false => self.close_call().await,
-        };
-        if let Err(error) = closed {
+        let goes_on = answered_by == AnswerSource::Tool
+            && outcome.as_ref().is_ok_and(|output| self.starts_operation(output));
+        if !goes_on && let Err(error) = self.close_call().await {
             // The answer given elsewhere counts.
             (answered_by, outcome) = (AnswerSource::Executor, Err(error));
         }
@@ -235,6 +226,9 @@ impl CallFinisher<'_> {
         self.apply_stop_and_settings(&mut result);
         if has_succeeded && result.outcome.as_ref().is_ok_and(|output| self.starts_operation(output)) {
             return self.finish_pending(result).await;
+        }
+        if goes_on && let Err(error) = self.close_call().await {
+            result = self.result_of(Err(error));
         }
         self.report_finished(&result).await;
         CallOutcome::Finished(result)

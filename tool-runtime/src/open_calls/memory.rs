@@ -95,6 +95,12 @@ impl OpenCallStore for MemoryOpenCalls {
         let is_it = records.all.get(&record.address).is_some_and(|kept| kept.tag == record.tag);
         Ok(is_it && records.remove(&record.address))
     }
+
+    async fn replace(&self, record: &OpenRecord, replacement: OpenRecord) -> Result<bool, OpenStoreError> {
+        let mut records = self.lock();
+        let kept = records.all.get_mut(&record.address).filter(|kept| kept.tag == record.tag);
+        Ok(kept.map(|kept| *kept = replacement).is_some())
+    }
 }
 
 impl Records {

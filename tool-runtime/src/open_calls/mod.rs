@@ -161,17 +161,31 @@ pub trait OpenCallStore: Send + Sync {
     /// Returns an error if it is not known whether the record was removed; then the call is not run.
     fn consume(&self, record: &OpenRecord) -> impl Future<Output = Result<bool, OpenStoreError>> + Send;
 
-    /// Removes a record as [`consume`](Self::consume), if the call stays open: its next record follows under the same address. A store that ends the work
-    /// of a call whose record is consumed lets it go on here. Default: `consume`.
+    /// Replaces the stored record of an address by `replacement`, which has the same address, if the stored [`tag`](OpenRecord::tag) equals the tag of
+    /// `record`; returns `true` if this call replaced it. The call stays open: a store that ends the work of a call whose record is consumed lets it go
+    /// on here.
+    ///
+    /// Default: [`consume`](Self::consume), and then [`put`](Self::put). A process that ends between the two loses the open call, so that a store should
+    /// replace a record in one step where it can. If `put` fails, `record` is stored again.
     ///
     /// # Errors
     ///
-    /// As [`consume`](Self::consume).
-    fn consume_replaced(
+    /// Returns an error if it is not known whether the record was replaced; then the call is answered with the error.
+    fn replace(
         &self,
         record: &OpenRecord,
+        replacement: OpenRecord,
     ) -> impl Future<Output = Result<bool, OpenStoreError>> + Send {
-        self.consume(record)
+        async move {
+            let is_consumed = self.consume(record).await?;
+            if is_consumed && let Err(error) = self.put(replacement).await {
+                if let Err(error) = self.put(record.clone()).await {
+                    tracing::warn!(call = %record.address, %error, "an open call was not stored again, and is lost");
+                }
+                return Err(error);
+            }
+            Ok(is_consumed)
+        }
     }
 }
 

@@ -103,8 +103,12 @@ impl SharedOpenCallStore {
         flatten_panic(run_component(WHO, || self.store().consume(record)).await)
     }
 
-    pub(crate) async fn consume_replaced(&self, record: &OpenRecord) -> Result<bool, OpenStoreError> {
-        flatten_panic(run_component(WHO, || self.store().consume_replaced(record)).await)
+    pub(crate) async fn replace(
+        &self,
+        record: &OpenRecord,
+        replacement: OpenRecord,
+    ) -> Result<bool, OpenStoreError> {
+        flatten_panic(run_component(WHO, || self.store().replace(record, replacement)).await)
     }
 }
 
@@ -157,7 +161,11 @@ trait ErasedOpenCallStore: Send + Sync {
     ) -> BoxFuture<'a, Result<Option<OpenRecord>, OpenStoreError>>;
     fn list<'a>(&'a self, filter: &'a OpenFilter) -> BoxFuture<'a, Result<Vec<OpenRecord>, OpenStoreError>>;
     fn consume<'a>(&'a self, record: &'a OpenRecord) -> BoxFuture<'a, Result<bool, OpenStoreError>>;
-    fn consume_replaced<'a>(&'a self, record: &'a OpenRecord) -> BoxFuture<'a, Result<bool, OpenStoreError>>;
+    fn replace<'a>(
+        &'a self,
+        record: &'a OpenRecord,
+        replacement: OpenRecord,
+    ) -> BoxFuture<'a, Result<bool, OpenStoreError>>;
 }
 
 impl<S: OpenCallStore> ErasedOpenCallStore for S {
@@ -180,8 +188,12 @@ impl<S: OpenCallStore> ErasedOpenCallStore for S {
         Box::pin(OpenCallStore::consume(self, record))
     }
 
-    fn consume_replaced<'a>(&'a self, record: &'a OpenRecord) -> BoxFuture<'a, Result<bool, OpenStoreError>> {
-        Box::pin(OpenCallStore::consume_replaced(self, record))
+    fn replace<'a>(
+        &'a self,
+        record: &'a OpenRecord,
+        replacement: OpenRecord,
+    ) -> BoxFuture<'a, Result<bool, OpenStoreError>> {
+        Box::pin(OpenCallStore::replace(self, record, replacement))
     }
 }
 

@@ -92,10 +92,11 @@ impl<S: OpenCallStore> OpenCallStore for DurableOpenCalls<S> {
         Ok(is_consumed)
     }
 
-    fn consume_replaced(
+    fn replace(
         &self,
         record: &OpenRecord,
+        replacement: OpenRecord,
     ) -> impl Future<Output = Result<bool, OpenStoreError>> + Send {
-        self.inner.consume_replaced(record)
+        self.inner.replace(record, replacement)
     }
 }

@@ -38,4 +38,11 @@ impl OpenCallStore for PostgresStore {
         });
         result.await.map_err(open_store_error)
     }
+
+    async fn replace(&self, record: &OpenRecord, replacement: OpenRecord) -> Result<bool, OpenStoreError> {
+        let result = self.run_write_transaction(async |connection| {
+            sql::replace_open_record(connection, record, &replacement).await
+        });
+        result.await.map_err(open_store_error)
+    }
 }

@@ -28,7 +28,7 @@ pub(crate) use self::{
     notes::{NoteIndex, add_entry_notes, add_note, delete_note, delete_notes, last_noted_entry},
     open_calls::{
         exists_error_unless_inserted, mark_record_consumed, open_store_error, read_open_record,
-        read_open_records, remove_old_and_insert_unless_open,
+        read_open_records, remove_old_and_insert_unless_open, replace_open_record,
     },
     read::{read_entry_page, read_session_page, read_snapshot, read_unfinished_runs},
     session_writes::apply_writes,

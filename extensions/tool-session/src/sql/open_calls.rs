@@ -39,20 +39,37 @@ pub(crate) async fn remove_old_and_insert_unless_open<C: SqlConnection>(
                   ON CONFLICT (address_hash) DO UPDATE SET app_hash = excluded.app_hash, user_hash = excluded.user_hash, \
                   session_hash = excluded.session_hash, tag = excluded.tag, expires_at = excluded.expires_at, \
                   consumed_at = NULL, record = excluded.record WHERE open_calls.consumed_at IS NOT NULL";
+    Ok(connection.execute(bind_record(SqlStatement::new(insert), record)?).await? > 0)
+}
+
+/// Replaces an open record by one of the same address; returns `false` if it is not open.
+pub(crate) async fn replace_open_record<C: SqlConnection>(
+    connection: &mut C,
+    record: &OpenRecord,
+    replacement: &OpenRecord,
+) -> Result<bool, SessionError> {
+    let update = "UPDATE open_calls SET run_hash = ?2, call_hash = ?3, app_hash = ?4, user_hash = ?5, session_hash = ?6, tag = ?7, \
+                  expires_at = ?8, record = ?9 WHERE address_hash = ?1 AND tag = ?10 AND consumed_at IS NULL";
+    let update = bind_record(SqlStatement::new(update), replacement)?;
+    Ok(connection.execute(update.bind(record.tag.to_string())).await? > 0)
+}
+
+/// Binds the columns of a record to the first nine parameters, but for `consumed_at`.
+fn bind_record<'a>(
+    statement: SqlStatement<'a>,
+    record: &OpenRecord,
+) -> Result<SqlStatement<'a>, SessionError> {
     let address = &record.address;
-    let insert = SqlStatement::new(insert)
-        .bind(content_hash_text(address))
-        .bind(address.run.as_ref().map(content_hash_text));
-    let insert =
-        insert.bind(content_hash_text(&address.call_id)).bind(hash_of_optional_name(record.app.as_deref()));
-    let insert = insert
-        .bind(hash_of_optional_name(record.user.as_deref()))
-        .bind(record.session.as_ref().map(content_hash_text));
-    let insert = insert.bind(record.tag.to_string());
-    let insert = insert.bind(record.expires_at.map(millis::from_time));
     let text = serde_json::to_string(record)
         .map_err(|error| SessionError::Invalid(format!("the open call is not JSON: {error}")))?;
-    Ok(connection.execute(insert.bind(text)).await? > 0)
+    let statement = statement
+        .bind(content_hash_text(address))
+        .bind(address.run.as_ref().map(content_hash_text))
+        .bind(content_hash_text(&address.call_id))
+        .bind(hash_of_optional_name(record.app.as_deref()))
+        .bind(hash_of_optional_name(record.user.as_deref()))
+        .bind(record.session.as_ref().map(content_hash_text));
+    Ok(statement.bind(record.tag.to_string()).bind(record.expires_at.map(millis::from_time)).bind(text))
 }
 
 /// Reads the open record of an address.

@@ -40,4 +40,13 @@ impl OpenCallStore for SqliteStore {
         });
         result.await.map_err(open_store_error)
     }
+
+    async fn replace(&self, record: &OpenRecord, replacement: OpenRecord) -> Result<bool, OpenStoreError> {
+        let records = Arc::new((record.clone(), replacement));
+        let result = self.run_write(move |connection| {
+            let records = Arc::clone(&records);
+            Box::pin(async move { sql::replace_open_record(connection, &records.0, &records.1).await })
+        });
+        result.await.map_err(open_store_error)
+    }
 }

@@ -79,23 +79,25 @@ impl OpenCalls {
     /// # Errors
     ///
     /// Returns the answer to the call, with the reason, if it cannot be stored.
-    pub(in crate::executor) async fn store_open_call(&self, opening: Opening<'_>) -> Result<(), ToolError> {
-        let cannot = |why: String| {
-            let message = format!("the call cannot be kept open for its answer: {why}");
-            ToolError::new(ErrorKind::Unavailable, message)
-        };
-        let record = self.new_record(opening).map_err(cannot)?;
+    pub(in crate::executor) async fn put(&self, record: OpenRecord) -> Result<(), ToolError> {
         self.store().put(record).await.map_err(|error| {
             let is_own_text = matches!(error, OpenStoreError::Full { .. } | OpenStoreError::Exists);
-            let cannot = cannot(error.to_string());
+            let error = not_opened_error(&error.to_string());
             match is_own_text {
-                true => cannot,
+                true => error,
                 // The message of a store, which may include its location, is for logs only.
-                false => {
-                    cannot.with_feedback("Tool unavailable: the call cannot be kept open for its answer")
-                }
+                false => error.with_feedback("Tool unavailable: the call cannot be kept open for its answer"),
             }
         })
+    }
+
+    /// Returns the record of a call to be opened.
+    ///
+    /// # Errors
+    ///
+    /// Returns the answer to the call, with the reason, if it has no record.
+    pub(in crate::executor) fn record_of(&self, opening: Opening<'_>) -> Result<OpenRecord, ToolError> {
+        self.new_record(opening).map_err(|why| not_opened_error(&why))
     }
 
     fn new_record(&self, opening: Opening<'_>) -> Result<OpenRecord, String> {
@@ -229,17 +231,18 @@ impl OpenCalls {
         check_consumed(record, self.store().consume(record).await?)
     }
 
-    /// Removes an open call that stays open, before it is stored again.
+    /// Replaces the record of a call that stays open.
     ///
     /// # Errors
     ///
     /// As [`consume`](Self::consume).
-    pub(in crate::executor) async fn consume_replaced(
+    pub(in crate::executor) async fn replace(
         &self,
         record: &OpenRecord,
+        replacement: OpenRecord,
     ) -> Result<(), OpenCallError> {
         check_expiry(record)?;
-        check_consumed(record, self.store().consume_replaced(record).await?)
+        check_consumed(record, self.store().replace(record, replacement).await?)
     }
 
     /// Notes that the work of a long-running call goes on under another operation: replaces its record.
@@ -257,15 +260,7 @@ impl OpenCalls {
         }
         let body = Body { operation: Some(operation.to_owned()), ..body.clone() };
         let replacement = record.with_body(self.key(), &body).map_err(OpenStoreError::Failed)?;
-        self.consume_replaced(record).await?;
-        let stored = self.store().put(replacement).await;
-        // The call stays open, if it can.
-        if stored.is_err()
-            && let Err(error) = self.store().put(record.clone()).await
-        {
-            tracing::warn!(call = %record.address, %error, "an open call was not stored again, and may be lost");
-        }
-        Ok(stored?)
+        self.replace(record, replacement).await
     }
 
     /// Removes an open call of any kind, including expired and altered ones.
@@ -304,6 +299,11 @@ fn check_expiry(record: &OpenRecord) -> Result<(), OpenCallError> {
         Some(at) => Err(OpenCallError::Expired { call: CallRef::Address(record.address.clone()), at }),
         None => Ok(()),
     }
+}
+
+/// Returns the answer to a call that cannot be opened.
+fn not_opened_error(why: &str) -> ToolError {
+    ToolError::new(ErrorKind::Unavailable, format!("the call cannot be kept open for its answer: {why}"))
 }
 
 fn check_consumed(record: &OpenRecord, is_consumed: bool) -> Result<(), OpenCallError> {

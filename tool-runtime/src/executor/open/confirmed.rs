@@ -21,7 +21,7 @@ pub(in crate::executor) struct Confirmed {
     /// `true` if the body continues: it was permitted and counted when it began.
     pub(in crate::executor) continues: bool,
     record: OpenRecord,
-    /// The result of closing the call, which happens once.
+    /// The result of closing or replacing the open call, which happens once.
     closed: OnceCell<Result<(), ToolError>>,
 }
 
@@ -64,13 +64,25 @@ impl Confirmed {
         self.closed.get_or_init(close).await.clone()
     }
 
-    /// Closes the call as [`close`](Self::close), before it is opened again.
+    /// Opens the call again by `record`: in place of its present one, unless that was [closed](Self::close).
     ///
     /// # Errors
     ///
-    /// As [`close`](Self::close).
-    pub(in crate::executor) async fn close_to_reopen(&self, open: &OpenCalls) -> Result<(), ToolError> {
-        let close = || async { open.consume_replaced(&self.record).await.map_err(ToolError::from) };
-        self.closed.get_or_init(close).await.clone()
+    /// Returns an error if it was closed elsewhere, or cannot be stored.
+    pub(in crate::executor) async fn reopen(
+        &self,
+        open: &OpenCalls,
+        record: OpenRecord,
+    ) -> Result<(), ToolError> {
+        match self.closed.get() {
+            Some(closed) => {
+                closed.clone()?;
+                open.put(record).await
+            }
+            None => {
+                let replace = || async { open.replace(&self.record, record).await.map_err(ToolError::from) };
+                self.closed.get_or_init(replace).await.clone()
+            }
+        }
     }
 }

@@ -90,9 +90,23 @@ fn a_store_lists_records_by_run_or_id_and_removes_each_once() {
         assert_eq!(store.get(&other.address).await.unwrap(), None);
         assert_eq!(listed(None, Some("a")).await, [0, 2, 4]);
         assert!(!store.consume(&record(None, "z", 9)).await.unwrap());
+
+        // The record of another question about the call.
+        let mut next = all[0].clone();
+        next.tag = ContentHash::of("the next record of the address");
+        assert!(!store.replace(&next, next.clone()).await.unwrap());
+        assert_eq!(store.get(&next.address).await.unwrap(), Some(all[0].clone()));
+        assert!(store.replace(&all[0], next.clone()).await.unwrap());
+        assert!(!store.replace(&all[0], next.clone()).await.unwrap());
+        assert_eq!(store.get(&next.address).await.unwrap(), Some(next.clone()));
+        assert_eq!(listed(Some("r"), Some("a")).await, [0]);
+        assert!(!store.consume(&all[0]).await.unwrap() && store.consume(&next).await.unwrap());
+        assert!(!store.replace(&next, next.clone()).await.unwrap());
+        assert_eq!(listed(None, None).await, [1, 2, 4]);
     }
     crate::run(async {
         check(MemoryOpenCalls::new()).await;
+        // It replaces in two steps.
         check(Folder::new()).await;
     });
 }
@@ -420,6 +434,11 @@ impl OpenCallStore for Broken {
         self.fails("consume")?;
         self.1.consume(record).await
     }
+
+    async fn replace(&self, record: &OpenRecord, replacement: OpenRecord) -> Result<bool, OpenStoreError> {
+        self.fails("replace")?;
+        self.1.replace(record, replacement).await
+    }
 }
 
 // A call does not run if it may have run before.
@@ -446,6 +465,15 @@ fn a_store_that_fails_or_panics_is_an_error_and_runs_no_call() {
             assert_eq!(texts(&outcomes), ["Tool unavailable: the store of open calls failed"]);
             assert_eq!(executor.submit_result(echo, Ok("x".into())).await.unwrap_err(), failed);
             assert_eq!(executor.open_calls().await.unwrap().len(), 2);
+
+            let executor = with("replace");
+            let outcomes = executor.run(calls(&["start"])).await;
+            let start = outcomes[0].address().unwrap().clone();
+            let output = ToolOutput::from("started again").with_operation_id("job-8");
+            assert_eq!(executor.update(&start, output).await.unwrap_err(), failed);
+            let outcomes = executor.drive(executor.continue_calls([start.clone()]).await.unwrap()).await;
+            assert_eq!(texts(&outcomes), ["Tool unavailable: the store of open calls failed"]);
+            assert_eq!(executor.open_operation(&start).await.unwrap().as_deref(), Some("job-7"));
 
             let executor = with("list");
             let outcomes = executor.run(calls(&["wipe"])).await;
@@ -514,6 +542,83 @@ fn outcomes_and_open_calls_contain_no_secret_and_the_program_can_read_the_argume
             assert_eq!(executor.open_arguments(address).await.unwrap().as_str(), text);
         }
         assert!(executor.open_arguments("nothing").await.is_err());
+    });
+}
+
+/// A store in memory that notes its changes.
+struct Noting(MemoryOpenCalls, Arc<Mutex<Vec<&'static str>>>);
+
+impl Noting {
+    fn note(&self, change: &'static str) {
+        self.1.lock().unwrap().push(change);
+    }
+}
+
+impl OpenCallStore for Noting {
+    fn outlives_process(&self) -> bool {
+        false
+    }
+
+    async fn put(&self, record: OpenRecord) -> Result<(), OpenStoreError> {
+        self.note("put");
+        self.0.put(record).await
+    }
+
+    async fn get(&self, address: &CallAddress) -> Result<Option<OpenRecord>, OpenStoreError> {
+        self.0.get(address).await
+    }
+
+    async fn list(&self, filter: &OpenFilter) -> Result<Vec<OpenRecord>, OpenStoreError> {
+        self.0.list(filter).await
+    }
+
+    async fn consume(&self, record: &OpenRecord) -> Result<bool, OpenStoreError> {
+        self.note("consume");
+        self.0.consume(record).await
+    }
+
+    async fn replace(&self, record: &OpenRecord, replacement: OpenRecord) -> Result<bool, OpenStoreError> {
+        self.note("replace");
+        self.0.replace(record, replacement).await
+    }
+}
+
+/// Requires confirmation, and wipes more than before.
+#[tool(register = false, name = "wipe", confirm)]
+fn wipe_more() -> &'static str {
+    "wiped more"
+}
+
+// X05, X10: a process that ends between two steps would lose the call.
+#[test]
+fn the_record_of_a_call_that_stays_open_is_replaced_in_one_step() {
+    each_way(async |way| {
+        let (counter, changes) = (Counter::default(), Arc::default());
+        let store = SharedOpenCallStore::new(Noting(MemoryOpenCalls::new(), Arc::clone(&changes)));
+        let before = way.of(wiping(&counter).open_calls(store.clone()));
+        let outcomes = before.run(calls(&["wipe", "start"])).await;
+        let [wipe, start] = [0, 1].map(|n: usize| outcomes[n].address().unwrap().clone());
+
+        let tools = Registry::builder().tool::<wipe_more>().tool::<start>();
+        let after = way.of(building(tools).open_calls(store.clone()));
+        // Its tool has changed, so that a person is asked again.
+        let asked_again = after.drive(after.resume([(&wipe, YES)]).await.unwrap()).await;
+        let CallOutcome::Pending(pending) = &asked_again[0] else { panic!("{asked_again:?}") };
+        let Operation::Confirmation(question) = &pending.operation else { panic!("{pending:?}") };
+        // Its body continues its work.
+        let continued = after.drive(after.continue_calls([start.clone()]).await.unwrap()).await;
+        assert!(!continued[0].is_finished());
+        let output = ToolOutput::from("started again").with_operation_id("job-8");
+        after.update(&start, output).await.unwrap();
+        assert_eq!(
+            std::mem::take(&mut *changes.lock().unwrap()),
+            ["put", "put", "replace", "replace", "replace"]
+        );
+
+        let wiped = after.drive(after.resume([(&**question, YES)]).await.unwrap()).await;
+        assert_eq!(texts(&wiped), ["wiped more"]);
+        after.submit_result(&start, Ok("built".into())).await.unwrap();
+        assert_eq!(*changes.lock().unwrap(), ["consume"; 2]);
     });
 }
 

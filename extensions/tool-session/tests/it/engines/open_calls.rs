@@ -34,6 +34,7 @@ for_each_engine![
     any_id_and_body_is_kept_exactly,
     of_many_consumers_in_two_stores_one_succeeds,
     a_second_question_takes_the_place_of_a_consumed_one,
+    an_open_record_is_replaced_once_and_a_consumed_one_is_not,
     records_that_ended_long_ago_are_removed,
     an_answer_runs_the_call_once_in_any_store,
     a_record_that_was_altered_copied_or_made_up_is_refused,
@@ -218,6 +219,25 @@ async fn a_second_question_takes_the_place_of_a_consumed_one<E: Engine>() {
     assert_eq!(store.get(&first.address).await.unwrap().as_ref(), Some(&second));
     assert!(!store.consume(&first).await.unwrap());
     assert!(store.consume(&second).await.unwrap());
+}
+
+async fn an_open_record_is_replaced_once_and_a_consumed_one_is_not<E: Engine>() {
+    let Some(engine) = E::new().await else { return };
+    let (store, other) = (engine.open(Clock::default()).await, engine.open(Clock::default()).await);
+    let first = record(Some("r"), "a", 1);
+    let second = record_with(&first.address, r#"{"question":2}"#, Some(86_400_000));
+    assert!(!store.replace(&first, second.clone()).await.unwrap());
+    store.put(first.clone()).await.unwrap();
+    assert!(!store.replace(&second, second.clone()).await.unwrap());
+    let replacing = [&store, &other].map(|store| store.replace(&first, second.clone()));
+    let [here, there] = replacing;
+    let (here, there) = tokio::join!(here, there);
+    assert_eq!([here.unwrap(), there.unwrap()].iter().filter(|replaced| **replaced).count(), 1);
+    assert_eq!(other.get(&first.address).await.unwrap().as_ref(), Some(&second));
+    assert_eq!(serials(&other, Some("r"), Some("a")).await, [1]);
+    assert!(!store.consume(&first).await.unwrap() && store.consume(&second).await.unwrap());
+    assert!(!store.replace(&second, first.clone()).await.unwrap());
+    assert_eq!(store.get(&first.address).await.unwrap(), None);
 }
 
 async fn records_that_ended_long_ago_are_removed<E: Engine>() {
