@@ -158,6 +158,11 @@ impl Replies {
             () = self.connection.closed.cancelled() => Reply::Closed,
         }
     }
+
+    /// Discards the replies that have arrived.
+    pub(super) fn discard_unread(&mut self) {
+        while self.receiver.try_recv().is_ok() {}
+    }
 }
 
 /// The messages that the task of a connection reads.

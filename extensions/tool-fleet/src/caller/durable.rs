@@ -2,25 +2,22 @@
 
 use std::{collections::BTreeSet, fmt, sync::Arc, time::Duration};
 
-use tokio::time::{Instant, sleep_until};
 use tool_runtime::{ErrorKind, ToolContext, ToolError, ToolOutput, open_calls::PoolKey};
 
 use super::{
-    connection::{Replies, Reply},
+    connection::Replies,
     durable_values::{RequestValue, SealedCall, not_queued_error},
     settle_turns::SettleTurns,
     tool::RemoteTool,
+    waiting_call::{WaitEnd, WaitingCall},
     withdrawal::{Withdrawal, WithdrawalGuard},
 };
 use crate::{
-    CallQueue, CallState, FleetError, NewCall, ValueStore,
+    CallQueue, FleetError, NewCall, ValueStore,
     message::{CallEpoch, Message},
     queue::{CallEnd, CallSeal, SealedContents, StoredRequest, call_id, request_value_name},
     values::LargeValues,
 };
-
-/// The interval in which a waiting caller looks for the end of its call, if no message tells it.
-const POLL_INTERVAL: Duration = Duration::from_millis(500);
 
 /// The longest wait for the end of a call before it is left open.
 const MAX_WAIT: Duration = Duration::from_secs(24 * 60 * 60);
@@ -144,6 +141,10 @@ impl DurableCalls {
         self.0.values.as_ref()
     }
 
+    pub(super) fn settle_turns(&self) -> &SettleTurns {
+        &self.0.settle_turns
+    }
+
     /// Returns an error if the store may remove a value that the queue still needs.
     pub(super) fn check_lifetime(&self) -> Result<(), FleetError> {
         self.values().map_or(Ok(()), |values| values.check_lifetime(self.queue().limits()))
@@ -174,24 +175,6 @@ pub(crate) fn check_queue_pool(queue: &(impl CallQueue + ?Sized), key: &PoolKey)
             "the queue is one of the pool `{of_queue}`, and the key one of `{of_key}`; open the queue of `{of_key}`"
         ))),
     }
-}
-
-/// The wait of a caller for the end of its call.
-enum WaitEnd {
-    Ended(CallEnd),
-    /// The call goes on.
-    LeftOpen,
-    Cancelled,
-    /// Its worker is to cancel it, and has not ended it.
-    Cancelling,
-}
-
-/// A call in the queue for which its caller waits.
-struct WaitingCall<'a> {
-    durable: &'a DurableCalls,
-    id: &'a str,
-    replies: Replies,
-    cx: &'a ToolContext,
 }
 
 impl RemoteTool {
@@ -303,96 +286,4 @@ impl RemoteTool {
 fn is_refusal(error: &FleetError) -> bool {
     let is_limit = matches!(error, FleetError::QueueFull { .. } | FleetError::TooLargeForQueue { .. });
     is_limit || matches!(error, FleetError::Invalid(_))
-}
-
-/// The end of the wait for a call that goes on.
-fn unfinished_end(is_cancelling: bool) -> WaitEnd {
-    if is_cancelling { WaitEnd::Cancelling } else { WaitEnd::LeftOpen }
-}
-
-impl WaitingCall<'_> {
-    async fn wait_for_end(&mut self, wait: Duration) -> WaitEnd {
-        if wait.is_zero() {
-            return WaitEnd::LeftOpen;
-        }
-        let token = self.cx.cancellation().clone();
-        let (until, mut is_cancelled, mut is_cancelling) = (Instant::now() + wait, false, false);
-        loop {
-            let poll_at = until.min(Instant::now() + POLL_INTERVAL);
-            let mut is_polled = false;
-            tokio::select! {
-                () = token.cancelled(), if !is_cancelled => {
-                    is_cancelled = true;
-                    match self.cancel_call().await {
-                        Some(WaitEnd::Cancelling) => is_cancelling = true,
-                        Some(end) => return end,
-                        None => {}
-                    }
-                }
-                // A message that the call has ended. It is no proof.
-                reply = self.replies.next() => if matches!(reply, Reply::Closed) {
-                    return unfinished_end(is_cancelling);
-                },
-                () = sleep_until(poll_at) => {
-                    is_polled = true;
-                    let turns = &self.durable.0.settle_turns;
-                    turns.settle_in_turn(self.durable, self.replies.connection()).await;
-                }
-            }
-            match self.look_for_end(is_polled).await {
-                Ok(Some((end, names))) => {
-                    self.replies.connection().delete_queued_values(self.durable, names);
-                    return WaitEnd::Ended(end);
-                }
-                Ok(None) => {}
-                // It has ended, and has perhaps taken effect: its open call is answered once its end can be read.
-                Err(error) if is_cancelled && !is_cancelling => {
-                    tracing::warn!(%error, "the end of a cancelled durable call cannot be read, and is left open");
-                    return WaitEnd::LeftOpen;
-                }
-                Err(error) => {
-                    tracing::warn!(%error, "the end of a durable call cannot be read; trying again")
-                }
-            }
-            if Instant::now() >= until {
-                return unfinished_end(is_cancelling);
-            }
-        }
-    }
-
-    /// Takes the end of the call, if it has ended. A message that it has ended may be faster than what the queue knows.
-    async fn look_for_end(&self, is_polled: bool) -> Result<Option<(CallEnd, Vec<String>)>, FleetError> {
-        match is_polled && self.durable.goes_on(self.id).await? {
-            true => Ok(None),
-            false => self.durable.take_end(self.id).await,
-        }
-    }
-
-    /// Cancels the call; `None` if it has ended.
-    async fn cancel_call(&self) -> Option<WaitEnd> {
-        let queue = self.durable.queue();
-        match queue.cancel_call(self.id).await {
-            Ok(Some(CallState::Queued)) => {
-                match self.durable.remove_by_id(self.id).await {
-                    Ok(names) => {
-                        let names = names.unwrap_or_default();
-                        self.replies.connection().delete_queued_values(self.durable, names);
-                    }
-                    Err(error) => {
-                        tracing::warn!(%error, "a cancelled call was not removed from its queue");
-                    }
-                }
-                Some(WaitEnd::Cancelled)
-            }
-            Ok(Some(CallState::Taken)) => Some(WaitEnd::Cancelling),
-            // It runs to its end, and is answered then.
-            Ok(Some(CallState::Started)) => Some(WaitEnd::LeftOpen),
-            Ok(Some(_)) => None,
-            Ok(None) => Some(WaitEnd::Cancelled),
-            Err(error) => {
-                tracing::warn!(%error, "a durable call was not cancelled, and goes on");
-                Some(WaitEnd::LeftOpen)
-            }
-        }
-    }
 }

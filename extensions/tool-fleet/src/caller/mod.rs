@@ -23,6 +23,7 @@ mod tool;
 mod unowned;
 mod unshown;
 mod values;
+mod waiting_call;
 mod withdrawal;
 mod workers;
 

@@ -5,7 +5,10 @@ use std::{
     time::Duration,
 };
 
-use tool_fleet::{CallState, DurableCalls, MemoryCallQueue, MemoryTransport, QueueLimits};
+use futures_util::StreamExt;
+use tool_fleet::{
+    CallState, Delivery, DurableCalls, MemoryCallQueue, MemoryTransport, Payload, QueueLimits, Transport,
+};
 use tool_runtime::{CancellationToken, RunContext, prelude::*};
 
 use super::{
@@ -109,6 +112,36 @@ async fn the_message_of_an_end_is_faster_than_what_the_queue_knows() {
     let caller = pool.caller(durable.wait(Duration::from_secs(10)), &open_calls()).await;
     let outcome = caller.call("book", json!({})).await;
     assert!(outcome.is_finished(), "{outcome:?}");
+}
+
+/// Any client of the broker can repeat it, and can cause notices that there was no receiver.
+#[tokio::test(start_paused = true)]
+async fn messages_that_a_call_has_ended_do_not_make_its_caller_read_it_without_pause() {
+    let (mut pool, queue, durable) = failing_pool("flood").await;
+    let caller = pool.caller(durable.wait(Duration::from_secs(10)), &open_calls()).await;
+    let transport = pool.broker.transport();
+    let mut messages = transport.listen("tools.flood.process.>", None).await.unwrap();
+    queue.reads_left.store(0, Ordering::SeqCst);
+    pool.start_worker().released.cancel();
+    let flooding = async {
+        let ended = loop {
+            let Delivery { subject, payload, .. } = messages.next().await.unwrap();
+            let Payload::Body(body) = payload else { continue };
+            if pool.states().await == [CallState::Finished] {
+                break (subject, body);
+            }
+        };
+        for _ in 0..500 {
+            transport.send(&ended.0, None, ended.1.clone()).await.unwrap();
+            transport.send("tools.nowhere", Some(&ended.0), ended.1.clone()).await.unwrap();
+        }
+    };
+    let (outcome, ()) = tokio::join!(caller.call("book", json!({})), flooding);
+    // Its end cannot be read.
+    assert!(!outcome.is_finished());
+    // Twice a second, and for the messages.
+    let reads = queue.reads.load(Ordering::SeqCst);
+    assert!((20..=25).contains(&reads), "{reads}");
 }
 
 #[tokio::test(start_paused = true)]

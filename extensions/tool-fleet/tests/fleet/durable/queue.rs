@@ -24,6 +24,8 @@ pub(super) struct TestQueue {
     pub(super) loses_answers: Arc<AtomicBool>,
     /// The number of calls that are read, and removed, before each of these fails.
     pub(super) reads_left: Arc<AtomicUsize>,
+    /// The number of times that a call was read.
+    pub(super) reads: Arc<AtomicUsize>,
     pub(super) fails_to_remove: Arc<AtomicBool>,
     /// The number of times that the queue was settled.
     pub(super) settled: Arc<AtomicUsize>,
@@ -49,12 +51,13 @@ impl TestQueue {
         let (loses_answers, fails_to_remove) = (Arc::default(), Arc::default());
         let (max_bytes, reads_left) = (inner.max_bytes(), Arc::new(AtomicUsize::new(usize::MAX)));
         let (settled, hangs, end_answer) = (Arc::default(), CancellationToken::new(), Arc::default());
-        let (lost_starts, is_late) = (Arc::default(), Arc::default());
+        let (lost_starts, is_late, reads) = (Arc::default(), Arc::default(), Arc::default());
         Self {
             inner,
             max_bytes,
             loses_answers,
             reads_left,
+            reads,
             fails_to_remove,
             settled,
             hangs,
@@ -155,6 +158,7 @@ impl CallQueue for TestQueue {
         id: &'a str,
     ) -> BoxFuture<'a, Result<Option<(QueuedCall, Bytes)>, FleetError>> {
         Box::pin(async move {
+            self.reads.fetch_add(1, Ordering::SeqCst);
             let take_one = |left: usize| left.checked_sub(1);
             match self.reads_left.fetch_update(Ordering::SeqCst, Ordering::SeqCst, take_one) {
                 Ok(_) => self.inner.read_call(id).await,
