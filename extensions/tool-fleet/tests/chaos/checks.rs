@@ -249,6 +249,12 @@ impl Run {
         {
             return true;
         }
+        // Its caller withdrew it.
+        let is_withdrawn =
+            call.outcomes.iter().any(|(_, text)| CallEnd::from_text(text) == Some(CallEnd::MaybeQueued));
+        if is_withdrawn && end == CallEnd::Cancelled {
+            return true;
+        }
         let is_durable_end = call.kind.is_durable() && end != CallEnd::MaybeQueued;
         self.disturbances.iter().any(|it| {
             let consequences = match &it.target {

@@ -36,6 +36,13 @@ struct WorkerTask {
     serving: JoinHandle<Result<(), FleetError>>,
 }
 
+impl WorkerTask {
+    async fn check_end(self) {
+        timeout(QUIET_AFTER, self.serving).await.unwrap().unwrap().unwrap();
+        assert_eq!(self.bodies.running(), 0);
+    }
+}
+
 struct CallerTask {
     name: String,
     calling: JoinHandle<()>,
@@ -54,7 +61,7 @@ struct Tasks {
     started: usize,
     /// The workers that leave.
     leaving: Vec<WorkerTask>,
-    /// The bodies of workers that ended without a word.
+    /// The bodies of workers that ended without a word, if they may still run.
     ended: Vec<Arc<Bodies>>,
     disturbances: Vec<Disturbance>,
 }
@@ -131,6 +138,9 @@ impl Tasks {
                     let worker = self.workers.swap_remove(self.rng.usize(..WORKERS));
                     worker.stop.cancel();
                     self.leaving.push(worker);
+                    for left in self.leaving.extract_if(.., |worker| worker.serving.is_finished()) {
+                        left.check_end().await;
+                    }
                     let new = self.start_worker();
                     self.workers.push(new);
                 }
@@ -138,6 +148,8 @@ impl Tasks {
                     let worker = self.workers.swap_remove(self.rng.usize(..WORKERS));
                     worker.serving.abort();
                     assert!(worker.serving.await.unwrap_err().is_cancelled());
+                    // Each has open files.
+                    self.ended.retain(|bodies| bodies.running() > 0);
                     self.ended.push(worker.bodies);
                     self.note_disturbance(Target::Worker(worker.name), from);
                     sleep(Duration::from_millis(self.rng.u64(..1000))).await;
@@ -176,8 +188,7 @@ impl Tasks {
             worker.stop.cancel();
         }
         for worker in self.workers.into_iter().chain(self.leaving) {
-            timeout(QUIET_AFTER, worker.serving).await.unwrap().unwrap().unwrap();
-            assert_eq!(worker.bodies.running(), 0);
+            worker.check_end().await;
         }
         assert!(ending.elapsed() <= QUIET_AFTER);
         assert!(self.ended.iter().all(|bodies| bodies.running() == 0));
