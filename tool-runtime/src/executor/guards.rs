@@ -107,23 +107,24 @@ impl CallGuards {
     }
 
     fn add_approver(&self, settings: &mut Settings) {
-        let Some(guard) = &self.settings.approver else {
+        if self.settings.approver.is_none() {
             // The own approver must not answer a question that the calls of the guards leave to a person.
             if self.extent == Extent::Executor {
-                (settings.approver, settings.guard_approvers) = (None, Vec::new());
+                (settings.approver, settings.joined_approvers) = (None, Vec::new());
             }
-            return;
-        };
-        if settings.guard_approvers.iter().any(|it| is_same_approver(it, guard)) {
             return;
         }
-        settings.guard_approvers.push(guard.clone());
-        settings.approver = Some(match settings.approver.take() {
-            Some(own) if !is_same_approver(guard, &own) => {
-                SharedApprover::new(BothApprovers { guard: guard.clone(), own })
+        let mut all = self.settings.single_approvers().to_vec();
+        for own in settings.single_approvers() {
+            if !all.iter().any(|guard| is_same_approver(guard, own)) {
+                all.push(own.clone());
             }
-            _ => guard.clone(),
+        }
+        settings.approver = Some(match &all[..] {
+            [one] => one.clone(),
+            _ => SharedApprover::new(AllApprovers(all.clone())),
         });
+        settings.joined_approvers = all;
     }
 }
 
@@ -201,22 +202,20 @@ fn external_in_either(guard: Option<External>, own: Option<External>) -> Option<
     }
 }
 
-/// Two approvers that both must approve a call.
-struct BothApprovers {
-    guard: SharedApprover,
-    own: SharedApprover,
-}
+/// Approvers that must all approve a call, asked one after another.
+struct AllApprovers(Vec<SharedApprover>);
 
-impl Approver for BothApprovers {
+impl Approver for AllApprovers {
     async fn ask(&self, request: &ApprovalHandle) -> Result<Approval, ToolError> {
-        let first = self.guard.dynamic().ask(request).await?;
-        if !matches!(first, Approval::Approved | Approval::ApprovedWith(_)) {
-            return Ok(first);
+        let mut decision = Approval::Approved;
+        for approver in &self.0 {
+            match approver.dynamic().ask(request).await? {
+                Approval::Approved => {}
+                // The payload of a later one answers the question.
+                approved @ Approval::ApprovedWith(_) => decision = approved,
+                other => return Ok(other),
+            }
         }
-        // The payload of the guard answers the question, unless the other approver has one.
-        match self.own.dynamic().ask(request).await? {
-            Approval::Approved => Ok(first),
-            other => Ok(other),
-        }
+        Ok(decision)
     }
 }

@@ -242,7 +242,7 @@ impl RunSettings {
         settings.policies.extend(self.policies);
         settings.external = self.external.or(settings.external);
         if self.approver.is_some() {
-            (settings.approver, settings.guard_approvers) = (self.approver, Vec::new());
+            (settings.approver, settings.joined_approvers) = (self.approver, Vec::new());
         }
         settings.journal = self.journal.or(settings.journal);
         settings.retry = self.retry.or(settings.retry);

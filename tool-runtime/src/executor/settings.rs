@@ -35,8 +35,8 @@ pub(super) struct Settings {
     /// All of them must allow a call.
     pub(super) policies: Vec<SharedPermissionPolicy>,
     pub(super) approver: Option<SharedApprover>,
-    /// The approvers of guards that `approver` asks.
-    pub(super) guard_approvers: Vec<SharedApprover>,
+    /// The approvers of which `approver` consists, if they were joined.
+    pub(super) joined_approvers: Vec<SharedApprover>,
     pub(super) pending_approvals: bool,
     pub(super) confirmation_call: String,
     pub(super) retry: Option<RetryPolicy>,
@@ -78,7 +78,7 @@ impl Default for Settings {
             rules: Vec::new(),
             policies: Vec::new(),
             approver: None,
-            guard_approvers: Vec::new(),
+            joined_approvers: Vec::new(),
             pending_approvals: false,
             confirmation_call: CONFIRMATION_CALL.to_owned(),
             retry: None,
@@ -105,6 +105,14 @@ impl Settings {
 
     pub(super) fn has_hooks(&self) -> bool {
         !self.plugins.is_empty() || !self.hooks.is_empty()
+    }
+
+    /// Returns the approvers that decide on an approval, one after another.
+    pub(super) fn single_approvers(&self) -> &[SharedApprover] {
+        match &self.joined_approvers[..] {
+            [] => self.approver.as_slice(),
+            joined => joined,
+        }
     }
 
     /// Returns `true` if a component inspects all calls, also those of unknown tools.

@@ -28,6 +28,7 @@ mod ends;
 mod event_kinds;
 mod events;
 mod grace;
+mod guards;
 mod hooks;
 mod incomplete;
 mod journal;
