@@ -336,8 +336,9 @@ impl CallFinisher<'_> {
         if self.batch.events.has_receiver_of_ends() {
             let finished = || EventKind::Finished { result: Arc::new(result.clone()) };
             self.batch.events.emit(|| (self.batch.subject_of(self.request), finished())).await;
-            self.batch.mark_ended(self.request);
         }
+        // Also without a receiver: the start may have had one.
+        self.batch.mark_ended(self.request);
         if self.executor.settings.has_hooks()
             && self.batch.within_grace_period(self.run_finished_hooks(result)).await.is_none()
         {
@@ -382,6 +383,8 @@ impl CallFinisher<'_> {
         let address = self.batch.address_of(self.request);
         let work = (is_reported, operation.clone());
         if let Err(error) = self.open_call(OpenKind::LongRunning, &address, None, work).await {
+            // Answered by the error, it is not to be answered once more; if this fails, too, its error says no more.
+            drop(self.close_call().await);
             let result = self.result_of(Err(error));
             self.report_finished(&result).await;
             return CallOutcome::Finished(result);

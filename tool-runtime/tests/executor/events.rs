@@ -17,10 +17,30 @@ use tool_runtime::{
 };
 
 use super::{
-    Counter, building, calls, echo, events, executor, on_both_runtimes, one, registry, short,
+    Counter, Timeline, building, calls, echo, events, executor, hang, on_both_runtimes, one, registry, short,
     strategies::{crash, fail, meet, nap},
     texts, told,
 };
+
+// H14: a listener that comes after the end of a call, of which another one has seen the start.
+#[tokio::test(start_paused = true)]
+async fn a_call_that_ended_without_a_listener_does_not_end_again_for_a_later_one() {
+    let tools = Registry::builder().tool::<nap>().tool::<hang>().provide(Timeline::default());
+    let executor = building(tools).finish(Finish::AsCompleted).build().unwrap();
+    let first = executor.subscribe();
+    let batch = ["nap", "hang"].map(|name| ToolCall::new(name, "{}").with_id("9"));
+    let mut running = Box::pin(executor.run(batch.into()));
+    assert!(futures_util::poll!(&mut running).is_pending());
+    drop(first);
+    tokio::select! {
+        _ = &mut running => panic!("a call hangs"),
+        () = tokio::time::sleep(Duration::from_secs(2)) => {}
+    }
+    let mut second = executor.subscribe();
+    drop(running);
+    let ended = events(&mut second).into_iter().map(|event| event.title.to_string());
+    assert_eq!(ended.collect::<Vec<_>>(), ["hang"]);
+}
 
 // H14
 #[tokio::test(start_paused = true)]
