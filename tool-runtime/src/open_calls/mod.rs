@@ -165,12 +165,13 @@ pub trait OpenCallStore: Send + Sync {
     /// `record`; returns `true` if this call replaced it. The call stays open: a store that ends the work of a call whose record is consumed lets it go
     /// on here.
     ///
-    /// Default: [`consume`](Self::consume), and then [`put`](Self::put). A process that ends between the two loses the open call, so that a store should
-    /// replace a record in one step where it can. If `put` fails, `record` is stored again.
+    /// Default: [`consume`](Self::consume), and then [`put`](Self::put). A process that ends between the two loses the open call, and an answer that comes between them is
+    /// refused, so that a store should replace a record in one step where it can. If `put` fails, `record` is stored again.
     ///
     /// # Errors
     ///
-    /// Returns an error if it is not known whether the record was replaced; then the call is answered with the error.
+    /// Returns an error if it is not known whether the record was replaced. If the call ran, it is then answered with the error, and both records are
+    /// consumed.
     fn replace(
         &self,
         record: &OpenRecord,

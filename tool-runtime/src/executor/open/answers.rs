@@ -4,7 +4,7 @@ use std::{collections::BTreeMap, sync::Arc};
 
 use tool_core::{Arguments, CallAddress, ConfirmationAnswer, ToolDefinition, ToolError, ToolOutput};
 
-use super::{Confirmed, Found};
+use super::{Confirmed, Found, calls::MAX_REPLACEMENTS};
 use crate::{
     Executor, ToolCall, ToolResult,
     event::EventKind,
@@ -178,7 +178,7 @@ impl Executor {
         if found.record.kind == OpenKind::Confirmation {
             return Err(OpenCallError::WaitsForPerson(call));
         }
-        match self.inner.open.consume(&found.record).await {
+        match self.inner.open.change_present_record(&found.record, None).await {
             Err(OpenCallError::NotOpen(_)) => return Err(OpenCallError::NotOpen(call)),
             done => done?,
         }
@@ -230,18 +230,25 @@ impl Executor {
         output: ToolOutput,
     ) -> Result<ToolResult, OpenCallError> {
         let call = call.into();
-        let found = self.inner.open.find_open_call(&call).await?;
-        match found.record.kind {
-            OpenKind::LongRunning => {}
-            OpenKind::Confirmation => return Err(OpenCallError::WaitsForPerson(call)),
-            OpenKind::External => return Err(OpenCallError::NotLongRunning(call)),
+        for _ in 0..MAX_REPLACEMENTS {
+            let found = self.inner.open.find_open_call(&call).await?;
+            match found.record.kind {
+                OpenKind::LongRunning => {}
+                OpenKind::Confirmation => return Err(OpenCallError::WaitsForPerson(call)),
+                OpenKind::External => return Err(OpenCallError::NotLongRunning(call)),
+            }
+            if let Some(operation) = output.operation_id() {
+                match self.inner.open.replace_operation(&found, operation).await {
+                    // Another update has replaced it, or it was answered.
+                    Err(OpenCallError::NotOpen(_)) => continue,
+                    replaced => replaced?,
+                }
+            }
+            let event = EventKind::Updated { attempt: 1, update: output.clone() };
+            self.emit(&found.record.address, &found.body.call, event);
+            return Ok(self.result_of(&found.body.call, Ok(output)));
         }
-        if let Some(operation) = output.operation_id() {
-            self.inner.open.replace_operation(&found, operation).await?;
-        }
-        let event = EventKind::Updated { attempt: 1, update: output.clone() };
-        self.emit(&found.record.address, &found.body.call, event);
-        Ok(self.result_of(&found.body.call, Ok(output)))
+        Err(OpenCallError::NotOpen(call))
     }
 
     /// Returns a batch of the calls whose approvals are answered by `answers`. Its outcomes are in the order in which

@@ -1,6 +1,7 @@
 //! The open calls of an executor, in their store.
 
 use std::{
+    borrow::Cow,
     sync::{Arc, OnceLock, atomic::AtomicU64},
     time::SystemTime,
 };
@@ -239,10 +240,52 @@ impl OpenCalls {
     pub(in crate::executor) async fn replace(
         &self,
         record: &OpenRecord,
-        replacement: OpenRecord,
+        replacement: &OpenRecord,
     ) -> Result<(), OpenCallError> {
         check_expiry(record)?;
-        check_consumed(record, self.store().replace(record, replacement).await?)
+        check_consumed(record, self.store().replace(record, replacement.clone()).await?)
+    }
+
+    /// Replaces the record of a long-running call, or removes it without a `replacement`. If it was replaced since it was read, because its work goes on
+    /// under another operation, the present one is meant.
+    ///
+    /// # Errors
+    ///
+    /// As [`consume`](Self::consume).
+    pub(in crate::executor) async fn change_present_record(
+        &self,
+        record: &OpenRecord,
+        replacement: Option<&OpenRecord>,
+    ) -> Result<(), OpenCallError> {
+        let mut present = Cow::Borrowed(record);
+        for _ in 0..MAX_REPLACEMENTS {
+            let changed = match replacement {
+                Some(replacement) => self.replace(&present, replacement).await,
+                None => self.consume(&present).await,
+            };
+            let Err(not_open @ OpenCallError::NotOpen(_)) = changed else { return changed };
+            match self.store().get(&record.address).await? {
+                Some(next) if next.tag != present.tag && self.is_same_kind(&next, record) => {
+                    present = Cow::Owned(next);
+                }
+                _ => return Err(not_open),
+            }
+        }
+        check_consumed(record, false)
+    }
+
+    fn is_same_kind(&self, next: &OpenRecord, record: &OpenRecord) -> bool {
+        next.address == record.address && next.kind == record.kind && next.verified_body(self.key()).is_some()
+    }
+
+    /// Removes records of a call that the store failed to replace.
+    pub(in crate::executor) async fn consume_if_possible(&self, records: &[&OpenRecord]) {
+        for record in records {
+            if let Err(error) = self.store().consume(record).await {
+                tracing::warn!(call = %record.address, %error, "a call that was answered with an error may still be open");
+                return;
+            }
+        }
     }
 
     /// Notes that the work of a long-running call goes on under another operation: replaces its record.
@@ -260,7 +303,7 @@ impl OpenCalls {
         }
         let body = Body { operation: Some(operation.to_owned()), ..body.clone() };
         let replacement = record.with_body(self.key(), &body).map_err(OpenStoreError::Failed)?;
-        self.replace(record, replacement).await
+        self.replace(record, &replacement).await
     }
 
     /// Removes an open call of any kind, including expired and altered ones.
@@ -300,6 +343,9 @@ fn check_expiry(record: &OpenRecord) -> Result<(), OpenCallError> {
         None => Ok(()),
     }
 }
+
+/// The number of times that a call is changed again, because its record was replaced meanwhile.
+pub(super) const MAX_REPLACEMENTS: usize = 16;
 
 /// Returns the answer to a call that cannot be opened.
 fn not_opened_error(why: &str) -> ToolError {

@@ -9,7 +9,7 @@ use super::OpenCalls;
 use crate::{
     ToolCall,
     executor::questions::QuestionAnswers,
-    open_calls::{CallOwner, OpenRecord},
+    open_calls::{CallOwner, OpenCallError, OpenRecord},
 };
 
 /// A call whose last question was answered: it is open until it is about to run, or is answered otherwise. Or a long-running call whose
@@ -60,7 +60,13 @@ impl Confirmed {
     /// Returns an error if it was closed elsewhere; then the call must not run here. Later calls return the first
     /// result.
     pub(in crate::executor) async fn close(&self, open: &OpenCalls) -> Result<(), ToolError> {
-        let close = || async { open.consume(&self.record).await.map_err(ToolError::from) };
+        let close = || async {
+            let closed = match self.continues {
+                true => open.change_present_record(&self.record, None).await,
+                false => open.consume(&self.record).await,
+            };
+            closed.map_err(ToolError::from)
+        };
         self.closed.get_or_init(close).await.clone()
     }
 
@@ -80,9 +86,21 @@ impl Confirmed {
                 open.put(record).await
             }
             None => {
-                let replace = || async { open.replace(&self.record, record).await.map_err(ToolError::from) };
+                let replace = || async { self.replace_record(open, &record).await.map_err(ToolError::from) };
                 self.closed.get_or_init(replace).await.clone()
             }
         }
+    }
+
+    /// Replaces the record. After a failure of the store, the call is answered with the error, and must not be answered once more.
+    async fn replace_record(&self, open: &OpenCalls, replacement: &OpenRecord) -> Result<(), OpenCallError> {
+        let replaced = match self.continues {
+            true => open.change_present_record(&self.record, Some(replacement)).await,
+            false => open.replace(&self.record, replacement).await,
+        };
+        if let Err(OpenCallError::Store(_)) = &replaced {
+            open.consume_if_possible(&[&self.record, replacement]).await;
+        }
+        replaced
     }
 }

@@ -4,6 +4,7 @@
 mod alterations;
 #[cfg(feature = "sealed-calls")]
 mod processes;
+mod replacements;
 #[cfg(feature = "sealed-calls")]
 mod sealed;
 mod stores;
