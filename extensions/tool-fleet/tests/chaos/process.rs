@@ -5,15 +5,19 @@ use std::{
     os::unix::process::{CommandExt as _, ExitStatusExt as _},
     path::Path,
     process::{Child, Command, Stdio},
+    sync::atomic::{AtomicUsize, Ordering},
     thread,
     time::{Duration, Instant},
 };
 
 use crate::checks::Target;
 
-/// The role, the seed and the folder of a process; the address of its broker.
+/// The role, the name, the seed and the folder of a process; the address of its broker.
 pub(crate) const ROLE_VARIABLE: &str = "TOOL_FLEET_CHAOS_ROLE";
 pub(crate) const BROKER_VARIABLE: &str = "TOOL_FLEET_CHAOS_BROKER";
+
+/// The number of processes so far: numbers of the system come again within an hour.
+static STARTED: AtomicUsize = AtomicUsize::new(0);
 
 /// The number of `SIGTERM`.
 const TERMINATED: i32 = 15;
@@ -21,6 +25,8 @@ const TERMINATED: i32 = 15;
 /// A process, which is killed when it is dropped.
 pub(crate) struct Process {
     child: Child,
+    /// The name in the lines of the run.
+    pub(crate) name: String,
     pub(crate) is_worker: bool,
 }
 
@@ -28,11 +34,12 @@ impl Process {
     pub(crate) fn start(role: &str, seed: u64, folder: &Path, broker: &str) -> Self {
         let mut command = Command::new(env::current_exe().unwrap());
         command.args(["processes::process_of_a_run", "--exact", "--nocapture"]);
-        command.env(ROLE_VARIABLE, format!("{role} {seed} {}", folder.display()));
+        let name = format!("{role}{}", STARTED.fetch_add(1, Ordering::Relaxed));
+        command.env(ROLE_VARIABLE, format!("{role} {name} {seed} {}", folder.display()));
         command.env(BROKER_VARIABLE, broker);
         // A stopped process of a group of its own is ended by the system once this one has ended.
         command.process_group(0).stdin(Stdio::piped()).stdout(Stdio::null());
-        Self { child: command.spawn().unwrap(), is_worker: role == "worker" }
+        Self { child: command.spawn().unwrap(), name, is_worker: role == "worker" }
     }
 
     pub(crate) fn id(&self) -> u32 {
@@ -40,7 +47,7 @@ impl Process {
     }
 
     pub(crate) fn target(&self) -> Target {
-        let name = self.id().to_string();
+        let name = self.name.clone();
         if self.is_worker { Target::Worker(name) } else { Target::Caller(name) }
     }
 

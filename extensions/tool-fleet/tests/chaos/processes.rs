@@ -52,13 +52,13 @@ async fn process_of_a_run() {
         terminated.recv().await;
         stopping.cancel();
     });
-    let [role, seed, folder] = role.split(' ').collect::<Vec<_>>()[..] else { panic!("{role}") };
+    let [role, name, seed, folder] = role.split(' ').collect::<Vec<_>>()[..] else { panic!("{role}") };
     let folder = PathBuf::from(folder);
     let connected = connect_until_stopped(&env::var(BROKER_VARIABLE).unwrap(), &stop).await;
     let Some(connections) = connected else { return };
     match role {
-        "worker" => serve(connections, &folder, stop).await,
-        _ => call(connections, &folder, stop, seed.parse().unwrap()).await,
+        "worker" => serve(connections, (&folder, name), stop).await,
+        _ => call(connections, (&folder, name), stop, seed.parse().unwrap()).await,
     }
 }
 
@@ -73,8 +73,12 @@ async fn connect_until_stopped(address: &str, stop: &CancellationToken) -> Optio
     None
 }
 
-async fn serve(Connections { transport, queue }: Connections, folder: &Path, stop: CancellationToken) {
-    let bodies = Bodies::new(folder, std::process::id().to_string(), SYSTEM_CLOCK);
+async fn serve(
+    Connections { transport, queue }: Connections,
+    (folder, name): (&Path, &str),
+    stop: CancellationToken,
+) {
+    let bodies = Bodies::new(folder, name.to_owned(), SYSTEM_CLOCK);
     while !stop.is_cancelled() {
         let worker = Worker::new(Executor::new(registry(&bodies)), pool_key());
         let worker = worker.heartbeat(HEARTBEAT).drain(QUIET_AFTER).queue(queue.clone());
@@ -87,11 +91,10 @@ async fn serve(Connections { transport, queue }: Connections, folder: &Path, sto
     assert_eq!(bodies.running(), 0);
 }
 
-async fn call(connections: Connections, folder: &Path, stop: CancellationToken, seed: u64) {
-    let name = std::process::id().to_string();
+async fn call(connections: Connections, (folder, name): (&Path, &str), stop: CancellationToken, seed: u64) {
     let queue = connections.queue.clone();
-    let make_queue = || ChaosQueue::new(queue.clone()).noting_removals(folder, &name);
-    let connecting = Caller::connect(connections, make_queue, folder, name.clone(), SYSTEM_CLOCK);
+    let make_queue = || ChaosQueue::new(queue.clone()).noting_removals(folder, name);
+    let connecting = Caller::connect(connections, make_queue, folder, name.to_owned(), SYSTEM_CLOCK);
     let caller = tokio::select! { caller = connecting => caller, () = stop.cancelled() => return };
     caller.run(&stop, &mut Rng::with_seed(seed)).await;
 }
@@ -279,7 +282,7 @@ impl Processes {
         let (mut workers, mut callers): (Vec<_>, Vec<_>) =
             self.processes.drain(..).partition(|process| process.is_worker);
         callers.iter().for_each(|caller| caller.send_signal("-TERM"));
-        let alive: Vec<_> = callers.iter().map(|caller| caller.id().to_string()).collect();
+        let alive: Vec<_> = callers.iter().map(|caller| caller.name.clone()).collect();
         // A call may go to three workers, and the last ones have their time, too.
         let deadline = Instant::now() + 3 * QUIET_AFTER;
         callers.iter_mut().for_each(|caller| caller.wait_until(deadline));
