@@ -22,6 +22,9 @@ use crate::{
 /// The pause between two looks at the queue.
 const ANSWER_INTERVAL: Duration = Duration::from_millis(500);
 
+/// The number of open calls that cannot be read after which one look ends: its queue or store may be away.
+const MAX_FAILURES: usize = 8;
+
 /// A durable call that has ended, and waits for its caller.
 #[derive(Debug)]
 #[non_exhaustive]
@@ -30,7 +33,8 @@ pub struct EndedCall {
     pub id: String,
     /// The outcome.
     pub outcome: Result<ToolOutput, ToolError>,
-    /// `false` if the work goes on under the operation that the output names.
+    /// `false` if the work goes on under the operation that the output names. Then this call is not asked for again, and its result comes from
+    /// the program: once the durable call is removed, its end would be an error.
     pub is_final: bool,
 }
 
@@ -67,7 +71,7 @@ impl DurableCalls {
         let open = open.into_iter().filter(|call| matches!(call, OpenCall::LongRunning(..)));
         let open: HashMap<String, OpenCall> =
             open.map(|call| (id_prefix(pool, call.address()), call)).collect();
-        let mut answered = Vec::new();
+        let (mut answered, mut failures) = (Vec::new(), Vec::new());
         if open.is_empty() {
             return Ok(answered);
         }
@@ -84,15 +88,21 @@ impl DurableCalls {
                     removed.extend(names);
                 }
                 Ok(None) => {}
-                Err(error) if answered.is_empty() => return Err(error),
+                // One that cannot be read holds up no other.
                 Err(error) => {
-                    tracing::warn!(%error, "an open call is answered later");
-                    break;
+                    tracing::warn!(%error, call = %call.address(), "an open call is answered later");
+                    failures.push(error);
+                    if failures.len() >= MAX_FAILURES {
+                        break;
+                    }
                 }
             }
         }
         self.delete_values(removed).await;
-        Ok(answered)
+        match failures.into_iter().next() {
+            Some(error) if answered.is_empty() => Err(error),
+            _ => Ok(answered),
+        }
     }
 
     /// Answers an open call by the end of the durable call that is its operation; `None` if there is none of this pool, if it has not
@@ -102,14 +112,13 @@ impl DurableCalls {
         executor: &Executor,
         call: &OpenCall,
     ) -> Result<Option<(AnsweredCall, Vec<String>)>, FleetError> {
-        let address = call.address();
-        // Only the program that opened the call could write it: a worker of another pool has no power over it.
-        let id = match executor.open_operation(address).await {
-            Ok(Some(operation)) if self.is_id_of(&operation, address) => operation,
-            Err(error @ OpenCallError::Store(_)) => return Err(FleetError::OpenCalls(error)),
-            _ => return Ok(None),
-        };
+        let Some(id) = self.operation_of(executor, call.address()).await? else { return Ok(None) };
         let Some((ended, end)) = self.read_end(&id).await? else { return Ok(None) };
+        // Another process may have answered it meanwhile by an interim result, and its work goes on: before the durable call was removed, the open one got
+        // another operation.
+        if ended.is_none() && self.operation_of(executor, call.address()).await?.is_none() {
+            return Ok(None);
+        }
         // A process that answered it and has ended may not have used the result: it stays until it is too old.
         let Some(answer) = answer_call(executor, call, end).await? else { return Ok(None) };
         let names = match &ended {
@@ -117,6 +126,20 @@ impl DurableCalls {
             None => Vec::new(),
         };
         Ok(Some((answer, names)))
+    }
+
+    /// Returns the durable call that an open call has as its operation; `None` if there is none of this pool. Only the program that opened the call
+    /// could write it: a worker of another pool has no power over it.
+    async fn operation_of(
+        &self,
+        executor: &Executor,
+        address: &CallAddress,
+    ) -> Result<Option<String>, FleetError> {
+        match executor.open_operation(address).await {
+            Ok(operation) => Ok(operation.filter(|id| self.is_id_of(id, address))),
+            Err(error @ OpenCallError::Store(_)) => Err(FleetError::OpenCalls(error)),
+            Err(_) => Ok(None),
+        }
     }
 
     /// Removes a call whose end was taken; returns the names of its values.

@@ -80,7 +80,11 @@ impl WaitingCall<'_> {
                 Wake::Told => {}
                 Wake::Polled => {
                     let turns = self.durable.settle_turns();
-                    turns.settle_in_turn(self.durable, self.replies.connection()).await;
+                    // It takes seconds while the queue is slow.
+                    tokio::select! {
+                        () = turns.settle_in_turn(self.durable, self.replies.connection()) => {}
+                        () = token.cancelled(), if !is_cancelled => continue,
+                    }
                 }
                 Wake::Closed => return unfinished_end(is_cancelling),
             }

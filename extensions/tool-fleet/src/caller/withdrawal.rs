@@ -86,19 +86,24 @@ impl Connection {
         Withdrawal { id, request }: &Withdrawal,
     ) -> Result<ControlFlow<()>, FleetError> {
         let queue = durable.queue();
-        let call = match queue.read_call(id).await? {
+        match queue.read_call(id).await? {
             None => return Ok(ControlFlow::Continue(())),
             Some((call, _)) if call.request != *request => return Ok(ControlFlow::Break(())),
-            Some((call, _)) => call,
-        };
+            Some(_) => {}
+        }
         Ok(match queue.cancel_call(id).await? {
             None | Some(CallState::Taken) => ControlFlow::Continue(()),
             // It runs to its end, and its result is kept: it may have taken effect.
             Some(CallState::Started) => ControlFlow::Break(()),
-            Some(_) if call.was_started => ControlFlow::Break(()),
+            // It has ended, perhaps after it was read, and after its start.
             Some(_) => {
-                let names = durable.remove_known(&call).await?;
-                self.delete_queued_values(durable, names.unwrap_or_default());
+                if let Some((ended, _)) = queue.read_call(id).await?
+                    && ended.request == *request
+                    && !ended.was_started
+                {
+                    let names = durable.remove_known(&ended).await?;
+                    self.delete_queued_values(durable, names.unwrap_or_default());
+                }
                 ControlFlow::Break(())
             }
         })

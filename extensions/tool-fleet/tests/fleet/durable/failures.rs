@@ -12,8 +12,8 @@ use tool_fleet::{
 use tool_runtime::{CancellationToken, RunContext, prelude::*};
 
 use super::{
-    Broker, DurablePool, arguments_of, open_calls, program_key,
-    queue::{EndAnswer, TestQueue},
+    Broker, DurablePool, arguments_of, open_calls, other_process, program_key,
+    queue::{EndAnswer, ReadPause, TestQueue},
 };
 use crate::values::TestValues;
 
@@ -44,6 +44,96 @@ async fn answers_before_a_failure_are_returned() {
     queue.fails_to_remove.store(false, Ordering::SeqCst);
     assert_eq!(durable.answer_open_calls(&caller.executor).await.unwrap().len(), 1);
     assert!(caller.executor.open_calls().await.unwrap().is_empty());
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_call_that_cannot_be_read_holds_up_no_other() {
+    let (mut pool, queue, durable) = failing_pool("unreadable").await;
+    let caller = pool.caller(durable.clone(), &open_calls()).await;
+    for _ in 0..4 {
+        assert!(!caller.call("book", json!({})).await.is_finished());
+    }
+    pool.start_worker().released.cancel();
+    while pool.states().await != [CallState::Finished; 4] {
+        tokio::time::sleep(Duration::from_millis(20)).await;
+    }
+    let id = pool.queue.list_calls(&CallState::ALL).await.unwrap().remove(0).id;
+    *queue.unreadable.lock().unwrap() = Some(id);
+    assert_eq!(durable.answer_open_calls(&caller.executor).await.unwrap().len(), 3);
+    assert!(durable.answer_open_calls(&caller.executor).await.is_err());
+    *queue.unreadable.lock().unwrap() = None;
+    assert_eq!(durable.answer_open_calls(&caller.executor).await.unwrap().len(), 1);
+}
+
+/// The one that is late finds that the durable call is no more there, and the open call under the operation of its body.
+#[tokio::test(start_paused = true)]
+async fn of_two_processes_that_answer_an_interim_result_none_gives_a_false_end() {
+    let (mut pool, queue, durable) = failing_pool("interim").await;
+    let store = open_calls();
+    let caller = pool.caller(durable.clone(), &store).await;
+    let outcome = caller.call("order", json!({})).await;
+    let address = outcome.address().unwrap();
+    pool.start_worker();
+    pool.reach(CallState::Finished).await;
+
+    let pause = Arc::new(ReadPause::default());
+    *queue.read_pause.lock().unwrap() = Some(Arc::clone(&pause));
+    let other = async {
+        pause.reached.notified().await;
+        let answered = durable.answer_open_calls(&other_process(&store)).await.unwrap();
+        pause.go_on.notify_one();
+        answered
+    };
+    let (late, answered) = tokio::join!(durable.answer_open_calls(&caller.executor), other);
+    assert_eq!((answered[0].result.text().as_ref(), answered[0].is_final), ("ordered", false));
+    assert!(late.unwrap().is_empty());
+    assert_eq!(caller.executor.open_operation(address).await.unwrap().as_deref(), Some("order-7"));
+    assert_eq!(
+        caller.executor.submit_result(address, Ok("delivered".into())).await.unwrap().text(),
+        "delivered"
+    );
+}
+
+/// The call is read as queued, and ends before it is cancelled.
+#[tokio::test(start_paused = true)]
+async fn the_result_of_an_effect_that_ends_while_its_call_is_withdrawn_is_kept() {
+    let (mut pool, queue, durable) = failing_pool("withdrawn").await;
+    let caller = pool.caller(durable.wait(Duration::from_secs(60)), &open_calls()).await;
+    let pause = Arc::new(ReadPause { is_after: true, ..ReadPause::default() });
+    let token = CancellationToken::new();
+    {
+        let run = RunContext::new().with_cancellation(token.clone());
+        let mut calling = std::pin::pin!(caller.call_in(run, "book"));
+        tokio::select! { biased; it = &mut calling => panic!("{it:?}"), () = pool.reach(CallState::Queued) => {} }
+        *queue.read_pause.lock().unwrap() = Some(Arc::clone(&pause));
+        token.cancel();
+    }
+    pause.reached.notified().await;
+    pool.start_worker().released.cancel();
+    pool.reach(CallState::Finished).await;
+    pause.go_on.notify_one();
+    tokio::time::sleep(Duration::from_secs(10)).await;
+    assert_eq!(pool.states().await, [CallState::Finished]);
+}
+
+/// Such as while its database is slow.
+#[tokio::test(start_paused = true)]
+async fn a_caller_is_cancelled_while_it_settles_a_queue_that_hangs() {
+    let (mut pool, queue, durable) = failing_pool("hanging").await;
+    let caller = pool.caller(durable.wait(Duration::from_secs(60)), &open_calls()).await;
+    let token = CancellationToken::new();
+    let run = RunContext::new().with_cancellation(token.clone());
+    let cancelling = async {
+        pool.reach(CallState::Queued).await;
+        queue.hangs.cancel();
+        tokio::time::sleep(Duration::from_secs(2)).await;
+        token.cancel();
+        tokio::time::Instant::now()
+    };
+    let (outcome, cancelled) = tokio::join!(caller.call_in(run, "book"), cancelling);
+    assert!(outcome.result().unwrap().text().starts_with("Cancelled"), "{outcome:?}");
+    assert!(cancelled.elapsed() < Duration::from_secs(1), "{:?}", cancelled.elapsed());
+    assert!(pool.queue.list_calls(&CallState::ALL).await.unwrap().is_empty());
 }
 
 /// The answer of the database is lost: the caller does not say that nothing runs, and withdraws the call.

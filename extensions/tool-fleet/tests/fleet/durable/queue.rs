@@ -9,6 +9,7 @@ use std::{
 };
 
 use bytes::Bytes;
+use tokio::sync::Notify;
 use tool_fleet::{
     CallQueue, CallState, FleetError, LeaseState, NewCall, QueueEpoch, QueueLimits, QueuedCall, StartGrant,
     TakenCall,
@@ -24,6 +25,10 @@ pub(super) struct TestQueue {
     pub(super) loses_answers: Arc<AtomicBool>,
     /// The number of calls that are read, and removed, before each of these fails.
     pub(super) reads_left: Arc<AtomicUsize>,
+    /// A call that cannot be read.
+    pub(super) unreadable: Arc<Mutex<Option<String>>>,
+    /// The pause in the next read of a call.
+    pub(super) read_pause: Arc<Mutex<Option<Arc<ReadPause>>>>,
     /// The number of times that a call was read.
     pub(super) reads: Arc<AtomicUsize>,
     pub(super) fails_to_remove: Arc<AtomicBool>,
@@ -39,6 +44,21 @@ pub(super) struct TestQueue {
     pub(super) is_late: Arc<AtomicBool>,
 }
 
+/// A pause before or after a call is read.
+#[derive(Default)]
+pub(super) struct ReadPause {
+    pub(super) is_after: bool,
+    pub(super) reached: Notify,
+    pub(super) go_on: Notify,
+}
+
+impl ReadPause {
+    async fn wait(&self) {
+        self.reached.notify_one();
+        self.go_on.notified().await;
+    }
+}
+
 /// The answer of a queue to an end that it does not store.
 #[derive(Clone, Copy)]
 pub(super) enum EndAnswer {
@@ -52,11 +72,14 @@ impl TestQueue {
         let (max_bytes, reads_left) = (inner.max_bytes(), Arc::new(AtomicUsize::new(usize::MAX)));
         let (settled, hangs, end_answer) = (Arc::default(), CancellationToken::new(), Arc::default());
         let (lost_starts, is_late, reads) = (Arc::default(), Arc::default(), Arc::default());
+        let (unreadable, read_pause) = (Arc::default(), Arc::default());
         Self {
             inner,
             max_bytes,
             loses_answers,
             reads_left,
+            unreadable,
+            read_pause,
             reads,
             fails_to_remove,
             settled,
@@ -159,9 +182,22 @@ impl CallQueue for TestQueue {
     ) -> BoxFuture<'a, Result<Option<(QueuedCall, Bytes)>, FleetError>> {
         Box::pin(async move {
             self.reads.fetch_add(1, Ordering::SeqCst);
+            if self.unreadable.lock().unwrap().as_deref() == Some(id) {
+                return Err(away());
+            }
+            let pause = self.read_pause.lock().unwrap().take();
+            if let Some(pause) = pause.as_ref().filter(|pause| !pause.is_after) {
+                pause.wait().await;
+            }
             let take_one = |left: usize| left.checked_sub(1);
             match self.reads_left.fetch_update(Ordering::SeqCst, Ordering::SeqCst, take_one) {
-                Ok(_) => self.inner.read_call(id).await,
+                Ok(_) => {
+                    let read = self.inner.read_call(id).await;
+                    if let Some(pause) = pause.as_ref().filter(|pause| pause.is_after) {
+                        pause.wait().await;
+                    }
+                    read
+                }
                 Err(_) => Err(away()),
             }
         })
