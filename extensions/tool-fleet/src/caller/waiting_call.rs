@@ -117,7 +117,12 @@ impl WaitingCall<'_> {
             match self.replies.next().await {
                 Reply::Closed => return Wake::Closed,
                 Reply::NoReceiver => {}
-                Reply::Received(_) | Reply::Overflow => break,
+                Reply::Received(_) => break,
+                // There are no more messages; polls go on.
+                Reply::Overflow => {
+                    self.replies.connection().closed.cancelled().await;
+                    return Wake::Closed;
+                }
             }
         }
         sleep_until(earliest_look).await;

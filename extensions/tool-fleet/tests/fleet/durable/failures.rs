@@ -221,7 +221,8 @@ async fn messages_that_a_call_has_ended_do_not_make_its_caller_read_it_without_p
                 break (subject, body);
             }
         };
-        for _ in 0..500 {
+        // More than there is room for.
+        for _ in 0..1500 {
             transport.send(&ended.0, None, ended.1.clone()).await.unwrap();
             transport.send("tools.nowhere", Some(&ended.0), ended.1.clone()).await.unwrap();
         }
