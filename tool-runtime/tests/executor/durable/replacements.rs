@@ -181,7 +181,7 @@ fn an_answer_reaches_a_call_whose_work_goes_on_elsewhere_at_the_same_time() {
     });
 }
 
-/// Starts work, and has its result once it is told.
+/// Starts work, and has its result once a signal comes.
 #[tool(register = false)]
 async fn build(told: &Notify, counter: &Counter) -> ToolOutput {
     if counter.count() == 1 {
