@@ -122,7 +122,7 @@ impl PostgresCallQueue {
         worker: &str,
         lease: Duration,
     ) -> Result<Option<TakenCall>, FleetError> {
-        let sql = "WITH next AS (SELECT id FROM {schema}.calls WHERE pool = $1 AND state = 'queued' AND key = ANY ($2) \
+        let sql = "WITH next AS (SELECT id FROM {schema}.calls WHERE pool = $1 AND state = 'queued' AND NOT was_started AND key = ANY ($2) \
                    AND expires_at > now() ORDER BY number LIMIT 1 FOR UPDATE SKIP LOCKED) \
                    UPDATE {schema}.calls AS call SET state = 'taken', epoch = epoch + 1, workers = workers + 1, worker = $3, \
                    lease = make_interval(secs => $4), lease_ends_at = now() + make_interval(secs => $4), changed_at = now() \

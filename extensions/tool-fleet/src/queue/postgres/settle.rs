@@ -38,20 +38,20 @@ impl Contact {
 impl PostgresCallQueue {
     /// Returns the calls that were removed.
     pub(super) async fn settle_records(&self) -> Result<Vec<QueuedCall>, FleetError> {
+        // What becomes of a row follows from what it is once it is locked: it may have been started since the statement began.
         let sql = format!(
-            "WITH due AS (SELECT id FROM {{schema}}.calls WHERE pool = $1 AND \
+            "WITH due AS (SELECT id, state, cancel_requested, workers, max_workers, expires_at FROM {{schema}}.calls WHERE pool = $1 AND \
              (state IN ('taken', 'started') AND lease_ends_at <= now() AND pg_postmaster_start_time() + lease <= now() \
              AND timestamptz 'epoch' + $4 * interval '1 microsecond' <= now() - lease \
              AND abs((extract(epoch FROM now()) * 1000000)::bigint - $3) <= $5 \
              OR state NOT IN ('taken', 'started') AND expires_at <= now()) FOR UPDATE SKIP LOCKED), \
              removed AS (DELETE FROM {{schema}}.calls AS call USING due WHERE call.pool = $1 AND call.id = due.id \
-             AND call.state NOT IN ('queued', 'taken', 'started') RETURNING call.*), \
-             settled AS (SELECT call.id, CASE WHEN state = 'started' THEN 'interrupted' \
+             AND due.state NOT IN ('queued', 'taken', 'started') RETURNING call.*), \
+             settled AS (SELECT id, CASE WHEN state = 'started' THEN 'interrupted' \
              WHEN state = 'taken' AND cancel_requested THEN 'cancelled' \
              WHEN state = 'taken' AND workers >= max_workers THEN 'interrupted' \
              WHEN expires_at <= now() THEN 'expired' ELSE 'queued' END AS state \
-             FROM {{schema}}.calls AS call JOIN due ON call.id = due.id \
-             WHERE call.pool = $1 AND call.state IN ('queued', 'taken', 'started')), \
+             FROM due WHERE state IN ('queued', 'taken', 'started')), \
              changed AS (UPDATE {{schema}}.calls AS call SET state = settled.state, worker = NULL, lease_ends_at = NULL, changed_at = now(), \
              expires_at = CASE WHEN settled.state = 'queued' THEN call.expires_at ELSE now() + make_interval(secs => $2) END \
              FROM settled WHERE call.pool = $1 AND call.id = settled.id) \

@@ -6,6 +6,7 @@ mod contract;
 mod failures;
 mod queue;
 mod session;
+mod storage;
 mod suite;
 mod values;
 
