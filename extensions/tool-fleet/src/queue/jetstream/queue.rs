@@ -173,7 +173,8 @@ impl JetStreamCallQueue {
             let taken = StreamRecord { lease, ..entry.record.with_record(record) };
             let QueuedCall { id, epoch, key, request, .. } = taken.call.clone();
             if !self.store_record(taken, entry.sequence).await? {
-                self.refresh_record(&id).await?;
+                let refreshed = self.refresh_record(&id).await;
+                self.pass_over_altered(&id, refreshed)?;
                 continue;
             }
             // A request that is gone cannot be opened.
@@ -293,7 +294,8 @@ impl JetStreamCallQueue {
             let is_chosen = |call: &QueuedCall| {
                 states.contains(&call.state) && !matches!(call.state, CallState::Taken | CallState::Started)
             };
-            purged.extend(self.remove_record_if(&listed.id, is_chosen).await?);
+            let removed = self.remove_record_if(&listed.id, is_chosen).await;
+            purged.extend(self.pass_over_altered(&listed.id, removed)?.flatten());
         }
         Ok(purged)
     }

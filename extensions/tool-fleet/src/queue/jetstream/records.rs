@@ -56,7 +56,8 @@ impl JetStreamCallQueue {
         Ok(true)
     }
 
-    /// Reads the record of a call from the stream into the view, and returns it, also if the view has no room for it.
+    /// Reads the record of a call from the stream into the view, and returns it, also if the view has no room for it. One that cannot be read leaves
+    /// the view: the call cannot be taken or changed.
     pub(super) async fn refresh_record(&self, id: &str) -> Result<Option<ViewEntry>, FleetError> {
         match self.0.stream.read(&self.record_subject(id)).await? {
             None => {
@@ -65,8 +66,26 @@ impl JetStreamCallQueue {
             }
             Some(StoredMessage { sequence, body }) => match serde_json::from_slice::<StreamRecord>(&body) {
                 Ok(record) if record.call.id == id => Ok(Some(self.0.view.note_record(sequence, record))),
-                _ => Err(FleetError::Transport(format!("the stored call {id} was altered"))),
+                _ => {
+                    self.0.view.forget_until(id, sequence);
+                    Err(FleetError::Transport(format!("the stored call {id} was altered")))
+                }
             },
+        }
+    }
+
+    /// Passes over a call whose record cannot be read, with a warning: it holds up no other one. Other errors are returned.
+    pub(super) fn pass_over_altered<T>(
+        &self,
+        id: &str,
+        changed: Result<T, FleetError>,
+    ) -> Result<Option<T>, FleetError> {
+        match changed {
+            Err(error) if self.0.view.entry(id).is_none() => {
+                tracing::warn!(pool = self.0.pool, %error, "a call is passed over, since its record cannot be read");
+                Ok(None)
+            }
+            changed => changed.map(Some),
         }
     }
 

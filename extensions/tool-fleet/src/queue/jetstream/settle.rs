@@ -40,20 +40,28 @@ impl JetStreamCallQueue {
                 }
                 continue;
             }
-            let mut record = entry.record.record();
-            let is_lapsed = view.is_lapsed(&entry);
-            match record.settle(is_lapsed, self.is_old(&entry.record.call), SystemTime::now()) {
-                Settlement::Unchanged => {}
-                Settlement::Changed => {
-                    if !self.store_record(entry.record.with_record(record), entry.sequence).await? {
-                        self.refresh_record(id).await?;
-                    }
-                }
-                Settlement::Removed => {
-                    removed.extend(self.remove_record_if(id, |call| call.state.is_ended()).await?);
-                }
-            }
+            let settled = self.settle_record(&entry).await;
+            removed.extend(self.pass_over_altered(id, settled)?.flatten());
         }
         Ok(removed)
+    }
+
+    /// Returns the call if it was removed.
+    async fn settle_record(&self, entry: &ViewEntry) -> Result<Option<QueuedCall>, FleetError> {
+        let id = &entry.record.call.id;
+        let mut record = entry.record.record();
+        let is_lapsed = self.0.view.is_lapsed(entry);
+        match record.settle(is_lapsed, self.is_old(&entry.record.call), SystemTime::now()) {
+            Settlement::Unchanged => {}
+            Settlement::Changed => {
+                if !self.store_record(entry.record.with_record(record), entry.sequence).await? {
+                    self.refresh_record(id).await?;
+                }
+            }
+            Settlement::Removed => {
+                return self.remove_record_if(id, |call| call.state.is_ended()).await;
+            }
+        }
+        Ok(None)
     }
 }

@@ -185,6 +185,14 @@ impl View {
         self.lock().remove(id);
     }
 
+    /// Forgets the record of a call, unless a later one than that with the sequence `last` is known.
+    pub(super) fn forget_until(&self, id: &str, last: u64) {
+        let mut entries = self.lock();
+        if entries.entry(id).is_some_and(|entry| entry.sequence <= last) {
+            entries.remove(id);
+        }
+    }
+
     /// Forgets the record of a call that was removed, unless another one is in its place.
     pub(super) fn forget_removed(&self, id: &str, sequence: u64) {
         let mut entries = self.lock();

@@ -73,3 +73,77 @@ mod postgres {
         assert_eq!(state(&queue).await, CallState::Queued);
     }
 }
+
+#[cfg(feature = "nats")]
+mod jetstream {
+    use std::time::Duration;
+
+    use test_support::nats::shared_jetstream_url;
+    use tool_fleet::{
+        CallQueue as _, CallState, JetStreamCallQueue, NatsTransport, NewCall, QueueLimits,
+        nats::async_nats::Client,
+    };
+    use tool_runtime::definition::ContentHash;
+
+    const LEASE: Duration = Duration::from_secs(30);
+
+    fn new_call(id: &str) -> NewCall {
+        let request = id.as_bytes().repeat(40).into();
+        NewCall { id: id.to_owned(), key: ContentHash::of("tool"), max_workers: 3, request }
+    }
+
+    /// A queue, and a client of the broker without the key; `None` if the machine has no broker.
+    async fn queue_and_client(pool: &str, limits: QueueLimits) -> Option<(JetStreamCallQueue, Client)> {
+        let url = shared_jetstream_url()?;
+        let transport = NatsTransport::connect(url).await.unwrap();
+        let queue = JetStreamCallQueue::open_with(&transport, pool, limits).await.unwrap();
+        Some((queue, tool_fleet::nats::async_nats::connect(url).await.unwrap()))
+    }
+
+    /// A client of the broker writes something else in place of a record.
+    #[tokio::test]
+    async fn a_record_that_cannot_be_read_holds_up_no_other_call() {
+        // Longer than the test takes, and an age at which calls expire.
+        let limits = QueueLimits { call_age: Duration::from_secs(2), ..QueueLimits::default() };
+        let Some((queue, client)) = queue_and_client("unread", limits).await else { return };
+        for id in ["a-1", "b-1", "c-1"] {
+            assert!(queue.put_call(new_call(id)).await.unwrap());
+        }
+        client.request("tools.unread.durable.calls.a-1", "x".into()).await.unwrap();
+        let taken = queue.take_call(&[ContentHash::of("tool")], "worker", LEASE).await.unwrap().unwrap();
+        assert_eq!(taken.call.id, "b-1");
+        client.request("tools.unread.durable.calls.c-1", "x".into()).await.unwrap();
+        // The other one is of a process that has not looked at it.
+        assert!(queue.put_call(new_call("d-1")).await.unwrap());
+        let expired = async {
+            loop {
+                queue.settle_calls().await.unwrap();
+                let Some(call) = queue.find_call("d-1").await.unwrap() else { panic!("it was removed") };
+                if call.state == CallState::Expired {
+                    break;
+                }
+                tokio::time::sleep(Duration::from_millis(20)).await;
+            }
+        };
+        tokio::time::timeout(LEASE, expired).await.unwrap();
+        assert!(queue.end_call(&taken.call, vec![9].into()).await.unwrap());
+        // An error and no end, since they may have run.
+        for id in ["a-1", "c-1"] {
+            let error = queue.find_call(id).await.unwrap_err().to_string();
+            assert!(error.contains(&format!("the stored call {id} was altered")), "{error}");
+        }
+        let purged = queue.purge_calls(&CallState::ALL).await.unwrap();
+        assert_eq!(purged.len(), 2);
+    }
+
+    #[tokio::test]
+    async fn a_record_that_is_altered_as_calls_are_purged_holds_up_no_other_one() {
+        let Some((queue, client)) = queue_and_client("purging", QueueLimits::default()).await else { return };
+        for id in ["a-1", "b-1", "c-1"] {
+            assert!(queue.put_call(new_call(id)).await.unwrap());
+        }
+        client.request("tools.purging.durable.calls.a-1", "x".into()).await.unwrap();
+        let purged = queue.purge_calls(&CallState::ALL).await.unwrap();
+        assert_eq!(purged.iter().map(|call| &*call.id).collect::<Vec<_>>(), ["b-1", "c-1"]);
+    }
+}
