@@ -133,7 +133,14 @@ impl MemoryCallQueue {
     }
 
     async fn return_record(&self, call: &QueueEpoch) -> Result<bool, FleetError> {
-        Ok(self.change_call(&call.id, |it| it.record.give_back(call, SystemTime::now())))
+        let age_end = Instant::now() + self.0.limits.result_age;
+        Ok(self.change_call(&call.id, |it| {
+            let is_returned = it.record.give_back(call, SystemTime::now());
+            if is_returned && it.record.call.state.is_ended() {
+                it.age_end = age_end;
+            }
+            is_returned
+        }))
     }
 
     async fn end_record(&self, call: &QueueEpoch, result: Bytes) -> Result<bool, FleetError> {

@@ -209,9 +209,10 @@ impl PostgresCallQueue {
 
     async fn return_record(&self, call: &QueueEpoch) -> Result<bool, FleetError> {
         let sql = "UPDATE {schema}.calls SET state = CASE WHEN cancel_requested THEN 'cancelled' ELSE 'queued' END, \
+                   expires_at = CASE WHEN cancel_requested THEN now() + make_interval(secs => $5) ELSE expires_at END, \
                    workers = greatest(workers - 1, 0), worker = NULL, lease_ends_at = NULL, changed_at = now() \
                    WHERE pool = $1 AND id = $2 AND epoch = $3 AND request = $4 AND state = 'taken' RETURNING id";
-        self.change_call(sql, call, &[]).await
+        self.change_call(sql, call, &[Value::Seconds(self.limits.result_age)]).await
     }
 
     async fn end_record(&self, call: &QueueEpoch, result: Bytes) -> Result<bool, FleetError> {

@@ -16,6 +16,7 @@ over_queues! {
     a_call_goes_to_one_worker_of_its_keys,
     a_call_is_stored_once_by_its_id,
     a_returned_call_counts_no_worker,
+    a_returned_call_that_is_cancelled_is_kept_as_a_result,
     a_cancelled_call_is_not_started,
     what_waits_is_purged_and_what_runs_is_not,
     a_call_that_is_removed_by_its_age_is_returned_once,
@@ -130,6 +131,19 @@ async fn a_returned_call_counts_no_worker(broker: Broker, name: &'static str) {
     }
     let (call, _) = queue.read_call("a-1").await.unwrap().unwrap();
     assert_eq!((call.state, call.workers), (CallState::Queued, 0));
+}
+
+/// The age of its request is over soon.
+async fn a_returned_call_that_is_cancelled_is_kept_as_a_result(broker: Broker, name: &'static str) {
+    let limits = QueueLimits { call_age: Duration::from_secs(2), ..QueueLimits::default() };
+    let queue = broker.queue(name, limits).await;
+    queue.put_call(new_call("a-1", b"request")).await.unwrap();
+    let call = take(&*queue, LEASE).await;
+    assert_eq!(queue.cancel_call("a-1").await.unwrap(), Some(CallState::Taken));
+    assert!(queue.return_call(&call).await.unwrap());
+    tokio::time::sleep(limits.call_age).await;
+    queue.settle_calls().await.unwrap();
+    assert_eq!(state(&*queue, "a-1").await, Some(CallState::Cancelled));
 }
 
 async fn a_cancelled_call_is_not_started(broker: Broker, name: &'static str) {
