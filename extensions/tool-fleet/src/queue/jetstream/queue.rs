@@ -25,6 +25,9 @@ use crate::{FleetError, NatsTransport};
 /// The time in which the records of a stream are read at first.
 const OPEN_TIMEOUT: Duration = Duration::from_secs(30);
 
+/// The time in which the bytes of a request that was not queued are removed.
+const PURGE_TIMEOUT: Duration = Duration::from_secs(2);
+
 /// The part of a message that is left to its headers.
 const HEADER_BYTES: usize = 1024;
 
@@ -129,6 +132,17 @@ impl JetStreamCallQueue {
             return Ok(entry.record.call.request == request);
         }
         self.0.view.totals().check_call(&self.0.pool, self.0.limits, new.request.len())?;
+        let stored = self.store_call(&new, request).await;
+        if stored.is_err() {
+            let purging = self.purge_unqueued(&new.id, request);
+            // What is left is removed by the age of the stream.
+            drop(tokio::time::timeout(PURGE_TIMEOUT, purging).await);
+        }
+        stored
+    }
+
+    /// Stores the bytes of a request, and then its record.
+    async fn store_call(&self, new: &NewCall, request: ContentHash) -> Result<bool, FleetError> {
         let subject = self.request_subject(&new.id, request);
         let stored = self.0.stream.store(&subject, 0, new.request.clone()).await?;
         let number = match stored {
@@ -136,7 +150,7 @@ impl JetStreamCallQueue {
             // By an earlier attempt.
             None => self.0.stream.read(&subject).await?.map_or(0, |message| message.sequence),
         };
-        let CallRecord { call, max_workers } = CallRecord::new(&new, SystemTime::now());
+        let CallRecord { call, max_workers } = CallRecord::new(new, SystemTime::now());
         let record = StreamRecord { call, max_workers, number, lease: Duration::ZERO, is_removed: false };
         let mut known = self.0.view.entry(&new.id);
         for _ in 0..MAX_CHANGES {
@@ -154,6 +168,15 @@ impl JetStreamCallQueue {
             known = self.refresh_record(&new.id).await?;
         }
         Err(changed_by_others(&new.id))
+    }
+
+    /// Removes the bytes of a request, unless a record has them: its answer may be lost.
+    async fn purge_unqueued(&self, id: &str, request: ContentHash) -> Result<(), FleetError> {
+        let found = self.refresh_record(id).await?;
+        match found.is_some_and(|it| !it.record.is_removed && it.record.call.request == request) {
+            true => Ok(()),
+            false => self.0.stream.purge(&self.request_subject(id, request)).await,
+        }
     }
 
     async fn take_record(

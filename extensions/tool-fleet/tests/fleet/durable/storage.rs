@@ -83,7 +83,7 @@ mod jetstream {
         CallQueue as _, CallState, JetStreamCallQueue, NatsTransport, NewCall, QueueLimits,
         nats::async_nats::Client,
     };
-    use tool_runtime::definition::ContentHash;
+    use tool_runtime::{definition::ContentHash, prelude::*};
 
     const LEASE: Duration = Duration::from_secs(30);
 
@@ -145,5 +145,27 @@ mod jetstream {
         client.request("tools.purging.durable.calls.a-1", "x".into()).await.unwrap();
         let purged = queue.purge_calls(&CallState::ALL).await.unwrap();
         assert_eq!(purged.iter().map(|call| &*call.id).collect::<Vec<_>>(), ["b-1", "c-1"]);
+    }
+
+    fn read_json(bytes: &[u8]) -> Value {
+        serde_json::from_slice(bytes).unwrap()
+    }
+
+    /// The server takes the bytes of the request, and not its record.
+    #[tokio::test]
+    async fn a_call_that_cannot_be_queued_leaves_no_bytes() {
+        let Some((queue, client)) = queue_and_client("refused", QueueLimits::default()).await else { return };
+        let info = || async {
+            let info = client.request("$JS.API.STREAM.INFO.tool-fleet-refused", "".into()).await.unwrap();
+            read_json(&info.payload)
+        };
+        let mut config = info().await["config"].clone();
+        // Less than a record has.
+        config["max_msg_size"] = json!(200);
+        let update = client.request("$JS.API.STREAM.UPDATE.tool-fleet-refused", config.to_string().into());
+        assert_eq!(read_json(&update.await.unwrap().payload)["error"], json!(null));
+        let error = queue.put_call(new_call("a-1")).await.unwrap_err().to_string();
+        assert!(error.contains("message size exceeds maximum"), "{error}");
+        assert_eq!(info().await["state"]["messages"], json!(0));
     }
 }
