@@ -12,6 +12,11 @@ use crate::FleetError;
 /// The time for which a removed record stays in the stream, so that all processes see it.
 const REMOVED_AGE: Duration = Duration::from_secs(60);
 
+/// The removals of one settlement, each of which takes requests to the server. Others wait for the next one, but for a part of a long list, which does not
+/// grow without an end.
+const MAX_REMOVALS: usize = 256;
+const LONG_LIST_PART: usize = 16;
+
 impl JetStreamCallQueue {
     /// Returns `true` if the age of a queued or ended call is over.
     pub(super) fn is_old(&self, call: &QueuedCall) -> bool {
@@ -28,20 +33,28 @@ impl JetStreamCallQueue {
         let may_change = |entry: &ViewEntry| {
             let call = &entry.record.call;
             let is_held = matches!(call.state, CallState::Taken | CallState::Started);
-            entry.record.is_removed || self.is_old(call) || (is_held && view.is_lapsed(entry))
+            match entry.record.is_removed {
+                true => entry.seen.elapsed() >= REMOVED_AGE,
+                false => self.is_old(call) || (is_held && view.is_lapsed(entry)),
+            }
         };
-        for entry in view.entries_where(may_change) {
-            let id = &entry.record.call.id;
+        let entries = view.entries_where(may_change);
+        let mut removals_left = MAX_REMOVALS.max(entries.len() / LONG_LIST_PART);
+        for entry in entries {
+            let call = &entry.record.call;
+            let is_removal = entry.record.is_removed || call.state.is_ended();
+            if is_removal && removals_left == 0 {
+                continue;
+            }
+            removals_left -= usize::from(is_removal);
             if entry.record.is_removed {
-                if entry.seen.elapsed() >= REMOVED_AGE {
-                    // A call that is stored in its place meanwhile stays.
-                    self.0.stream.purge_until(&self.record_subject(id), entry.sequence).await?;
-                    view.forget_removed(id, entry.sequence);
-                }
+                // A call that is stored in its place meanwhile stays.
+                self.0.stream.purge_until(&self.record_subject(&call.id), entry.sequence).await?;
+                view.forget_removed(&call.id, entry.sequence);
                 continue;
             }
             let settled = self.settle_record(&entry).await;
-            removed.extend(self.pass_over_altered(id, settled)?.flatten());
+            removed.extend(self.pass_over_altered(&call.id, settled)?.flatten());
         }
         Ok(removed)
     }

@@ -78,6 +78,7 @@ mod postgres {
 mod jetstream {
     use std::time::Duration;
 
+    use futures_util::{FutureExt as _, StreamExt as _};
     use test_support::nats::shared_jetstream_url;
     use tool_fleet::{
         CallQueue as _, CallState, JetStreamCallQueue, NatsTransport, NewCall, QueueLimits,
@@ -167,5 +168,35 @@ mod jetstream {
         let error = queue.put_call(new_call("a-1")).await.unwrap_err().to_string();
         assert!(error.contains("message size exceeds maximum"), "{error}");
         assert_eq!(info().await["state"]["messages"], json!(0));
+    }
+
+    /// Each is a request to the server, while the worker takes no call.
+    #[tokio::test]
+    async fn a_worker_removes_some_records_at_a_time() {
+        let Some((queue, client)) = queue_and_client("records", QueueLimits::default()).await else { return };
+        let calls: Vec<_> = (0..300).map(|number| format!("{number}-1")).collect();
+        let removing = calls.iter().map(|id| async {
+            assert!(queue.put_call(new_call(id)).await.unwrap());
+            queue.cancel_call(id).await.unwrap();
+            assert!(queue.remove_call(id).await.unwrap());
+        });
+        futures_util::stream::iter(removing).for_each_concurrent(16, |removing| removing).await;
+        // All processes have seen them.
+        tokio::time::pause();
+        tokio::time::advance(Duration::from_secs(61)).await;
+        tokio::time::resume();
+        let mut purges = client.subscribe("$JS.API.STREAM.PURGE.tool-fleet-records").await.unwrap();
+        client.flush().await.unwrap();
+        let mut counts = Vec::new();
+        for _ in 0..3 {
+            queue.settle_calls().await.unwrap();
+            client.flush().await.unwrap();
+            let mut count = 0;
+            while let Some(Some(_)) = tokio::task::unconstrained(purges.next()).now_or_never() {
+                count += 1;
+            }
+            counts.push(count);
+        }
+        assert_eq!(counts, [256, 44, 0]);
     }
 }
