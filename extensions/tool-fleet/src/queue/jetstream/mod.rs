@@ -11,12 +11,14 @@
 //! record is over once a process has seen it unchanged for as long: no clocks are compared.
 
 mod entries;
+mod lost_answers;
 mod queue;
 mod record;
 mod records;
 mod settle;
 mod starts;
 mod stream;
+mod take;
 mod view;
 
 pub use self::queue::JetStreamCallQueue;

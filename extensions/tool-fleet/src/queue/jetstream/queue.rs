@@ -11,12 +11,12 @@ use tool_runtime::definition::ContentHash;
 use super::{
     super::{
         CallQueue as _, CallState, LeaseState, NewCall, QueueEpoch, QueueLimits, QueuedCall, StartGrant,
-        TakenCall, engine::impl_call_queue, limits::check_call_size, record::CallRecord, request_hash,
+        engine::impl_call_queue, limits::check_call_size, record::CallRecord,
     },
     entries::ViewEntry,
+    lost_answers::LostAnswers,
     record::StreamRecord,
     records::{Change, MAX_CHANGES, changed_by_others, is_call_id},
-    starts::LostAnswers,
     stream::Stream,
     view::View,
 };
@@ -48,7 +48,9 @@ pub(super) struct Shared {
     limits: QueueLimits,
     pub(super) stream: Stream,
     pub(super) view: Arc<View>,
-    pub(super) lost_starts: LostAnswers,
+    pub(super) lost_starts: LostAnswers<Bytes>,
+    /// The attempts to take a call.
+    pub(super) lost_takes: LostAnswers<u64>,
     reader: JoinHandle<()>,
 }
 
@@ -113,8 +115,9 @@ impl JetStreamCallQueue {
         let reading = Arc::clone(&view).read(stream.clone(), format!("tools.{pool}.durable.calls.>"));
         #[expect(clippy::disallowed_methods, reason = "the queue aborts it when it is dropped")]
         let reader = tokio::spawn(reading);
-        let (pool, lost_starts) = (pool.to_owned(), LostAnswers::default());
-        let shared = Shared { pool, limits, stream, view, lost_starts, reader };
+        let (pool, lost_starts, lost_takes) =
+            (pool.to_owned(), LostAnswers::default(), LostAnswers::default());
+        let shared = Shared { pool, limits, stream, view, lost_starts, lost_takes, reader };
         shared.view.wait_until_complete(OPEN_TIMEOUT).await?;
         Ok(Self(Arc::new(shared)))
     }
@@ -151,7 +154,8 @@ impl JetStreamCallQueue {
             None => self.0.stream.read(&subject).await?.map_or(0, |message| message.sequence),
         };
         let CallRecord { call, max_workers } = CallRecord::new(new, SystemTime::now());
-        let record = StreamRecord { call, max_workers, number, lease: Duration::ZERO, is_removed: false };
+        let record =
+            StreamRecord { call, max_workers, number, lease: Duration::ZERO, attempt: 0, is_removed: false };
         let mut known = self.0.view.entry(&new.id);
         for _ in 0..MAX_CHANGES {
             if let Some(ViewEntry { record, .. }) = known.as_ref().filter(|entry| !entry.record.is_removed) {
@@ -177,44 +181,6 @@ impl JetStreamCallQueue {
             true => Ok(()),
             false => self.0.stream.purge(&self.request_subject(id, request)).await,
         }
-    }
-
-    async fn take_record(
-        &self,
-        keys: &[ContentHash],
-        _: &str,
-        lease: Duration,
-    ) -> Result<Option<TakenCall>, FleetError> {
-        let mut tried: Option<ViewEntry> = None;
-        let is_ready = |entry: &ViewEntry| !self.is_old(&entry.record.call);
-        while let Some(entry) = self.0.view.next_queued(keys, tried.as_ref(), is_ready) {
-            tried = Some(entry.clone());
-            let mut record = entry.record.record();
-            if !record.take(SystemTime::now()) {
-                continue;
-            }
-            let taken = StreamRecord { lease, ..entry.record.with_record(record) };
-            let QueuedCall { id, epoch, key, request, .. } = taken.call.clone();
-            if !self.store_record(taken, entry.sequence).await? {
-                let refreshed = self.refresh_record(&id).await;
-                self.pass_over_altered(&id, refreshed)?;
-                continue;
-            }
-            // A request that is gone cannot be opened.
-            let subject = self.request_subject(&id, request);
-            let request = match self.0.stream.read_bytes(&subject).await {
-                Ok(bytes) => bytes.unwrap_or_default(),
-                Err(error) => {
-                    // It counts no worker. If that fails, too, its lease ends.
-                    drop(self.return_record(&QueueEpoch { id, epoch, request }).await);
-                    return Err(error);
-                }
-            };
-            // Of the bytes themselves: what the record says of them may be forged.
-            let call = QueueEpoch { id, epoch, request: request_hash(&request) };
-            return Ok(Some(TakenCall { call, key, request }));
-        }
-        Ok(None)
     }
 
     async fn start_record(&self, call: &QueueEpoch) -> Result<StartGrant, FleetError> {
@@ -331,7 +297,7 @@ impl JetStreamCallQueue {
         Ok(self.change_record(&call.id, extend).await?.unwrap_or(LeaseState::Lost))
     }
 
-    async fn return_record(&self, call: &QueueEpoch) -> Result<bool, FleetError> {
+    pub(super) async fn return_record(&self, call: &QueueEpoch) -> Result<bool, FleetError> {
         self.change_call(&call.id, |record| record.give_back(call, SystemTime::now())).await
     }
 

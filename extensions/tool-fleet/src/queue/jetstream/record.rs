@@ -16,6 +16,8 @@ pub(super) struct StreamRecord {
     pub(super) number: u64,
     /// The time without a change after which the lease is over.
     pub(super) lease: Duration,
+    /// The attempt that took the call last, by a number that no other one has.
+    pub(super) attempt: u64,
     /// The call was removed. The message remains for a while, so that all processes see it.
     pub(super) is_removed: bool,
 }
@@ -47,6 +49,8 @@ struct Wire {
     bytes: u64,
     number: u64,
     lease_ms: u64,
+    #[serde(default)]
+    attempt: u64,
     is_removed: bool,
 }
 
@@ -81,6 +85,7 @@ impl Serialize for StreamRecord {
             bytes: self.call.bytes,
             number: self.number,
             lease_ms: millis_of(self.lease),
+            attempt: self.attempt,
             is_removed: self.is_removed,
         };
         wire.serialize(serializer)
@@ -106,7 +111,7 @@ impl<'de> Deserialize<'de> for StreamRecord {
             bytes: wire.bytes,
         };
         let lease = Duration::from_millis(wire.lease_ms);
-        let Wire { max_workers, number, is_removed, .. } = wire;
-        Ok(Self { call, max_workers, number, lease, is_removed })
+        let Wire { max_workers, number, attempt, is_removed, .. } = wire;
+        Ok(Self { call, max_workers, number, lease, attempt, is_removed })
     }
 }

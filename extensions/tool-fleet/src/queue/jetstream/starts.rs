@@ -1,41 +1,10 @@
 //! The starts of requests, each of which is a message that is stored once.
 
-use std::{
-    collections::HashMap,
-    sync::{Mutex, MutexGuard, PoisonError},
-    time::Duration,
-};
-
 use bytes::Bytes;
-use tokio::time::Instant;
 use tool_runtime::definition::ContentHash;
 
 use super::queue::JetStreamCallQueue;
 use crate::{FleetError, QueueEpoch};
-
-/// The time for which an attempt whose answer was lost is known: longer than a worker asks for a start.
-const ATTEMPT_AGE: Duration = Duration::from_secs(120);
-
-/// The attempts of this process to take a start whose answers were lost, with what they stored: one of them, repeated, is given the start that it has taken.
-#[derive(Default)]
-pub(super) struct LostAnswers(Mutex<HashMap<QueueEpoch, (Bytes, Instant)>>);
-
-impl LostAnswers {
-    fn lock(&self) -> MutexGuard<'_, HashMap<QueueEpoch, (Bytes, Instant)>> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    fn note(&self, call: &QueueEpoch, body: Bytes) {
-        let mut answers = self.lock();
-        answers.retain(|_, (_, since)| since.elapsed() < ATTEMPT_AGE);
-        answers.insert(call.clone(), (body, Instant::now()));
-    }
-
-    /// Takes an attempt, which no other one repeats then.
-    fn take(&self, call: &QueueEpoch) -> Option<Bytes> {
-        self.lock().remove(call).map(|(body, _)| body)
-    }
-}
 
 impl JetStreamCallQueue {
     fn start_subject(&self, request: ContentHash) -> String {
@@ -76,6 +45,8 @@ impl JetStreamCallQueue {
 #[cfg(test)]
 #[allow(clippy::unwrap_used, reason = "a test may")]
 mod tests {
+    use std::time::Duration;
+
     use super::*;
     use crate::{CallQueue as _, JetStreamCallQueue, NatsTransport, NewCall, StartGrant};
 

@@ -328,7 +328,7 @@ mod tests {
         let (id, key) = (format!("{id}-1"), ContentHash::of("tool"));
         let new = NewCall { id, key, max_workers: 3, request: vec![7; 100].into() };
         let CallRecord { call, max_workers } = CallRecord::new(&new, std::time::SystemTime::UNIX_EPOCH);
-        StreamRecord { call, max_workers, number: 1, lease: Duration::ZERO, is_removed }
+        StreamRecord { call, max_workers, number: 1, lease: Duration::ZERO, attempt: 0, is_removed }
     }
 
     #[tokio::test]

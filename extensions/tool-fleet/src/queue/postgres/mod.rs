@@ -6,5 +6,6 @@
 mod queue;
 mod record;
 mod settle;
+mod take;
 
 pub use self::queue::PostgresCallQueue;

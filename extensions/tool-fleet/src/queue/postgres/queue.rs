@@ -1,5 +1,4 @@
 use std::{
-    collections::HashSet,
     fmt,
     sync::{Arc, Mutex},
     time::Duration,
@@ -7,24 +6,22 @@ use std::{
 
 use bytes::Bytes;
 use sqlx::postgres::PgRow;
-use tool_runtime::{BoxFuture, definition::ContentHash};
+use tool_runtime::BoxFuture;
 
 use super::{
-    record::{COLUMNS, altered_row, names_of, parse_key, parse_state, read_call_row, read_number},
+    record::{COLUMNS, altered_row, names_of, parse_state, read_call_row},
     settle::Contact,
+    take::LostTakes,
 };
 use crate::{
     CallState, FleetError, LeaseState, NewCall, PostgresTransport, QueueBacklog, QueueEpoch, QueueLimits,
-    QueuedCall, StartGrant, TakenCall,
+    QueuedCall, StartGrant,
     queue::{
         engine::impl_call_queue,
         limits::{QueueTotals, SMALL_RESULT_BYTES, check_call_size},
     },
     transport::postgres::{Connection, Value, read_column},
 };
-
-/// The number of keys from which on those that have queued calls are asked for first.
-const MANY_KEYS: usize = 64;
 
 /// The durable calls of a pool in a database of Postgres: [`PostgresTransport::call_queue`]. Clones share the connections of the transport.
 ///
@@ -36,6 +33,7 @@ pub struct PostgresCallQueue {
     pub(super) pool: Arc<str>,
     pub(super) limits: QueueLimits,
     pub(super) contact: Arc<Mutex<Contact>>,
+    pub(super) lost_takes: Arc<LostTakes>,
 }
 
 impl PostgresTransport {
@@ -44,7 +42,8 @@ impl PostgresTransport {
     #[must_use]
     pub fn call_queue(&self, pool: &str) -> PostgresCallQueue {
         let (connection, limits) = (self.connection(), QueueLimits::default());
-        PostgresCallQueue { connection, pool: pool.into(), limits, contact: Arc::default() }
+        let (contact, lost_takes) = (Arc::default(), Arc::default());
+        PostgresCallQueue { connection, pool: pool.into(), limits, contact, lost_takes }
     }
 }
 
@@ -114,41 +113,6 @@ impl PostgresCallQueue {
         // Within the limits, one was there that was removed since.
         totals.check_call(&self.pool, self.limits, call.request.len())?;
         Err(FleetError::Transport(format!("the call {} was removed as it was stored", call.id)))
-    }
-
-    async fn take_record(
-        &self,
-        keys: &[ContentHash],
-        worker: &str,
-        lease: Duration,
-    ) -> Result<Option<TakenCall>, FleetError> {
-        let sql = "WITH next AS (SELECT id FROM {schema}.calls WHERE pool = $1 AND state = 'queued' AND NOT was_started AND key = ANY ($2) \
-                   AND expires_at > now() ORDER BY number LIMIT 1 FOR UPDATE SKIP LOCKED) \
-                   UPDATE {schema}.calls AS call SET state = 'taken', epoch = epoch + 1, workers = workers + 1, worker = $3, \
-                   lease = make_interval(secs => $4), lease_ends_at = now() + make_interval(secs => $4), changed_at = now() \
-                   FROM next WHERE call.pool = $1 AND call.id = next.id RETURNING call.id, call.key, call.epoch, call.body, call.request";
-        let mut keys: Vec<String> = keys.iter().map(ContentHash::to_string).collect();
-        if keys.len() >= MANY_KEYS {
-            let queued = self.queued_keys().await?;
-            keys.retain(|key| queued.contains(key));
-        }
-        if keys.is_empty() {
-            return Ok(None);
-        }
-        let values =
-            [Value::Text(&self.pool), Value::Texts(&keys), Value::Text(worker), Value::Seconds(lease)];
-        let rows = self.fetch(sql, &values).await?;
-        let Some(row) = rows.first() else { return Ok(None) };
-        let (id, epoch) = (read_column(row, 0)?, read_number(row, 2)?);
-        let call = QueueEpoch { id, epoch, request: parse_key(read_column(row, 4)?)? };
-        let request = read_column::<Vec<u8>>(row, 3)?.into();
-        Ok(Some(TakenCall { call, key: parse_key(read_column(row, 1)?)?, request }))
-    }
-
-    async fn queued_keys(&self) -> Result<HashSet<String>, FleetError> {
-        let sql = "SELECT DISTINCT key FROM {schema}.calls WHERE pool = $1 AND state = 'queued'";
-        let rows = self.fetch(sql, &[Value::Text(&self.pool)]).await?;
-        rows.iter().map(|row| read_column(row, 0)).collect()
     }
 
     async fn extend_record(&self, call: &QueueEpoch, lease: Duration) -> Result<LeaseState, FleetError> {

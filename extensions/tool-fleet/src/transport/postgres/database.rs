@@ -3,7 +3,11 @@
 //! Each operation is one statement, which can be repeated: if its connection breaks, it is sent again until its time is over. Names of tables have
 //! their schema, so that no statement needs a setting of its connection. Behind a pooler, each statement has a transaction, and none stays prepared.
 
-use std::{fmt::Display, time::Duration};
+use std::{
+    fmt::Display,
+    sync::atomic::{AtomicBool, Ordering},
+    time::Duration,
+};
 
 use sqlx::{
     AssertSqlSafe, Connection as _, Decode, Postgres, Row as _, Type,
@@ -60,6 +64,8 @@ pub(crate) enum Value<'a> {
     OptionalBytes(Option<&'a [u8]>),
     Integer(i64),
     Seconds(Duration),
+    /// `true` if the statement may have been sent before; then it is noted as sent.
+    WasSent(&'a AtomicBool),
 }
 
 impl Database {
@@ -235,5 +241,6 @@ fn bound_query<'q>(
         Value::OptionalBytes(bytes) => query.bind(*bytes),
         Value::Integer(integer) => query.bind(*integer),
         Value::Seconds(time) => query.bind(time.as_secs_f64()),
+        Value::WasSent(was_sent) => query.bind(was_sent.swap(true, Ordering::Relaxed)),
     })
 }

@@ -5,7 +5,7 @@ mod postgres {
     use std::time::Duration;
 
     use sqlx::{AssertSqlSafe, Connection as _, PgConnection};
-    use test_support::postgres::{new_schema, shared_url};
+    use test_support::postgres::{Server, new_schema, reported, shared_url};
     use tool_fleet::{CallQueue as _, CallState, NewCall, PostgresCallQueue, PostgresOptions, StartGrant};
     use tool_runtime::definition::ContentHash;
 
@@ -72,6 +72,32 @@ mod postgres {
         assert!(queue.take_call(&[ContentHash::of("tool")], "worker", LEASE).await.unwrap().is_none());
         assert_eq!(state(&queue).await, CallState::Queued);
     }
+
+    /// The server is paused as a worker takes a call, and reads the statement later.
+    #[tokio::test]
+    async fn a_call_that_is_taken_without_an_answer_counts_one_worker() {
+        let Some(mut server) = reported(Server::start()) else { return };
+        let options = PostgresOptions::new(&server.url()).unwrap().schema(new_schema()).unwrap();
+        let options = options.operation_timeout(Duration::from_secs(1));
+        let queue = options.connect().await.unwrap().call_queue("lost");
+        assert!(queue.put_call(new_call()).await.unwrap());
+        // All connections know the statement, so that it is one message to the server.
+        for _ in 0..16 {
+            assert!(queue.take_call(&[ContentHash::of("other")], "worker", LEASE).await.unwrap().is_none());
+        }
+        let keys = [ContentHash::of("tool")];
+        server.switch("pause");
+        let error = queue.take_call(&keys, "worker", LEASE).await.unwrap_err().to_string();
+        assert!(error.contains("the database did not answer within 1s"), "{error}");
+        server.switch("resume");
+        let taking = async { while state(&queue).await != CallState::Taken {} };
+        tokio::time::timeout(LEASE, taking).await.unwrap();
+        let taken = queue.take_call(&keys, "worker", LEASE).await.unwrap().unwrap();
+        let call = queue.find_call("a-1").await.unwrap().unwrap();
+        assert_eq!((taken.call.epoch, call.epoch, call.workers), (1, 1, 1));
+        // The same worker has it once.
+        assert!(queue.take_call(&keys, "worker", LEASE).await.unwrap().is_none());
+    }
 }
 
 #[cfg(feature = "nats")]
@@ -79,7 +105,7 @@ mod jetstream {
     use std::time::Duration;
 
     use futures_util::{FutureExt as _, StreamExt as _};
-    use test_support::nats::shared_jetstream_url;
+    use test_support::nats::{Server, reported, shared_jetstream_url};
     use tool_fleet::{
         CallQueue as _, CallState, JetStreamCallQueue, NatsTransport, NewCall, QueueLimits,
         nats::async_nats::Client,
@@ -168,6 +194,42 @@ mod jetstream {
         let error = queue.put_call(new_call("a-1")).await.unwrap_err().to_string();
         assert!(error.contains("message size exceeds maximum"), "{error}");
         assert_eq!(info().await["state"]["messages"], json!(0));
+    }
+
+    /// The server is stopped as a worker takes a call, and reads the message later.
+    #[tokio::test]
+    async fn a_call_that_is_taken_without_an_answer_counts_one_worker() {
+        let Some(mut server) = reported(Server::start_with_jetstream()) else { return };
+        let transport = NatsTransport::connect(server.url()).await.unwrap();
+        let queue = JetStreamCallQueue::open(&transport, "lost").await.unwrap();
+        let client = tool_fleet::nats::async_nats::connect(server.url()).await.unwrap();
+        assert!(queue.put_call(new_call("a-1")).await.unwrap());
+        let keys = [ContentHash::of("tool")];
+        server.send_signal("STOP");
+        let answer_time = Duration::from_millis(200);
+        while let Ok(answered) =
+            tokio::time::timeout(answer_time, client.request("$JS.API.INFO", "".into())).await
+        {
+            answered.unwrap();
+        }
+        let lease = Duration::from_secs(2);
+        let error = queue.take_call(&keys, "worker", lease).await.unwrap_err().to_string();
+        assert!(error.contains("JetStream did not answer within 1s"), "{error}");
+        server.send_signal("CONT");
+        let taking = async {
+            loop {
+                if let Some(taken) = queue.take_call(&keys, "worker", LEASE).await.unwrap() {
+                    break taken;
+                }
+                tokio::task::yield_now().await;
+            }
+        };
+        let taken = tokio::time::timeout(LEASE, taking).await.unwrap();
+        let (call, _) = queue.read_call("a-1").await.unwrap().unwrap();
+        assert_eq!((taken.call.epoch, call.epoch, call.workers), (2, 2, 1));
+        // The same worker has it once.
+        assert!(queue.take_call(&keys, "worker", LEASE).await.unwrap().is_none());
+        assert_eq!(queue.find_call("a-1").await.unwrap().unwrap().state, CallState::Taken);
     }
 
     /// Each is a request to the server, while the worker takes no call.

@@ -1,0 +1,50 @@
+//! The attempts of this process whose answers were lost.
+
+use std::{
+    collections::HashMap,
+    sync::{Mutex, MutexGuard, PoisonError},
+    time::Duration,
+};
+
+use tokio::time::Instant;
+
+use crate::QueueEpoch;
+
+/// The time for which an attempt whose answer was lost is known: longer than a worker asks for a start, and than a lease.
+const ATTEMPT_AGE: Duration = Duration::from_secs(120);
+
+/// The attempts, by their calls, with what each of them stores and no other one does.
+pub(super) struct LostAnswers<T>(Mutex<HashMap<QueueEpoch, (T, Instant)>>);
+
+impl<T> Default for LostAnswers<T> {
+    fn default() -> Self {
+        Self(Mutex::default())
+    }
+}
+
+impl<T> LostAnswers<T> {
+    fn lock(&self) -> MutexGuard<'_, HashMap<QueueEpoch, (T, Instant)>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    pub(super) fn note(&self, call: &QueueEpoch, stored: T) {
+        let mut answers = self.lock();
+        answers.retain(|_, (_, since)| since.elapsed() < ATTEMPT_AGE);
+        answers.insert(call.clone(), (stored, Instant::now()));
+    }
+
+    /// Takes an attempt at a call, which no other one repeats then.
+    pub(super) fn take(&self, call: &QueueEpoch) -> Option<T> {
+        self.lock().remove(call).map(|(stored, _)| stored)
+    }
+
+    /// Returns all attempts.
+    pub(super) fn all(&self) -> Vec<(QueueEpoch, T)>
+    where
+        T: Clone,
+    {
+        let mut answers = self.lock();
+        answers.retain(|_, (_, since)| since.elapsed() < ATTEMPT_AGE);
+        answers.iter().map(|(call, (stored, _))| (call.clone(), stored.clone())).collect()
+    }
+}
