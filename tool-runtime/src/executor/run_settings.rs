@@ -63,6 +63,7 @@ pub struct RunSettings {
     visibility: Option<Visibility>,
     repair: Option<Repair>,
     strict: Option<bool>,
+    unshared_open_calls: bool,
     replaced: Replaced,
 }
 
@@ -225,6 +226,13 @@ impl RunSettings {
         self
     }
 
+    /// Sets whether the derived executor has open calls of its own, which are gone with it: another process owns them, and answers them there.
+    #[doc(hidden)]
+    pub fn unshared_open_calls(mut self, unshared: bool) -> Self {
+        self.unshared_open_calls = unshared;
+        self
+    }
+
     /// Sets which tools of the executor the run has. Calls of all others are answered as unknown, except resumed ones.
     /// Tools of the [framework](crate::toolbox::Origin::Framework) and [external](crate::toolbox::Origin::External)
     /// tools are never hidden. Default: all tools.
@@ -330,6 +338,10 @@ impl Executor {
             Some(visibility) => visibility.apply_to_registry(run.read_only(), &all),
             None => (all, Vec::new()),
         };
+        let open = match settings.unshared_open_calls {
+            true => Arc::new(inner.open.unshared()),
+            false => Arc::clone(&inner.open),
+        };
         let settings = Arc::new(settings.applied_over(&inner.settings));
         let mut diagnostics = settings.diagnostics(&tools);
         diagnostics.extend(hidden);
@@ -340,7 +352,7 @@ impl Executor {
             tools,
             limits: inner.limits.clone(),
             listeners: inner.listeners.clone(),
-            open: Arc::clone(&inner.open),
+            open,
             arrivals: Arc::clone(&inner.arrivals),
             detached: Arc::clone(&inner.detached),
             diagnostics,

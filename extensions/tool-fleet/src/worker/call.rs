@@ -253,6 +253,7 @@ impl Server {
         let executor = &self.worker.executor;
         let mut settings = RunSettings::new()
             .single_attempt(true)
+            .unshared_open_calls(true)
             .prepared_calls(executor.tools().steps_of(definition.name()).prepares_arguments)
             .streams_reports(true)
             .approver(approver);

@@ -46,7 +46,7 @@ use crate::{
 };
 
 /// Runs the calls of a pool by an executor, which validates, judges and limits them as those of its own program. An approval is accepted if
-/// the caller's executor was given it for exactly this call; the executor's own approver is not asked.
+/// the caller's executor was given it for exactly this call; the executor's own approver is not asked, and its store of open calls is not used.
 ///
 /// See the [crate] for an example.
 pub struct Worker {

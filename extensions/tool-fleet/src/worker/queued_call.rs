@@ -8,7 +8,7 @@ use std::{
 use bytes::Bytes;
 use tokio::time::MissedTickBehavior;
 use tool_runtime::{
-    BoxFuture, CallOutcome, ErrorKind, Executor, RunContext, ToolError,
+    BoxFuture, CallOutcome, ErrorKind, RunContext, ToolError,
     call::{CallAddress, Operation, Pending},
     context::{BudgetItem, BudgetSource, ConfirmationAnswer},
     executor::{CallIntent, CallJournal, CallStream, RunSettings, SharedCallJournal, StreamItem},
@@ -68,7 +68,7 @@ impl Server {
             });
             let stream = request.and_then(|it| self.queued_stream(it, &queue, &call, &running, &start));
             let end = match stream {
-                Ok((executor, stream)) => end_of(stream, &executor).await,
+                Ok(stream) => end_of(stream).await,
                 Err(error) => CallEnd::Error(Box::new(error)),
             };
             if start.get() == Some(&StartGrant::GivenBefore) {
@@ -108,7 +108,7 @@ impl Server {
         call: &QueueEpoch,
         running: &RunningCall,
         start: &Arc<OnceLock<StartGrant>>,
-    ) -> Result<(Executor, CallStream), ToolError> {
+    ) -> Result<CallStream, ToolError> {
         // As a call that is not durable.
         let refused = self
             .refusal_reason(&request)
@@ -135,14 +135,14 @@ impl Server {
         };
         let settings = RunSettings::new()
             .single_attempt(true)
+            .unshared_open_calls(true)
             .prepared_calls(executor.tools().steps_of(definition.name()).prepares_arguments)
             .journal(SharedCallJournal::new(journal))
             .approver(StoredApproval(request.approval));
         let executor = executor
             .with_settings(&run, settings)
             .map_err(|error| ToolError::failed(format!("the worker cannot run the call: {error}")))?;
-        let stream = executor.batch(vec![tool_call]).with_run(run).stream();
-        Ok((executor, stream))
+        Ok(executor.batch(vec![tool_call]).with_run(run).stream())
     }
 
     /// Extends the lease until this future is dropped, and cancels the call once it is lost, or the call is to be cancelled.
@@ -220,7 +220,7 @@ async fn store_sealed(queue: &dyn CallQueue, call: &QueueEpoch, sealed: &Bytes) 
 }
 
 /// Runs a call to its end. Its updates, progress and log lines have no reader.
-async fn end_of(mut stream: CallStream, executor: &Executor) -> CallEnd {
+async fn end_of(mut stream: CallStream) -> CallEnd {
     while let Some(item) = stream.next().await {
         let StreamItem::Outcomes(outcomes) = item else { continue };
         let Some(outcome) = outcomes.into_iter().next() else { break };
@@ -229,13 +229,10 @@ async fn end_of(mut stream: CallStream, executor: &Executor) -> CallEnd {
                 Ok(output) => CallEnd::Output(Box::new(output)),
                 Err(error) => CallEnd::Error(Box::new(error)),
             },
-            CallOutcome::Pending(pending) => end_of_pending(*pending, executor).await,
-            CallOutcome::External(_, address) => {
-                close_open_call(executor, &address).await;
-                unanswerable(
-                    "the worker left the call to its own caller; run this tool in the program of the caller",
-                )
-            }
+            CallOutcome::Pending(pending) => end_of_pending(*pending),
+            CallOutcome::External(..) => unanswerable(
+                "the worker left the call to its own caller; run this tool in the program of the caller",
+            ),
         };
     }
     let error = ToolError::new(ErrorKind::Internal, "the executor of the worker returned no outcome");
@@ -244,35 +241,19 @@ async fn end_of(mut stream: CallStream, executor: &Executor) -> CallEnd {
 
 /// Returns the end of a call that the worker's executor holds open. What the body of a long-running tool returns is the result of a durable call,
 /// unless it names an operation under which its work goes on.
-async fn end_of_pending(pending: Pending, executor: &Executor) -> CallEnd {
-    let Pending { address, operation, result, .. } = pending;
+fn end_of_pending(Pending { operation, result, .. }: Pending) -> CallEnd {
     match operation {
         Operation::LongRunning(named) => {
             let output = result.map_or_else(|| Ok(Default::default()), |result| result.outcome);
             match (output, named) {
                 (Ok(output), Some(named)) => CallEnd::Interim(Box::new(output.with_operation_id(named))),
-                (output, _) => {
-                    close_open_call(executor, &address).await;
-                    match output {
-                        Ok(output) => CallEnd::Output(Box::new(output)),
-                        Err(error) => CallEnd::Error(Box::new(error)),
-                    }
-                }
+                (Ok(output), None) => CallEnd::Output(Box::new(output)),
+                (Err(error), _) => CallEnd::Error(Box::new(error)),
             }
         }
-        _ => {
-            close_open_call(executor, &address).await;
-            unanswerable(
-                "the body of a durable call asked a person, and its caller may be gone; ask before the call, by `confirm`",
-            )
-        }
-    }
-}
-
-/// Closes a call that was opened in the store of the worker, where it has no answer.
-async fn close_open_call(executor: &Executor, address: &CallAddress) {
-    if let Err(error) = executor.discard(address).await {
-        tracing::debug!(call = %address, %error, "an open call of a worker was not closed");
+        _ => unanswerable(
+            "the body of a durable call asked a person, and its caller may be gone; ask before the call, by `confirm`",
+        ),
     }
 }
 

@@ -11,6 +11,7 @@ mod children;
 mod commands;
 mod durable;
 mod ended;
+mod left_open;
 mod listing;
 mod memory;
 #[cfg(feature = "nats")]

@@ -56,6 +56,13 @@ impl OpenCalls {
         Self { settings, own: OnceLock::new() }
     }
 
+    /// Returns a store of its own in memory, under the same key, for calls that are never answered.
+    pub(in crate::executor) fn unshared(&self) -> Self {
+        let settings =
+            OpenCallSettings { store: None, key: Some(self.key().clone()), ..self.settings.clone() };
+        Self::new(settings)
+    }
+
     fn store(&self) -> &SharedOpenCallStore {
         self.settings.store.as_ref().unwrap_or_else(|| self.own.get_or_init(SharedOpenCallStore::memory))
     }
