@@ -1,22 +1,29 @@
 //! The durable calls of a worker: it takes them from the queue while it has free slots.
 
-use std::{sync::Arc, time::Duration};
+use std::{future::pending, sync::Arc, time::Duration};
 
 use futures_util::{StreamExt as _, future::join_all};
 use tokio::{
     task::{AbortHandle, JoinSet},
-    time::{Instant, MissedTickBehavior},
+    time::{Instant, MissedTickBehavior, sleep_until},
 };
 use tool_runtime::{CancellationToken, definition::ContentHash};
 
 use super::{Server, queued_call::epoch_of};
 use crate::{
-    CallQueue, Deliveries, FleetError, Payload, QueueEpoch, QueuedCall, message::Message,
+    CallQueue, Deliveries, Delivery, FleetError, Payload, QueueEpoch, QueuedCall, message::Message,
     queue::delete_values_of,
 };
 
 /// The interval in which a worker looks for calls of which no message told it.
 const POLL_INTERVAL: Duration = Duration::from_secs(1);
+
+/// The looks that messages cause in vain, one after another, before there is a pause after each further one. Such messages are no proof, and any client of the
+/// broker can repeat them; a few are in vain because another look has found their calls.
+const MAX_VAIN_LOOKS: u32 = 8;
+
+/// The pause after such a look.
+const LOOK_PAUSE: Duration = Duration::from_millis(20);
 
 /// The part of the time to drain in which calls are given back to the queue, at most.
 const RETURN_TIME: Duration = Duration::from_secs(2);
@@ -26,6 +33,39 @@ const RETURN_TIME: Duration = Duration::from_secs(2);
 struct QueuedTasks {
     tasks: JoinSet<()>,
     calls: Vec<(AbortHandle, QueueEpoch)>,
+}
+
+/// A message that a call was queued, for which the worker has not looked yet.
+#[derive(Default)]
+struct QueueNotice {
+    is_noted: bool,
+    vain_looks: u32,
+    /// The end of the pause.
+    earliest_look: Option<Instant>,
+}
+
+impl QueueNotice {
+    /// Notes a look, which is for all messages before it.
+    fn note_look(&mut self, is_for_notice: bool, has_found: bool) {
+        self.is_noted = false;
+        if has_found {
+            self.vain_looks = 0;
+        } else if is_for_notice {
+            self.vain_looks = self.vain_looks.saturating_add(1);
+            if self.vain_looks > MAX_VAIN_LOOKS {
+                self.earliest_look = Some(Instant::now() + LOOK_PAUSE);
+            }
+        }
+    }
+
+    /// Waits until the worker may look for the call of the message.
+    async fn wait_for_look(&self) {
+        match self.earliest_look {
+            _ if !self.is_noted => pending().await,
+            Some(earliest_look) => sleep_until(earliest_look).await,
+            None => {}
+        }
+    }
 }
 
 impl QueuedTasks {
@@ -59,10 +99,11 @@ impl Server {
         running: &mut QueuedTasks,
     ) {
         let keys = self.index.hashes();
-        let mut notices = self.listen_to_notices(stop).await;
+        let (mut notices, mut notice) = (self.listen_to_notices(stop).await, QueueNotice::default());
         let mut poll = tokio::time::interval(POLL_INTERVAL);
         poll.set_missed_tick_behavior(MissedTickBehavior::Delay);
         loop {
+            let mut is_for_notice = false;
             tokio::select! {
                 () = stop.cancelled() => return,
                 _ = poll.tick() => {
@@ -79,18 +120,25 @@ impl Server {
                     }
                 }
                 Some(delivery) = notices.next() => {
-                    let Payload::Body(body) = &delivery.payload else { continue };
-                    let received = self.channel.open_message(&delivery.subject, None, body);
-                    if !received.is_some_and(|it| matches!(it.message, Message::CallQueued)) {
-                        continue;
-                    }
+                    notice.is_noted = notice.is_noted || self.is_notice(&delivery);
+                    continue;
                 }
+                () = notice.wait_for_look() => is_for_notice = true,
                 Some(_) = running.tasks.join_next() => {}
             }
-            if let Err(error) = self.take_queued_calls(queue, &keys, stop, running).await {
+            let taken = self.take_queued_calls(queue, &keys, stop, running).await;
+            notice.note_look(is_for_notice, matches!(taken, Ok(1..)));
+            if let Err(error) = taken {
                 self.warn_of_queue(&error);
             }
         }
+    }
+
+    /// Returns `true` for the message that a call was queued.
+    fn is_notice(&self, delivery: &Delivery) -> bool {
+        let Payload::Body(body) = &delivery.payload else { return false };
+        let received = self.channel.open_message(&delivery.subject, None, body);
+        received.is_some_and(|it| matches!(it.message, Message::CallQueued))
     }
 
     /// Deletes the values of calls that were removed, beside the other calls.
@@ -137,14 +185,15 @@ impl Server {
         tracing::warn!(pool = self.channel.pool(), %error, "the queue of durable calls cannot be used; trying again");
     }
 
-    /// Takes calls until there is none, or no free slot.
+    /// Takes calls until there is none, or no free slot, and returns their number.
     async fn take_queued_calls(
         self: &Arc<Self>,
         queue: &Arc<dyn CallQueue>,
         keys: &[ContentHash],
         stop: &CancellationToken,
         running: &mut QueuedTasks,
-    ) -> Result<(), FleetError> {
+    ) -> Result<usize, FleetError> {
+        let mut count = 0;
         while !stop.is_cancelled() && self.calls.running_calls() < self.worker.slots {
             let Some(taken) = queue.take_call(keys, self.channel.name(), self.lease()).await? else { break };
             let call = taken.call.clone();
@@ -155,8 +204,9 @@ impl Server {
             let task = running.tasks.spawn(running_call);
             running.calls.retain(|(task, _)| !task.is_finished());
             running.calls.push((task, call));
+            count += 1;
         }
-        Ok(())
+        Ok(count)
     }
 
     /// The time without a sign of life after which the queue gives a call to another worker.

@@ -314,3 +314,30 @@ async fn a_start_whose_answer_is_lost_is_asked_for_again() {
     let outcome = caller.call("book", json!({})).await;
     assert_eq!((outcome.result().unwrap().text().as_ref(), probe.bodies()), ("1", 1));
 }
+
+/// Any client of the broker can repeat it.
+#[tokio::test(start_paused = true)]
+async fn messages_that_a_call_is_queued_do_not_make_a_worker_look_without_pause() {
+    let (mut pool, queue, durable) = failing_pool("notices").await;
+    let probe = pool.start_worker();
+    probe.released.cancel();
+    let caller = pool.caller(durable.wait(Duration::from_secs(10)), &open_calls()).await;
+    let transport = pool.broker.transport();
+    let mut notices = transport.listen("tools.notices.queue", None).await.unwrap();
+    assert_eq!(caller.call("book", json!({})).await.result().unwrap().text(), "1");
+    let Delivery { subject, payload: Payload::Body(body), .. } = notices.next().await.unwrap() else {
+        unreachable!()
+    };
+    let takes = queue.takes.load(Ordering::SeqCst);
+    for _ in 0..1000 {
+        transport.send(&subject, None, body.clone()).await.unwrap();
+        tokio::time::sleep(Duration::from_millis(1)).await;
+    }
+    let takes = queue.takes.load(Ordering::SeqCst) - takes;
+    assert!((40..=70).contains(&takes), "{takes} in a second");
+    // A call that is queued in the pause does not wait for the next look without a message.
+    transport.send(&subject, None, body).await.unwrap();
+    let begin = tokio::time::Instant::now();
+    assert_eq!(caller.call("book", json!({})).await.result().unwrap().text(), "2");
+    assert!(begin.elapsed() <= Duration::from_millis(50), "{:?}", begin.elapsed());
+}

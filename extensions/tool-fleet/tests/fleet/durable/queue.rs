@@ -34,6 +34,8 @@ pub(super) struct TestQueue {
     pub(super) fails_to_remove: Arc<AtomicBool>,
     /// The number of times that the queue was settled.
     pub(super) settled: Arc<AtomicUsize>,
+    /// The number of times that a worker asked for a call.
+    pub(super) takes: Arc<AtomicUsize>,
     /// From a time on, it is settled without an end.
     pub(super) hangs: CancellationToken,
     /// The answer to the end of a call, which is not stored.
@@ -72,7 +74,7 @@ impl TestQueue {
         let (max_bytes, reads_left) = (inner.max_bytes(), Arc::new(AtomicUsize::new(usize::MAX)));
         let (settled, hangs, end_answer) = (Arc::default(), CancellationToken::new(), Arc::default());
         let (lost_starts, is_late, reads) = (Arc::default(), Arc::default(), Arc::default());
-        let (unreadable, read_pause) = (Arc::default(), Arc::default());
+        let (unreadable, read_pause, takes) = (Arc::default(), Arc::default(), Arc::default());
         Self {
             inner,
             max_bytes,
@@ -83,6 +85,7 @@ impl TestQueue {
             reads,
             fails_to_remove,
             settled,
+            takes,
             hangs,
             end_answer,
             lost_starts,
@@ -134,6 +137,7 @@ impl CallQueue for TestQueue {
         worker: &'a str,
         lease: Duration,
     ) -> BoxFuture<'a, Result<Option<TakenCall>, FleetError>> {
+        self.takes.fetch_add(1, Ordering::SeqCst);
         self.inner.take_call(keys, worker, lease)
     }
 
