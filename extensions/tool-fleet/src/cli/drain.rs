@@ -20,7 +20,7 @@ use super::{
     workers::{ListedWorker, find_workers, no_worker_failure, open_answer},
 };
 use crate::{
-    Delivery, FleetError, Payload,
+    Delivery, FleetError,
     channel::{Channel, Received},
     message::{Message, WorkerStatus},
 };
@@ -31,11 +31,9 @@ const FIND_TIMEOUT: Duration = Duration::from_secs(2);
 /// The interval in which the message is repeated to workers that have not left; they answer with their state.
 const REPEAT_INTERVAL: Duration = Duration::from_secs(1);
 
-/// The time without an answer after which a worker counts as lost: three heartbeats.
+/// The time without an answer after which a worker counts as lost: three heartbeats. A notice of the broker that the worker does not receive changes
+/// nothing: it is no proof, and a worker that has lost its connection is back some seconds after the broker.
 const LOST_AFTER: Duration = Duration::from_secs(6);
-
-/// The same after the broker has said that the worker does not receive: its last word may be on its way.
-const LOST_AFTER_NOTICE: Duration = Duration::from_millis(500);
 
 pub(super) fn drain_options() -> [Arg; 5] {
     [
@@ -252,14 +250,10 @@ fn mark_lost(workers: &mut BTreeMap<String, LeavingWorker>) {
     }
 }
 
-/// Notes the answer of a worker, or the notice of the broker that it does not receive, at the subject that ends with its name.
+/// Notes the answer of a worker, at the subject that ends with its name.
 fn note_answer(channel: &Channel, delivery: &Delivery, workers: &mut BTreeMap<String, LeavingWorker>) {
     let name = delivery.subject.rsplit('.').next().unwrap_or_default();
     let Some(worker) = workers.get_mut(name).filter(|it| it.end.is_none()) else { return };
-    if matches!(delivery.payload, Payload::NoReceiver) {
-        worker.lost_at = worker.lost_at.min(Instant::now() + LOST_AFTER_NOTICE);
-        return;
-    }
     match open_answer(channel, delivery) {
         Some(Received { sender, message: Message::Status(status), .. }) if sender == name => {
             let WorkerStatus { calls, .. } = status;
