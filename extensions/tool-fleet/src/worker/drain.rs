@@ -1,6 +1,6 @@
 //! The end of a worker: after a stop, or because an operator drains it.
 
-use std::sync::{Mutex, OnceLock, PoisonError};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use futures_util::{FutureExt as _, StreamExt as _};
 use tokio::{task::JoinSet, time::Instant};
@@ -69,8 +69,18 @@ impl Server {
         }
     }
 
-    /// Answers the calls that have arrived and are not taken: their callers give them to other workers.
-    pub(super) async fn return_calls(&self, mut calls: Deliveries) {
+    /// Answers what has arrived: requests, by `tasks` if it takes time, and calls, which their callers give to other workers.
+    pub(super) async fn answer_received(
+        self: &Arc<Self>,
+        mut requests: Deliveries,
+        mut calls: Deliveries,
+        tasks: &mut JoinSet<()>,
+    ) {
+        let answering = async {
+            while let Some(Some(delivery)) = requests.next().now_or_never() {
+                self.answer_request(delivery, tasks).await;
+            }
+        };
         let returning = async {
             while let Some(Some(delivery)) = calls.next().now_or_never() {
                 if let Some((received, _, reply)) = self.open_call(&delivery) {
@@ -78,8 +88,9 @@ impl Server {
                 }
             }
         };
-        if tokio::time::timeout(FLUSH_TIMEOUT, returning).await.is_err() {
-            tracing::warn!(pool = self.channel.pool(), "calls were not given back in time");
+        let answered = futures_util::future::join(answering, returning);
+        if tokio::time::timeout(FLUSH_TIMEOUT, answered).await.is_err() {
+            tracing::warn!(pool = self.channel.pool(), "requests and calls were not answered in time");
         }
     }
 

@@ -232,8 +232,7 @@ impl Server {
         }
         // Another worker has those that come now, and answers the requests of callers.
         let Subscriptions { controls, requests, calls } = subscriptions;
-        drop(requests);
-        self.return_calls(calls).await;
+        self.answer_received(requests, calls, &mut tasks).await;
         Ok(self.drain_calls(tasks, controls).await)
     }
 

@@ -3,10 +3,12 @@
 use std::{sync::Arc, time::Duration};
 
 use bytes::Bytes;
+use futures_util::StreamExt as _;
 use tokio::{sync::Notify, task::JoinHandle, time::timeout};
 use tool_fleet::{Deliveries, FleetError, FleetToolSet, MemoryCallQueue, MemoryTransport, Transport, Worker};
 use tool_runtime::{
     BoxFuture, CancellationToken, Executor, RunContext, ToolCall, ToolSet as _, Toolbox, prelude::*,
+    serde_json::Map,
 };
 
 use super::{Probe, program_key, registry, settings};
@@ -84,7 +86,7 @@ async fn a_worker_whose_announcement_hangs_is_stopped_in_time() {
     let (broker, stop) = (HangingBroker::default(), CancellationToken::new());
     let mut announcements = broker.inner.listen("tools.hanging.announcements", None).await.unwrap();
     let serving = serve(&broker, &Arc::default(), &stop);
-    futures_util::StreamExt::next(&mut announcements).await.unwrap();
+    announcements.next().await.unwrap();
     broker.hangs.cancel();
     broker.waits.notified().await;
     stop.cancel();
@@ -148,4 +150,47 @@ async fn a_worker_that_is_stopped_gives_back_the_calls_that_it_has_not_taken() {
         assert_eq!(outcome.result().unwrap().text(), "3");
     }
     assert!(begin.elapsed() < settings().lost_after, "{:?}", begin.elapsed());
+}
+
+fn in_capitals(arguments: &mut Map<String, Value>) -> Result<(), ToolError> {
+    if let Some(Value::String(city)) = arguments.get_mut("city") {
+        *city = city.to_uppercase();
+    }
+    Ok(())
+}
+
+/// Finds a city.
+#[tool(read_only, register = false, prepare = in_capitals)]
+fn find(city: String) -> String {
+    city
+}
+
+/// The questions before calls and the stop arrive at once.
+#[tokio::test(start_paused = true)]
+async fn a_worker_that_is_stopped_answers_the_questions_that_it_has_received() {
+    let (broker, stop) = (MemoryTransport::new(), CancellationToken::new());
+    let serve = |stop: &CancellationToken| {
+        let tools = Registry::builder().tool::<find>().build().unwrap();
+        let worker = Worker::new(Executor::new(tools), program_key().pool_key("finding"));
+        let worker = worker.heartbeat(Duration::from_millis(100));
+        tokio::spawn(worker.serve(broker.clone(), stop.clone()))
+    };
+    let _stopped = serve(&stop);
+    let (executor, _toolbox) = super::connect(&broker, "finding").await;
+    let _other = serve(&CancellationToken::new());
+    tokio::time::sleep(Duration::from_millis(300)).await;
+    let begin = tokio::time::Instant::now();
+    let calls: Vec<_> = (0..32)
+        .map(|_| {
+            let (executor, call) =
+                (executor.clone(), ToolCall::new("finding__find", json!({ "city": "Rome" })));
+            tokio::spawn(async move { executor.run(vec![call]).await.remove(0) })
+        })
+        .collect();
+    tokio::spawn(async move { stop.cancel() });
+    for call in calls {
+        assert_eq!(call.await.unwrap().result().unwrap().text(), "ROME");
+    }
+    // Half of the time for an answer, in which another worker is asked.
+    assert!(begin.elapsed() < settings().preparation / 2, "{:?}", begin.elapsed());
 }
