@@ -147,9 +147,9 @@ impl Worker {
     /// # Errors
     ///
     /// Returns an error if the name of the pool is invalid, or the queue is one of another pool, or the store of large values keeps a value for less time
-    /// than the queue a call and its result, or the broker cannot be reached, or closes the connection, or if it does not
-    /// receive the last messages of a worker that was stopped within 2 s; [`FleetError::CallsDropped`] if calls run for longer than the
-    /// [time to drain](Self::drain).
+    /// than the queue a call and its result, or the broker cannot be reached, or closes the connection or a subscription: then calls that run have
+    /// the time to drain, too; or if it does not receive the last messages of a worker that was stopped within 2 s; [`FleetError::CallsDropped`] if calls
+    /// run for longer than the [time to drain](Self::drain).
     pub async fn serve(self, transport: impl Transport, stop: CancellationToken) -> Result<(), FleetError> {
         let channel = Channel::new(self.key.clone(), Arc::new(transport))?;
         self.serve_on(channel, stop).await
@@ -163,13 +163,13 @@ impl Worker {
         }
         let server = Server::new(self, channel.clone(), &stop);
         server.check_value_lifetime()?;
-        let dropped = server.serve_until_stopped().await?;
+        let dropped = server.serve_until_stopped().await;
         // The process may end now.
         let flushed = match tokio::time::timeout(FLUSH_TIMEOUT, channel.flush()).await {
             Ok(flushed) => flushed,
             Err(_) => Err(FleetError::Transport("the last messages were not sent in time".to_owned())),
         };
-        match dropped {
+        match dropped? {
             0 => flushed,
             calls => Err(FleetError::CallsDropped { calls, drain }),
         }
@@ -226,14 +226,17 @@ impl Server {
             stop.cancelled().await;
             tokio::time::sleep(FLUSH_TIMEOUT).await;
         };
-        tokio::select! {
-            served = self.serve_messages(&mut subscriptions, &mut tasks, stop) => served?,
-            () = stopped => {}
-        }
+        let served = tokio::select! {
+            served = self.serve_messages(&mut subscriptions, &mut tasks, stop) => served,
+            () = stopped => Ok(()),
+        };
+        // Also if the broker receives no more messages: the calls that run have results.
+        stop.cancel();
         // Another worker has those that come now, and answers the requests of callers.
         let Subscriptions { controls, requests, calls } = subscriptions;
         self.answer_received(requests, calls, &mut tasks).await;
-        Ok(self.drain_calls(tasks, controls).await)
+        let dropped = self.drain_calls(tasks, controls).await;
+        served.map(|()| dropped)
     }
 
     fn announcement(&self) -> Message {

@@ -25,7 +25,8 @@ impl Server {
         let controls = futures_util::stream::select(controls, inquiries).boxed();
         let requests = self.listen_to_requests().await?;
         let calls = channel.listen(&channel.calls_subject(self.index.registry()), Some("workers")).await?;
-        Ok(Subscriptions { controls, requests, calls })
+        // One that has ended is read once more.
+        Ok(Subscriptions { controls, requests, calls: calls.fuse().boxed() })
     }
 
     /// Takes calls, and answers requests, until `stop` is cancelled.

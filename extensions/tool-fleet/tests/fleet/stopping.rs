@@ -16,11 +16,13 @@ use super::{Probe, program_key, registry, settings};
 /// The time in which a worker that runs no call stops: 2 s for an answer that is on its way, 2 s to leave, and 2 s for the last messages.
 const STOP_TIME: Duration = Duration::from_secs(7);
 
-/// A broker in memory that takes no message and no subscription from a time on: each one waits without an end.
+/// A broker in memory that takes no message and no subscription from a time on: each one waits without an end. It also ends the subscription
+/// to calls of its pool, as one does whose permissions change.
 #[derive(Clone, Default)]
 struct HangingBroker {
     inner: MemoryTransport,
     hangs: CancellationToken,
+    ends_calls: CancellationToken,
     /// Told of each one that waits.
     waits: Arc<Notify>,
 }
@@ -54,7 +56,11 @@ impl Transport for HangingBroker {
     ) -> BoxFuture<'a, Result<Deliveries, FleetError>> {
         Box::pin(async move {
             self.pass().await;
-            self.inner.listen(pattern, group).await
+            let deliveries = self.inner.listen(pattern, group).await?;
+            Ok(match pattern.contains(".calls.") {
+                true => deliveries.take_until(self.ends_calls.clone().cancelled_owned()).boxed(),
+                false => deliveries,
+            })
         })
     }
 
@@ -193,4 +199,21 @@ async fn a_worker_that_is_stopped_answers_the_questions_that_it_has_received() {
     }
     // Half of the time for an answer, in which another worker is asked.
     assert!(begin.elapsed() < settings().preparation / 2, "{:?}", begin.elapsed());
+}
+
+/// It fails, since it receives no more calls, and those that it has come to their end.
+#[tokio::test(start_paused = true)]
+async fn a_worker_whose_subscription_ends_lets_its_calls_end() {
+    let (broker, probe) = (HangingBroker::default(), Arc::<Probe>::default());
+    let mut serving = serve(&broker, &probe, &CancellationToken::new());
+    let (executor, _toolbox) = super::connect(&broker, "hanging").await;
+    let calling =
+        tokio::spawn(async move { executor.run(vec![ToolCall::new("hanging__book", json!({}))]).await });
+    probe.entered.notified().await;
+    broker.ends_calls.cancel();
+    assert!(timeout(Duration::from_secs(5), &mut serving).await.is_err(), "it has a call");
+    probe.released.cancel();
+    assert_eq!(calling.await.unwrap()[0].result().unwrap().text(), "1");
+    let error = timeout(STOP_TIME, serving).await.unwrap().unwrap().unwrap_err();
+    assert!(error.to_string().contains("the connection is closed"), "{error}");
 }
