@@ -188,11 +188,17 @@ mod nats {
 #[cfg(all(feature = "postgres", unix))]
 #[tokio::test]
 async fn a_result_waits_for_a_database_that_is_down() {
+    use std::time::Duration;
+
     use test_support::postgres::{Server, new_schema, reported};
+    use tool_fleet::FleetSettings;
+
     let Some(mut server) = reported(Server::start()) else { return };
     let options = tool_fleet::PostgresOptions::new(&server.url()).unwrap().schema(new_schema()).unwrap();
     let transport = options.connect().await.unwrap();
-    let pool = Pool::start(&transport, "trip", 1).await;
+    // A busy machine answers within it, too.
+    let settings = FleetSettings { lost_after: Duration::from_secs(2), ..FleetSettings::default() };
+    let pool = Pool::start_with(&transport, "trip", 1, settings).await;
     let call = pool.call("book", json!({}));
     pool.entered().await;
     let stopping = tokio::task::spawn_blocking(move || {
@@ -202,7 +208,7 @@ async fn a_result_waits_for_a_database_that_is_down() {
     let mut server = stopping.await.unwrap();
     pool.probes[0].released.cancel();
     let starting = tokio::task::spawn_blocking(move || {
-        std::thread::sleep(std::time::Duration::from_secs(2));
+        std::thread::sleep(Duration::from_secs(3));
         server.switch("start");
         server
     });

@@ -160,10 +160,19 @@ impl Drop for Pool {
 
 impl Pool {
     async fn start<T: Transport + Clone>(transport: &T, name: &'static str, workers: usize) -> Self {
+        Self::start_with(transport, name, workers, settings()).await
+    }
+
+    async fn start_with<T: Transport + Clone>(
+        transport: &T,
+        name: &'static str,
+        workers: usize,
+        settings: FleetSettings,
+    ) -> Self {
         let probes: Vec<Arc<Probe>> = std::iter::repeat_with(Arc::default).take(workers).collect();
         let serve = |probe| serve(transport, name, Executor::new(registry(probe)));
         let workers = probes.iter().map(serve).collect();
-        let (executor, toolbox) = connect(transport, name).await;
+        let (executor, toolbox) = connect_with(transport, name, settings).await;
         Self { name, probes, workers, executor, toolbox }
     }
 
@@ -205,9 +214,17 @@ fn serve<T: Transport + Clone>(
 
 /// An executor of the tools of the pool, by a toolbox that keeps the set.
 async fn connect<T: Transport + Clone>(transport: &T, pool: &str) -> (Executor, Toolbox) {
+    connect_with(transport, pool, settings()).await
+}
+
+async fn connect_with<T: Transport + Clone>(
+    transport: &T,
+    pool: &str,
+    settings: FleetSettings,
+) -> (Executor, Toolbox) {
     let toolbox = Toolbox::new();
     let key = program_key().pool_key(pool);
-    let set = FleetToolSet::connect_with(transport.clone(), key, settings()).await.unwrap();
+    let set = FleetToolSet::connect_with(transport.clone(), key, settings).await.unwrap();
     toolbox.add_toolset(set).unwrap();
     let tools = toolbox.snapshot(&RunContext::new()).await.unwrap().into_tools();
     (Executor::new(tools), toolbox)
