@@ -107,7 +107,6 @@ pub(crate) fn alpha_of_colour(value: &str) -> Option<f64> {
 pub(crate) fn mixed_colour(colour: u32, behind: u32, alpha: f64) -> u32 {
     let (mut mixed, behind) = (colour.to_be_bytes(), behind.to_be_bytes());
     for (part, other) in mixed.iter_mut().zip(behind) {
-        let alpha = alpha.clamp(0.0, 1.0);
         *part = (f64::from(*part) * alpha + f64::from(other) * (1.0 - alpha)).round() as u8;
     }
     u32::from_be_bytes(mixed)

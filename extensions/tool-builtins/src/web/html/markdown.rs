@@ -45,8 +45,10 @@ pub(super) struct MarkdownWriter<'t> {
     prefix: String,
     /// The lengths of `prefix` before the open quotes and list items.
     prefix_lengths: Vec<usize>,
-    /// The mark of a list item without text so far.
-    item_mark: Option<String>,
+    /// The mark of a list item without text so far, and the length of `prefix` before it.
+    item_mark: Option<(usize, String)>,
+    /// The level of a heading without text so far.
+    heading_level: usize,
     /// The next number of each open list; `None` for one with bullets.
     lists: Vec<Option<u64>>,
     marks: Vec<InlineMark>,
@@ -75,27 +77,25 @@ impl<'t> MarkdownWriter<'t> {
             if visits.is_multiple_of(NODES_PER_CHECK) && stop.load(Ordering::Relaxed) {
                 return Err(TreeLimit::Stopped);
             }
-            let enters = match visit {
-                Visit::Enter(id) if is_dropped(tree, id) => {
+            upcoming = match visit {
+                Visit::Enter(id)
+                    if is_dropped(tree, id)
+                        || omits_surroundings && id != root && is_surrounding(tree, id) =>
+                {
                     // No text, and no end either.
-                    upcoming = tree.next_visit(root, Visit::Leave(id), false);
-                    continue;
+                    tree.next_visit(root, Visit::Leave(id))
                 }
-                Visit::Enter(id) if omits_surroundings && id != root && is_surrounding(tree, id) => {
-                    upcoming = tree.next_visit(root, Visit::Leave(id), false);
-                    continue;
-                }
-                Visit::Enter(id) => writer.begin_element(id),
+                Visit::Enter(id) if !writer.begin_element(id) => Some(Visit::Leave(id)),
+                Visit::Enter(_) => tree.next_visit(root, visit),
                 Visit::Leave(id) => {
                     writer.end_element(id);
-                    false
+                    tree.next_visit(root, visit)
                 }
             };
             if writer.out.len() > MAX_MARKDOWN_BYTES {
                 writer.out.push_str("\n\n[the rest of the page was left out]");
                 break;
             }
-            upcoming = tree.next_visit(root, visit, enters);
         }
         Ok(writer.out)
     }
@@ -110,6 +110,7 @@ impl<'t> MarkdownWriter<'t> {
             prefix: String::new(),
             prefix_lengths: Vec::new(),
             item_mark: None,
+            heading_level: 0,
             lists: Vec::new(),
             marks: Vec::new(),
             single_lines: 0,
@@ -136,9 +137,7 @@ impl<'t> MarkdownWriter<'t> {
             "em" | "i" => self.open_mark(id, "*", "*".to_owned()),
             "a" => self.open_link(id),
             "h1" | "h2" | "h3" | "h4" | "h5" | "h6" => {
-                let level = usize::from(tag.as_bytes().get(1).map_or(1, |it| it - b'0'));
-                self.item_mark =
-                    Some(format!("{}{} ", self.item_mark.take().unwrap_or_default(), "#".repeat(level)));
+                self.heading_level = tag.trim_start_matches('h').parse().unwrap_or(1);
                 self.single_lines += 1;
             }
             "blockquote" => self.push_prefix("> "),
@@ -161,7 +160,7 @@ impl<'t> MarkdownWriter<'t> {
         match tag {
             "strong" | "b" | "em" | "i" | "a" => self.close_mark(id),
             "h1" | "h2" | "h3" | "h4" | "h5" | "h6" => {
-                self.item_mark = None;
+                self.heading_level = 0;
                 self.single_lines = self.single_lines.saturating_sub(1);
             }
             "blockquote" => self.pop_prefix(),
@@ -207,8 +206,9 @@ impl<'t> MarkdownWriter<'t> {
             }
             _ => "- ".to_owned(),
         };
+        let start = self.prefix.len();
         self.push_prefix(&" ".repeat(mark.len()));
-        self.item_mark = Some(mark);
+        self.item_mark = Some((start, mark));
     }
 
     fn open_cell(&mut self) {
@@ -275,18 +275,24 @@ impl<'t> MarkdownWriter<'t> {
     fn write_pending_marks(&mut self) {
         let is_start = self.out.is_empty();
         if self.breaks > 0 || is_start {
-            let breaks = if is_start { 0 } else { self.breaks.min(2) };
+            let (start, mark) = self.item_mark.take().unwrap_or((self.prefix.len(), String::new()));
+            let (before, item) = self.prefix.split_at_checked(start).unwrap_or((&self.prefix, ""));
+            let breaks = if is_start { 0 } else { self.breaks };
             for number in 1..=breaks {
                 self.out.push('\n');
                 if number < breaks {
-                    self.out.push_str(self.prefix.trim_end());
+                    self.out.push_str(before.trim_end());
                 }
             }
-            let mark = self.item_mark.take().unwrap_or_default();
-            let indent = mark.bytes().take_while(|it| *it != b'#').count();
-            let length = self.prefix.len().saturating_sub(indent);
-            self.out.push_str(self.prefix.get(..length).unwrap_or_default());
+            self.out.push_str(before);
             self.out.push_str(&mark);
+            // Quotes inside of the item, after its indent.
+            self.out.push_str(item.get(mark.len()..).unwrap_or_default());
+            let level = std::mem::take(&mut self.heading_level);
+            if level > 0 {
+                self.out.push_str(&"#".repeat(level));
+                self.out.push(' ');
+            }
         } else if self.has_space && !self.out.ends_with(' ') {
             self.out.push(' ');
         }
@@ -304,19 +310,22 @@ impl<'t> MarkdownWriter<'t> {
     }
 
     fn push_text(&mut self, text: &str) {
+        for (index, word) in text.split(char::is_whitespace).enumerate() {
+            self.has_space |= index > 0;
+            if !word.is_empty() {
+                self.push_word(word);
+            }
+        }
+    }
+
+    fn push_word(&mut self, word: &str) {
         let is_in_table = !self.rows.is_empty();
-        for character in text.chars() {
-            if character.is_whitespace() {
-                self.has_space = true;
-                continue;
-            }
-            if self.breaks > 0 || self.has_space || self.out.is_empty() || self.has_open_mark() {
-                let is_line_start = self.breaks > 0 || self.out.is_empty();
-                self.write_pending_marks();
-                if is_line_start && matches!(character, '#' | '>' | '-' | '+' | '=' | '~') {
-                    self.out.push('\\');
-                }
-            }
+        let is_line_start = self.breaks > 0 || self.out.is_empty();
+        self.write_pending_marks();
+        if is_line_start && word.starts_with(['#', '>', '-', '+', '=', '~']) {
+            self.out.push('\\');
+        }
+        for character in word.chars() {
             match character {
                 '\\' | '`' | '*' | '[' | ']' | '<' => self.out.push('\\'),
                 '|' if is_in_table => self.out.push('\\'),
@@ -324,10 +333,6 @@ impl<'t> MarkdownWriter<'t> {
             }
             self.out.push(character);
         }
-    }
-
-    fn has_open_mark(&self) -> bool {
-        self.marks.last().is_some_and(|mark| !mark.is_written)
     }
 
     fn push_image(&mut self, id: NodeId) {

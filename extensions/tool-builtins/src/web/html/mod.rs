@@ -9,6 +9,8 @@ mod code;
 mod colour;
 mod css;
 mod markdown;
+#[cfg(test)]
+mod tests;
 mod tree;
 mod tree_builder;
 mod visible;
@@ -74,73 +76,5 @@ fn write_readable_part(tree: &HtmlTree, base: &Url, stop: &AtomicBool) -> Result
     match markdown.is_empty() && has_surroundings {
         true => MarkdownWriter::markdown_of_part(tree, part, base, false, stop),
         false => Ok(markdown),
-    }
-}
-
-#[cfg(test)]
-#[allow(clippy::unwrap_used, reason = "tests may")]
-mod tests {
-    use proptest::prelude::*;
-
-    use super::*;
-
-    const PIECES: [&str; 40] = [
-        "<div>",
-        "</div>",
-        "<table>",
-        "</table>",
-        "<tr>",
-        "<td>",
-        "</td>",
-        "<caption>",
-        "<b>",
-        "</b>",
-        "<i>",
-        "</i>",
-        "<p>",
-        "</p>",
-        "<a href=x>",
-        "</a>",
-        "<template>",
-        "</template>",
-        "<select>",
-        "<option>",
-        "<svg>",
-        "</svg>",
-        "<math>",
-        "<form>",
-        "</form>",
-        "<frameset>",
-        "<body hidden>",
-        "<html>",
-        "<li>",
-        "<ul>",
-        "</ul>",
-        "<pre>",
-        "<code>",
-        "<h1>",
-        "</h1>",
-        "<blockquote>",
-        "<!-- x",
-        "-->",
-        "text ",
-        "\0",
-    ];
-
-    proptest! {
-        #[test]
-        fn any_order_of_tags_is_converted(pieces in prop::collection::vec(prop::sample::select(&PIECES), 0..60)) {
-            let html = pieces.concat();
-            let url = Url::parse("https://a.example/").unwrap();
-            let page = ConvertedPage::convert(&html, &url, &AtomicBool::new(false)).unwrap();
-            prop_assert!(page.markdown.matches("text").count() <= html.matches("text").count());
-        }
-    }
-    #[test]
-    fn a_character_on_the_border_of_two_chunks_is_whole() {
-        let text = "é".repeat(10_000);
-        let url = Url::parse("https://a.example/").unwrap();
-        let page = ConvertedPage::convert(&format!("<p>{text}"), &url, &AtomicBool::new(false)).unwrap();
-        assert_eq!(page.markdown.trim(), text);
     }
 }

@@ -178,20 +178,16 @@ impl HtmlTree {
         self.node(id)?.next
     }
 
-    /// Returns the step after `visit` in the walk of `root`; `enters` is `false` to pass over the children of a node.
-    pub(crate) fn next_visit(&self, root: NodeId, visit: Visit, enters: bool) -> Option<Visit> {
-        let id = match visit {
-            Visit::Enter(id) => match self.node(id)?.first_child.filter(|_| enters) {
-                Some(child) => return Some(Visit::Enter(child)),
-                None => return Some(Visit::Leave(id)),
-            },
-            Visit::Leave(id) => id,
-        };
-        if id == root {
-            return None;
+    /// Returns the step after `visit` in the walk of `root`.
+    pub(crate) fn next_visit(&self, root: NodeId, visit: Visit) -> Option<Visit> {
+        match visit {
+            Visit::Enter(id) => Some(self.first_child(id).map_or(Visit::Leave(id), Visit::Enter)),
+            Visit::Leave(id) if id == root => None,
+            Visit::Leave(id) => {
+                let node = self.node(id)?;
+                node.next.map(Visit::Enter).or(node.parent.map(Visit::Leave))
+            }
         }
-        let node = self.node(id)?;
-        node.next.map(Visit::Enter).or(node.parent.map(Visit::Leave))
     }
 
     /// Returns the nodes of the part below `root`, without those below a node that `is_dropped`.
@@ -203,14 +199,14 @@ impl HtmlTree {
         let mut upcoming = Some(Visit::Enter(root));
         std::iter::from_fn(move || {
             loop {
-                let visit = upcoming?;
-                let enters = match visit {
-                    Visit::Enter(id) => !is_dropped(id),
-                    Visit::Leave(_) => false,
-                };
-                upcoming = self.next_visit(root, visit, enters);
-                if let (Visit::Enter(id), true) = (visit, enters) {
-                    return Some(id);
+                match upcoming? {
+                    Visit::Enter(id) if !is_dropped(id) => {
+                        upcoming = self.next_visit(root, Visit::Enter(id));
+                        return Some(id);
+                    }
+                    Visit::Enter(id) | Visit::Leave(id) => {
+                        upcoming = self.next_visit(root, Visit::Leave(id));
+                    }
                 }
             }
         })

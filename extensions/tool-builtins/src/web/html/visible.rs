@@ -44,27 +44,16 @@ fn is_tiny_side(tree: &HtmlTree, id: NodeId, side: &str) -> bool {
 /// Returns the element with the text of the page, and `true` if the elements around its text are inside of it.
 pub(crate) fn find_readable_part(tree: &HtmlTree) -> (NodeId, bool) {
     let visible = || tree.descendants(DOCUMENT, |id| is_dropped(tree, id));
-    let mut body = DOCUMENT;
-    let (mut main, mut articles) = (None, Vec::new());
-    for id in visible() {
-        match tree.tag(id) {
-            "body" if body == DOCUMENT => body = id,
-            "main" if main.is_none() => main = Some(id),
-            "article" if articles.len() < 2 => articles.push(id),
-            tag if !tag.is_empty() && main.is_none() && tree.attribute(id, "role") == Some("main") => {
-                main = Some(id)
-            }
-            _ => {}
-        }
-    }
+    let main = visible().find(|id| tree.tag(*id) == "main" || tree.attribute(*id, "role") == Some("main"));
+    let mut articles = visible().filter(|id| tree.tag(*id) == "article");
     // Of several articles, none is the page.
-    let article = articles.first().copied().filter(|_| articles.len() == 1);
+    let article = articles.next().filter(|_| articles.next().is_none());
     for part in main.into_iter().chain(article) {
         if tree.text_line(part, MIN_MAIN_CHARS, |id| is_dropped(tree, id)).chars().count() > MIN_MAIN_CHARS {
             return (part, false);
         }
     }
-    (body, true)
+    (visible().find(|id| tree.tag(*id) == "body").unwrap_or(DOCUMENT), true)
 }
 
 /// Returns `true` for a menu, a footer or the like.

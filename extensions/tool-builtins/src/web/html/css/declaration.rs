@@ -7,9 +7,6 @@ use super::validity::is_valid_value;
 /// Bytes of a value; longer ones are those of shapes and images.
 const MAX_VALUE_BYTES: usize = 512;
 
-/// Levels of functions in a value.
-const MAX_DEPTH: usize = 8;
-
 /// A value of a background that has no single colour; no style sheet has a capital letter here.
 pub(super) const PICTURE: &str = "PICTURE";
 
@@ -99,7 +96,7 @@ pub(super) fn read_and_push_declarations(
     declarations: &mut Vec<Declaration>,
 ) -> Result<(), ParseError<()>> {
     let (mut value, mut is_important) = (String::new(), false);
-    write_normalized_value(input, &mut value, &mut is_important, 0)?;
+    write_normalized_value(input, &mut value, Some(&mut is_important))?;
     if value.is_empty() {
         return Ok(());
     }
@@ -195,7 +192,8 @@ fn side_properties(shorthand: &str) -> [Property; 4] {
     }
 }
 
-fn side_values(value: &str) -> [&str; 4] {
+/// The parts of a value for the sides, from the top to the right; the empty text for one that is missing.
+pub(super) fn side_values(value: &str) -> [&str; 4] {
     let values: Vec<&str> = value_components(value).collect();
     let indices: [usize; 4] = match values.len() {
         1 => [0; 4],
@@ -219,16 +217,15 @@ fn flex_grow_of_flex(value: &str) -> &str {
 fn write_normalized_value(
     input: &mut Parser<'_>,
     value: &mut String,
-    is_important: &mut bool,
-    depth: usize,
+    mut is_important: Option<&mut bool>,
 ) -> Result<(), ParseError<()>> {
     let mut has_space = false;
     loop {
         let Ok(token) = input.next_including_whitespace() else { return Ok(()) };
         let token = token.clone();
         // Asked after its mark alone: each look ahead passes over all comments and blanks.
-        if depth == 0
-            && token == Token::Delim('!')
+        if token == Token::Delim('!')
+            && let Some(is_important) = is_important.as_deref_mut()
             && input.try_parse(|input| input.expect_ident_matching("important")).is_ok()
         {
             *is_important = true;
@@ -267,11 +264,8 @@ fn write_normalized_value(
             value.push_str(&part);
         }
         if matches!(token, Token::Function(_) | Token::ParenthesisBlock) {
-            if depth == MAX_DEPTH {
-                continue;
-            }
-            input
-                .parse_nested_block(|input| write_normalized_value(input, value, is_important, depth + 1))?;
+            // The parser has a limit of levels.
+            input.parse_nested_block(|input| write_normalized_value(input, value, None))?;
             if is_open {
                 value.push(')');
             }
@@ -285,8 +279,8 @@ fn clamp_to_max_number(number: f32) -> f32 {
 
 /// The text of the conditions of an at-rule.
 pub(super) fn read_condition_text(input: &mut Parser<'_>) -> Result<String, ParseError<()>> {
-    let (mut text, mut is_important) = (String::new(), false);
-    write_normalized_value(input, &mut text, &mut is_important, 0)?;
+    let mut text = String::new();
+    write_normalized_value(input, &mut text, None)?;
     Ok(text)
 }
 

@@ -4,7 +4,8 @@ use super::{
     super::colour::{
         alpha_of_colour, canonical_colour, is_opaque, is_same_colour, is_transparent, mixed_colour,
     },
-    declaration::{Declaration, PICTURE, PROPERTY_COUNT, Property, value_components},
+    CascadeWeight,
+    declaration::{Declaration, PICTURE, PROPERTY_COUNT, Property, side_values, value_components},
     layout::ParentLayout,
     length::{
         Axis, CssLength, font_pixels, functions_and_arguments, is_far_away, is_invisible_fraction,
@@ -34,7 +35,7 @@ const MIN_FONT_PIXELS: f64 = 2.0;
 /// The declarations of an element that win, of each property one.
 #[derive(Debug)]
 pub(super) struct ElementStyle<'s> {
-    values: [Option<(u64, &'s str, HidingSource)>; PROPERTY_COUNT],
+    values: [Option<(CascadeWeight, &'s str, HidingSource)>; PROPERTY_COUNT],
 }
 
 impl Default for ElementStyle<'_> {
@@ -48,7 +49,7 @@ impl<'s> ElementStyle<'s> {
     pub(super) fn add_if_stronger(
         &mut self,
         declaration: &'s Declaration,
-        weight: u64,
+        weight: CascadeWeight,
         source: HidingSource,
     ) {
         if let Some(place) = self.values.get_mut(declaration.property as usize)
@@ -159,14 +160,14 @@ impl TextStyle {
         set(&mut self.is_spaced_away, Property::LetterSpacing, &|it| is_far_away(it, Axis::Horizontal));
         set(&mut self.has_no_fill, Property::FillColor, &is_transparent);
         self.set_font(style);
-        if is_link {
-            (self.colour, self.is_transparent) = (None, None);
-        }
-        if let Some((value, source)) = style.get(Property::Color)
-            && !matches!(value, "inherit" | "unset" | "currentcolor")
-        {
-            self.is_transparent = is_transparent(value).then_some(source);
-            self.colour = canonical_colour(value).map(|colour| (colour, source));
+        match style.get(Property::Color) {
+            Some(("inherit" | "unset" | "currentcolor", _)) => {}
+            Some(("revert", _)) | None if !is_link => {}
+            Some((value, source)) => {
+                self.is_transparent = is_transparent(value).then_some(source);
+                self.colour = canonical_colour(value).map(|colour| (colour, source));
+            }
+            None => (self.colour, self.is_transparent) = (None, None),
         }
         self.set_backdrop(style);
         self.layout = ParentLayout::of_style(style);
@@ -277,18 +278,22 @@ fn is_empty_shape((shape, arguments): (&str, &str)) -> bool {
     let mut parts = arguments.split([',', ' ']).filter(|it| !it.is_empty()).peekable();
     match shape {
         "inset" => {
-            let sides: Vec<&str> = parts.take_while(|it| *it != "round").collect();
-            let part = |index: usize| match number_and_unit(sides.get(index % sides.len().max(1))?)? {
-                (part, "%") => Some(part),
-                (zero, _) => Some(zero).filter(|it| *it == 0.0),
-            };
-            let last = if sides.len() == 3 { 1 } else { 3 };
+            let sides = arguments.split(" round ").next().unwrap_or(arguments);
+            let [top, right, bottom, left] = side_values(sides).map(inset_percentage);
             let is_empty =
-                |one, other| part(one).zip(part(other)).is_some_and(|(one, other)| one + other >= 99.5);
-            is_empty(0, 2) || is_empty(1, last)
+                |one: Option<f64>, other| one.zip(other).is_some_and(|(one, other)| one + other >= 99.5);
+            is_empty(top, bottom) || is_empty(left, right)
         }
-        "circle" | "ellipse" => parts.next().is_some_and(is_zero),
+        "circle" | "ellipse" => parts.take_while(|it| *it != "at").any(is_zero),
         "polygon" => parts.peek().is_some() && parts.all(is_zero),
         _ => false,
+    }
+}
+
+/// The part of a box that an inset takes; `None` if it depends on the size of the box.
+fn inset_percentage(inset: &str) -> Option<f64> {
+    match number_and_unit(inset)? {
+        (part, "%") => Some(part),
+        (zero, _) => Some(zero).filter(|it| *it == 0.0),
     }
 }

@@ -196,6 +196,7 @@ mod tests {
     #[test]
     fn functions_are_found_with_and_without_blanks_between_them() {
         assert_eq!(functions_and_arguments("a(1)b(c(2),3) d()"), [("a", "1"), ("b", "c(2),3"), ("d", "")]);
+        assert_eq!(functions_and_arguments("a(b(1)c(2))d(3)"), [("a", "b(1)c(2)"), ("d", "3")]);
         assert_eq!(functions_and_arguments("none"), []);
         assert_eq!(functions_and_arguments("a)b(c"), []);
     }

@@ -122,6 +122,9 @@ impl<'t> SelectorMatcher<'t> {
                 let position = self.sibling_position(id, *is_from_end, *is_of_type);
                 position.is_some_and(|it| is_nth(it, *step, *first))
             }
+            Condition::Only { is_of_type } => [false, true]
+                .into_iter()
+                .all(|is_from_end| self.sibling_position(id, is_from_end, *is_of_type) == Some(1)),
             // If there are no steps left, nothing matches.
             Condition::Not(group) => !self.matches_any(group, id) && !self.is_exhausted(),
             Condition::Any { selectors, .. } => self.matches_any(selectors, id),

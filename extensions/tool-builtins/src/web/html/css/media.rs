@@ -1,5 +1,7 @@
 //! Conditions of a style sheet on the screen: those of a window of a computer.
 
+use super::declaration::value_components;
+
 /// The size of the window, in pixels.
 pub(super) const WIDTH: f64 = 1280.0;
 pub(super) const HEIGHT: f64 = 800.0;
@@ -22,18 +24,26 @@ fn is_query_true(query: &str, depth: usize) -> bool {
     if depth > MAX_DEPTH {
         return true;
     }
-    if let Some(rest) = query.strip_prefix("not ") {
-        return !is_query_true(rest, depth + 1);
+    let words: Vec<&str> = value_components(query).collect();
+    match &words[..] {
+        ["not", rest @ ..] => depth == MAX_DEPTH || !is_disjunction_true(rest, depth + 1),
+        ["only", rest @ ..] => is_disjunction_true(rest, depth),
+        all => is_disjunction_true(all, depth),
     }
-    let query = query.strip_prefix("only ").unwrap_or(query);
-    query.split(" or ").any(|part| part.split(" and ").all(|it| is_condition_true(it, depth)))
 }
 
-fn is_condition_true(condition: &str, depth: usize) -> bool {
-    let condition = condition.trim();
-    if let Some(rest) = condition.strip_prefix("not ") {
-        return depth >= MAX_DEPTH || !is_condition_true(rest, depth + 1);
-    }
+/// Judges conditions between `or` and `and`; parentheses are one word with all in them.
+fn is_disjunction_true(words: &[&str], depth: usize) -> bool {
+    let mut parts = words.split(|word| *word == "or");
+    parts.any(|part| part.split(|word| *word == "and").all(|condition| is_condition_true(condition, depth)))
+}
+
+fn is_condition_true(words: &[&str], depth: usize) -> bool {
+    let condition = match words {
+        ["not", rest @ ..] => return depth >= MAX_DEPTH || !is_condition_true(rest, depth + 1),
+        [condition] => *condition,
+        _ => return true,
+    };
     let Some(feature) = condition.strip_prefix('(').and_then(|it| it.strip_suffix(')')) else {
         return !matches!(
             condition,
@@ -147,24 +157,81 @@ mod tests {
             ("not print", true),
             ("not all", false),
             ("not screen and (min-width:1px)", false),
-            ("(max-width:40em)", false),
-            ("(max-width:100em)", true),
+            ("only print", false),
+            ("not tv", true),
+            ("speech, aural, braille, embossed, handheld, projection, tty, tv", false),
+            // Of what is not written as it must be, nothing is known.
+            ("screen print", true),
+            ("(min-width:1281px", true),
+            ("(width", true),
+            ("(min-width:1280px)", true),
+            ("(min-width:1281px)", false),
+            ("(max-width:1279px)", false),
+            ("(max-width:1280px)", true),
+            ("(width:1280px)", true),
+            ("(width:1279px)", false),
+            ("(device-width:1281px)", false),
+            ("(min-height:800px)", true),
+            ("(min-height:801px)", false),
+            ("(max-device-height:799px)", false),
+            ("(height:800)", true),
+            ("(max-width:79.9em)", false),
             ("(min-width:80rem)", true),
             ("(min-width:80.1rem)", false),
-            ("screen and (max-device-width:480px)", false),
-            ("(width<600px)", false),
-            ("(width <= 1280px)", true),
-            ("(1280px < width)", false),
-            ("(width > 1280px)", false),
+            ("(min-width:99vw)", true),
+            ("(width<1280px)", false),
+            ("(width < 1281px)", true),
+            ("(width<=1280px)", true),
+            ("(width<=1279px)", false),
+            ("(width>1280px)", false),
             ("(width > 1279px)", true),
-            ("(600px <= width < 1281px)", true),
-            ("(max-width:600px) or (min-height:1px)", true),
-            ("(not (max-width:600px))", true),
+            ("(width>=1280px)", true),
+            ("(width>=1281px)", false),
+            ("(1280px<width)", false),
+            ("(1281px>device-width)", true),
+            ("(600px<=width<1281px)", true),
+            ("(600px<=width<1280px)", false),
+            ("(1281px<=width<1282px)", false),
+            ("(700px<height<=800px)", true),
+            ("(700px<device-height<800px)", false),
+            ("(color>=8)", true),
+            ("(min-width:1px) and (max-width:1px)", false),
+            ("(min-width:1px) and (min-width:2px)", true),
+            ("(max-width:1px) or (max-width:2px)", false),
+            ("(max-width:1px) or (min-width:1px)", true),
+            ("(max-width:1px) and (color) or (color)", true),
+            ("screen and (not (min-width:1px))", false),
+            ("(not (max-width:1px))", true),
+            ("screen and not (min-width:1px)", false),
+            ("screen and not (max-width:1px)", true),
+            ("not ((min-width:1px) and (max-width:1px))", true),
+            ("not ((min-width:1px) or (max-width:1px))", false),
+            ("(color) and ((max-width:1px) or (min-width:1px))", true),
+            ("((max-width:1px) or (min-width:1px)) and (max-width:1px)", false),
+            ("(orientation:landscape)", true),
             ("(orientation:portrait)", false),
-            ("(prefers-color-scheme:dark)", false),
             ("(prefers-color-scheme:light)", true),
-            ("(hover:none)", false),
+            ("(prefers-color-scheme:dark)", false),
+            ("(prefers-reduced-motion:no-preference)", true),
+            ("(prefers-reduced-motion:reduce)", false),
+            ("(prefers-contrast:more)", false),
+            ("(prefers-reduced-transparency:reduce)", false),
             ("(hover:hover)", true),
+            ("(hover:none)", false),
+            ("(any-hover:none)", false),
+            ("(pointer:fine)", true),
+            ("(pointer:coarse)", false),
+            ("(any-pointer:none)", false),
+            ("(scripting:enabled)", true),
+            ("(scripting:none)", false),
+            ("(forced-colors:none)", true),
+            ("(forced-colors:active)", false),
+            ("(inverted-colors:inverted)", false),
+            ("(display-mode:browser)", true),
+            ("(display-mode:standalone)", false),
+            ("(update:fast)", true),
+            ("(update:none)", false),
+            ("(min-unknown:1)", true),
             ("(color)", true),
             ("(unknown:1)", true),
         ] {

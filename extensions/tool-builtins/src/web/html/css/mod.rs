@@ -116,16 +116,16 @@ impl<'t> StyleWalk<'t> {
             if visits.is_multiple_of(NODES_PER_CHECK) && stop.load(Ordering::Relaxed) {
                 return Err(TreeLimit::Stopped);
             }
-            let enters = match visit {
-                Visit::Enter(id) => self.judge_node(id),
+            upcoming = match visit {
+                Visit::Enter(id) if !self.judge_node(id) => Some(Visit::Leave(id)),
+                Visit::Enter(_) => self.tree.next_visit(DOCUMENT, visit),
                 Visit::Leave(id) => {
                     if let NodeData::Element { .. } = self.tree.data(id) {
                         self.around.pop();
                     }
-                    false
+                    self.tree.next_visit(DOCUMENT, visit)
                 }
             };
-            upcoming = self.tree.next_visit(DOCUMENT, visit, enters);
         }
         Ok(())
     }
@@ -145,15 +145,11 @@ impl<'t> StyleWalk<'t> {
         let declarations = own_declarations(self.tree, id);
         let mut style = ElementStyle::default();
         for declaration in &declarations.attributes {
-            style.add_if_stronger(declaration, 0, HidingSource::Element);
+            style.add_if_stronger(declaration, CascadeWeight::default(), HidingSource::Element);
         }
         self.add_rules(&mut style, id);
         for declaration in &declarations.inline {
-            style.add_if_stronger(
-                declaration,
-                cascade_weight(declaration.is_important, true, false, 0, 0),
-                HidingSource::Element,
-            );
+            style.add_if_stronger(declaration, CascadeWeight::of_inline(declaration), HidingSource::Element);
         }
         let is_link = self.tree.tag(id) == "a" && self.tree.attribute(id, "href").is_some();
         let source = style.hiding_source(self.tree.tag(id), around.layout);
@@ -171,7 +167,7 @@ impl<'t> StyleWalk<'t> {
 
     fn record_hidden(&mut self, id: NodeId, source: HidingSource) {
         self.hidden.push(id);
-        if source == HidingSource::StyleSheet && !is_never_text(self.tree, id) {
+        if source == HidingSource::StyleSheet {
             let texts = self.tree.descendants(id, |it| is_never_text(self.tree, it));
             let chars = |id| match self.tree.data(id) {
                 NodeData::Text(text) => text.chars().filter(|it| !it.is_whitespace()).count(),
@@ -211,28 +207,34 @@ impl<'t> StyleWalk<'t> {
 }
 
 fn add_rule<'s>(style: &mut ElementStyle<'s>, index: usize, rule: &'s StyleRule) {
-    let specificity = rule.selector.specificity;
     for declaration in rule.declarations.iter() {
-        let weight = cascade_weight(declaration.is_important, false, rule.is_layered, specificity, index);
+        let weight = CascadeWeight::of_rule(declaration, index, rule);
         style.add_if_stronger(declaration, weight, HidingSource::StyleSheet);
     }
 }
 
-fn cascade_weight(
+/// The precedence of a declaration: of two, the first field decides in which they differ. The default is the least one, which old
+/// attributes have.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord)]
+struct CascadeWeight {
     is_important: bool,
     is_inline: bool,
-    is_layered: bool,
+    /// It is of no layer; among important declarations, those of a layer win.
+    is_strong: bool,
     specificity: u32,
     index: usize,
-) -> u64 {
-    let index = u64::try_from(index).unwrap_or(u64::MAX).min(u64::from(u32::MAX));
-    // Among important declarations, those of a layer win.
-    let is_strong = is_layered == is_important;
-    u64::from(is_important) << 63
-        | u64::from(is_inline) << 62
-        | u64::from(is_strong) << 61
-        | u64::from(specificity) << 32
-        | index
+}
+
+impl CascadeWeight {
+    fn of_inline(declaration: &Declaration) -> Self {
+        Self { is_important: declaration.is_important, is_inline: true, ..Self::default() }
+    }
+
+    fn of_rule(declaration: &Declaration, index: usize, rule: &StyleRule) -> Self {
+        let is_important = declaration.is_important;
+        let is_strong = rule.is_layered == is_important;
+        Self { is_important, is_inline: false, is_strong, specificity: rule.selector.specificity, index }
+    }
 }
 
 /// The declarations of an element itself.

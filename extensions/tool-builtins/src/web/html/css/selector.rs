@@ -10,8 +10,10 @@ const MAX_COMPOUNDS: usize = 32;
 /// Levels of selectors inside of others.
 const MAX_DEPTH: usize = 8;
 
-/// The weight of a selector in the cascade, of which `cascade_weight` has 29 bits.
-const MAX_SPECIFICITY: u32 = 1 << 24;
+/// The weights of conditions in the cascade; 256 lighter ones weigh as much as a heavier one.
+const TAG_SPECIFICITY: u32 = 1;
+const CLASS_SPECIFICITY: u32 = 1 << 8;
+const ID_SPECIFICITY: u32 = 1 << 16;
 
 /// The relation of a part of a selector to the one before it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -52,6 +54,10 @@ pub(super) enum Condition {
         step: i32,
         first: i32,
         is_from_end: bool,
+        is_of_type: bool,
+    },
+    /// The only element of its parent, or the only one with its name.
+    Only {
         is_of_type: bool,
     },
     Not(SelectorGroup),
@@ -115,13 +121,13 @@ impl Selector {
     fn new(compounds: Vec<Compound>, combinators: Vec<Combinator>) -> Self {
         let conditions = compounds.iter().flat_map(|it| &it.conditions);
         let specificity = conditions.map(Condition::specificity).fold(0, u32::saturating_add);
-        Self { compounds, combinators, specificity: specificity.min(MAX_SPECIFICITY) }
+        Self { compounds, combinators, specificity }
     }
 }
 
 impl From<Vec<Selector>> for SelectorGroup {
     fn from(selectors: Vec<Selector>) -> Self {
-        let specificity = selectors.iter().map(|it| it.specificity).max().unwrap_or(0);
+        let specificity = selectors.iter().map(|it| it.specificity).fold(0, u32::max);
         Self { selectors: selectors.into_iter().map(Arc::new).collect(), specificity }
     }
 }
@@ -137,16 +143,17 @@ impl Condition {
 
     fn specificity(&self) -> u32 {
         match self {
-            Self::Id(_) => 1 << 16,
+            Self::Id(_) => ID_SPECIFICITY,
             Self::Class(_)
             | Self::Attribute { .. }
             | Self::Root
             | Self::Empty
             | Self::Nth { .. }
+            | Self::Only { .. }
             | Self::Checked
             | Self::Disabled
-            | Self::Never => 1 << 8,
-            Self::Tag(_) => 1,
+            | Self::Never => CLASS_SPECIFICITY,
+            Self::Tag(_) => TAG_SPECIFICITY,
             Self::Any { is_weightless: true, .. } => 0,
             Self::Any { selectors, .. } | Self::Not(selectors) | Self::Parent(selectors) => {
                 selectors.specificity
@@ -208,7 +215,11 @@ fn parse_selector(
                     }
                     (token, _) => match parse_condition(token, input, depth)? {
                         Some(condition) => compound.conditions.push(condition),
-                        None => return Ok(None),
+                        None => {
+                            // What follows the pseudo-element belongs to it.
+                            while input.next().is_ok() {}
+                            return Ok(None);
+                        }
                     },
                 }
             }
@@ -301,8 +312,8 @@ fn parse_pseudo_class(input: &mut Parser<'_>, depth: usize) -> Result<Option<Con
             "last-child" => nth(0, 1, true, false),
             "first-of-type" => nth(0, 1, false, true),
             "last-of-type" => nth(0, 1, true, true),
-            "only-child" => only_of_siblings(false),
-            "only-of-type" => only_of_siblings(true),
+            "only-child" => Condition::Only { is_of_type: false },
+            "only-of-type" => Condition::Only { is_of_type: true },
             "link" | "any-link" => Condition::Attribute {
                 name: "href".to_owned(),
                 test: AttributeTest::Exists,
@@ -321,15 +332,6 @@ fn parse_pseudo_class(input: &mut Parser<'_>, depth: usize) -> Result<Option<Con
         _ => return unread_error(),
     };
     Ok(Some(condition))
-}
-
-/// The condition on an element that is the first and the last one.
-fn only_of_siblings(is_of_type: bool) -> Condition {
-    let conditions =
-        [false, true].map(|is_from_end| Condition::Nth { step: 0, first: 1, is_from_end, is_of_type });
-    let compound = Compound { conditions: conditions.into() };
-    let selectors = vec![Selector::new(vec![compound], Vec::new())].into();
-    Condition::Any { selectors, is_weightless: false }
 }
 
 fn parse_functional_pseudo_class(

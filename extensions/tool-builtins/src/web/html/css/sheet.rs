@@ -195,7 +195,8 @@ impl<'r> RuleParser<'r> {
         }
         let is_rule = selectors.is_some();
         let (parent, unread_selectors, counted_selectors) = match selectors {
-            Some(list) => (Some(list.selectors.into()), list.unread, 0),
+            // Inside of a rule whose selector is not read, none is compared.
+            Some(list) => (Some(list.selectors.into()), self.unread_selectors + list.unread, 0),
             None => (self.parent.clone(), self.unread_selectors, self.counted_selectors),
         };
         let mut body = RuleParser {
