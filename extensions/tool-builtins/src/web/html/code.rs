@@ -50,7 +50,6 @@ impl MarkdownWriter<'_> {
                     break;
                 }
             }
-            self.breaks = 2;
         }
         false
     }

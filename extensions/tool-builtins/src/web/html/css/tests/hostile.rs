@@ -108,6 +108,7 @@ fn each_condition_takes_a_step_and_each_byte_that_is_compared_a_part_of_one() {
     let tags = format!("<{long}>x</{long}>").repeat(10);
     assert!(steps(&format!("{long}:not(#x)"), &tags) >= 10 * 1000);
     assert!(steps(":nth-last-of-type(20)", &tags) >= 40 * 1000);
+    assert!(steps(":nth-last-child(20)", &tags) < 1000);
     let values = format!("<b a='{long}'>x</b>").repeat(10);
     assert!(steps("[a*=z]", &values) >= 10 * 1000);
 }
