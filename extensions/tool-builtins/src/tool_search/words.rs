@@ -33,9 +33,6 @@ enum CharKind {
 impl CharKind {
     fn of(character: char) -> Self {
         match character {
-            'a'..='z' => Self::Lower,
-            'A'..='Z' => Self::Upper,
-            '0'..='9' => Self::Digit,
             // Kana, Han, Hangul, Thai, Lao, Khmer and Burmese.
             '\u{0e00}'..='\u{0eff}'
             | '\u{1000}'..='\u{109f}'
@@ -92,7 +89,9 @@ pub(super) fn for_each_word(text: &str, mut receive: impl FnMut(&mut String) -> 
 /// Divides characters into words.
 #[derive(Default)]
 struct WordSplitter {
-    last: Option<(CharKind, char)>,
+    /// The kind of the last character; `None` for a separator.
+    last: Option<CharKind>,
+    /// The number of characters of the word.
     chars: usize,
     /// `true` if the word has the last character of a pair that was passed.
     is_pair: bool,
@@ -103,18 +102,16 @@ impl WordSplitter {
     fn add(&mut self, character: char, word: &mut String, mut pass: impl FnMut(&mut String) -> bool) -> bool {
         let kind = CharKind::of(character);
         let mut is_wanted = true;
-        let before = self.last.map(|(kind, _)| kind);
-        let is_end = match (before, kind) {
-            (None, _) => false,
+        let is_end = match (self.last, kind) {
             (Some(CharKind::Unspaced), CharKind::Unspaced) => {
                 word.push(character);
                 is_wanted = pass(&mut word.clone());
                 word.clear();
-                self.is_pair = true;
+                (self.chars, self.is_pair) = (0, true);
                 false
             }
             // `HTTPServer` is `http` and `server`: the last capital begins the next word.
-            (Some(CharKind::Upper), CharKind::Lower) if self.chars > 1 => {
+            (Some(CharKind::Upper), CharKind::Lower) => {
                 let first = word.pop();
                 is_wanted = word.is_empty() || pass(word);
                 word.clear();
@@ -122,11 +119,10 @@ impl WordSplitter {
                 self.chars = 1;
                 false
             }
-            (Some(CharKind::Upper), CharKind::Lower) => false,
-            (Some(before), _) => before != kind,
+            (last, _) => last.is_some_and(|last| last != kind),
         };
         if is_end {
-            if !word.is_empty() && !self.is_pair {
+            if !self.is_pair {
                 is_wanted = pass(word);
             }
             word.clear();
@@ -140,11 +136,7 @@ impl WordSplitter {
             }
             self.chars += 1;
         }
-        self.last = (kind != CharKind::Separator).then_some((kind, character));
-        if kind == CharKind::Separator && !is_end {
-            word.clear();
-            (self.chars, self.is_pair) = (0, false);
-        }
+        self.last = (kind != CharKind::Separator).then_some(kind);
         is_wanted
     }
 }
@@ -171,6 +163,8 @@ mod tests {
             ("getURL", &["get", "url"]),
             ("ÄpfelZählen", &["äpfel", "zählen"]),
             ("создатьФайл", &["создать", "файл"]),
+            ("сумма٣٤b", &["сумма", "٣٤", "b"]),
+            ("İzmir", &["izmir"]),
             ("", &[]),
             ("  --  ", &[]),
         ] {
@@ -186,11 +180,28 @@ mod tests {
         assert_eq!(words_of("天気 予報"), ["天気", "予報"]);
         assert_eq!(words_of("天気get予報2"), ["天気", "get", "予報", "2"]);
         assert_eq!(words_of("天気予 "), ["天気", "気予"]);
+        assert_eq!(words_of(&"天気".repeat(60)), ["天気", "気天"].repeat(60)[..119]);
     }
 
     #[test]
-    fn a_long_word_is_cut() {
-        assert_eq!(words_of(&"x".repeat(1 << 20))[0].len(), MAX_WORD_CHARS);
+    fn a_long_word_is_cut_wherever_it_begins() {
+        let long = "x".repeat(1 << 20);
+        let first_chars = |begin: &str| format!("{begin}{}", &long[..MAX_WORD_CHARS - begin.len()]);
+        assert_eq!(words_of(&long), [first_chars("")]);
+        assert_eq!(words_of(&format!("get {long}")), ["get".to_owned(), first_chars("")]);
+        assert_eq!(words_of(&format!("HTTPS{long}")), ["http".to_owned(), first_chars("s")]);
+    }
+
+    #[test]
+    fn no_word_follows_the_last_one_that_is_wanted() {
+        for text in ["one two three", "oneTwoThree", "ONETwo three", "天気予報", "one"] {
+            let mut count = 0;
+            for_each_word(text, |_| {
+                count += 1;
+                false
+            });
+            assert_eq!(count, 1, "{text}");
+        }
     }
 
     #[test]
