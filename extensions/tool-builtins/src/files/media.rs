@@ -18,7 +18,7 @@ use super::{
 };
 
 /// Bytes of an image.
-pub(super) const MAX_IMAGE_BYTES: u64 = 20 * 1024 * 1024;
+const MAX_IMAGE_BYTES: u64 = 20 * 1024 * 1024;
 
 /// Pages of a document that one call reads.
 const MAX_PAGES: u32 = 20;

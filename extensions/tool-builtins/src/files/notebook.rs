@@ -11,7 +11,6 @@ use tool_runtime::{Content, policy::Escape, prelude::*};
 
 use super::{
     change::{decode_content, read_whole_with_stamp},
-    media::MAX_IMAGE_BYTES,
     page::MAX_PAGE_BYTES,
     read::ReadQuery,
     root::OpenFile,
@@ -183,7 +182,10 @@ pub(super) fn read_notebook(
         view.push_cell(index, cell);
         last = index + 1;
     }
-    let mut title = format!("`{path}`, cells {first}-{last} of {count}");
+    let mut title = match count {
+        0 => format!("`{path}` has no cells"),
+        _ => format!("`{path}`, cells {first}-{last} of {count}"),
+    };
     if last < count {
         let _ = write!(title, "; continue with `offset` {}", last + 1);
     }
@@ -199,7 +201,6 @@ pub(super) fn read_notebook(
 struct NotebookView {
     text: String,
     images: Vec<Content>,
-    image_bytes: usize,
     /// `true` if a part that an edit would replace is not shown.
     is_cut: bool,
 }
@@ -285,11 +286,8 @@ impl NotebookView {
         if image.is_empty() || self.images.len() == MAX_IMAGES {
             return;
         }
-        self.image_bytes += image.len();
-        if self.image_bytes as u64 <= MAX_IMAGE_BYTES {
-            let _ = writeln!(self.text, "[image {} of the result]", self.images.len() + 1);
-            self.images.push(Content::image(image, mime));
-        }
+        let _ = writeln!(self.text, "[image {} of the result]", self.images.len() + 1);
+        self.images.push(Content::image(image, mime));
     }
 }
 

@@ -21,7 +21,7 @@ pub(super) struct LinePage {
     line: String,
     line_chars: usize,
     is_line_started: bool,
-    pub(super) cut_lines: u64,
+    pub(super) has_cut_lines: bool,
     text: String,
     pub(super) has_more: bool,
     pub(super) has_replacements: bool,
@@ -37,7 +37,7 @@ impl LinePage {
             line: String::new(),
             line_chars: 0,
             is_line_started: false,
-            cut_lines: 0,
+            has_cut_lines: false,
             text: String::new(),
             has_more: false,
             has_replacements: false,
@@ -76,7 +76,7 @@ impl LinePage {
         let line = self.line.strip_suffix('\r').unwrap_or(&self.line);
         let _ = write!(self.text, "{:>6}\t{line}", self.ended);
         if self.line_chars > MAX_LINE_CHARS {
-            self.cut_lines += 1;
+            self.has_cut_lines = true;
             let rest = self.line_chars - MAX_LINE_CHARS;
             let _ = write!(self.text, " [{rest} more characters; search this line with `grep`]");
         }
@@ -93,7 +93,7 @@ impl LinePage {
 
     pub(super) fn report_text(&self, path: &str) -> Result<String, ToolError> {
         let Self { first, ended, text, .. } = self;
-        if *ended == 0 && *first == 1 {
+        if *ended == 0 {
             return Ok(format!("`{path}` is empty\n"));
         }
         if self.shown == 0 {

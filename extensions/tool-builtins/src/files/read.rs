@@ -100,7 +100,7 @@ fn read_line_page(
     let mut page = LinePage::new(offset.unwrap_or(1), limit.unwrap_or(DEFAULT_LINES));
     let hash = fill_page_and_hash(&mut open.file, path, &mut page, cx)?;
     let text = page.report_text(path)?;
-    if page.first == 1 && page.cut_lines == 0 {
+    if page.first == 1 && !page.has_cut_lines {
         stamp.hash = hash;
     }
     Ok(text.into())
@@ -120,7 +120,7 @@ fn fill_page_and_hash(
     // In these encodings, a byte of a line end is nothing else: lines before the page are not decoded.
     if page.first > 1 && [UTF_8, WINDOWS_1252].contains(&form.encoding) {
         let (position, ended) = find_line_start(file, path, page.first, cx)?.map_err(as_error)?;
-        file.seek(SeekFrom::Start(position)).map_err(as_error)?;
+        file.seek(SeekFrom::Start(position.max(form.mark_bytes as u64))).map_err(as_error)?;
         page.ended = ended;
     } else {
         file.seek(SeekFrom::Start(form.mark_bytes as u64)).map_err(as_error)?;
