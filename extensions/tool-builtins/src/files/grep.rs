@@ -3,6 +3,7 @@
 //! One thread walks, others search; results are merged in the order of the walk, in bounded memory.
 
 use std::{
+    iter,
     num::NonZero,
     ops::ControlFlow,
     path::{Path, PathBuf},
@@ -162,25 +163,21 @@ impl<'a> GrepSearch<'a> {
     /// Searches all files below the folders, and returns the number of folders that were left out.
     fn search_folders(&self, starts: &[StartFolder]) -> Result<u64, ToolError> {
         let (sender, receiver) = sync_channel(MAX_QUEUED_FILES);
-        let receiver = Arc::new(Mutex::new(receiver));
         let threads = thread::available_parallelism().map_or(1, NonZero::get).min(MAX_THREADS);
         thread::scope(|scope| {
-            for _ in 0..threads {
-                let receiver = Arc::clone(&receiver);
+            // No other handle is left: if all threads end early, the next file of the walk finds no receiver.
+            for receiver in iter::repeat_n(Arc::new(Mutex::new(receiver)), threads) {
                 scope.spawn(move || self.search_queued_files(&receiver));
             }
-            // If all threads end early, the next file of the walk finds no receiver.
-            drop(receiver);
-            let skipped = self.queue_files_below(starts, &sender);
-            drop(sender);
-            skipped
+            self.queue_files_below(starts, sender)
         })
     }
 
+    /// Queues the files below the folders, and closes the queue. Returns the number of folders that were left out.
     fn queue_files_below(
         &self,
         starts: &[StartFolder],
-        sender: &SyncSender<SearchJob>,
+        sender: SyncSender<SearchJob>,
     ) -> Result<u64, ToolError> {
         let (mut skipped, mut serial) = (0, 0);
         for start in starts {

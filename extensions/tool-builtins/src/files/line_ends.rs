@@ -101,10 +101,7 @@ fn ends_of_new_lines(old: &str, old_ends: &[bool], new: &str, default_end: bool)
     let (old_end, new_end) = (old_lines.len() - after, new_lines.len() - after);
     let end_of = |index: usize| old_ends.get(index.min(old_ends.len() - 1)).copied().unwrap_or(first);
     let mut ends: Vec<bool> = (0..new_count)
-        .map(|index| match index {
-            index if index >= new_end => end_of(index - new_end + old_end),
-            index => end_of(index.min(old_end.saturating_sub(1).max(before))),
-        })
+        .map(|index| end_of(if index < new_end { index } else { index - new_end + old_end }))
         .collect();
     let old_middle = old_lines.get(before..old_end).unwrap_or_default();
     let new_middle = new_lines.get(before..new_end).unwrap_or_default();

@@ -34,7 +34,7 @@ pub(super) fn for_each_text(definition: &ToolDefinition, receive: &mut dyn FnMut
     receive(Field::Description, definition.description());
     let mut reader = SchemaReader { receive, values: 0 };
     let (root, definitions) = definition.input_schema().root_and_shared();
-    if let Some(root) = root.filter(|_| reader.count_and_has_room(0)) {
+    if let Some(root) = root {
         reader.pass_keyword_texts(root, 0);
     }
     definitions.iter().for_each(|(_, definition)| reader.pass_schema_texts(definition, 1));
@@ -101,5 +101,97 @@ impl SchemaReader<'_> {
             }
             _ => {}
         }
+    }
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used, reason = "a test may")]
+mod tests {
+    use serde_json::json;
+    use tool_runtime::{ToolName, schema::InputSchema};
+
+    use super::*;
+
+    fn definition_of(schema: Value) -> ToolDefinition {
+        let name = ToolName::new("send_parcel").unwrap();
+        ToolDefinition::new(name, "Sends a parcel.", InputSchema::new(schema).unwrap())
+    }
+
+    /// Returns the texts of a definition with their fields, sorted.
+    fn texts_of(definition: &ToolDefinition) -> Vec<String> {
+        let mut texts = Vec::new();
+        for_each_text(definition, &mut |field, text| texts.push(format!("{field:?}: {text}")));
+        texts.sort();
+        texts
+    }
+
+    #[test]
+    fn each_text_of_a_definition_is_of_one_field() {
+        let schema = json!({
+            "title": "Arguments", "description": "The arguments.", "type": "object", "required": ["city"],
+            "properties": {
+                "city": { "title": "City", "description": "Where it goes.", "default": "Lisbon", "minLength": 1 },
+                "speed": { "enum": ["overnight", "economy", 3, null] },
+                "label": { "anyOf": [{ "const": "none" }, { "$ref": "#/$defs/Label" }] },
+                "stops": { "type": "array", "items": { "properties": { "stop": { "example": "Porto" } } } },
+                "pair": { "prefixItems": [{ "description": "The first." }], "examples": [["left", { "k": "right" }]] },
+                "one": { "oneOf": [{ "description": "Either." }], "allOf": [{ "description": "Both." }] },
+                "notes": { "additionalProperties": { "description": "A note." } },
+            },
+            "$defs": { "Label": { "properties": { "colour": { "description": "Of the label." } } } },
+            "definitions": { "Old": { "description": "Not used." } },
+            "examples": [{ "city": "Faro" }],
+        });
+        let mut expected = [
+            "Name: send_parcel",
+            "Name: Courier",
+            "Description: Sends a parcel.",
+            "ParameterDescription: City",
+            "ParameterDescription: Where it goes.",
+            "ParameterDescription: The first.",
+            "ParameterDescription: Either.",
+            "ParameterDescription: Both.",
+            "ParameterDescription: A note.",
+            "ParameterDescription: Of the label.",
+            "ParameterDescription: Not used.",
+            "Value: Lisbon",
+            "Value: overnight",
+            "Value: economy",
+            "Value: none",
+            "Value: Porto",
+            "Value: left",
+            "Value: right",
+            "Value: Faro",
+            "Value: Braga",
+        ]
+        .map(str::to_owned)
+        .to_vec();
+        let parameters = ["city", "speed", "label", "stops", "stop", "pair", "one", "notes", "colour"];
+        expected.extend(parameters.map(|name| format!("ParameterName: {name}")));
+        expected.sort();
+        let definition = definition_of(schema).with_examples(vec![json!({ "city": "Braga", "speed": 2 })]);
+        assert_eq!(texts_of(&definition.with_title("Courier")), expected);
+        let without_parameters = ["Description: Sends a parcel.", "Name: send_parcel"];
+        assert_eq!(texts_of(&definition_of(json!({ "type": "object" }))), without_parameters);
+    }
+
+    #[test]
+    fn a_hostile_schema_is_read_to_a_depth_of_8_and_for_2000_values() {
+        let deep = |keyword: &str| {
+            let wrap = |inner: Value, depth: usize| match keyword {
+                "properties" => json!({ "properties": { depth.to_string(): inner } }),
+                "items" => json!({ "description": depth.to_string(), "items": inner }),
+                _ => json!({ keyword: [{ "description": depth.to_string() }, inner] }),
+            };
+            let texts = texts_of(&definition_of((0..20).rev().fold(json!({}), wrap)));
+            texts.iter().filter(|text| text.starts_with("Parameter")).count()
+        };
+        assert_eq!((deep("properties"), deep("items"), deep("anyOf")), (8, 7, 7));
+        let nested = (0..3).fold(json!("x"), |inner, _| json!([{ "k": inner }]));
+        let has_value = |schema: Value| texts_of(&definition_of(schema)).contains(&"Value: x".to_owned());
+        assert!(has_value(json!({ "const": nested })) && !has_value(json!({ "const": [nested] })));
+        assert!(has_value(json!({ "enum": [nested] })) && !has_value(json!({ "enum": [[nested]] })));
+        let wide = definition_of(json!({ "enum": vec!["x"; 3_000] }));
+        assert_eq!(texts_of(&wide).iter().filter(|text| *text == "Value: x").count(), 2_000);
     }
 }

@@ -212,9 +212,7 @@ impl ToolIndex {
                 changed += 1;
             }
         }
-        if changed > 0 {
-            self.rebuild_if_many_unused_words();
-        }
+        self.rebuild_if_many_unused_words();
         changed
     }
 

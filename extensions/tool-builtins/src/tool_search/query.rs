@@ -86,7 +86,7 @@ impl WordQuery {
         for pair in order.windows(2) {
             let &[first, second] = pair else { continue };
             let joined = format!("{}{}", self.concepts[first].word, self.concepts[second].word);
-            if index.postings(&joined).is_some() && joined != self.concepts[first].word {
+            if index.postings(&joined).is_some() {
                 for place in [first, second] {
                     self.concepts[place].add_variant_if_new(&joined, weight);
                 }
@@ -114,13 +114,11 @@ impl WordQuery {
         for concept in unknown.take(MAX_UNKNOWN_WORDS) {
             let Some(first) = concept.word.as_bytes().first() else { continue };
             let (length, max_edits) = (concept.word.len(), max_edits(&concept.word));
-            let shortest = length.saturating_sub(max_edits).max(MIN_SIMILAR_CHARS - 1);
             let compared = index
-                .words_by_first_byte_and_length(*first, shortest..=length + max_edits)
+                .words_by_first_byte_and_length(*first, length - max_edits..=length + max_edits)
                 .take(MAX_COMPARED_WORDS);
             let similar = compared.filter(|word| is_within_edits(&concept.word, word, max_edits));
             concept.variants = similar.map(|word| (word.to_owned(), weight)).collect();
-            concept.variants.sort_unstable_by(|one, other| one.0.cmp(&other.0));
         }
     }
 
@@ -172,7 +170,7 @@ fn is_within_edits(word: &str, other: &str, max_edits: usize) -> bool {
     let mut row: Vec<usize> = (0..=other.len()).collect();
     for (line, letter) in word.chars().enumerate() {
         let mut diagonal = std::mem::replace(&mut row[0], line + 1);
-        let mut least = row[0];
+        let mut least = usize::MAX;
         for (column, other_letter) in other.iter().enumerate() {
             let change = diagonal + usize::from(letter != *other_letter);
             diagonal = row[column + 1];
@@ -247,7 +245,7 @@ impl<'i> ToolScorer<'i> {
     /// Returns the weight of a word that `count` tools have.
     fn rarity(&self, count: usize) -> f32 {
         let (all, count) = (self.index.len() as f32, count as f32);
-        (1.0 + (all - count + 0.5).max(0.0) / (count + 0.5)).ln()
+        (1.0 + (all - count + 0.5) / (count + 0.5)).ln()
     }
 
     /// Returns the score of the occurrences of a word in a tool.
@@ -269,9 +267,6 @@ impl<'i> ToolScorer<'i> {
     fn into_final_scores(self) -> Vec<f32> {
         let Self { index, mut scores, covered, named, total, .. } = self;
         let ranking = index.ranking();
-        if total == 0.0 {
-            return scores;
-        }
         for (tool, score) in scores.iter_mut().enumerate().filter(|(_, score)| **score > 0.0) {
             *score *= 1.0 - ranking.coverage + ranking.coverage * covered[tool] / total;
             let length = index.tool_by_id(tool as u32).map_or(0, |tool| tool.lengths[Field::Name as usize]);
