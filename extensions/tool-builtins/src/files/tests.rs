@@ -78,6 +78,23 @@ fn no_tool_does_its_work_for_a_call_that_is_cancelled() {
     }
 }
 
+// R09, R18
+#[test]
+fn a_change_of_another_program_that_comes_while_a_change_is_made_is_kept() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("a");
+    fs::write(&path, "one\n").unwrap();
+    let (tools, cx) = (FileTools::new(folder.path()).unwrap(), context(&CancellationToken::new()));
+    read::read_file(&tools, &ReadQuery { path: "a".to_owned(), ..ReadQuery::default() }, &cx).unwrap();
+    let result = change::change_file(&tools, "a", change::NeededRead::Part, &cx, &|_, _| {
+        fs::write(&path, "one of another program\n").unwrap();
+        Ok(change::TextChange { text: "two\n".to_owned(), report: String::new() })
+    });
+    assert!(result.unwrap_err().to_string().contains("`a` changed since it was read"));
+    assert_eq!(fs::read_to_string(&path).unwrap(), "one of another program\n");
+    assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 1);
+}
+
 /// Never ends; cancels the call at its third read.
 struct EndlessRead<'a> {
     reads: &'a Cell<u32>,

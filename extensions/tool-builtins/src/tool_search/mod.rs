@@ -247,3 +247,29 @@ impl fmt::Debug for ToolSearch {
         f.debug_struct("ToolSearch").field("always", &self.always).finish_non_exhaustive()
     }
 }
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used, reason = "a test may")]
+mod tests {
+    use tool_runtime::schema::InputSchema;
+
+    use super::*;
+
+    fn definitions(prefix: &str, count: usize) -> Vec<ToolDefinition> {
+        let schema = InputSchema::new(serde_json::json!({ "type": "object" })).unwrap();
+        let name = |number| ToolName::new(format!("{prefix}_{number:04}")).unwrap();
+        (0..count).map(|number| ToolDefinition::new(name(number), "", schema.clone())).collect()
+    }
+
+    // One search serves all runs of a program, each with the tools of its user.
+    #[test]
+    fn tools_of_other_runs_are_kept_up_to_the_number_of_those_of_the_run_and_1000() {
+        let (search, own) = (ToolSearch::new(), definitions("own", 3));
+        let others = definitions("other", 1_004);
+        for (others, kept) in [(&others[..1_003], 1_006), (&others, 3)] {
+            assert_eq!(search.matches(others, "other", 1).len(), 1);
+            assert_eq!(search.matches(&own, "own", 5).len(), 3);
+            assert_eq!(search.lock_index().len(), kept);
+        }
+    }
+}

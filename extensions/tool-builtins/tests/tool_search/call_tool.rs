@@ -136,3 +136,44 @@ fn a_result_of_a_search_has_what_a_call_needs() {
         assert!(!own.text().contains("call_tool\""), "{}", own.text());
     });
 }
+
+#[test]
+fn a_result_of_a_search_has_as_many_tools_as_the_model_wants_and_a_part_of_each_that_is_long() {
+    run(async {
+        let search = ToolSearch::new();
+        let names: Vec<_> = (0..30).map(|number| format!("tide_{number:02}")).collect();
+        let parameters = |bytes: usize| {
+            let empty = json!({ "type": "object", "description": "" }).to_string().len();
+            json!({ "type": "object", "description": "d".repeat(bytes - empty) })
+        };
+        let tools = tools_of(names.iter().map(|name| (name.as_str(), "")))
+            .add(Fixed::new("short", &"é".repeat(1_000), parameters(16 << 10)))
+            .add(Fixed::new("long", &"é".repeat(1_001), parameters((16 << 10) + 1)))
+            .add(search.search_tools());
+        let tools = tools.build().unwrap();
+        let metadata = tools.get("search_tools").unwrap().definition().metadata();
+        assert_eq!((metadata.read_only, metadata.open_world), (Some(true), Some(false)));
+        let found = async |arguments: Value| {
+            let found = tools.call("search_tools", arguments).await.map_err(|error| error.to_string())?;
+            Ok::<Value, String>(serde_json::from_str(&found.text()).unwrap())
+        };
+        let count = async |limit: Option<u64>| {
+            let found = found(json!({ "query": "tide", "limit": limit })).await?;
+            assert_eq!(found.as_object().unwrap().len(), 1);
+            Ok::<usize, String>(found["tools"].as_array().unwrap().len())
+        };
+        assert_eq!((count(Some(1)).await, count(Some(20)).await), (Ok(1), Ok(20)));
+        assert_eq!(found(json!({ "query": "tide" })).await.unwrap()["tools"].as_array().unwrap().len(), 5);
+        assert!(count(Some(0)).await.is_err() && count(Some(21)).await.is_err());
+
+        let tool =
+            json!({ "name": "short", "description": "é".repeat(1_000), "parameters": parameters(16 << 10) });
+        assert_eq!(found(json!({ "query": "short" })).await.unwrap(), json!({ "tools": [tool] }));
+        let left_out =
+            "left out, since they have 16385 bytes; a call with wrong arguments names the right ones";
+        let tool = json!({ "name": "long", "description": "é".repeat(1_000), "parameters": left_out });
+        assert_eq!(found(json!({ "query": "long" })).await.unwrap(), json!({ "tools": [tool] }));
+        let hint = "no tool has one of these words; name the task and its objects in other words";
+        assert_eq!(found(json!({ "query": "zzz" })).await.unwrap(), json!({ "tools": [], "hint": hint }));
+    });
+}

@@ -2,6 +2,7 @@
 
 use test_support::http::{Answer, Recorder};
 use tool_builtins::tool_search::{Embedder, Embeddings, HttpEmbedder};
+use tool_http::{AddressPolicy, HttpClient};
 use tool_runtime::prelude::*;
 
 use super::run;
@@ -73,6 +74,65 @@ fn answers_without_vectors_are_errors() {
         for base in ["", "api.example.com", "ftp://api.example.com", "https://user:secret@example.com"] {
             let error = HttpEmbedder::new(base, "small").unwrap_err().to_string();
             assert!(error.contains("base URL") && !error.contains("secret"), "{error}");
+        }
+    });
+}
+
+#[test]
+fn an_embedder_is_built_of_a_plain_base_url_and_a_key_that_a_header_can_have() {
+    for base in
+        ["https://example.com/?a=1", "https://example.com/#a", "https://:b@example.com", "file:///tmp"]
+    {
+        let error = HttpEmbedder::new(base, "small").unwrap_err().to_string();
+        assert!(error.ends_with("is not valid; write it like `https://api.example.com`"), "{base}: {error}");
+    }
+    let error =
+        HttpEmbedder::new("https://example.com", "small").unwrap().with_key("a\nb").unwrap_err().to_string();
+    assert!(error.ends_with("the key of the embedder has characters that a header cannot have"), "{error}");
+}
+
+#[test]
+fn a_request_without_a_key_has_none_and_the_client_of_the_program_is_used() {
+    run(async {
+        let server = Recorder::new(Answer::json(r#"{"data":[{"index":0,"embedding":[1]}]}"#)).await;
+        let embedder = HttpEmbedder::new(&server.url, "small").unwrap();
+        let texts = ["one".to_owned()];
+        assert_eq!(embedder.embed(&texts).await.unwrap(), Embeddings::new([vec![1.0]]));
+        let request = &server.take()[0];
+        assert_eq!(request.header("authorization"), None);
+        assert_eq!(request.header("content-type"), Some("application/json"));
+        // A client of public addresses alone reaches no server of this machine.
+        let client = HttpClient::builder().addresses(AddressPolicy::public()).build().unwrap();
+        assert!(embedder.with_client(client).embed(&texts).await.is_err());
+        assert!(server.take().is_empty());
+    });
+}
+
+#[test]
+fn an_error_of_the_server_may_be_repeated_and_one_of_the_request_may_not() {
+    run(async {
+        for (status, is_retryable) in [(500, true), (503, true), (400, false), (302, false)] {
+            let server = Recorder::new(Answer::of(status, "text/plain", "")).await;
+            let error = HttpEmbedder::new(&server.url, "small").unwrap().embed(&[]).await.unwrap_err();
+            assert!(error.to_string().ends_with(&format!("the embedder failed: status {status}")), "{error}");
+            assert_eq!(error.is_retryable(), is_retryable, "{status}");
+        }
+    });
+}
+
+#[test]
+fn an_answer_is_read_up_to_32_mib() {
+    run(async {
+        let answer = r#"{"data":[{"index":0,"embedding":[1]},{"index":1,"embedding":[2]}]}"#;
+        for (bytes, expected) in [
+            (32 << 20, Ok(Embeddings::new([vec![1.0], vec![2.0]]))),
+            (
+                (32 << 20) + 1,
+                Err("tool failed: the embedder failed: its answer is larger than 33554432 bytes".to_owned()),
+            ),
+        ] {
+            let blanks = " ".repeat(bytes - answer.len());
+            assert_eq!(embed(Answer::json(&format!("{answer}{blanks}")), "").await.0, expected);
         }
     });
 }

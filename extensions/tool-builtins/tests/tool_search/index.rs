@@ -1,7 +1,7 @@
 //! The index: its order, its changes, and queries that a hostile model writes.
 
 use tool_builtins::{ToolSearch, tool_search::ToolIndex};
-use tool_runtime::{RunContext, Toolbox, prelude::*};
+use tool_runtime::{RunContext, ToolDefinition, Toolbox, prelude::*};
 
 use super::{Fixed, run, tools_of};
 
@@ -222,4 +222,70 @@ fn words_of_one_meaning_find_a_tool_after_those_that_have_the_word_itself() {
     assert_eq!(names(&index, "a photo, please")[..2], ["take_photo", "make_image"]);
     assert_eq!(names(&index, "pictures"), ["make_image", "take_photo"]);
     assert_eq!(names(&index, "a bill for the customer"), ["send_invoice"]);
+}
+
+/// Returns `count` different words.
+fn words(count: usize) -> Vec<String> {
+    let letter = |at: usize| char::from(b'b' + (at % 20) as u8);
+    let word = |at| [8_000, 400, 20, 1].map(|unit| letter(at / unit)).into_iter().chain(['k']).collect();
+    (0..count).map(word).collect()
+}
+
+fn tool_with(name: &str, words: &[String]) -> ToolDefinition {
+    Fixed::new(name, &words.join(" "), json!({ "type": "object" })).0
+}
+
+// Programs change their tools for months.
+#[test]
+fn words_that_no_tool_has_are_forgotten_once_they_are_more_than_10000_and_than_half() {
+    let words = words(31_200);
+    let (unused, used) = words.split_at(10_000);
+    let mut index = ToolIndex::new();
+    for words in unused.chunks(400) {
+        index.insert(&tool_with("changed", words));
+    }
+    let (changed, other) = (tool_with("changed", &used[..400]), tool_with("other", &used[400..401]));
+    index.add_changed(&[changed.clone(), other.clone()]);
+    // Each name is a word, too.
+    assert_eq!(format!("{index:?}"), "ToolIndex { tools: 2, words: 10403 }");
+
+    let shorter = tool_with("changed", &used[..399]);
+    type Change<'c> = (&'c dyn Fn(&mut ToolIndex), &'c [&'c ToolDefinition]);
+    let changes: [Change<'_>; 4] = [
+        (&|index| assert!(index.insert(&shorter)), &[&shorter, &other]),
+        (&|index| assert_eq!(index.add_changed(&[other.clone(), shorter.clone()]), 1), &[&shorter, &other]),
+        (&|index| assert!(index.remove("other")), &[&changed]),
+        (&|index| index.retain(|definition| definition.name() == "changed"), &[&changed]),
+    ];
+    for (change, expected) in changes {
+        let (mut index, mut new) = (index.clone(), ToolIndex::new());
+        change(&mut index);
+        expected.iter().for_each(|definition| assert!(!new.insert(definition)));
+        assert_eq!(format!("{index:?}"), format!("{new:?}"));
+        assert_eq!(index.search(&used[0], 5), new.search(&used[0], 5));
+    }
+    let many: Vec<_> = used[800..].chunks(400).enumerate().collect();
+    let many: Vec<_> = many.iter().map(|(at, words)| tool_with(&format!("tool_{at}"), words)).collect();
+    index.add_changed(&many);
+    index.insert(&shorter);
+    assert!(format!("{index:?}").starts_with("ToolIndex { tools: 53, words: 30"), "{index:?}");
+}
+
+#[test]
+fn each_field_of_a_tool_is_indexed_up_to_400_words() {
+    let text = words(401);
+    let parameters = |names: &[String]| {
+        let properties: serde_json::Map<_, _> =
+            names.iter().map(|name| (name.clone(), json!({ "description": name }))).collect();
+        json!({ "type": "object", "properties": properties, "examples": names })
+    };
+    let mut index = ToolIndex::new();
+    // The texts of a tool are kept for the next one, which has room for them.
+    index.add_changed(&[
+        Fixed::new("in_text", &text.join(" "), json!({ "type": "object" })).0,
+        Fixed::new("in_parameters", "", parameters(&text)).0,
+        Fixed::new("last", "", parameters(&text[399..])).0,
+    ]);
+    assert_eq!(names(&index, &text[399]), ["last", "in_text", "in_parameters"]);
+    assert_eq!(names(&index, &text[400]), ["last"]);
 }

@@ -5,8 +5,11 @@
 
 mod call_tool;
 mod catalogue;
+mod embedder;
 mod http_embedder;
 mod index;
+mod model_choice;
+mod scores;
 mod select;
 
 use tool_runtime::{

@@ -18,7 +18,7 @@ use tool_runtime::{RunContext, Toolbox, dialect::Usage, prelude::*, toolbox::Vis
 use super::{Fixed, run, tools_of};
 
 /// Ten tools, `a` to `j`.
-fn ten() -> [(&'static str, &'static str); 10] {
+pub(super) fn ten() -> [(&'static str, &'static str); 10] {
     [
         ("a", "Returns the weather."),
         ("b", "Sends letters."),
@@ -37,13 +37,13 @@ fn listed(request: &Request) -> Vec<String> {
     request.tools.definitions().iter().map(|it| it.name().to_string()).collect()
 }
 
-fn model_of(replies: impl IntoIterator<Item = Reply>) -> (ScriptedModel, SharedModel) {
+pub(super) fn model_of(replies: impl IntoIterator<Item = Reply>) -> (ScriptedModel, SharedModel) {
     let script = ScriptedModel::new(replies);
     (script.clone(), SharedModel::new(script))
 }
 
 /// Runs an agent once with `hook`; returns the tools of its requests and the reason of its end.
-async fn requests_with(
+pub(super) async fn requests_with(
     tools: impl Into<AgentTools>,
     hook: SelectTools,
     replies: impl IntoIterator<Item = Reply>,
@@ -55,30 +55,16 @@ async fn requests_with(
     (model.requests().iter().map(listed).collect(), end.reason)
 }
 
-// T01, T04
-#[test]
-fn a_model_selects_three_of_ten_tools() {
-    run(async {
-        let (selector, shared) =
-            model_of([Reply::text(r#"Sure: {"tools": ["b", "b", "a", "c", "d"]}. Have fun."#)]);
-        let hook = SelectTools::new(3).by_model(shared);
-        let (requests, _) =
-            requests_with(tools_of(ten()).build().unwrap(), hook, [Reply::text("Done.")], "Hi.").await;
-        assert_eq!(requests, [["a", "b", "c"]]);
-        let asked = &selector.requests()[0];
-        let schema = &asked.output.as_ref().unwrap().schema;
-        assert_eq!(schema["properties"]["tools"]["items"]["enum"].as_array().unwrap().len(), 10);
-        assert!(asked.messages[0].text().contains(r#"{"name":"a","description":"Returns the weather."}"#));
-    });
-}
-
 // T02
 #[test]
-fn a_limit_of_zero_selects_all_tools() {
+fn a_limit_of_zero_or_of_all_tools_selects_all() {
     run(async {
-        let registry = tools_of(ten()).build().unwrap();
-        let (requests, _) = requests_with(registry, SelectTools::new(0), [Reply::text("Done.")], "Hi.").await;
-        assert_eq!(requests[0].len(), 10);
+        for (limit, expected) in [(0, 10), (9, 1), (10, 10)] {
+            let registry = tools_of(ten()).build().unwrap();
+            let hook = SelectTools::new(limit);
+            let (requests, _) = requests_with(registry, hook, [Reply::text("Done.")], "Bake bread.").await;
+            assert_eq!(requests[0].len(), expected);
+        }
     });
 }
 
@@ -296,7 +282,22 @@ fn the_tokens_of_an_embedder_are_those_of_the_run_beside_those_of_a_rewriting_mo
         let second = Runner::new(agent).run("Do I need an umbrella?").end().await;
         // The tools were embedded before.
         assert_eq!(second.usage.additional.input, Some(10));
+        let agent = Agent::builder("a", ScriptedModel::new([Reply::text("One.")]))
+            .tools(tools_of(ten()).build().unwrap())
+            .hook(SelectTools::new(1).search(ToolSearch::new().embedder(Uncounted)))
+            .build()
+            .unwrap();
+        assert_eq!(Runner::new(agent).run("Bake bread.").end().await.usage.additional.input, None);
     });
+}
+
+/// An embedder that counts no tokens.
+struct Uncounted;
+
+impl Embedder for Uncounted {
+    async fn embed(&self, texts: &[String]) -> Result<Embeddings, ToolError> {
+        Ok(Embeddings::new(texts.iter().map(|_| vec![1.0])))
+    }
 }
 
 /// An embedder that refuses requests with a text that is too long for it, and counts its requests.
@@ -369,20 +370,6 @@ fn many_hostile_tools_cost_a_bounded_number_of_requests() {
         assert!(search.find(registry.definitions(), "Bake bread.", 1).await.is_ok());
         let requests = embedder.requests.load(Ordering::SeqCst);
         assert!(requests < 300, "{requests}");
-    });
-}
-
-// T05
-#[test]
-fn a_model_rewrites_the_message_for_the_search() {
-    run(async {
-        let (rewriter, shared) = model_of([Reply::text("wash car")]);
-        let hook = SelectTools::new(1).rewrite_by(shared);
-        let registry = tools_of(ten()).build().unwrap();
-        let (requests, _) =
-            requests_with(registry, hook, [Reply::text("Done.")], "My vehicle is dirty.").await;
-        assert_eq!(requests, [["j"]]);
-        assert_eq!(rewriter.requests()[0].messages[0].text(), "My vehicle is dirty.");
     });
 }
 

@@ -18,8 +18,9 @@ async fn the_old_text_must_occur_once_and_a_failed_edit_changes_nothing() {
     assert_eq!(fs::read(world.path("a")).unwrap(), b"let one = 1;\nlet two = 1;\n");
     // R18
     let all = json!({ "path": "a", "old_text": "= 1", "new_text": "= 2", "replace_all": true });
-    assert!(world.call("edit_file", all).await.unwrap().contains("2 replacements"));
+    assert_eq!(world.call("edit_file", all).await.unwrap(), "edited `a`: 2 replacements\n");
     assert_eq!(fs::read(world.path("a")).unwrap(), b"let one = 2;\nlet two = 2;\n");
+    assert_eq!(world.edit("a", "one", "1").await.unwrap(), "edited `a`: 1 replacement\n");
 }
 
 // R18

@@ -104,3 +104,79 @@ async fn a_pdf_is_read_by_a_converter_in_pages_and_otherwise_the_error_says_what
         assert!(read(Some(pages)).await.unwrap_err().contains("write it like `3` or `3-7`"), "{pages}");
     }
 }
+
+/// A document with these pages, whatever is asked; it returns the range, too.
+#[derive(Debug, Clone)]
+struct Document(Vec<String>);
+
+impl PdfConverter for Document {
+    fn read_pages(
+        &self,
+        _: File,
+        pages: RangeInclusive<u32>,
+        _: &ToolContext,
+    ) -> Result<Vec<String>, ToolError> {
+        let range = format!("{pages:?}");
+        Ok(self.0.iter().map(|page| page.replace("RANGE", &range)).collect())
+    }
+}
+
+async fn read_document(world: &World, texts: &[&str], pages: Option<&str>) -> Result<String, String> {
+    let document = Document(texts.iter().map(|text| (*text).to_owned()).collect());
+    let files = FileTools::new(world.path("")).unwrap().with_pdf_converter(document);
+    let tools = Registry::builder().toolset(files).build().unwrap();
+    let output = tools.call("read_file", json!({ "path": "a.pdf", "pages": pages })).await;
+    output.map(|output| output.text().to_string()).map_err(|error| error.to_string())
+}
+
+// R16
+#[tokio::test]
+async fn a_range_of_pages_has_up_to_20_of_them() {
+    let world = World::new();
+    world.write("a.pdf", "%PDF-1.7\n");
+    for (pages, expected) in [
+        (None, "1..=20"),
+        (Some("3"), "3..=3"),
+        (Some(" 3 - 7 "), "3..=7"),
+        (Some("3-22"), "3..=22"),
+        (Some("3-23"), "3..=22"),
+        (Some("4294967274"), "4294967274..=4294967274"),
+    ] {
+        let text = read_document(&world, &["RANGE"], pages).await.unwrap();
+        assert!(text.ends_with(&format!("]\n{expected}\n")), "{pages:?}: {text}");
+    }
+    for pages in ["0", "3-2", "3-", "4294967275"] {
+        let error = read_document(&world, &["RANGE"], Some(pages)).await.unwrap_err();
+        let expected = format!(
+            "`pages` is `{pages}`, which is no range; write it like `3` or `3-7`, with at most 20 pages"
+        );
+        assert!(error.ends_with(&expected), "{error}");
+    }
+}
+
+// R16
+#[tokio::test]
+async fn the_pages_of_a_document_end_after_256_kib_and_one_is_cut_there() {
+    let world = World::new();
+    world.write("a.pdf", "%PDF-1.7\n");
+    let long = |bytes: usize| "x".repeat(bytes);
+    let more = "if more follow, continue with `pages`";
+    let cut = "\n[.. the rest of this page is left out ..]";
+    // The line of the number and the end of the line have 10 bytes.
+    let (full, over, cut_page) =
+        (long((256 << 10) - 10 - 3), long((256 << 10) - 10 - 2), long((256 << 10) + 1));
+    for (texts, pages, title, shown) in [
+        (&["a \n\n", "b"][..], "4-9", "pages 4-5 of 5".to_owned(), "[page 4]\na\n[page 5]\nb\n".to_owned()),
+        (&["a", "b"], "4-5", format!("pages 4-5; {more} 6-25"), "[page 4]\na\n[page 5]\nb\n".to_owned()),
+        // A converter returns more than it was asked for.
+        (&["a", "b"], "4", format!("pages 4-4; {more} 5-24"), "[page 4]\na\n".to_owned()),
+        (&[&*full, "end"], "1-9", "pages 1-2 of 2".to_owned(), format!("[page 1]\n{full}\n[page 2]\nend\n")),
+        (&[&*over, "end"], "1-9", format!("pages 1-1; {more} 2-21"), format!("[page 1]\n{over}\n")),
+        (&[&*cut_page], "1-9", "pages 1-1 of 1".to_owned(), format!("[page 1]\n{}{cut}\n", &cut_page[1..])),
+    ] {
+        let text = read_document(&world, texts, Some(pages)).await.unwrap();
+        assert_eq!(text, format!("`a.pdf`, {title}\n{shown}"));
+    }
+    let none = read_document(&world, &[], Some("4-5")).await.unwrap_err();
+    assert!(none.ends_with("`a.pdf` has no page 4; give `pages` that it has"), "{none}");
+}

@@ -36,6 +36,18 @@ async fn a_second_read_of_the_same_is_short_and_the_third_is_not() {
     }
 }
 
+// R16
+#[tokio::test]
+async fn another_image_of_the_same_size_is_shown() {
+    let world = World::new();
+    let run = run_of("ada", "s");
+    for (last, is_shown) in [(1, true), (2, true), (2, false)] {
+        world.write("a", [b"\x89PNG\r\n\x1a\n\0\0\0\x0dIHDR".as_slice(), &[last]].concat());
+        let text = world.call_in(&run, "read_file", json!({ "path": "a" })).await.unwrap();
+        assert_eq!(text.contains("image/png, 17 bytes"), is_shown, "{text}");
+    }
+}
+
 // R18
 #[tokio::test]
 async fn a_read_counts_for_its_user_and_session_only() {
@@ -50,22 +62,57 @@ async fn a_read_counts_for_its_user_and_session_only() {
     world.call_in(&run_of("ada", "s"), "edit_file", edit).await.unwrap();
 }
 
+fn edit_of(old_text: &str, new_text: &str) -> Value {
+    json!({ "path": "a", "old_text": old_text, "new_text": new_text })
+}
+
 // R18: one session cannot make others forget; its own oldest file is forgotten.
 #[tokio::test]
-async fn a_session_remembers_a_limited_number_of_files() {
+async fn a_session_remembers_the_1024_files_that_it_read_last() {
     let world = World::new();
     let (first, second) = (run_of("ada", "s"), run_of("ada", "t"));
+    let read = async |run: &Arc<RunContext>, name: &str| {
+        world.call_in(run, "read_file", json!({ "path": name })).await.unwrap();
+    };
     world.write("a", "one\n");
-    for run in [&first, &second] {
-        world.call_in(run, "read_file", json!({ "path": "a" })).await.unwrap();
-    }
-    for number in 0..1024 {
+    read(&first, "a").await;
+    read(&second, "a").await;
+    for number in 0..1023 {
         let name = format!("many/{number}");
         world.write(&name, "x");
-        world.call_in(&first, "read_file", json!({ "path": name })).await.unwrap();
+        read(&first, &name).await;
     }
-    let edit = |new: &str| json!({ "path": "a", "old_text": "one", "new_text": new });
-    let error = world.call_in(&first, "edit_file", edit("two")).await.unwrap_err();
+    world.call_in(&first, "edit_file", edit_of("one", "two")).await.unwrap();
+    // The edit was the last use of the file; the one of the other session is older.
+    read(&second, "a").await;
+    for number in 0..1023 {
+        read(&first, &format!("many/{number}")).await;
+    }
+    world.write("last", "x");
+    read(&first, "last").await;
+    let error = world.call_in(&first, "edit_file", edit_of("two", "three")).await.unwrap_err();
     assert!(error.contains("was not read yet"), "{error}");
-    world.call_in(&second, "edit_file", edit("three")).await.unwrap();
+    world.call_in(&second, "edit_file", edit_of("two", "four")).await.unwrap();
+}
+
+// R18
+#[tokio::test]
+async fn the_256_sessions_that_read_last_are_remembered() {
+    let world = World::new();
+    world.write("a", "one\n");
+    let read = async |session: &str| {
+        world.call_in(&run_of("ada", session), "read_file", json!({ "path": "a" })).await.unwrap();
+    };
+    for session in 0..256 {
+        read(&session.to_string()).await;
+    }
+    let problem = async |session: &str| {
+        world.call_in(&run_of("ada", session), "edit_file", edit_of("absent", "x")).await.unwrap_err()
+    };
+    assert!(problem("1").await.contains("does not occur"));
+    read("0").await;
+    read("256").await;
+    for (session, expected) in [("0", "does not occur"), ("1", "was not read yet"), ("2", "does not occur")] {
+        assert!(problem(session).await.contains(expected), "{session}");
+    }
 }

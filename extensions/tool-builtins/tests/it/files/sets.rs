@@ -32,6 +32,36 @@ async fn the_small_set_has_the_file_tools_of_six() {
     assert!(found.text().ends_with("a.rs:50: Needle -rf\n[more lines match; continue with `offset` 50]\n"));
 }
 
+// R01, R05, R08, R09, R10, R11
+#[tokio::test]
+async fn each_tool_of_the_small_set_works_on_the_files_of_the_folder() {
+    let world = World::new();
+    let files = FileTools::new(world.path("")).unwrap();
+    let tools = Registry::builder().toolset(DefaultFileTools::new(files)).build().unwrap();
+    for (tool, arguments, expected) in [
+        ("write_file", json!({ "path": "b/a.txt", "content": "one\n" }), "created `b/a.txt`: 4 bytes\n"),
+        (
+            "edit_file",
+            json!({ "path": "b/a.txt", "old_text": "one", "new_text": "two" }),
+            "edited `b/a.txt`: 1 replacement\n",
+        ),
+        ("read_file", json!({ "path": "b/a.txt" }), "`b/a.txt`, lines 1-1 of 1\n     1\ttwo\n"),
+        ("list_files", json!({}), "b/a.txt\n"),
+        // A path that leads back to the folder shows none of its way.
+        ("list_files", json!({ "path": "b/..", "pattern": "*.txt" }), "b/a.txt\n"),
+        ("search", json!({ "query": "TWO" }), "b/a.txt:1: two\n"),
+        ("search", json!({ "query": "TWO", "case_sensitive": true }), "no line matches\n"),
+        (
+            "write_file",
+            json!({ "path": "b/a.txt", "content": "" }),
+            "replaced the content of `b/a.txt`: 0 bytes\n",
+        ),
+        ("read_file", json!({ "path": "b/a.txt" }), "`b/a.txt` is empty\n"),
+    ] {
+        assert_eq!(tools.call(tool, arguments.clone()).await.unwrap().text(), expected, "{tool} {arguments}");
+    }
+}
+
 // R12, R13, R14, R17, R18
 #[tokio::test]
 async fn the_coding_set_has_the_names_and_arguments_that_models_know() {
