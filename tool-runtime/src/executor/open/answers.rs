@@ -200,7 +200,7 @@ impl Executor {
     /// # Errors
     ///
     /// Returns an error if no such call is open (any more), `call` is an id that [does not identify one call](CallRef),
-    /// or it is not a long-running call, or if the store fails to [replace](OpenCallStore::replace) its record.
+    /// or it is not a long-running call, or if the store fails to [replace](crate::open_calls::OpenCallStore::replace) its record.
     ///
     /// # Examples
     ///

@@ -58,6 +58,7 @@ fn a_selector_is_about_the_elements_that_have_what_it_names() {
         ("i+s~b", &["<i>x</i><s>x</s><s>x</s><b>@</b>"], &["<s>x</s><i>x</i><b>@</b>"]),
         (":root>body>div>p", &["<p>@</p>"], &["<i><p>@</p></i>"]),
         ("p:root,p:scope", &[], &["<p>@</p>"]),
+        (":not(html,body,h2,div,p)", &["<b>@</b>"], &["<p>@</p>"]),
         ("p::before,p::after,p:before,p:after,p:first-line,p:first-letter,p::marker", &[], &["<p>@</p>"]),
         ("p:hover,p:focus,p:active,p:visited,p:target,p:invalid,p:modal,p:paused", &[], &["<p>@</p>"]),
         (".\\31 , .a\\.b", &["<p class=1>@</p>", "<p class=a.b>@</p>"], &["<p class='a b'>@</p>"]),
