@@ -33,19 +33,67 @@ fn code_cell(id: Option<&str>, metadata: &str) -> String {
     cell(&members)
 }
 
+/// Edits a notebook of these cells, and compares its result and its text.
+async fn check_edit(minor: u64, cells: &str, edit: Value, expected_cells: &str, report: &str) {
+    let world = World::new();
+    world.write("a.ipynb", notebook(cells, minor));
+    world.read("a.ipynb").await.unwrap();
+    let mut arguments = edit.clone();
+    arguments["path"] = json!("a.ipynb");
+    assert_eq!(
+        world.call("notebook_edit", arguments).await.unwrap(),
+        format!("{report} `a.ipynb`\n"),
+        "{edit}"
+    );
+    let changed = fs::read_to_string(world.path("a.ipynb")).unwrap();
+    assert_eq!(changed, notebook(expected_cells, minor), "{edit}");
+    assert!(serde_json::from_str::<Value>(&changed).is_ok(), "{changed}");
+}
+
 // R18
 #[tokio::test]
-async fn an_edit_changes_the_text_of_one_cell_and_of_no_other() {
-    let world = World::new();
+async fn a_deletion_removes_a_cell_with_its_comma() {
+    let all = format!("{A}, {B} ,{C}");
+    for (cells, id, expected) in [
+        (&*all, "a", format!("{B} ,{C}")),
+        (&*all, "b", format!("{A}, {C}")),
+        (&*all, "c", format!("{A}, {B}")),
+        (A, "a", String::new()),
+    ] {
+        let edit = json!({ "edit_mode": "delete", "cell_id": id });
+        check_edit(5, cells, edit, &expected, &format!("deleted the cell `{id}` of")).await;
+    }
+}
+
+// R18: the id of a new cell is made of the number of cells and the source, so that a repeated edit has the same result.
+#[tokio::test]
+async fn a_new_cell_is_inserted_at_the_start_or_after_another_one() {
+    let all = format!("{A}, {B} ,{C}");
+    let taken = A.replace("\"a\"", "\"085ae87c\"");
+    let cases: [(&str, Option<&str>, &str, &dyn Fn(&str) -> String); 5] = [
+        ("", None, "02d7d6be", &|new| format!("\n  {new}\n ")),
+        (A, None, "085ae87c", &|new| format!("\n  {new},{A}")),
+        (&taken, None, "56bfeee5", &|new| format!("\n  {new},{taken}")),
+        (&all, Some("a"), "aca1f409", &|new| format!("{A},\n  {new}, {B} ,{C}")),
+        (&all, Some("c"), "aca1f409", &|new| format!("{all},\n  {new}")),
+    ];
     let insert =
         |after: Option<&str>| json!({ "edit_mode": "insert", "cell_id": after, "new_source": "x\ny" });
-    let delete = |id: &str| json!({ "edit_mode": "delete", "cell_id": id });
-    let replace =
-        |id: &str, kind: Option<&str>| json!({ "cell_id": id, "cell_type": kind, "new_source": "x\ny" });
+    for (cells, after, id, expected) in cases {
+        let expected = expected(&code_cell(Some(id), "{}"));
+        check_edit(5, cells, insert(after), &expected, &format!("inserted a cell `{id}` into")).await;
+    }
+    // Before version 4.5, cells have no ids.
+    let expected = format!("\n  {}\n ", code_cell(None, "{}"));
+    check_edit(4, "", insert(None), &expected, "inserted a cell into").await;
+}
+
+// R18
+#[tokio::test]
+async fn a_replaced_cell_keeps_its_metadata_and_the_attachments_of_its_kind_byte_for_byte() {
     let all = format!("{A}, {B} ,{C}");
-    // The id of a new cell is made of the number of cells and the source.
-    let new = |id: &str| code_cell(Some(id), "{}");
-    let b_source = cell(&[
+    let markdown_of_a = cell(&["\"cell_type\": \"markdown\"", "\"id\": \"a\"", "\"metadata\": {}", SOURCE]);
+    let markdown_of_b = cell(&[
         "\"attachments\": {\"i\":  1}",
         "\"cell_type\": \"markdown\"",
         "\"id\": \"b\"",
@@ -53,89 +101,16 @@ async fn an_edit_changes_the_text_of_one_cell_and_of_no_other() {
         SOURCE,
     ]);
     let empty = cell(&["\"cell_type\": \"raw\"", "\"id\": \"c\"", "\"metadata\": {}", "\"source\": []"]);
-    let a_text = cell(&["\"cell_type\": \"markdown\"", "\"id\": \"a\"", "\"metadata\": {}", SOURCE]);
-    let taken = A.replace("\"a\"", "\"085ae87c\"");
-    for (minor, cells, edit, expected, report) in [
-        (5, &*all, delete("a"), format!("{B} ,{C}"), "deleted the cell `a` of `a.ipynb`"),
-        (5, &*all, delete("b"), format!("{A}, {C}"), "deleted the cell `b` of `a.ipynb`"),
-        (5, &*all, delete("c"), format!("{A}, {B}"), "deleted the cell `c` of `a.ipynb`"),
-        (5, A, delete("a"), String::new(), "deleted the cell `a` of `a.ipynb`"),
-        (
-            5,
-            "",
-            insert(None),
-            format!("\n  {}\n ", new("02d7d6be")),
-            "inserted a cell `02d7d6be` into `a.ipynb`",
-        ),
-        (
-            5,
-            A,
-            insert(None),
-            format!("\n  {},{A}", new("085ae87c")),
-            "inserted a cell `085ae87c` into `a.ipynb`",
-        ),
-        (
-            5,
-            &taken,
-            insert(None),
-            format!("\n  {},{taken}", new("56bfeee5")),
-            "inserted a cell `56bfeee5` into `a.ipynb`",
-        ),
-        (
-            5,
-            &*all,
-            insert(Some("a")),
-            format!("{A},\n  {}, {B} ,{C}", new("aca1f409")),
-            "inserted a cell `aca1f409` into `a.ipynb`",
-        ),
-        (
-            5,
-            &*all,
-            insert(Some("c")),
-            format!("{all},\n  {}", new("aca1f409")),
-            "inserted a cell `aca1f409` into `a.ipynb`",
-        ),
-        (4, "", insert(None), format!("\n  {}\n ", code_cell(None, "{}")), "inserted a cell into `a.ipynb`"),
-        (
-            5,
-            &*all,
-            replace("a", None),
-            format!("{}, {B} ,{C}", new("a")),
-            "replaced the cell `a` of `a.ipynb`",
-        ),
-        (
-            5,
-            &*all,
-            replace("a", Some("markdown")),
-            format!("{a_text}, {B} ,{C}"),
-            "replaced the cell `a` of `a.ipynb`",
-        ),
-        // Attachments belong to the kind of the cell; metadata and they keep their bytes.
-        (5, &*all, replace("b", None), format!("{A}, {b_source} ,{C}"), "replaced the cell `b` of `a.ipynb`"),
-        (
-            5,
-            &*all,
-            replace("b", Some("code")),
-            format!("{A}, {} ,{C}", code_cell(Some("b"), "{\"m\":  1.0}")),
-            "replaced the cell `b` of `a.ipynb`",
-        ),
-        (
-            5,
-            &*all,
-            json!({ "cell_id": "c" }),
-            format!("{A}, {B} ,{empty}"),
-            "replaced the cell `c` of `a.ipynb`",
-        ),
+    let (code_of_a, code_of_b) = (code_cell(Some("a"), "{}"), code_cell(Some("b"), "{\"m\":  1.0}"));
+    for (id, kind, source, expected) in [
+        ("a", None, "x\ny", format!("{code_of_a}, {B} ,{C}")),
+        ("a", Some("markdown"), "x\ny", format!("{markdown_of_a}, {B} ,{C}")),
+        ("b", None, "x\ny", format!("{A}, {markdown_of_b} ,{C}")),
+        ("b", Some("code"), "x\ny", format!("{A}, {code_of_b} ,{C}")),
+        ("c", None, "", format!("{A}, {B} ,{empty}")),
     ] {
-        world.write("a.ipynb", notebook(cells, minor));
-        world.read("a.ipynb").await.unwrap();
-        let mut arguments = edit.clone();
-        arguments["path"] = json!("a.ipynb");
-        let text = world.call("notebook_edit", arguments).await.unwrap();
-        assert_eq!(text, format!("{report}\n"), "{edit}");
-        let changed = fs::read_to_string(world.path("a.ipynb")).unwrap();
-        assert_eq!(changed, notebook(&expected, minor), "{edit}");
-        assert!(serde_json::from_str::<Value>(&changed).is_ok(), "{changed}");
+        let edit = json!({ "cell_id": id, "cell_type": kind, "new_source": source });
+        check_edit(5, &all, edit, &expected, &format!("replaced the cell `{id}` of")).await;
     }
 }
 
