@@ -346,7 +346,6 @@ fn parse_functional_pseudo_class(
             "nth-child" | "nth-last-child" | "nth-of-type" | "nth-last-of-type" => {
                 let (step, first) = parse_nth(input)?;
                 let is_from_end = name.starts_with("nth-last");
-                input.expect_exhausted()?;
                 Ok(Condition::Nth { step, first, is_from_end, is_of_type })
             }
             "not" | "is" | "where" | "matches" | "-webkit-any" | "-moz-any" => {
