@@ -48,14 +48,7 @@ pub(super) fn edit_file(
                     ..*replacement
                 };
                 let count = check_and_count_replacements(path, &split.text, &replacement)?;
-                (
-                    split.text_with_replacement(
-                        &replacement.old_text,
-                        &replacement.new_text,
-                        replacement.replace_all,
-                    ),
-                    count,
-                )
+                (split.text_with_replacement(&replacement.old_text, &replacement.new_text), count)
             }
             None => {
                 let count = check_and_count_replacements(path, text, replacement)?;

@@ -27,12 +27,11 @@ impl SplitText {
         Some(Self { text: without_crlf(text), is_crlf })
     }
 
-    /// The text of the file after one replacement of `old`, or all.
-    pub(super) fn text_with_replacement(&self, old: &str, new: &str, replaces_all: bool) -> String {
+    /// The text of the file after the replacement of each `old`.
+    pub(super) fn text_with_replacement(&self, old: &str, new: &str) -> String {
         let mut changed = String::with_capacity(self.text.len());
         let (mut position, mut line) = (0, 0);
-        let count = if replaces_all { usize::MAX } else { 1 };
-        for (index, part) in self.text.match_indices(old).take(count) {
+        for (index, part) in self.text.match_indices(old) {
             line += self.push_unchanged_lines(&mut changed, position..index, line);
             let old_lines = memchr::memchr_iter(b'\n', part.as_bytes()).count();
             let own = self.is_crlf.get(line..line + old_lines).unwrap_or_default();
