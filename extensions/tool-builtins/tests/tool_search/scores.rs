@@ -97,6 +97,9 @@ fn without_additions_scores_follow_bm25_over_one_text() {
     ] {
         assert_eq!(scored(&index, query), expected, "{query}");
     }
+    let mut index = ToolIndex::with_ranking(Ranking::plain());
+    index.insert(&Fixed::new("photo", "the camera", json!({ "type": "object" })).0);
+    assert_eq!(scored(&index, "the"), "photo 0.288");
 }
 
 #[test]

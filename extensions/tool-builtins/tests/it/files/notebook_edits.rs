@@ -70,7 +70,8 @@ async fn a_deletion_removes_a_cell_with_its_comma() {
 async fn a_new_cell_is_inserted_at_the_start_or_after_another_one() {
     let all = format!("{A}, {B} ,{C}");
     let taken = A.replace("\"a\"", "\"085ae87c\"");
-    let cases: [(&str, Option<&str>, &str, &dyn Fn(&str) -> String); 5] = [
+    type Insertion<'c> = (&'c str, Option<&'c str>, &'c str, &'c dyn Fn(&str) -> String);
+    let cases: [Insertion<'_>; 5] = [
         ("", None, "02d7d6be", &|new| format!("\n  {new}\n ")),
         (A, None, "085ae87c", &|new| format!("\n  {new},{A}")),
         (&taken, None, "56bfeee5", &|new| format!("\n  {new},{taken}")),
