@@ -135,10 +135,14 @@ async fn a_change_while_the_database_is_gone_reaches_the_clients_of_all_servers(
     members[0].change_list();
     // Until the first server has seen that the database is gone.
     let call = json!({ "name": "add", "arguments": { "a": 1, "b": 2 } });
+    // One id for each: the call before may still run.
     let status =
-        async || client.post(members[0].url(), &request(1, "tools/call", call.clone())).await.status();
-    while status().await == 200 {}
-    assert_eq!(status().await, 503);
+        async |id| client.post(members[0].url(), &request(id, "tools/call", call.clone())).await.status();
+    let mut id = 1;
+    while status(id).await == 200 {
+        id += 1;
+    }
+    assert_eq!(status(id + 1).await, 503);
     server.switch("start");
     let changed = stream.next_message().await.unwrap();
     assert_eq!(changed["method"], "notifications/resources/list_changed");
