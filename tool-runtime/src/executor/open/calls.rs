@@ -272,7 +272,7 @@ impl OpenCalls {
             };
             let Err(not_open @ OpenCallError::NotOpen(_)) = changed else { return changed };
             match self.store().get(&record.address).await? {
-                Some(next) if next.tag != present.tag && self.is_same_kind(&next, record) => {
+                Some(next) if next.tag != present.tag && self.is_later_record(&next, record) => {
                     present = Cow::Owned(next);
                 }
                 _ => return Err(not_open),
@@ -281,7 +281,8 @@ impl OpenCalls {
         check_consumed(record, false)
     }
 
-    fn is_same_kind(&self, next: &OpenRecord, record: &OpenRecord) -> bool {
+    /// Returns `true` if `next` is a record of the same call and kind, and not altered.
+    fn is_later_record(&self, next: &OpenRecord, record: &OpenRecord) -> bool {
         next.address == record.address && next.kind == record.kind && next.verified_body(self.key()).is_some()
     }
 
