@@ -106,8 +106,8 @@ impl RepairOutcome<'_> {
         let (error, problem) = match self {
             Self::Strict(_) => return Ok(None),
             Self::Repaired { text, .. } => {
-                let (from, to) = (excerpt_for_correction(received), excerpt_for_correction(&text));
-                return Ok(Some((text, Correction::new("", from, to, CorrectionRule::Repaired))));
+                let correction = Correction::new("", received, &*text, CorrectionRule::Repaired);
+                return Ok(Some((text, correction)));
             }
             Self::Partial { error, .. } => (error, "was cut off".to_owned()),
             Self::Invalid { error, reason, .. } => {
@@ -142,15 +142,6 @@ impl<'a> Arguments<'a> {
             None => Ok(self),
             Some((text, correction)) => Ok(self.corrected(text, vec![correction])),
         }
-    }
-}
-
-/// Returns the beginning of a text in a correction, with a note about the rest.
-fn excerpt_for_correction(text: &str) -> String {
-    const MAX_CHARS: usize = 200;
-    match beginning(text, MAX_CHARS) {
-        Some(start) => format!("{start}… ({} bytes)", text.len()),
-        None => text.to_owned(),
     }
 }
 

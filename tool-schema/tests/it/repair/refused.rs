@@ -1,6 +1,6 @@
 //! F18: ambiguous texts are refused and kept unchanged.
 
-use tool_schema::{MAX_REPAIR_BYTES, RepairOutcome, recover};
+use tool_schema::{Arguments, CorrectionRule, MAX_REPAIR_BYTES, RepairOutcome, recover};
 
 use super::{refused, repaired};
 
@@ -125,6 +125,7 @@ fn an_unterminated_string_does_not_hide_following_entries() {
             (r#"{"a":["b, "c"]}"#, 7),
             (r#"{"a":["b, "c, "d"]}"#, 7),
             (r#"{"a":["print("b", "c")"]}"#, 7),
+            (r#"{"a":["b, "c" d"]}"#, 7),
             (r#"{"a":["" ["b"]]}"#, 7),
             (r#"{"a":"{"b":1}"}"#, 6),
             (r#"{"a":[{"b":"", "c" 1}, ""]}"#, 12),
@@ -246,4 +247,175 @@ fn a_comment_that_may_contain_the_end_of_the_object_is_not_a_truncation() {
     );
     assert_eq!(super::partial("{\"a\": 1 // one"), r#"{"a":1}"#);
     assert_eq!(super::repaired("{\"a\": 1 // }\n}"), r#"{"a":1}"#);
+}
+
+#[test]
+fn only_sentences_without_signs_of_data_are_dropped_around_an_object() {
+    for around in [
+        ("", "\nDone."),
+        ("", "\nDone!"),
+        ("", "\nDone?"),
+        ("", "\nAll done"),
+        ("", ";,"),
+        ("", " #"),
+        ("", "``` of a call"),
+        ("Done.\n", ""),
+        ("Now call: ", ""),
+        ("Now call\n", ""),
+        ("```c++\n", "\n```"),
+        ("```x_y-2\n", "\n```"),
+        ("```js\nNow call:\n", "\n```"),
+        ("f(", "))"),
+        ("a_b.$c (", ")"),
+        ("Now call: f(", ")"),
+    ] {
+        assert_eq!(repaired(&format!("{}{{a:1}}{}", around.0, around.1)), r#"{"a":1}"#, "{around:?}");
+    }
+    for after in [
+        "\nDone",
+        "\nSay \"x\" now.",
+        "\nNow x = 1.",
+        "\nNow b: 2.",
+        "\nAll [done.",
+        "\nAll done].",
+        "\nAll {done.",
+        "\nAll done}.",
+        "\n/done",
+    ] {
+        let reason = refused(&format!("{{a:1}}{after}"));
+        assert_eq!(reason, "text after the object at line 2 column 1", "{after}");
+    }
+    check(
+        "text after the object",
+        &[("{a:1} All done.", 7), ("{a:1}```[1]", 6), ("{a:1}``` {b", 6), ("{a:1} #x", 7)],
+    );
+    check(
+        "text before the object",
+        &[
+            ("Here: {a:1}", 1),
+            ("Done. {a:1}", 1),
+            ("Now call {a:1}", 1),
+            ("Say \"x\" now: {a:1}", 1),
+            ("Now x = 1: {a:1}", 1),
+            ("Now b: 2: {a:1}", 1),
+            ("Now [call: {a:1}", 1),
+            ("Now call]: {a:1}", 1),
+            ("Now call}: {a:1}", 1),
+            ("({a:1})", 1),
+            ("f{a:1}", 1),
+            ("```a b\n{a:1}\n```", 1),
+            ("```*\n{a:1}\n```", 1),
+        ],
+    );
+}
+
+#[test]
+fn each_form_of_an_ambiguous_number_is_refused_and_similar_texts_are_texts() {
+    for word in [
+        "nan",
+        "NAN",
+        "-NaN",
+        "infinity",
+        "+Infinity",
+        "0b1",
+        "0o7",
+        "0X1F",
+        "-0x1",
+        "0xyz",
+        "1_000.5",
+        "-1_0",
+        "+1",
+        "+1x",
+        "1e",
+        "1E+",
+        "-",
+    ] {
+        let reason = refused(&format!("{{a: {word}, b: 1}}"));
+        assert_eq!(reason, "a number without a JSON equivalent at line 1 column 5", "{word}");
+    }
+    for word in ["nano", "infinity1", "1_a", "x_1", "a-1", "1+1", "1-2", "-x", "0y1", "1.2.3", "1e5x", "-1x"]
+    {
+        assert_eq!(repaired(&format!("{{a: {word}, b: 1}}")), format!(r#"{{"a":"{word}","b":1}}"#), "{word}");
+    }
+}
+
+#[test]
+fn each_sign_of_an_expression_is_refused_in_a_text_without_quotes() {
+    for text in [
+        "#fff", "+x", "+.5", ":x", "=x", "a(b", "a)b", "a;b", r"a\b", "a…b", "a...b", "a:b", "x = 1",
+        "x=1 y", "x b:1", "x & y", "x - y", "#fff x", "a(b c", "a b)", "a; b", r"a \b", "a… b", "a... b",
+    ] {
+        let reason = refused(&format!("{{a: {text}\n}}"));
+        assert_eq!(reason, "a value that is neither JSON nor plain text at line 1 column 5", "{text}");
+    }
+    for text in ["x=1", "12:20", "a://b:1", "x-y z", "x .y", "x -y", "a.b..c", "x#", "x #y"] {
+        assert_eq!(repaired(&format!("{{a: {text}\n}}")), format!(r#"{{"a":"{text}"}}"#), "{text}");
+    }
+    // Thousands are divided by a comma, after a digit only.
+    assert_eq!(repaired("{a: [x,007, 'y',008, 1,x0]}"), r#"{"a":["x","007","y","008",1,"x0"]}"#);
+}
+
+#[test]
+fn the_place_of_an_ambiguity_is_counted_in_lines_and_bytes() {
+    assert_eq!(refused("{\n\n  'ä': 1, b}"), "a key without a colon at line 3 column 12");
+    assert_eq!(refused("{a: 1}\n\n  b: 2"), "text after the object at line 3 column 3");
+}
+
+#[test]
+fn a_truncated_string_with_quotes_or_backslashes_within_is_refused() {
+    check("a string whose end is not certain", &[(r#"{"a":"say "x" or"#, 6), (r#"{"a":"x \d"#, 6)]);
+    check(
+        "a string with an unpaired surrogate",
+        &[(r#"{"a":"\ud83d\u0041",}"#, 6), (r#"{"a":"\ud83d\n",}"#, 6), (r#"{"a":"\udfff",}"#, 6)],
+    );
+    assert_eq!(repaired(r#"{"a":"\/ \d \" \\",}"#), r#"{"a":"\/ \\d \" \\"}"#);
+}
+
+#[test]
+fn a_long_text_is_shortened_in_the_note_and_in_the_correction() {
+    // The received text has 6 more characters, and the repaired one 8 more.
+    let received = |count: usize| format!("{{a:'{}'}}", "é".repeat(count));
+    let repaired = |count: usize| format!("{{\"a\":\"{}\"}}", "é".repeat(count));
+    let start = |text: String, chars: usize| text.chars().take(chars).collect::<String>();
+    let error = "key must be a string at line 1 column 2";
+    for (count, shown) in
+        [(492, repaired(492)), (493, format!("{}… (994 bytes in all)", start(repaired(493), 500)))]
+    {
+        assert_eq!(
+            recover(&received(count)).note().unwrap(),
+            format!("the arguments were not valid JSON ({error}) and were read as {shown}")
+        );
+    }
+    assert_eq!(
+        recover(&format!("{{a:'{}", "é".repeat(493))).note().unwrap(),
+        format!(
+            "the arguments were cut off ({error}) and were read as {}… (994 bytes in all); fields may be missing",
+            start(repaired(493), 500)
+        )
+    );
+    assert_eq!(
+        recover("{a: NaN}").note().unwrap(),
+        format!(
+            "the arguments are not valid JSON ({error}) and were not repaired: \
+             a number without a JSON equivalent at line 1 column 5"
+        )
+    );
+    assert_eq!(recover("{}").note(), None);
+    let shortened = |text: String, length: usize| format!("{}… ({length} characters)", start(text, 182));
+    for (count, from, to) in [
+        (192, received(192), repaired(192)),
+        (193, received(193), shortened(repaired(193), 201)),
+        (194, received(194), shortened(repaired(194), 202)),
+        (195, shortened(received(195), 201), shortened(repaired(195), 203)),
+    ] {
+        let text = received(count);
+        let arguments = Arguments::from(text.as_str()).repaired().unwrap();
+        assert_eq!(arguments.as_str(), repaired(count));
+        let [correction] = arguments.corrections() else { panic!("{:?}", arguments.corrections()) };
+        assert_eq!(correction.rule, CorrectionRule::Repaired);
+        assert_eq!(
+            [&correction.pointer, &correction.from, &correction.to].map(String::as_str),
+            ["", &*from, &*to]
+        );
+    }
 }
