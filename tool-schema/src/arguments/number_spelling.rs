@@ -36,8 +36,7 @@ pub(in crate::arguments) fn restore_number_spelling_in_corrections(
     for correction in corrections {
         if let Some(number) = number_spelling_at(&arguments, &correction.pointer, &correction.from) {
             let number = shorten_at_end(number.to_owned());
-            if correction.rule == CorrectionRule::ToList && correction.to == format!("[{}]", correction.from)
-            {
+            if correction.rule == CorrectionRule::ToList {
                 correction.to = format!("[{number}]");
             }
             correction.from = number;

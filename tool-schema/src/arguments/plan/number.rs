@@ -121,8 +121,7 @@ impl Divisor {
     /// Creates a divisor; `None` unless the number is greater than zero.
     pub(super) fn new(number: &Number) -> Option<Self> {
         let positive = ExactNumber::from(number).compare(ExactNumber::Integer(0)) == Some(Ordering::Greater);
-        let decimal = Decimal::from(number);
-        (positive && decimal.digits > 0).then(|| Self { number: number.clone(), decimal })
+        positive.then(|| Self { number: number.clone(), decimal: Decimal::from(number) })
     }
 
     /// Returns `true` if `number` is a multiple of the divisor.
