@@ -1,7 +1,10 @@
 //! JSON pointers to arguments.
 
 use serde_json::{Value, json};
-use tool_schema::InputSchema;
+use tool_schema::{
+    __private::{Flat, Limits, Plain, Row},
+    InputSchema,
+};
 
 /// Returns the places that `pointer` resolves to, with a `!` after places with a default.
 fn places(schema: &Value, pointer: &str) -> Vec<String> {
@@ -217,4 +220,45 @@ fn a_number_is_a_32_bit_float_by_its_marker_or_its_format() {
         let has_format = kind.to_string().contains("float");
         assert_eq!(schema.has_single(), has_format, "{kind}");
     }
+}
+
+#[test]
+fn a_parameter_of_a_flat_list_is_a_32_bit_float_by_its_own_type() {
+    let row = |name: &'static str, plain: Option<&'static Plain>| Row {
+        name,
+        description: "",
+        plain: plain.unwrap(),
+        limits: Limits::default(),
+        required: true,
+    };
+    let mixed = || {
+        vec![
+            row("single", Plain::of::<f32>()),
+            row("double", Plain::of::<f64>()),
+            row("singles", Plain::of::<Vec<f32>>()),
+            row("doubles", Plain::of::<Vec<f64>>()),
+            row("count", Plain::of::<i32>()),
+            row("maybe", Plain::of::<Option<f32>>()),
+        ]
+    };
+    let schema = InputSchema::flat(Flat::new(mixed()).unwrap());
+    for (pointer, is_single, is_double) in [
+        ("/single", true, false),
+        ("/double", false, true),
+        ("/singles", true, false),
+        ("/singles/0", true, false),
+        ("/doubles", false, true),
+        ("/doubles/0", false, true),
+        ("/count", false, false),
+        ("/maybe", true, false),
+    ] {
+        let types = schema.value_types(pointer).unwrap();
+        assert_eq!((types.may_be_single(), types.may_be_double()), (is_single, is_double), "{pointer}");
+    }
+    assert_eq!(schema.value_types("/other"), None);
+    assert!(schema.has_single());
+    let doubles = Flat::new(vec![row("double", Plain::of::<f64>())]).unwrap();
+    assert!(!InputSchema::flat(doubles).has_single());
+    let repeated = mixed().into_iter().chain([row("double", Plain::of::<f64>())]).collect();
+    assert!(Flat::new(repeated).is_none());
 }

@@ -166,11 +166,54 @@ mod tests {
             (r#"{"a":1,"b":"", "c":[]}"#, false),
             (r#"{"a":1,"b":"","b":""}"#, false),
             (r#"{"a":"1","b":""}"#, false),
+            // Only the names of the outer object decide.
+            (r#"{"a":1,"b":"e","c":["e"],"d":{"a":1,"e":2}}"#, true),
+            (r#"{"c":[{"e":1}],"a":1,"b":"e:"}"#, true),
+            (r#"{"c":[[]],"e":1,"a":1,"b":""}"#, false),
         ] {
             assert_eq!(plan.is_in_canonical_form(text), is_canonical, "{text}");
         }
         for number in ["1e5", "10e2", "1.5", "1E5", "1234567890123456"] {
             assert!(!super::is_spelled_canonically(number, |_| true), "{number}");
+        }
+        for text in ["0", "-7", "123456789012345", "[1,true]", "", r#"{"a":[null,"é 1.5"]}"#] {
+            assert!(super::is_spelled_canonically(text, |_| true), "{text}");
+        }
+    }
+
+    #[test]
+    fn arguments_are_in_canonical_form_if_no_part_of_them_is_left_out_or_filled_in() {
+        let object = |ignores: bool, fills: bool, inner: Value| {
+            let mut schema = json!({
+                "type": "object",
+                "properties": { "a": { "type": "integer", "default": 1 }, "b": inner },
+            });
+            if ignores {
+                schema["x-tool-ignores"] = true.into();
+            }
+            if fills {
+                schema["properties"]["a"]["x-tool-fills"] = true.into();
+            }
+            schema
+        };
+        let plain = || json!({ "type": "object", "properties": { "a": { "type": "integer" } } });
+        for (schema, text, is_canonical) in [
+            (object(false, false, plain()), r#"{"b":{"e":1},"e":1}"#, true),
+            (object(false, false, object(true, false, plain())), r#"{"a":1}"#, false),
+            (object(false, false, object(false, true, plain())), r#"{"a":1}"#, false),
+            (object(true, false, plain()), r#"{"a":1}"#, true),
+            (object(true, false, plain()), r#"{"a":1,"e":1}"#, false),
+            (object(false, true, plain()), r#"{"a":1,"e":1}"#, true),
+            (object(false, true, plain()), r#"{"e":1}"#, false),
+            // A root without properties, and one to which a part refers.
+            (json!({}), r#"{"a":[1]}"#, true),
+            (json!({}), r#"{"a":[1] }"#, false),
+            (object(false, false, json!({ "$ref": "#" })), r#"{"a":1}"#, true),
+            (object(true, false, json!({ "$ref": "#" })), r#"{"a":1}"#, false),
+            (object(false, true, json!({ "$ref": "#" })), r#"{"a":1}"#, false),
+        ] {
+            let plan = compile(&schema, Origin::Own).unwrap();
+            assert_eq!(plan.is_in_canonical_form(text), is_canonical, "{schema} {text}");
         }
     }
 }

@@ -117,9 +117,31 @@ mod tests {
         ] {
             assert_eq!(resolve_reference(base, reference), expected, "{reference}");
         }
-        assert_eq!(resolve_reference("", "a/b"), "a/b");
-        assert_eq!(resolve_reference("http://a", "b"), "http://a/b");
-        assert_eq!(resolve_reference("a", "b"), "b");
-        assert_eq!(resolve_reference("urn:a:b", ""), "urn:a:b");
+        for (base, reference, expected) in [
+            ("", "a/b", "a/b"),
+            ("", "", ""),
+            ("", "../a", "a"),
+            ("", "a/..", ""),
+            ("", "a/../..", ""),
+            ("", "/..", "/"),
+            ("http://a", "b", "http://a/b"),
+            ("http://a?q", "b", "http://a/b"),
+            ("http://a", "", "http://a"),
+            ("a", "b", "b"),
+            ("a/b", "../c", "c"),
+            ("a/b/c", "../../../d", "d"),
+            ("a/b?q", "?r", "a/b?r"),
+            ("//a/b", "c", "//a/c"),
+            ("http://a/b", "//c/./d/../e?q", "http://c/e?q"),
+            ("http://a/b", "x+y-1.0:/c/../d", "x+y-1.0:/d"),
+            // A colon behind a slash, or behind a sign that no scheme has, belongs to a path.
+            ("http://a/b", "c/d:e", "http://a/c/d:e"),
+            ("http://a/b", "c_d:e", "http://a/c_d:e"),
+            ("http://a/b", "?c:d", "http://a/b?c:d"),
+            ("urn:a:b", "", "urn:a:b"),
+            ("urn:a:b", "?q", "urn:a:b?q"),
+        ] {
+            assert_eq!(resolve_reference(base, reference), expected, "{base} {reference}");
+        }
     }
 }

@@ -25,19 +25,18 @@ fn a_schema_that_names_each_level_once_reaches_everywhere() {
 #[test]
 fn branches_that_meet_again_below_are_counted() {
     let branch = |kind: &str| json!({"properties": {"kind": {"const": kind}, "in": {"$ref": "#"}}});
-    let (deepest, explained) = reach(&json!({"anyOf": [branch("a"), branch("b"), branch("c")]}));
-    assert_eq!(deepest, 128);
-    assert!((5..12).contains(&explained), "{explained}");
-    let (_, explained) = reach(&json!({"anyOf": [branch("a"), branch("b")]}));
-    assert!((9..20).contains(&explained), "{explained}");
+    // The number of schemas grows by a factor of three at each level, from 4 to 5,464 at the sixth.
+    assert_eq!(reach(&json!({"anyOf": [branch("a"), branch("b"), branch("c")]})), (128, 6));
+    // By a factor of two, from 3 to 8,187 at the tenth.
+    assert_eq!(reach(&json!({"anyOf": [branch("a"), branch("b")]})), (128, 10));
 }
 
 #[test]
 fn unevaluated_keywords_reduce_the_depth() {
     let branch = |kind: &str| json!({"properties": {"kind": {"const": kind}, "in": {"$ref": "#"}}});
     let branches = json!({"anyOf": [branch("a"), branch("b")], "unevaluatedProperties": false});
-    let (deepest, explained) = reach(&branches);
-    assert!(explained < deepest && deepest < 20, "{explained} {deepest}");
+    // 65,531 schemas at the 13th level.
+    assert_eq!(reach(&branches), (13, 10));
     let list = json!({"items": {"$ref": "#"}, "unevaluatedItems": false});
     assert_eq!(reach(&list).0, 128);
 }

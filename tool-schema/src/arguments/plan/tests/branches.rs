@@ -191,3 +191,52 @@ fn property_that_only_one_branch_restricts_is_no_kind() {
         [r#": any of: an object with `k` "a", `x`; an object with `y`, got {"k":"z"}"#]
     );
 }
+
+#[test]
+fn only_branch_that_lists_values_of_the_type_explains_itself() {
+    let schema = json!({ "anyOf": [
+        { "enum": ["a", "b"] },
+        { "enum": [1, 2] },
+        { "type": "boolean", "const": true },
+        { "type": ["array", "null"], "enum": [[1]] },
+    ] });
+    for (value, expected) in [
+        (json!("c"), r#": one of "a", "b", got "c""#),
+        (json!(3), ": one of 1, 2, got 3"),
+        (json!(false), ": true, got false"),
+        (json!([2]), ": [1], got [2]"),
+        (json!(0.5), r#": any of: one of "a", "b"; one of 1, 2; true; [1], got 0.5"#),
+        (json!(null), r#": any of: one of "a", "b"; one of 1, 2; true; [1], got null"#),
+    ] {
+        assert_eq!(said(&schema, &value), [expected]);
+    }
+}
+
+#[test]
+fn missing_kind_is_reported_only_if_all_possible_branches_require_it() {
+    let tagged = |kind: &str, required: &[&str]| json!({ "type": "object", "properties": { "k": { "const": kind } }, "required": required });
+    let other = |required: &[&str]| json!({ "type": "object", "properties": { "z": { "type": "integer" } }, "required": required });
+    let kinds = r#"an object with `k` "a", `n`; an object with `k` "b", `m`"#;
+    // The third branch has no kind.
+    let schema =
+        |third: Value| json!({ "anyOf": [tagged("a", &["k", "n"]), tagged("b", &["k", "m"]), third] });
+    let missing = r#"/k: the property `k`, which is required (one of "a", "b"), got nothing"#;
+    for (third, value, expected) in [
+        (other(&["k", "z"]), json!({ "y": 1 }), vec![missing.to_owned()]),
+        (
+            other(&["k", "z"]),
+            json!({ "k": "a" }),
+            vec![format!(": any of: {kinds}; an object with `z`, `k`, got {{\"k\":\"a\"}}")],
+        ),
+        (
+            other(&["z"]),
+            json!({ "y": 1 }),
+            vec![format!(": any of: {kinds}; an object with `z`, got {{\"y\":1}}")],
+        ),
+        (other(&["z"]), json!({ "z": "x" }), vec![r#"/z: an integer, got "x""#.to_owned()]),
+        // A branch of another type is not possible.
+        (json!({ "type": "string" }), json!({ "y": 1 }), vec![missing.to_owned()]),
+    ] {
+        assert_eq!(said(&schema(third), &value), expected, "{value}");
+    }
+}

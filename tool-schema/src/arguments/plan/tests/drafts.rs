@@ -77,7 +77,7 @@ fn keywords_that_differ_in_an_earlier_draft_are_unsupported() {
 fn draft_that_has_too_little_in_common_is_not_read() {
     for draft in ["draft-04", "draft-06"] {
         let uri = format!("http://json-schema.org/{draft}/schema#");
-        let schema = json!({"$schema": uri, "id": "#a", "$id": 5, "minimum": 1, "exclusiveMinimum": true});
+        let schema = json!({"$schema": uri, "id": "#a", "$id": 5, "$anchor": 7, "minimum": 1, "exclusiveMinimum": true});
         check_uncovered(schema, &format!(r#"at the root: `$schema` "{uri}""#));
     }
     let mixed = json!({"items": {"$schema": SEVEN, "items": {}}});

@@ -170,3 +170,87 @@ fn repetition_ends_where_it_may() {
 fn named_groups_are_groups() {
     check(r"^(?<year>\d{4})-(?:a|b)$", &["2024-a"], &["2024-c"]);
 }
+
+#[test]
+fn a_repetition_gives_back_what_a_following_class_needs() {
+    check("^[a-c]*[c-e]$", &["c", "d", "ac", "cc", "abce"], &["", "a", "cb"]);
+    check("^[c-e]*[a-c]$", &["c", "a", "ec", "cc", "edca"], &["", "d", "ad"]);
+    check("^[a-c]*[d-f]?[c]$", &["c", "cc", "adc"], &["a", "d"]);
+    check("^[a-c]*[d-f]{1,2}[c]$", &["dc", "ccefc"], &["c", "cc"]);
+    check("^[a-c]{2}[c]$", &["acc"], &["cc", "cccc"]);
+    check("^é*[è-ê]$", &["é", "éê", "éé"], &["", "éa"]);
+}
+
+#[test]
+fn each_escape_of_a_character_is_read_inside_and_outside_of_a_class() {
+    for (escape, text) in [
+        (r"\t", "\t"),
+        (r"\n", "\n"),
+        (r"\r", "\r"),
+        (r"\v", "\u{B}"),
+        (r"\f", "\u{C}"),
+        (r"\0", "\0"),
+        (r"\cZ", "\u{1A}"),
+        (r"\ca", "\u{1}"),
+        (r"\x7f", "\u{7F}"),
+        (r"\u00E9", "é"),
+        (r"\u{e9}", "é"),
+        (r"\u{10FFFF}", "\u{10FFFF}"),
+        (r"\uD7FF", "\u{D7FF}"),
+        (r"\uE000", "\u{E000}"),
+        (r"\uD800\uDC00", "\u{10000}"),
+        (r"\uDBFF\uDFFF", "\u{10FFFF}"),
+        (r"\uD83D\uDE00", "😀"),
+        (r"\_", "_"),
+    ] {
+        for pattern in [format!("^{escape}$"), format!("^[{escape}]$"), format!("^(?:{escape}|x)$")] {
+            check(&pattern, &[text], &["", "y", r"\", "\u{D7FE}", "\u{E001}"]);
+        }
+    }
+    for pattern in [r"\uD7FF\uDC00", r"\uD83Da", r"\uD83D\u0041", r"\uD83D\uD83D", r"\uDFFF", r"\u{D800}"] {
+        check_uncovered(
+            json!({ "pattern": pattern }),
+            &format!("at the root: half of a surrogate pair in the pattern `{pattern}`"),
+        );
+    }
+    for pattern in [r"\01", r"[\1]", r"\k", r"(a)\9"] {
+        check_uncovered(
+            json!({ "pattern": pattern }),
+            &format!("at the root: a back-reference in the pattern `{pattern}`"),
+        );
+    }
+    for (pattern, group) in [("(?i-s:a)", "(?i-s"), ("(?x", "(?x"), ("(?#a)", "(?")] {
+        check_uncovered(
+            json!({ "pattern": pattern }),
+            &format!("at the root: the group `{group}` in the pattern `{pattern}`"),
+        );
+    }
+}
+
+#[test]
+fn a_class_has_its_first_and_last_characters_and_no_others() {
+    check("^[b-d]$", &["b", "c", "d"], &["a", "e", "-"]);
+    check("^[^b-d]$", &["a", "e", "\0", "\u{10FFFF}"], &["b", "c", "d"]);
+    check("^[a-]$", &["a", "-"], &["b", ","]);
+    check(r"^[\d-x]$", &["7", "-", "x"], &["y", ".", "/"]);
+    check("^[b-da-c]$", &["a", "b", "c", "d"], &["e", "`"]);
+    check("^[acb]$", &["a", "b", "c"], &["d"]);
+    check("^[^acb]$", &["d", "`"], &["a", "b", "c"]);
+    check("^[è-ê]$", &["è", "é", "ê"], &["ç", "ë", "e"]);
+    check("^[~-\u{81}]$", &["~", "\u{7F}", "\u{80}", "\u{81}"], &["}", "\u{82}"]);
+    check(r"^[^\uE000-\u{10FFFF}]$", &["\0", "\u{D7FF}"], &["\u{E000}", "\u{10FFFF}"]);
+    check(r"^[^\0-\uD7FF]$", &["\u{E000}", "\u{10FFFF}"], &["\0", "\u{D7FF}"]);
+    check(r"^[^\0-\u{10FFFF}]$", &[], &["\0", "a", "\u{10FFFF}"]);
+}
+
+#[test]
+fn braces_repeat_only_with_counts_in_order() {
+    check("^a{2,2}$", &["aa"], &["a", "aaa"]);
+    check("^a{0,}b$", &["b", "aab"], &["a"]);
+    check("^a{2,}?b$", &["aab", "aaab"], &["ab"]);
+    check("^a{}$", &["a{}"], &["a", ""]);
+    check("^a{1x}$", &["a{1x}"], &["a"]);
+    check("^a{1,x}$", &["a{1,x}"], &["a"]);
+    check("^a{1$", &["a{1"], &["a"]);
+    check("^{", &["{"], &["a"]);
+}

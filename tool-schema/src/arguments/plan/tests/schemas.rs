@@ -73,6 +73,11 @@ fn malformed_keywords_are_problems() {
         json!({"maxItems": 1.5}),
         &["at the root: `maxItems` must be an integer that is not negative, not 1.5"],
     );
+    for (count, shown) in [(json!(0.5), "0.5"), (json!(-1e300), "-1e+300"), (json!(null), "null")] {
+        let expected =
+            format!("at the root: `maxLength` must be an integer that is not negative, not {shown}");
+        check(json!({ "maxLength": count }), &[&expected]);
+    }
     check(json!({"uniqueItems": 1}), &["at the root: `uniqueItems` must be a boolean, not 1"]);
     check(
         json!({"allOf": []}),
