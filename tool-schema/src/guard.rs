@@ -335,6 +335,7 @@ mod tests {
         assert_eq!((nameless.message(), nameless.to_string()), ("", "panicked".to_owned()));
         let named = catch(|| -> () { panic!("{}", 1) }).unwrap_err();
         assert_eq!((named.message(), named.to_string()), ("1", "panicked: 1".to_owned()));
+        assert_eq!((nameless.into_message(), named.into_message()), (String::new(), "1".to_owned()));
     }
 
     #[test]
@@ -364,5 +365,20 @@ mod tests {
         let mut next = || Pin::new(&mut stream).poll_next(&mut Context::from_waker(Waker::noop()));
         assert_eq!(next(), Poll::Ready(Some(Err(panic_of("torn")))));
         assert_eq!(next(), Poll::Ready(None));
+    }
+
+    #[test]
+    fn a_guard_holds_its_value_until_it_is_taken() {
+        let mut value = Guarded::new(1);
+        *value.get_mut().unwrap() += 1;
+        assert_eq!(value.get(), Some(&2));
+        assert_eq!(value.take(), Some(2));
+        assert_eq!(value.get(), None);
+        assert_eq!(value.take(), None);
+        value.set(3);
+        assert_eq!(value.get(), Some(&3));
+        assert_eq!(Guarded::<u32>::default().get(), None);
+        let shared = GuardedArc::new(Arc::new("a"));
+        assert_eq!((*shared.clone(), format!("{shared:?}")), ("a", "\"a\"".to_owned()));
     }
 }

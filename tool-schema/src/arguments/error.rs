@@ -80,3 +80,37 @@ impl fmt::Display for ArgumentError {
 }
 
 impl Error for ArgumentError {}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used, reason = "a test may")]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_error_tells_arguments_that_are_not_json_from_those_that_do_not_fit() {
+        let violation = || Violation::new("/a", "a string", "1");
+        let misfit = ArgumentError::new(violation(), r#"{"a":1}"#);
+        assert_eq!(misfit.to_string(), "the arguments do not match the schema: /a: expected a string, got 1");
+        assert!(!misfit.is_syntax());
+        assert_eq!(misfit.text(), Some(r#"{"a":1}"#));
+        assert_eq!(misfit.into_parts(), (violation().into(), Some(r#"{"a":1}"#.to_owned())));
+        let broken = ArgumentError::not_json("{");
+        assert_eq!(
+            broken.to_string(),
+            "the arguments are not JSON: the arguments: expected a JSON object, got text that is not JSON \
+             (EOF while parsing an object at line 1 column 1)"
+        );
+        assert!(broken.is_syntax());
+        assert_eq!((broken.text(), broken.violations().total()), (None, 1));
+        // A lone surrogate is skipped, but not read.
+        let surrogate = ArgumentError::not_json(r#""\ud800""#);
+        assert_eq!(
+            surrogate.violations()[0].received,
+            "text that is not JSON (unexpected end of hex escape at line 1 column 8)"
+        );
+        assert_eq!(
+            ArgumentError::not_json("{}").violations()[0].received,
+            "text that is not JSON (it cannot be read)"
+        );
+    }
+}

@@ -170,6 +170,10 @@ fn a_schema_may_be_nested_as_deeply_as_a_text() {
     let chain = "at the root: more than 64 schemas apply to the same value one within the other";
     assert_eq!(error(&nested_schema(128)), [chain]);
     assert!(super::Foreign::instead_of(&[], &nested_schema(60)).is_ok());
+    // The schema itself is one level.
+    let lists = |levels: usize| (0..levels).fold(json!([]), |value, _| json!([value]));
+    assert!(super::Foreign::instead_of(&[], &json!({ "const": lists(126) })).is_ok());
+    assert_eq!(error(&json!({ "const": lists(127) })), ["at the root: the schema is nested too deeply"]);
 }
 
 /// Returns all groups of the suite with their file names.

@@ -131,3 +131,74 @@ impl<'s> MapSearch<'s> {
         prefix.take(count).map(|schema| part_example(self.root, schema).unwrap_or_default()).collect()
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Returns the location of each map and a value with an entry in it.
+    fn maps(schema: Value) -> Vec<(String, Value)> {
+        let found = maps_with_free_keys(&schema);
+        found.iter().map(|map| (map.pointer(), map.sample_value("k"))).collect()
+    }
+
+    fn at(pointer: &str, value: Value) -> (String, Value) {
+        (pointer.to_owned(), value)
+    }
+
+    #[test]
+    fn each_map_with_free_keys_is_reached_by_a_value() {
+        let map = json!({ "type": "object", "additionalProperties": { "type": "integer" } });
+        let entry = json!({ "k": null });
+        for (schema, expected) in [
+            (map.clone(), vec![at("", entry.clone())]),
+            (json!({ "additionalProperties": true }), vec![at("", entry.clone())]),
+            (json!({ "additionalProperties": false, "title": "T" }), vec![]),
+            (json!(true), vec![]),
+            (json!({ "properties": { "a/b": map, "c": true } }), vec![at("/a~1b", json!({ "a/b": entry }))]),
+            (json!({ "patternProperties": { "^x": map } }), vec![at("/1", json!({ "1": entry }))]),
+            (
+                json!({ "additionalProperties": map }),
+                vec![at("", entry.clone()), at("/x", json!({ "x": entry }))],
+            ),
+            (json!({ "items": map }), vec![at("/0", json!([entry]))]),
+            (
+                json!({ "prefixItems": [{ "type": "boolean" }, map, { "type": "array", "items": map }], "items": map }),
+                vec![
+                    at("/1", json!([true, entry])),
+                    at("/2/0", json!([true, {}, [entry]])),
+                    at("/3", json!([true, {}, [], entry])),
+                ],
+            ),
+            (
+                json!({ "anyOf": [{ "items": map }, map] }),
+                vec![at("/0", json!([entry])), at("", entry.clone())],
+            ),
+            (json!({ "oneOf": [map] }), vec![at("", entry.clone())]),
+            (json!({ "allOf": [map] }), vec![at("", entry.clone())]),
+            (json!({ "not": map, "default": map, "$defs": { "a": map } }), vec![]),
+            (
+                json!({
+                    "properties": { "a": { "$ref": "#/$defs/m" }, "b": { "$ref": "#/$defs/m" }, "c": { "$ref": "x" } },
+                    "$defs": { "m": map },
+                }),
+                vec![at("/a", json!({ "a": entry }))],
+            ),
+            (
+                json!({ "properties": { "next": { "$ref": "#" }, "m": map } }),
+                vec![at("/next/m", json!({ "next": { "m": entry } })), at("/m", json!({ "m": entry }))],
+            ),
+        ] {
+            assert_eq!(maps(schema.clone()), expected, "{schema}");
+        }
+    }
+
+    #[test]
+    fn the_number_of_maps_is_limited() {
+        for (count, found) in [(63, 63), (64, 64), (65, 64)] {
+            let properties: serde_json::Map<_, _> =
+                (0..count).map(|at| (format!("p{at}"), json!({ "additionalProperties": true }))).collect();
+            assert_eq!(maps(json!({ "properties": properties })).len(), found);
+        }
+    }
+}

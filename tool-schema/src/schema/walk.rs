@@ -57,3 +57,68 @@ fn map_entries(value: &mut Value) -> impl Iterator<Item = (&String, &mut Value)>
 fn list_items(value: &mut Value) -> impl Iterator<Item = &mut Value> {
     value.as_array_mut().into_iter().flatten()
 }
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used, reason = "a test may")]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn each_keyword_with_subschemas_has_its_role() {
+        let subschemas = |value: Value| {
+            let mut found = Vec::new();
+            let mut value = value.as_object().unwrap().clone();
+            let Ok(()) = visit_subschemas(&mut value, |role, schema| {
+                found.push(format!("{role:?} {schema}"));
+                Ok::<_, std::convert::Infallible>(())
+            });
+            found
+        };
+        let (one, two) = (json!({ "minimum": 1 }), json!({ "minimum": 2 }));
+        let [first, second] = [&one, &two].map(Value::to_string);
+        let with_role = |role: &str| [format!("{role} {first}"), format!("{role} {second}")];
+        for (key, role) in
+            [("patternProperties", "Part"), ("$defs", "Part"), ("dependentSchemas", "Question")]
+        {
+            assert_eq!(subschemas(json!({ key: { "a": one, "b": two } })), with_role(role), "{key}");
+            assert_eq!(subschemas(json!({ key: [one] })), [""; 0], "{key}");
+        }
+        let properties = json!({ "properties": { "items": one, "b": two } });
+        let expected = [format!("Property(\"items\") {first}"), format!("Property(\"b\") {second}")];
+        assert_eq!(subschemas(properties), expected);
+        for (key, role) in [("prefixItems", "Part"), ("anyOf", "Same"), ("oneOf", "Same"), ("allOf", "Same")]
+        {
+            assert_eq!(subschemas(json!({ key: [one, two] })), with_role(role), "{key}");
+            assert_eq!(subschemas(json!({ key: { "a": one } })), [""; 0], "{key}");
+        }
+        for (key, role) in [
+            ("items", "Part"),
+            ("contains", "Part"),
+            ("additionalProperties", "Part"),
+            ("unevaluatedItems", "Part"),
+            ("unevaluatedProperties", "Part"),
+            ("propertyNames", "Part"),
+            ("not", "Question"),
+            ("if", "Question"),
+            ("then", "Question"),
+            ("else", "Question"),
+        ] {
+            assert_eq!(subschemas(json!({ key: one, "title": "T" })), [format!("{role} {first}")], "{key}");
+        }
+        let others = json!({ "default": one, "const": one, "enum": [one], "examples": [one], "definitions": { "a": one } });
+        assert_eq!(subschemas(others), [""; 0]);
+    }
+
+    #[test]
+    fn a_visit_that_fails_is_the_last_one() {
+        let mut visits = 0;
+        let mut schema = json!({ "properties": { "a": true, "b": true }, "items": true });
+        let result = visit_subschemas(schema.as_object_mut().unwrap(), |_, _| {
+            visits += 1;
+            Err(visits)
+        });
+        assert_eq!((result, visits), (Err(1), 1));
+    }
+}

@@ -2,6 +2,7 @@
 #![allow(missing_docs, dead_code, reason = "fixtures speak for themselves")]
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test may")]
 
+mod constant_types;
 mod examples;
 mod flatten;
 mod integers;

@@ -70,3 +70,44 @@ fn a_custom_pattern_of_keys_is_kept() {
     let schema = schema::<BTreeMap<Code, bool>>();
     assert_eq!(schema["patternProperties"], json!({ "^[0-9]+$": { "type": "boolean" } }));
 }
+
+#[test]
+fn a_map_whose_keys_no_name_can_represent_is_refused_with_its_location() {
+    #[derive(Deserialize, JsonSchema, PartialEq, Eq, PartialOrd, Ord)]
+    enum Shape {
+        Circle(u8),
+        Square { side: u8 },
+    }
+    #[derive(Deserialize, JsonSchema, PartialEq, Eq, PartialOrd, Ord)]
+    enum Either {
+        Circle(u8),
+        Nothing,
+    }
+    #[derive(Deserialize, JsonSchema)]
+    struct Args<T> {
+        list: Vec<Inner<T>>,
+    }
+    #[derive(Deserialize, JsonSchema)]
+    struct Inner<T> {
+        #[serde(rename = "by/key")]
+        by_key: T,
+    }
+    fn error<T: JsonSchema + DeserializeOwned>() -> Option<String> {
+        InputSchema::of_decoded::<Args<T>>().err().map(|error| error.to_string())
+    }
+    let expected = |pointer: &str, key: &str| {
+        Some(format!(
+            "`{pointer}` is a map with keys of type `{key}`, which the property names of a JSON object cannot \
+             represent; use a list of pairs, `Vec<({key}, ..)>`, or keys that are read from strings"
+        ))
+    };
+    assert_eq!(error::<BTreeMap<(u8, u8), bool>>(), expected("/list/0/by~1key", "(u8, u8)"));
+    assert_eq!(
+        error::<BTreeMap<String, BTreeMap<(u8, u8), bool>>>(),
+        expected("/list/0/by~1key/x", "(u8, u8)")
+    );
+    assert_eq!(error::<BTreeMap<Shape, bool>>(), expected("/list/0/by~1key", std::any::type_name::<Shape>()));
+    assert_eq!(error::<BTreeMap<Either, bool>>(), None);
+    assert_eq!(error::<BTreeMap<String, bool>>(), None);
+    assert_eq!(error::<BTreeMap<u8, BTreeMap<bool, bool>>>(), None);
+}

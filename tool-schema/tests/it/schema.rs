@@ -6,7 +6,10 @@ use std::{
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
-use tool_schema::{InputSchema, OutputSchema};
+use tool_schema::{
+    __private::{Closing, Purpose, WrittenValue},
+    InputSchema, OutputSchema,
+};
 
 /// Compares the canonical schema of `T` with its golden file.
 fn golden<T: JsonSchema>(name: &str) -> Value {
@@ -414,4 +417,38 @@ fn arguments_are_an_object_but_references_to_an_untyped_root_accept_any_value() 
     let plan = InputSchema::new(json!({"properties": {"next": {"$ref": "#"}}, "required": ["n"]})).unwrap();
     let said: Vec<_> = plan.plan().unwrap().violations(&json!({})).iter().map(ToString::to_string).collect();
     assert_eq!(said, ["/n: expected the property `n`, which is required, got nothing"]);
+}
+
+#[test]
+fn a_written_value_that_its_parameter_rejects_is_a_misfit() {
+    let schema = json!({
+        "type": "object",
+        "properties": {
+            "a": { "type": "integer" },
+            "ab": { "type": "string" },
+            "c/d": { "type": "array", "items": { "type": "integer", "minimum": 3 } },
+        },
+        "required": ["ab"],
+    });
+    let misfits = |parameter: &'static str, purpose: Purpose, value: Value| {
+        let written = WrittenValue { parameter, purpose, value };
+        let schema = InputSchema::canonical(schema.clone(), Closing::Closed, vec![written]).unwrap();
+        let misfits = schema.misfits();
+        assert!(misfits.iter().all(|it| it.parameter == parameter && it.purpose == purpose));
+        misfits.iter().map(|it| it.violation.to_string()).collect::<Vec<_>>()
+    };
+    for purpose in [Purpose::DefaultValue, Purpose::Example] {
+        assert_eq!(misfits("a", purpose, json!(1)), [""; 0]);
+        assert_eq!(misfits("a", purpose, json!("x")), [r#"/a: expected an integer, got "x""#]);
+        assert_eq!(misfits("ab", purpose, json!(1)), ["/ab: expected a string, got 1"]);
+        assert_eq!(
+            misfits("c/d", purpose, json!([1, 3, "x"])),
+            ["/c~1d/0: expected at least 3, got 1", r#"/c~1d/2: expected an integer, got "x""#]
+        );
+        assert_eq!(
+            misfits("other", purpose, json!(1)),
+            ["/other: expected a property that the schema knows; known: `a`, `ab`, `c/d`, got 1"]
+        );
+    }
+    assert!(InputSchema::new(schema).unwrap().misfits().is_empty());
 }

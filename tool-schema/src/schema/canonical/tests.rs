@@ -5,8 +5,9 @@
 use serde_json::{Map, Value, json};
 
 use super::{
-    Closing, FILLS, IGNORES, close_object, combines_object_parts, is_scalar,
-    make_optional_properties_non_null, remove_null, set_root_type_to_object,
+    ALIASES, Closing, FILLS, IGNORES, canonical_output, canonicalize_schema, close_object,
+    combines_object_parts, is_scalar, make_optional_properties_non_null, remove_null,
+    set_root_type_to_object,
 };
 
 /// Returns `schema` after `change`, and the result of `change`.
@@ -172,4 +173,86 @@ fn a_scalar_has_only_keywords_of_scalars() {
     ] {
         assert_eq!(is_scalar(schema.as_object().unwrap()), is_it, "{schema}");
     }
+}
+
+#[test]
+fn the_schema_of_a_result_is_in_order_and_keeps_null_and_open_objects() {
+    let part = json!({ "properties": { "x": true }, "type": "object" });
+    let schema = json!({
+        "title": "T",
+        "type": "object",
+        "$schema": "https://json-schema.org/draft/2020-12/schema",
+        "properties": {
+            "none": { "maximum": 1, "title": "N", "minimum": 2, "type": "integer" },
+            "nullable": { "default": null, "type": ["string", "null"], ALIASES: ["n"] },
+            "byte": { "format": "uint8", "type": "integer" },
+            "part": part,
+        },
+        "$defs": { "unused": true },
+        "x-b": 1,
+        "x-a": 2,
+    });
+    let expected = json!({
+        "type": "object",
+        "title": "T",
+        "properties": {
+            "none": { "type": "integer", "title": "N", "minimum": 2, "maximum": 1 },
+            "nullable": { "type": ["string", "null"], "default": null },
+            "byte": { "type": "integer", "minimum": 0, "maximum": 255 },
+            "part": { "type": "object", "properties": { "x": true } },
+        },
+        "x-a": 2,
+        "x-b": 1,
+    });
+    assert_eq!(canonical_output(schema.clone()).to_string(), expected.to_string());
+    let mut arguments = schema.clone();
+    let error = canonicalize_schema(&mut arguments, Closing::Closed).unwrap_err();
+    assert_eq!(
+        error.to_string(),
+        "in `none`, `minimum` is 2 and `maximum` is 1, so no value is valid; change one"
+    );
+    let mut arguments = schema;
+    arguments["properties"].as_object_mut().unwrap().shift_remove("none");
+    let with_closing = |closing: Closing| {
+        let mut schema = arguments.clone();
+        canonicalize_schema(&mut schema, closing).unwrap();
+        schema.to_string()
+    };
+    let closed = json!({
+        "type": "object",
+        "title": "T",
+        "properties": {
+            "nullable": { "type": "string", ALIASES: ["n"] },
+            "byte": { "type": "integer", "minimum": 0, "maximum": 255 },
+            "part": { "type": "object", "properties": { "x": true }, "additionalProperties": false },
+        },
+        "additionalProperties": false,
+        "x-a": 2,
+        "x-b": 1,
+    });
+    assert_eq!(with_closing(Closing::Closed), closed.to_string());
+    let open = json!({
+        "type": "object",
+        "title": "T",
+        "properties": {
+            "nullable": { "type": "string", ALIASES: ["n"] },
+            "byte": { "type": "integer", "minimum": 0, "maximum": 255 },
+            "part": { "type": "object", "properties": { "x": true }, IGNORES: true },
+        },
+        "x-a": 2,
+        "x-b": 1,
+        IGNORES: true,
+    });
+    assert_eq!(with_closing(Closing::Open), open.to_string());
+}
+
+#[test]
+fn a_bound_that_is_no_number_is_left_to_the_compiler() {
+    let schema = json!({ "type": "object", "properties": {
+        "n": { "type": "integer", "format": "uint8", "minimum": "x", "maximum": 300 },
+    } });
+    let expected = json!({ "type": "object", "properties": {
+        "n": { "type": "integer", "minimum": "x", "maximum": 255 },
+    } });
+    assert_eq!(canonical_output(schema), expected);
 }

@@ -332,3 +332,23 @@ fn a_limit_applies_to_all_numbers_that_a_large_number_with_a_fraction_may_be() {
     assert_eq!(read::<f64>(&json!({}), "-20000000000000000.1"), Ok(-2e16));
     assert!(read::<f64>(&json!({ "type": "integer" }), "20000000000000000.5").is_err());
 }
+
+#[test]
+fn each_of_many_properties_is_read_once() {
+    let all: serde_json::Map<_, _> = (0..70).map(|at| (format!("p{at}"), json!(at))).collect();
+    let properties: serde_json::Map<_, _> =
+        all.keys().map(|name| (name.clone(), json!({ "type": "integer" }))).collect();
+    let schema = json!({ "type": "object", "properties": properties, "required": ["p69", "p0"], "additionalProperties": false });
+    let text = Value::from(all.clone()).to_string();
+    assert_eq!(read::<Value>(&schema, &text), Ok(all.clone().into()));
+    let reversed: serde_json::Map<_, _> = all.into_iter().rev().collect();
+    assert_eq!(read::<Value>(&schema, &Value::from(reversed.clone()).to_string()), Ok(reversed.into()));
+    for name in ["p0", "p1", "p63", "p64", "p65", "p69"] {
+        let twice = text.replace('}', &format!(",\"{name}\":1}}"));
+        assert_eq!(
+            read::<Value>(&schema, &twice),
+            Err(": a value that the schema refuses".to_owned()),
+            "{name}"
+        );
+    }
+}

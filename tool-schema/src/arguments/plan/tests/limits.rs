@@ -83,12 +83,12 @@ fn doubled(links: usize, last: &Value) -> Value {
 fn scalar_that_a_schema_applies_to_in_many_ways_is_checked_few_times() {
     let schema = doubled(20, &json!({"type": "integer"}));
     let plan = plan(&schema);
-    let mut walk = ValidationWalk::new(&plan);
-    assert!(walk.admits(NodeId::ROOT, &json!(1)));
-    assert!(walk.steps < 5_000, "{}", walk.steps);
-    let mut walk = ValidationWalk::new(&plan);
-    assert_eq!(Violations::from(report_violations_by_walk(&mut walk, &json!("one"))).total(), 1);
-    assert!(walk.steps < 5_000, "{}", walk.steps);
+    let mut verdict = ValidationWalk::new(&plan);
+    assert!(verdict.admits(NodeId::ROOT, &json!(1)));
+    let mut report = ValidationWalk::new(&plan);
+    assert_eq!(Violations::from(report_violations_by_walk(&mut report, &json!("one"))).total(), 1);
+    // Results are cached after a thousand visits.
+    assert_eq!((verdict.steps, report.steps), (2_003, 2_039));
     // Property names, each of which is a temporary value.
     let schema = doubled(20, &json!({"maxLength": 1}));
     let names = json!({"propertyNames": {"$ref": "#/$defs/0"}, "$defs": schema["$defs"]});

@@ -170,6 +170,46 @@ fn mistakes_of_identifiers_are_problems() {
 }
 
 #[test]
+fn reference_to_an_identifier_that_is_not_read_is_not_covered() {
+    // Parts of an unknown keyword are not compiled, so that their identifiers are not read.
+    for named in [
+        json!({"$id": "#x y"}),
+        json!({"$id": "http://a/b#x%20y"}),
+        json!({"items": {"$id": "#x y"}}),
+        json!([1, {"a": {"$id": "#x y"}}]),
+    ] {
+        check_uncovered(
+            json!({"$ref": "#x%20y", "definitions": {"a": named}}),
+            r##"at the root: `$ref` to "#x%20y""##,
+        );
+    }
+    for other in [json!({"$id": "#x"}), json!({"id": "#x y"}), json!(["#x y"]), json!({"$id": 5})] {
+        check(
+            json!({"$ref": "#x%20y", "definitions": {"a": other}}),
+            &[r##"at the root: `$ref` to "#x%20y" leads nowhere"##],
+        );
+    }
+    for named in [
+        json!({"$id": "http://a/b/c"}),
+        json!({"$id": "c"}),
+        json!({"$id": "/b/c#"}),
+        json!({"$id": "http://a/d/", "items": {"$id": "../b/c"}}),
+        json!([{"$id": "#part", "items": {"$id": "c"}}]),
+    ] {
+        check_uncovered(
+            json!({"$id": "http://a/b/root", "$ref": "c", "definitions": {"a": named}}),
+            r#"at the root: `$ref` to "c""#,
+        );
+    }
+    for other in [json!({"$id": "http://a/c"}), json!({"$id": "http://a/d/", "items": {"$id": "c"}})] {
+        check(
+            json!({"$id": "http://a/b/root", "$ref": "c", "definitions": {"a": other}}),
+            &[r#"at the root: `$ref` to "c" leaves the schema; nothing is fetched"#],
+        );
+    }
+}
+
+#[test]
 fn dynamic_reference_that_may_mean_several_is_not_covered() {
     let schema = json!({
         "$ref": "list",
