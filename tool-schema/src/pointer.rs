@@ -54,3 +54,45 @@ pub fn percent_decoded(fragment: &str) -> String {
 fn hex_value(digit: u8) -> Option<u8> {
     char::from(digit).to_digit(16).and_then(|digit| u8::try_from(digit).ok())
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_step_is_appended_with_escapes() {
+        let mut pointer = String::new();
+        for (step, expected) in [
+            ("a", "/a"),
+            ("", "/a/"),
+            ("b~c", "/a//b~0c"),
+            ("d/é", "/a//b~0c/d~1é"),
+            ("~1", "/a//b~0c/d~1é/~01"),
+        ] {
+            push_step(&mut pointer, step);
+            assert_eq!(pointer, expected);
+        }
+        let steps = ["a", "", "b~c", "d/é", "~1"].map(str::to_owned).to_vec();
+        assert_eq!(pointer_steps(&pointer), Some(steps));
+    }
+
+    #[test]
+    fn percent_escapes_are_decoded_and_other_percent_signs_stay() {
+        for (text, expected) in [
+            ("", ""),
+            ("a/é", "a/é"),
+            ("%41", "A"),
+            ("a%20b%2Fc", "a b/c"),
+            ("%c3%A9%F0%9f%98%80", "é😀"),
+            ("100%25", "100%"),
+            ("%%41%", "%A%"),
+            ("%4", "%4"),
+            ("%4g%g4", "%4g%g4"),
+            ("%41%FF", "%41%FF"),
+        ] {
+            assert_eq!(percent_decoded(text), expected, "{text}");
+        }
+        assert_eq!(local_pointer("#/a%20b").as_deref(), Some("/a b"));
+        assert_eq!(local_pointer("/a"), None);
+    }
+}

@@ -2,9 +2,11 @@
 #![allow(missing_docs, dead_code, reason = "fixtures speak for themselves")]
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test may")]
 
+mod canonical;
 mod constant_types;
 mod examples;
 mod flatten;
+mod forms;
 mod integers;
 mod maps;
 mod names;
