@@ -200,3 +200,69 @@ fn bounds_that_admit_no_value_are_an_error() {
     assert_eq!(error(json!({ "minimum": 3, "maxLength": 2, "maxItems": 1 })), None);
     assert_eq!(error(json!({ "type": "integer", "minimum": "3", "maximum": 2 })), None);
 }
+
+#[test]
+fn a_format_of_numbers_becomes_its_bounds() {
+    for (format, least, most) in [
+        ("int8", json!(-128), json!(127)),
+        ("int16", json!(-32768), json!(32767)),
+        ("int32", json!(i32::MIN), json!(i32::MAX)),
+        ("int64", json!(i64::MIN), json!(i64::MAX)),
+        ("int", json!(i64::MIN), json!(i64::MAX)),
+        ("uint8", json!(0), json!(255)),
+        ("uint16", json!(0), json!(65535)),
+        ("uint32", json!(0), json!(u32::MAX)),
+        ("uint64", json!(0), json!(u64::MAX)),
+        ("uint", json!(0), json!(u64::MAX)),
+    ] {
+        let kind = |members: Value| {
+            let mut schema = json!({ "type": "integer" });
+            schema.as_object_mut().unwrap().extend(members.as_object().unwrap().clone());
+            schema
+        };
+        check([
+            (kind(json!({ "format": format })), kind(json!({ "minimum": least, "maximum": most }))),
+            (
+                kind(json!({ "format": format, "minimum": 1, "maximum": 2 })),
+                kind(json!({ "minimum": 1, "maximum": 2 })),
+            ),
+            (
+                kind(json!({ "format": format, "minimum": -1e300, "maximum": 1e300 })),
+                kind(json!({ "minimum": least, "maximum": most })),
+            ),
+        ]);
+    }
+    let single = f64::from(0.1_f32);
+    check([
+        (json!({ "type": "integer", "format": "uint128" }), json!({ "type": "integer", "minimum": 0 })),
+        (
+            json!({ "type": "integer", "format": "uint128", "minimum": 3 }),
+            json!({ "type": "integer", "minimum": 3 }),
+        ),
+        (json!({ "type": "integer", "format": "int128" }), json!({ "type": "integer" })),
+        // The digits of the shorter type.
+        (
+            json!({ "type": "number", "format": "float", "default": single }),
+            json!({ "type": "number", "default": 0.1 }),
+        ),
+        (
+            json!({ "type": "number", "format": "float", "default": "x" }),
+            json!({ "type": "number", "default": "x" }),
+        ),
+        (
+            json!({ "type": "number", "format": "double", "default": single }),
+            json!({ "type": "number", "default": single }),
+        ),
+        (json!({ "type": "string", "format": "date" }), json!({ "type": "string", "format": "date" })),
+    ]);
+    let own = InputSchema::canonical(
+        json!({ "type": "object", "properties": { "a": { "type": "number", "format": "float" }, "b": { "type": "number", "format": "double" } } }),
+        Closing::Closed,
+        Vec::new(),
+    );
+    let properties = own.unwrap().with_internal_keywords().map(|schema| schema["properties"].clone());
+    assert_eq!(
+        properties,
+        Some(json!({ "a": { "type": "number", "x-tool-single": true }, "b": { "type": "number" } }))
+    );
+}

@@ -363,7 +363,10 @@ fn the_place_of_an_ambiguity_is_counted_in_lines_and_bytes() {
 
 #[test]
 fn a_truncated_string_with_quotes_or_backslashes_within_is_refused() {
-    check("a string whose end is not certain", &[(r#"{"a":"say "x" or"#, 6), (r#"{"a":"x \d"#, 6)]);
+    check(
+        "a string whose end is not certain",
+        &[(r#"{"a":"say "x" or"#, 6), (r#"{"a":"24" x""#, 6), (r#"{"a":["24" x""#, 7), (r#"{"a":"x \d"#, 6)],
+    );
     check(
         "a string with an unpaired surrogate",
         &[(r#"{"a":"\ud83d\u0041",}"#, 6), (r#"{"a":"\ud83d\n",}"#, 6), (r#"{"a":"\udfff",}"#, 6)],

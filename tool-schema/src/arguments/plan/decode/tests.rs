@@ -352,3 +352,38 @@ fn each_of_many_properties_is_read_once() {
         );
     }
 }
+
+#[test]
+fn each_kind_of_scalar_is_read_only_if_it_is_listed() {
+    fn refused<T>() -> Result<T, String> {
+        Err(": a value that the schema refuses".to_owned())
+    }
+    let schema = json!({ "enum": [true, null, 1, 2.5, "a"] });
+    for (text, is_listed) in [
+        ("true", true),
+        ("false", false),
+        ("null", true),
+        ("1", true),
+        ("1.0", true),
+        ("2", false),
+        ("2.5", true),
+        ("0.5", false),
+        (r#""a""#, true),
+        (r#""b""#, false),
+    ] {
+        assert_eq!(read::<Value>(&schema, text).is_ok(), is_listed, "{text}");
+    }
+    assert_eq!(read::<Value>(&json!({ "const": 1 }), "null"), refused());
+    assert_eq!(read::<bool>(&json!({ "const": true }), "true"), Ok(true));
+    assert_eq!(read::<bool>(&json!({ "const": true }), "false"), refused());
+    assert_eq!(read::<bool>(&json!({ "type": "null" }), "true"), refused());
+    assert_eq!(read::<Option<bool>>(&json!({ "enum": [true, null] }), "null"), Ok(None));
+    assert_eq!(read::<Option<bool>>(&json!({ "enum": [true, false] }), "null"), refused());
+    assert_eq!(read::<Option<bool>>(&json!({ "type": "boolean" }), "null"), refused());
+    assert_eq!(read::<String>(&json!({ "const": "a" }), r#""a""#), Ok("a".to_owned()));
+    assert_eq!(read::<String>(&json!({ "const": "a" }), r#""b""#), refused());
+    assert_eq!(read::<i64>(&json!({ "const": 7 }), "7"), Ok(7));
+    assert_eq!(read::<i64>(&json!({ "const": 7 }), "8"), refused());
+    assert_eq!(read::<f64>(&json!({ "const": 0.5 }), "0.5"), Ok(0.5));
+    assert_eq!(read::<f64>(&json!({ "const": 0.5 }), "1.5"), refused());
+}

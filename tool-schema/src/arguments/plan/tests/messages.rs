@@ -343,3 +343,18 @@ fn branches_within_branches_are_summarised_three_levels_deep() {
         );
     }
 }
+
+#[test]
+fn more_than_twenty_branches_are_counted() {
+    let texts = |count: usize| json!({ "anyOf": vec![json!({ "type": "string" }); count] });
+    check(texts(1), json!(5), &[": any of: a string, got 5"]);
+    check(texts(20), json!(5), &[": any of: a string, got 5"]);
+    check(texts(21), json!(5), &[": any of: a string; … (21 in all), got 5"]);
+    let last = |count: usize| {
+        let mut branches = vec![json!({ "type": "string" }); count - 1];
+        branches.push(json!({ "type": "null" }));
+        json!({ "oneOf": branches })
+    };
+    check(last(20), json!(5), &[": any of: a string; null, got 5"]);
+    check(last(21), json!(5), &[": any of: a string; … (21 in all), got 5"]);
+}

@@ -3,6 +3,7 @@
 use serde_json::{Value, json};
 
 use super::plan;
+use crate::Arguments;
 
 /// Checks that `value` is normalised to `expected`, and that the result reports a change.
 #[track_caller]
@@ -158,4 +159,32 @@ fn value_of_a_known_property_is_not_normalised_by_the_rule_for_others() {
         json!({"a": 1.0, "b": 2.0, "p": 3.0, "other": 4.0, "q": 5.0, "pq": 6.0}),
         json!({"a": 1.0, "b": 2.0, "p": 3.0, "other": 4, "q": 5, "pq": 6}),
     );
+}
+
+#[test]
+fn text_without_another_spelling_is_in_normal_form() {
+    let schema = json!({ "type": "object", "properties": {
+        "n": { "type": "integer" }, "t": { "type": "string" }, "l": { "type": "array", "items": { "type": "integer" } },
+    } });
+    let plan = plan(&schema);
+    for (text, is_normal, normal) in [
+        (r#"{"n":1}"#, true, r#"{"n":1}"#),
+        (r#"{"n":-10,"t":"-a.e"}"#, true, r#"{"n":-10,"t":"-a.e"}"#),
+        (r#"{"l":[0,-1,-2],"t":"nul"}"#, true, r#"{"l":[0,-1,-2],"t":"nul"}"#),
+        (r#"{"n":null}"#, false, "{}"),
+        (r#"{"n":1.0}"#, false, r#"{"n":1}"#),
+        (r#"{"n":1e2}"#, false, r#"{"n":100}"#),
+        (r#"{"n":1E2}"#, false, r#"{"n":100}"#),
+        (r#"{"n":-0}"#, false, r#"{"n":0}"#),
+        (r#"{"l":[-0,1]}"#, false, r#"{"l":[0,1]}"#),
+        (r#"{"l":[-0]}"#, false, r#"{"l":[0]}"#),
+        (r#"{"l":[1,-0 ]}"#, false, r#"{"l":[1,0]}"#),
+    ] {
+        assert_eq!(plan.is_in_normal_form(text), is_normal, "{text}");
+        let fitting = plan.fit(Arguments::from(text)).unwrap();
+        assert_eq!((fitting.as_str(), fitting.corrections().len()), (normal, 0));
+    }
+    for text in [r#"{"n":"1"}"#, r#"{"n":1"#, r#"{"n":1}}"#] {
+        assert!(!plan.is_in_normal_form(text), "{text}");
+    }
 }
