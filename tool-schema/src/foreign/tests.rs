@@ -154,6 +154,38 @@ fn each_kind_of_type_and_branch_is_summarised_up_to_three_levels_deep() {
     }
 }
 
+#[test]
+fn violations_come_in_the_order_of_the_document() {
+    let integer = json!({ "type": "integer" });
+    let schema = json!({
+        "properties": { "a/b": integer, "list": { "items": { "properties": { "c": integer } } }, "d": integer },
+        "required": ["z"],
+        "maxProperties": 1,
+    });
+    let foreign = super::Foreign::instead_of(&[], &schema).unwrap();
+    let value = json!({ "d": "x", "list": [{ "c": 1 }, { "c": "y" }, { "c": "z" }], "a/b": "w" });
+    let pointers: Vec<_> = foreign.violations(&value).iter().map(|it| it.pointer.clone()).collect();
+    assert_eq!(pointers, ["", "/d", "/list/1/c", "/list/2/c", "/a~1b", "/z"]);
+}
+
+#[test]
+fn only_branch_of_the_type_explains_all_its_violations() {
+    let object = json!({
+        "type": "object", "required": ["k", "n"],
+        "properties": { "k": { "const": "x" }, "n": { "type": "integer" } },
+    });
+    for key in ["anyOf", "oneOf"] {
+        let schema = json!({ key: [object, { "type": "string" }] });
+        let foreign = super::Foreign::instead_of(&[], &schema).unwrap();
+        let pointers =
+            |value: Value| foreign.violations(&value).iter().map(|it| it.pointer.clone()).collect::<Vec<_>>();
+        assert_eq!(pointers(json!({})), ["/k", "/n"]);
+        assert_eq!(pointers(json!({ "k": "y", "n": "z" })), ["/k", "/n"]);
+        assert_eq!(pointers(json!({ "n": "z" })), ["/n", "/k"]);
+        assert_eq!(pointers(json!(1)), [""]);
+    }
+}
+
 /// A schema that no plan covers, with `levels` lists and objects.
 fn nested_schema(levels: usize) -> Value {
     let inner = json!({ "pattern": "^(?!x)" });

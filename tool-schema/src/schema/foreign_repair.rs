@@ -374,6 +374,25 @@ mod tests {
     }
 
     #[test]
+    fn a_schema_with_too_many_schemas_for_one_value_keeps_its_annotations() {
+        let chain = |length: usize| (1..length).fold(json!({}), |schema, _| json!({ "allOf": [schema] }));
+        let schema = |length: usize| {
+            json!({
+                "title": "T", "description": "D", "default": {}, "examples": [{}],
+                "type": "object", "properties": { "p": chain(length) }, "x-y": 1,
+            })
+        };
+        assert_eq!(read(schema(64)), (schema(64), 0));
+        let kept = json!({ "title": "T", "description": "D", "default": {}, "examples": [{}] });
+        assert_eq!(read(schema(65)), (kept, 1));
+        let (_, problems) = InputSchema::from_foreign(schema(65)).unwrap();
+        assert_eq!(
+            problems[0].to_string(),
+            "at the root: more than 64 schemas apply to the same value one within the other; the schema is ignored"
+        );
+    }
+
+    #[test]
     fn a_schema_that_can_be_read_stays_as_it_is() {
         for schema in [
             json!({ "type": "object", "properties": { "a": { "type": ["string", "null"], "default": null } }, "required": ["a"] }),

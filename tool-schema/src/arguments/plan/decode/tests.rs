@@ -3,7 +3,10 @@
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 use proptest::prelude::*;
-use serde::{Deserialize, de::DeserializeOwned};
+use serde::{
+    Deserialize,
+    de::{DeserializeOwned, IgnoredAny},
+};
 use serde_json::{Value, json};
 
 use super::{DecodeError, Source};
@@ -386,4 +389,59 @@ fn each_kind_of_scalar_is_read_only_if_it_is_listed() {
     assert_eq!(read::<i64>(&json!({ "const": 7 }), "8"), refused());
     assert_eq!(read::<f64>(&json!({ "const": 0.5 }), "0.5"), Ok(0.5));
     assert_eq!(read::<f64>(&json!({ "const": 0.5 }), "1.5"), refused());
+}
+
+#[test]
+fn an_object_is_read_property_by_property_after_the_rules_for_the_whole() {
+    fn properties(schema: &Value, text: &str) -> Result<Vec<(String, Option<usize>)>, DecodeError> {
+        let plan = Plan::compile(schema).unwrap();
+        let mut source = Source::new(text, &plan);
+        let mut object = source.root_value().into_object()?;
+        let mut found = Vec::new();
+        while object.advance()? {
+            found.push((object.name().to_owned(), object.position()));
+            IgnoredAny::deserialize(object.value())?;
+        }
+        Ok(found)
+    }
+    let found = |schema: &Value, text: &str| properties(schema, text).map_err(|error| error.to_string());
+    let at = |name: &str, position: Option<usize>| (name.to_owned(), position);
+    let refused = || Err("a value that the schema refuses".to_owned());
+    let plain = json!({ "properties": { "a": true, "b": { "type": "integer" }, "c": true } });
+    assert_eq!(found(&plain, r#"{"a":1,"b":2}"#), Ok(vec![at("a", Some(0)), at("b", Some(1))]));
+    assert_eq!(
+        found(&plain, r#"{ "c": 1, "x": 2, "a": 3 }"#),
+        Ok(vec![at("c", Some(2)), at("x", None), at("a", Some(0))])
+    );
+    assert_eq!(found(&plain, "{}"), Ok(Vec::new()));
+    assert_eq!(found(&plain, r#"{"b":"x"}"#), refused());
+    let whole = json!({ "anyOf": [{ "required": ["a"] }, { "required": ["b"] }] });
+    assert_eq!(found(&whole, r#"{"c":1,"b":2}"#), Ok(vec![at("c", None), at("b", None)]));
+    assert_eq!(found(&whole, r#"{"c":1}"#), refused());
+    for schema in [&plain, &whole] {
+        assert_eq!(found(schema, ""), Err("not JSON".to_owned()));
+        assert_eq!(found(schema, r#"{"a":1,}"#), Err("not JSON".to_owned()));
+    }
+    assert_eq!(found(&plain, "[1]"), refused());
+}
+
+#[test]
+fn each_limit_of_integers_is_exact() {
+    for (schema, good, bad) in [
+        (json!({ "minimum": -3 }), ["-3", "0"], ["-4", "-5"]),
+        (json!({ "exclusiveMinimum": -3 }), ["-2", "0"], ["-3", "-4"]),
+        (json!({ "maximum": 5 }), ["5", "-9"], ["6", "7"]),
+        (json!({ "exclusiveMaximum": 5 }), ["4", "-9"], ["5", "6"]),
+        (json!({ "minimum": 3, "exclusiveMinimum": 3 }), ["4", "5"], ["3", "2"]),
+        (json!({ "maximum": -3, "exclusiveMaximum": -3 }), ["-4", "-5"], ["-3", "-2"]),
+    ] {
+        for text in good {
+            assert_eq!(read::<i64>(&schema, text), Ok(text.parse().unwrap()), "{schema} {text}");
+            assert_eq!(read::<f64>(&schema, text), Ok(text.parse().unwrap()), "{schema} {text}");
+        }
+        for text in bad {
+            assert!(read::<i64>(&schema, text).is_err(), "{schema} {text}");
+            assert!(read::<f64>(&schema, text).is_err(), "{schema} {text}");
+        }
+    }
 }

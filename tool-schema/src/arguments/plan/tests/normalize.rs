@@ -188,3 +188,52 @@ fn text_without_another_spelling_is_in_normal_form() {
         assert!(!plan.is_in_normal_form(text), "{text}");
     }
 }
+
+#[test]
+fn default_of_the_decoder_is_filled_into_the_canonical_text_alone() {
+    let schema = json!({ "type": "object", "properties": {
+        "n": { "type": "integer" }, "b": { "type": "string", "default": "x", "x-tool-fills": true },
+    } });
+    let plan = plan(&schema);
+    for (text, fitting, canonical) in [
+        (r#"{"n":1.0}"#, r#"{"n":1}"#, r#"{"n":1,"b":"x"}"#),
+        (r#"{"n":null,"b":null}"#, "{}", r#"{"b":"x"}"#),
+        (r#"{"b":"y","n":1.0}"#, r#"{"b":"y","n":1}"#, r#"{"b":"y","n":1}"#),
+    ] {
+        assert_eq!(plan.fit(Arguments::from(text)).unwrap().as_str(), fitting);
+        assert_eq!(plan.canonical(Arguments::from(text)).unwrap().as_str(), canonical);
+    }
+}
+
+#[test]
+fn alias_of_a_property_becomes_its_name_once() {
+    let schema = json!({
+        "type": "object",
+        "properties": { "path": { "type": "integer", "x-tool-aliases": ["file", "f"] }, "n": { "type": "number", "x-tool-aliases": ["m"] } },
+        "additionalProperties": false,
+    });
+    let plan = plan(&schema);
+    let fit = |text: &str| {
+        let fitting = plan.fit(Arguments::from(text)).map(|it| it.as_str().to_owned());
+        fitting.map_err(|error| error.violations().to_string())
+    };
+    for (text, expected) in [
+        (r#"{"path":1}"#, r#"{"path":1}"#),
+        (r#"{"file":1}"#, r#"{"path":1}"#),
+        (r#"{"f":1,"m":2}"#, r#"{"path":1,"n":2}"#),
+        (r#"{"m":2,"file":1}"#, r#"{"n":2,"path":1}"#),
+        // A `null` that counts as absent is no second value.
+        (r#"{"path":null,"file":1}"#, r#"{"path":1}"#),
+        (r#"{"file":null,"f":1}"#, r#"{"path":1}"#),
+        (r#"{"n":1.10,"m":null}"#, r#"{"n":1.10}"#),
+    ] {
+        assert_eq!(fit(text), Ok(expected.to_owned()), "{text}");
+    }
+    for (text, alias) in
+        [(r#"{"path":1,"file":2}"#, "file"), (r#"{"f":2,"path":1}"#, "f"), (r#"{"file":1,"f":2}"#, "f")]
+    {
+        let expected =
+            format!("/{alias}: expected the property `path` once; `{alias}` is another name for it, got 2");
+        assert_eq!(fit(text), Err(expected), "{text}");
+    }
+}

@@ -232,6 +232,7 @@ fn a_class_has_its_first_and_last_characters_and_no_others() {
     check("^[b-d]$", &["b", "c", "d"], &["a", "e", "-"]);
     check("^[^b-d]$", &["a", "e", "\0", "\u{10FFFF}"], &["b", "c", "d"]);
     check("^[a-]$", &["a", "-"], &["b", ","]);
+    check("^[a-a]$", &["a"], &["b", "-"]);
     check(r"^[\d-x]$", &["7", "-", "x"], &["y", ".", "/"]);
     check("^[b-da-c]$", &["a", "b", "c", "d"], &["e", "`"]);
     check("^[acb]$", &["a", "b", "c"], &["d"]);
