@@ -220,4 +220,122 @@ mod tests {
             assert_eq!(total.cost, None, "{unknown:?}");
         }
     }
+
+    fn counts(input: u64, output: u64, cached: u64, written: u64, reasoning: u64) -> Usage {
+        let mut usage = Usage::default();
+        (usage.input, usage.output, usage.cached) = (Some(input), Some(output), Some(cached));
+        (usage.cache_written, usage.reasoning) = (Some(written), Some(reasoning));
+        usage
+    }
+
+    /// A usage whose counts are all different.
+    fn usage() -> RunUsage {
+        RunUsage {
+            rounds: 1,
+            calls: 2,
+            input: 30,
+            output: 40,
+            cached: 5,
+            cache_written: 6,
+            cost: Some(0.5),
+            has_unknown_cost: false,
+            additional: counts(700, 800, 90, 100, 110),
+            children: ChildUsage { runs: 12, rounds: 13, calls: 14, tokens: 15_000, cost: Some(0.25) },
+        }
+    }
+
+    #[test]
+    fn the_usage_of_several_agents_is_the_sum_of_each_count() {
+        let mut total = RunUsage::default();
+        total.add_usage_of(&usage());
+        assert_eq!(total, usage());
+        total.add_usage_of(&usage());
+        let expected = RunUsage {
+            rounds: 2,
+            calls: 4,
+            input: 60,
+            output: 80,
+            cached: 10,
+            cache_written: 12,
+            cost: Some(1.0),
+            has_unknown_cost: false,
+            additional: counts(1_400, 1_600, 180, 200, 220),
+            children: ChildUsage { runs: 24, rounds: 26, calls: 28, tokens: 30_000, cost: Some(0.5) },
+        };
+        assert_eq!(total, expected);
+        assert_eq!(total.since(&usage()), usage());
+        assert_eq!(usage().since(&RunUsage::default()), usage());
+        // A count is never below zero.
+        let nothing = usage().since(&total);
+        let none = RunUsage {
+            cost: Some(0.0),
+            additional: counts(0, 0, 0, 0, 0),
+            children: ChildUsage { cost: Some(0.0), ..ChildUsage::default() },
+            ..RunUsage::default()
+        };
+        assert_eq!(nothing, none);
+        assert_eq!(RunUsage::default().since(&usage()), RunUsage::default());
+        assert_eq!((usage().tokens(), usage().own_tokens()), (16_570, 1_570));
+    }
+
+    #[test]
+    fn a_cost_of_several_agents_is_known_in_part_if_one_has_requests_without_a_cost() {
+        let of = |rounds: u64, cost: Option<f64>| RunUsage { rounds, cost, ..RunUsage::default() };
+        let unknown = |usage: RunUsage| RunUsage { has_unknown_cost: true, ..usage };
+        for (one, other, cost, has_unknown_cost) in [
+            (of(0, None), of(0, None), None, false),
+            (of(1, None), of(1, None), None, false),
+            (of(0, None), of(1, Some(2.0)), Some(2.0), false),
+            (of(1, Some(2.0)), of(0, None), Some(2.0), false),
+            (of(1, None), of(1, Some(2.0)), Some(2.0), true),
+            (of(1, Some(2.0)), of(1, None), Some(2.0), true),
+            (of(1, Some(1.0)), of(1, Some(2.0)), Some(3.0), false),
+            (unknown(of(1, Some(1.0))), of(1, Some(2.0)), Some(3.0), true),
+            (of(1, Some(1.0)), unknown(of(1, Some(2.0))), Some(3.0), true),
+        ] {
+            let mut total = one;
+            total.add_usage_of(&other);
+            assert_eq!((total.cost, total.has_unknown_cost), (cost, has_unknown_cost), "{one:?} {other:?}");
+        }
+    }
+
+    #[test]
+    fn the_cost_of_runs_below_several_agents_is_known_if_each_is_known() {
+        let of = |runs: u64, rounds: u64, cost: Option<f64>| ChildUsage {
+            runs,
+            rounds,
+            cost,
+            ..ChildUsage::default()
+        };
+        for (one, other, cost) in [
+            (of(0, 0, None), of(0, 0, None), None),
+            (of(0, 0, None), of(1, 1, Some(2.0)), Some(2.0)),
+            (of(1, 1, Some(2.0)), of(0, 0, None), Some(2.0)),
+            (of(1, 1, Some(1.0)), of(1, 1, Some(2.0)), Some(3.0)),
+            (of(1, 1, None), of(1, 1, Some(2.0)), None),
+            (of(1, 1, Some(2.0)), of(1, 1, None), None),
+            // Runs without requests cost nothing.
+            (of(1, 0, None), of(0, 0, None), Some(0.0)),
+        ] {
+            let mut total = one;
+            total.add_usage_of(&other);
+            assert_eq!(total.cost, cost, "{one:?} {other:?}");
+        }
+    }
+
+    #[test]
+    fn responses_to_hooks_are_counted_beside_those_of_the_run() {
+        let mut total = RunUsage::default();
+        total.add(&counts(1, 2, 3, 4, 5));
+        total.add(&counts(10, 20, 30, 40, 50));
+        total.add(&Usage::default());
+        assert_eq!((total.input, total.output, total.cached, total.cache_written), (11, 22, 33, 44));
+        assert_eq!((total.additional, total.tokens()), (Usage::default(), 33));
+        total.add_hook_usage(&Usage::default());
+        assert_eq!(total.additional, Usage::default());
+        total.add_hook_usage(&counts(100, 200, 300, 400, 500));
+        total.add_hook_usage(&counts(1, 2, 3, 4, 5));
+        assert_eq!(total.additional, counts(101, 202, 303, 404, 505));
+        assert_eq!((total.input, total.output, total.tokens()), (11, 22, 336));
+    }
 }

@@ -77,3 +77,28 @@ impl Drop for LedgerEntry {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_total_is_of_those_that_ended_and_of_those_that_run() {
+        let rounds = |rounds: u64| RunUsage { rounds, ..RunUsage::default() };
+        let ledger = Arc::<UsageLedger>::default();
+        ledger.continue_usage(rounds(1));
+        ledger.add_ended(&rounds(2));
+        assert_eq!(ledger.total().rounds, 3);
+        let one = ledger.begin_entry(rounds(0));
+        // What an agent used before is counted already.
+        let other = ledger.begin_entry(rounds(30));
+        assert_eq!(one.set_usage_and_total(rounds(10)).rounds, 13);
+        assert_eq!(other.set_usage_and_total(rounds(130)).rounds, 113);
+        assert_eq!(one.set_usage_and_total(rounds(20)).rounds, 123);
+        drop(one);
+        assert_eq!((ledger.total().rounds, ledger.lock().running.len()), (123, 1));
+        assert_eq!(other.set_usage_and_total(rounds(31)).rounds, 24);
+        drop(other);
+        assert_eq!((ledger.total().rounds, ledger.lock().running.len()), (24, 0));
+    }
+}
