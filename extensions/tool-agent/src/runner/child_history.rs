@@ -352,3 +352,54 @@ async fn continue_stored_history(
     conversation.control = control;
     ControlFlow::Continue(conversation)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn history(views: &[&str]) -> RunHistory {
+        let root = RunHistory::of_root(Arc::default(), None);
+        RunHistory { views: views.iter().map(|view| Arc::from(*view)).collect(), ..root }
+    }
+
+    #[test]
+    fn the_key_of_a_history_that_ends_with_its_call_has_two_segments() {
+        for (view, expected) in [
+            ("", None),
+            ("a", None),
+            ("a/b", None),
+            ("%fresh", None),
+            ("%freshest/a", None),
+            ("a/%fresh/b", None),
+            ("%fresh/a-1", Some("%fresh/a-1")),
+            ("%fresh/a-1/b", Some("%fresh/a-1")),
+            ("%fresh/a-1/b/c", Some("%fresh/a-1")),
+        ] {
+            assert_eq!(single_call_history(view), expected, "{view}");
+            assert_eq!(is_single_call_history(view), expected == Some(view), "{view}");
+        }
+    }
+
+    #[test]
+    fn a_key_below_a_history_that_ends_with_its_call_continues_its_key() {
+        for (views, view, shared, own, single) in [
+            (&[""][..], "", "/k", "k", "%fresh/k"),
+            (&["", "a"], "a", "a/k", "k", "%fresh/k"),
+            (&["", "a", "a/b"], "a/b", "a/b/k", "k", "%fresh/k"),
+            (&["", "%fresh/a-1"], "%fresh/a-1", "%fresh/a-1/k", "%fresh/a-1/k", "%fresh/a-1/k"),
+            (
+                &["", "%fresh/a-1", "%fresh/a-1/b"],
+                "%fresh/a-1/b",
+                "%fresh/a-1/b/k",
+                "%fresh/a-1/k",
+                "%fresh/a-1/k",
+            ),
+        ] {
+            let history = history(views);
+            assert_eq!(history.view(), view, "{views:?}");
+            assert_eq!(history.shared_view_below("k"), shared, "{views:?}");
+            assert_eq!(history.own_view_below("k"), own, "{views:?}");
+            assert_eq!(history.single_call_view_below("k"), single, "{views:?}");
+        }
+    }
+}

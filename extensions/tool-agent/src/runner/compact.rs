@@ -182,6 +182,33 @@ mod tests {
     }
 
     #[test]
+    fn tokens_are_estimated_by_the_bytes_of_each_part() {
+        use tool_runtime::{Content, ToolCall, ToolOutput, ToolResult};
+
+        let result = |text: &str| {
+            let output = ToolOutput::new([Content::text(text)]);
+            Message::results([ToolResult::new("c".to_owned().into(), "t", Ok(output))])
+        };
+        let image = Content::image(vec![1], "image/png");
+        let call = ToolCall::new("add", r#"{"a":12}"#);
+        for (message, expected) in [
+            (Message::user(""), 4),
+            (Message::user("abc"), 4),
+            (Message::user("abcd"), 5),
+            (Message::assistant([Part::Reasoning("12345678".to_owned())]), 6),
+            (Message::user_content([image]), 1_004),
+            (Message::assistant([Part::Call(call)]), 6),
+            (result("12345678"), 6),
+            (Message::assistant(["ab", "cd"].map(|text| Part::Text(text.to_owned()))), 5),
+        ] {
+            assert_eq!(estimated_tokens(std::slice::from_ref(&message)), expected, "{message:?}");
+        }
+        assert_eq!(estimated_tokens(&[]), 0);
+        // The bytes of all messages together.
+        assert_eq!(estimated_tokens(&[Message::user("abc"), Message::user("d")]), 9);
+    }
+
+    #[test]
     fn a_call_stands_before_its_result() {
         use tool_runtime::{Content, ToolOutput, ToolResult};
 

@@ -72,3 +72,54 @@ fn add_note_lines(text: &mut String, agent: &str, message: &Message) {
         let _ = write!(text, "\nthe tool `{}` returned: {}", result.name, result.text());
     }
 }
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used, reason = "a test may")]
+mod tests {
+    use tool_runtime::{ToolCall, ToolOutput, ToolResult};
+
+    use super::*;
+
+    #[test]
+    fn a_note_has_a_line_for_each_text_call_and_result() {
+        let call = ToolCall::new("look", r#"{"password":"p"}"#).with_id("c");
+        let result = ToolResult::new(call.id.clone(), "look", Ok(ToolOutput::from("seen")));
+        let messages = [
+            Message::user("Go."),
+            Message::assistant([Part::Reasoning("hm".to_owned()), Part::Call(call.clone())]),
+            Message::results([result]),
+            Message::assistant([Part::Text("I see.".to_owned()), Part::Call(call)]),
+            Message::assistant([]),
+        ];
+        let lines = |agent: &str| {
+            format!(
+                "\nuser: Go.\n{agent} called the tool `look`\nthe tool `look` returned: seen\n{agent}: I see.\n{agent} called the tool `look`"
+            )
+        };
+        let of_run = note_of_run("scout", &messages);
+        let expected = format!("For context, the messages of the agent `scout`:{}", lines("scout"));
+        assert_eq!((of_run.role(), of_run.text()), (Role::User, expected));
+        let above = note_of_conversation(&messages);
+        let expected = format!("For context, the conversation so far:{}", lines("assistant"));
+        assert_eq!((above.role(), above.text()), (Role::User, expected));
+    }
+
+    #[test]
+    fn messages_of_each_run_are_one_note_in_their_order() {
+        let content = |view: Option<&str>, agent: &str| {
+            let body = tool_session::JsonText::new("{}").unwrap();
+            let mut content = EntryContent::new("run-1", EntryContent::MESSAGE, body);
+            (content.view, content.agent) = (view.map(Into::into), Some(agent.into()));
+            content
+        };
+        let mut shared = SharedMessages::default();
+        for (view, agent, text) in [("v", "a", "2"), ("w", "b", "3"), ("v", "a", "1")] {
+            shared.push_front(&content(Some(view), agent), Message::user(text));
+        }
+        let texts: Vec<_> = shared.take_notes().map(|note| note.text()).collect();
+        let title = |agent: &str| format!("For context, the messages of the agent `{agent}`:");
+        let expected = [format!("{}\nuser: 1\nuser: 2", title("a")), format!("{}\nuser: 3", title("b"))];
+        assert_eq!(texts, expected);
+        assert_eq!(shared.take_notes().count(), 0);
+    }
+}

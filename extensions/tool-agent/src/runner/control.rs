@@ -155,3 +155,158 @@ pub(super) fn transfer_limit_message(max: u64) -> String {
          `Limits::transfers`"
     )
 }
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used, reason = "a test may")]
+mod tests {
+    use tool_runtime::{ToolError, ToolOutput, ToolResult, output::Actions};
+
+    use super::*;
+    use crate::{Limits, ScriptedModel, agent::TRANSFER_TOOL};
+
+    /// `desk` above `billing`, which keeps control and awaits replies, and `tech`, which does neither.
+    fn tree() -> Agent {
+        let agent = |name: &str| Agent::builder(name, ScriptedModel::new([]));
+        let billing = agent("billing").await_user_reply(true).build().unwrap();
+        let tech = agent("tech").keeps_control(false).build().unwrap();
+        let limits = Limits { transfers: Some(2), ..Limits::default() };
+        agent("desk").limits(limits).sub_agent(billing).sub_agent(tech).build().unwrap()
+    }
+
+    fn result(tool: &str, outcome: Result<ToolOutput, ToolError>) -> CallOutcome {
+        CallOutcome::Finished(ToolResult::new("c".to_owned().into(), tool, outcome))
+    }
+
+    fn transfer(agent: &str) -> CallOutcome {
+        let actions = Actions { transfer: Some(agent.to_owned()), ..Actions::default() };
+        result(TRANSFER_TOOL, Ok(ToolOutput::from("done").with_actions(actions)))
+    }
+
+    fn usage(rounds: u64) -> RunUsage {
+        let mut usage = RunUsage { rounds, calls: 2, input: 30, output: 4, ..RunUsage::default() };
+        (usage.cost, usage.children.tokens, usage.children.cost) = (Some(0.5), 100, Some(0.25));
+        usage
+    }
+
+    /// Control after a batch of the active agent, and what became of the transfer.
+    fn after(control: &Control, outcome: CallOutcome) -> (Control, String) {
+        let (root, active) = (tree(), control.active_agent(&tree()));
+        let ControlChange { control, transfer } =
+            control.control_after_batch(&root, &active, &[outcome], &usage(3));
+        let transfer = match transfer {
+            Transfer::None => "none".to_owned(),
+            Transfer::Made(agent) => format!("to {agent}"),
+            Transfer::UnknownAgent(agent) => format!("unknown {agent}"),
+            Transfer::LimitReached(max) => format!("limit {max}"),
+        };
+        (control, transfer)
+    }
+
+    /// The agent that has the conversation, and the one that has the next message of the user.
+    fn agents(control: &Control) -> (String, String) {
+        let mut next = control.clone();
+        next.assign_user_message(&tree());
+        [control.active_agent(&tree()), next.active_agent(&tree())]
+            .map(|agent| agent.name().to_owned())
+            .into()
+    }
+
+    fn names(active: &str, next: &str) -> (String, String) {
+        (active.to_owned(), next.to_owned())
+    }
+
+    #[test]
+    fn a_transfer_moves_the_conversation_and_the_next_message_to_an_agent_that_keeps_control() {
+        let begin = Control::default();
+        assert_eq!(agents(&begin), names("desk", "desk"));
+        let (billing, made) = after(&begin, transfer("billing"));
+        assert_eq!((made.as_str(), agents(&billing)), ("to billing", names("billing", "billing")));
+        let start = UsageMark { rounds: 3, calls: 2, tokens: 134, cost: 0.75 };
+        assert_eq!((billing.transfers, billing.start), (1, start));
+        let (tech, made) = after(&billing, transfer("tech"));
+        assert_eq!((made.as_str(), agents(&tech)), ("to tech", names("tech", "desk")));
+        let (desk, made) = after(&billing, transfer("desk"));
+        assert_eq!((made.as_str(), agents(&desk)), ("to desk", names("desk", "desk")));
+        assert_eq!((desk.transfers, desk.agent.is_none(), desk.next.is_none()), (2, true, true));
+    }
+
+    #[test]
+    fn a_transfer_that_is_not_made_changes_nothing() {
+        let (billing, _) = after(&Control::default(), transfer("billing"));
+        let (two, _) = after(&billing, transfer("desk"));
+        for (control, outcome, expected) in [
+            (&billing, transfer("billing"), "none"),
+            (&billing, transfer("sales"), "unknown sales"),
+            (&billing, result("other", Ok(ToolOutput::from("done"))), "none"),
+            (&two, transfer("tech"), "limit 2"),
+        ] {
+            let (same, made) = after(control, outcome);
+            assert_eq!((&same, made.as_str()), (control, expected));
+        }
+        // The next message of the user begins the count anew.
+        let mut next = two;
+        next.assign_user_message(&tree());
+        assert_eq!((next.transfers, next.start), (0, UsageMark::default()));
+        assert_eq!(after(&next, transfer("tech")).1, "to tech");
+    }
+
+    #[test]
+    fn a_reply_is_awaited_once_by_an_agent_that_may() {
+        let (billing, _) = after(&Control::default(), transfer("billing"));
+        let awaits = || result(AWAIT_TOOL, Ok(ToolOutput::from("ask")));
+        let (tech, _) = after(&billing, transfer("tech"));
+        assert_eq!(after(&tech, awaits()).0, tech, "it awaits no replies");
+        let failed = result(AWAIT_TOOL, Err(ToolError::failed("no")));
+        assert_eq!(after(&billing, failed).0, billing);
+        assert_eq!(after(&billing, result("other", Ok(ToolOutput::from("done")))).0, billing);
+        let (awaiting, _) = after(&billing, awaits());
+        assert_eq!(awaiting.reply_to.as_deref(), Some("billing"));
+        // Also if another agent has the conversation meanwhile.
+        let (mut moved, _) = after(&awaiting, transfer("desk"));
+        assert_eq!(agents(&moved), names("desk", "billing"));
+        moved.assign_user_message(&tree());
+        assert_eq!(agents(&moved), names("billing", "desk"));
+        // The root by its name.
+        let mut of_root = Control { reply_to: Some("desk".into()), ..billing };
+        of_root.assign_user_message(&tree());
+        assert_eq!((agents(&of_root), of_root.agent.is_none()), (names("desk", "billing"), true));
+    }
+
+    #[test]
+    fn agents_that_are_gone_have_nothing() {
+        let of = |agent: &str, next: &str, reply_to: &str| {
+            let name = |name: &str| Some(name).filter(|name| !name.is_empty()).map(Into::into);
+            Control {
+                agent: name(agent),
+                next: name(next),
+                reply_to: name(reply_to),
+                transfers: 1,
+                start: UsageMark::default(),
+            }
+        };
+        for (before, after, gone) in [
+            (of("billing", "tech", "desk"), of("billing", "tech", "desk"), None),
+            (of("sales", "tech", "billing"), of("", "tech", "billing"), Some("sales")),
+            (of("billing", "sales", "tech"), of("billing", "", "tech"), None),
+            (of("billing", "tech", "sales"), of("billing", "tech", ""), None),
+            (of("", "", ""), of("", "", ""), None),
+        ] {
+            let mut control = before.clone();
+            assert_eq!(control.forget_gone_agents(&tree()).as_deref(), gone, "{before:?}");
+            assert_eq!(control, after, "{before:?}");
+        }
+    }
+
+    #[test]
+    fn what_was_used_since_a_mark_is_the_difference_of_each_count() {
+        let mark =
+            |rounds: u64, calls: u64, tokens: u64, cost: f64| UsageMark { rounds, calls, tokens, cost };
+        assert_eq!(UsageMark::of(&usage(3)), mark(3, 2, 134, 0.75));
+        assert_eq!(UsageMark::of(&RunUsage::default()), UsageMark::default());
+        assert_eq!(mark(9, 8, 70, 6.5).since(mark(1, 2, 30, 0.5)), mark(8, 6, 40, 6.0));
+        assert_eq!(mark(1, 1, 1, 1.0).since(mark(2, 3, 4, 1.0)), mark(0, 0, 0, 0.0));
+        let mut control = Control { start: mark(1, 2, 3, 4.0), ..Control::default() };
+        control.reset_usage_start();
+        assert_eq!(control, Control::default());
+    }
+}
