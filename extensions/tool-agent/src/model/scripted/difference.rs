@@ -294,6 +294,7 @@ mod tests {
     fn an_excerpt_begins_before_the_first_difference() {
         let most = MAX_EXCERPT_CHARS;
         assert_eq!(excerpt("abc", 0), "abc");
+        assert_eq!(excerpt("abc", 1), "…bc");
         assert_eq!(excerpt(&"x".repeat(most), 0), "x".repeat(most));
         assert_eq!(excerpt(&"x".repeat(most + 2), 0), format!("{}… (2 more characters)", "x".repeat(most)));
         assert_eq!(excerpt(&"x".repeat(most + 2), 2), format!("…{}", "x".repeat(most)));

@@ -43,6 +43,25 @@ fn known_parameters_are_options_and_all_others_a_part_of_the_body() {
 }
 
 #[test]
+fn thinking_is_an_effort_or_a_number_of_tokens() {
+    for (thinking, expected) in [
+        (Some(Thinking::Low), Some("low")),
+        (Some(Thinking::Medium), Some("medium")),
+        (Some(Thinking::High), Some("high")),
+        (Some(Thinking::Tokens(1)), Some("1")),
+        (Some(Thinking::Tokens(0)), Some("zero")),
+        (Some(Thinking::Off), Some("zero")),
+        (None, None),
+    ] {
+        let mut request = request();
+        request.thinking = thinking;
+        let effort = sent(&request, ChatOptions::default()).options.reasoning_effort;
+        let effort = effort.map(|effort| effort.to_string());
+        assert_eq!(effort.as_deref(), expected, "{thinking:?}");
+    }
+}
+
+#[test]
 fn the_choice_of_a_tool_is_sent_if_there_are_tools() {
     let own = || ChatOptions { tool_choice: Some(Choice::Required), ..ChatOptions::default() };
     for (choice, expected) in [
