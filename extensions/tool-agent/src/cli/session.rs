@@ -96,3 +96,99 @@ impl ChatSession {
 fn store_failure(error: &SessionError) -> Failure {
     Failure::quoting(Exit::Failed, format!("the store of the session failed: {error}"))
 }
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used, reason = "a test may")]
+mod tests {
+    use std::future::{pending, ready};
+
+    use tool_cli::{Cli, Command, clap};
+    use tool_session::{InMemoryStore, LeaseRequest, SessionWrite};
+
+    use super::*;
+
+    fn key(session: &str) -> SessionKey {
+        SessionKey::new("program", "", session).unwrap()
+    }
+
+    /// A session of the name `a` in a store that has the sessions `names`.
+    async fn stored_session(names: &[&str], number: u32, max_wait: Duration) -> ChatSession {
+        let store = SharedSessionStore::new(InMemoryStore::new());
+        for name in names {
+            let grant = store.acquire(&key(name), &LeaseRequest::new("run-1", "process-1")).await.unwrap();
+            let write = SessionWrite::new(0).title("Stored").end_of_run();
+            store.write(&grant.lease, &write).await.unwrap();
+        }
+        let stored = StoredSession { store, key: key("a"), max_wait };
+        ChatSession { name: "a".to_owned(), number, stored: Some(stored) }
+    }
+
+    #[tokio::test]
+    async fn a_conversation_of_the_process_has_a_number_and_no_description() {
+        let mut session = ChatSession::in_memory();
+        assert_eq!((session.name(), session.stored_description().await.unwrap()), ("chat-1", None));
+        for name in ["chat-2", "chat-3"] {
+            assert_eq!(session.begin_next_conversation().await.unwrap(), None);
+            assert_eq!(session.name(), name);
+        }
+    }
+
+    #[tokio::test]
+    async fn a_stored_conversation_is_new_or_continues() {
+        for (names, description) in
+            [(&[][..], "`a` is new"), (&["b"], "`a` is new"), (&["a"], "`a` continues after 0 entries")]
+        {
+            let session = stored_session(names, 1, Duration::ZERO).await;
+            assert_eq!(session.stored_description().await.unwrap().unwrap(), description);
+        }
+    }
+
+    #[tokio::test]
+    async fn the_next_stored_conversation_has_the_first_number_that_is_free() {
+        let mut session = stored_session(&["a", "a-2", "a-4"], 1, Duration::ZERO).await;
+        for name in ["a-3", "a-5", "a-6"] {
+            assert_eq!(session.begin_next_conversation().await.unwrap(), Some(name));
+            assert_eq!(session.name(), name);
+        }
+        let mut last = stored_session(&[], MAX_SESSION_NUMBER - 1, Duration::ZERO).await;
+        assert_eq!(last.begin_next_conversation().await.unwrap(), Some("a-10000"));
+        let failure = last.begin_next_conversation().await.unwrap_err();
+        assert_eq!(failure.to_string(), "10000 sessions begin with `a`; name another one");
+        assert_eq!(last.name(), "a-10000");
+    }
+
+    /// A command that waits for events of sessions, within a paused clock.
+    struct Wait;
+
+    impl Command for Wait {
+        fn grammar(&self) -> clap::Command {
+            clap::Command::new("wait")
+        }
+
+        fn run(&self, program: &Program, _: &clap::ArgMatches) -> Result<Exit, Failure> {
+            let runtime =
+                tokio::runtime::Builder::new_current_thread().enable_all().start_paused(true).build();
+            runtime.unwrap().block_on(async {
+                let late = |seconds: u64| async move {
+                    tokio::time::sleep(Duration::from_secs(seconds)).await;
+                    seconds
+                };
+                let in_memory = ChatSession::in_memory();
+                assert_eq!(in_memory.wait_with_busy_note(program, late(60)).await, Some(60));
+                // Within the delay of the note, the end of the wait is near.
+                let soon = stored_session(&[], 1, BUSY_NOTE_DELAY).await;
+                assert_eq!(soon.wait_with_busy_note(program, late(60)).await, Some(60));
+                let session = stored_session(&[], 1, Duration::from_secs(30)).await;
+                assert_eq!(session.wait_with_busy_note(program, ready(1)).await, Some(1));
+                assert_eq!(session.wait_with_busy_note(program, pending::<u64>()).await, None);
+                assert_eq!(session.wait_with_busy_note(program, late(2)).await, None);
+            });
+            Ok(Exit::Done)
+        }
+    }
+
+    #[test]
+    fn a_turn_that_does_not_begin_soon_is_waited_for_with_a_note() {
+        assert_eq!(Cli::new().command(Wait).run(["program", "wait"]), Exit::Done);
+    }
+}

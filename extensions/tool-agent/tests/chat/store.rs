@@ -152,6 +152,10 @@ fn a_session_in_use_is_an_error_that_names_the_options() {
                     another `--session`";
     assert_eq!(ran.err, expected);
     answered(&data.prompt(&["--session", "b", "--wait", "0"], &[HELLO]), "Hello.\n");
+    // After a second, the person learns what the program waits for.
+    let ran = data.prompt(&["--session", "a", "--wait", "2"], &[HELLO]);
+    let note = "note: the session `a` is in use; waiting at most 2 seconds";
+    assert_eq!((ran.out.as_str(), ran.err, ran.code), ("", format!("{note} {expected}"), Some(1)));
 }
 
 #[test]
