@@ -52,3 +52,19 @@ async fn a_selection_has_the_chosen_skills_and_refuses_others() {
     assert!(none.skills.list().await.unwrap().headers.is_empty());
     assert!(skills_of([]).select(["a"]).await.unwrap_err().feedback().contains("this agent has none"));
 }
+
+#[tokio::test]
+async fn the_names_of_skills_are_shown_up_to_a_number() {
+    let problem = async |count: usize| {
+        let skills = skills_of((1..=count).map(|at| skill(&format!("s-{at:02}"), None)));
+        skills.select(["none\n"]).await.unwrap_err().feedback().to_string()
+    };
+    let names = |count: usize| (1..=count).map(|at| format!("`s-{at:02}`")).collect::<Vec<_>>().join(", ");
+    assert_eq!(problem(1).await, format!("there is no skill `none\\n`; the skills are {}", names(1)));
+    assert_eq!(problem(20).await, format!("there is no skill `none\\n`; the skills are {}", names(20)));
+    assert_eq!(
+        problem(21).await,
+        format!("there is no skill `none\\n`; the skills are {} and 1 more", names(20))
+    );
+    assert_eq!(problem(0).await, "there is no skill `none\\n`; this agent has none");
+}

@@ -342,3 +342,64 @@ fn entries_of_allowed_tools_are_read_or_refused() {
     let git = |command: &str| git.allows("bash", &json!({ "command": command }));
     assert!(git("git") && git("git log") && !git("github") && !git("rm; git log"));
 }
+
+#[test]
+fn allowed_tools_are_shown_up_to_a_number() {
+    let shown = |count: usize| {
+        let entries = (1..=count).map(|at| format!("t{at}"));
+        AllowedTools::new(entries).unwrap().to_string()
+    };
+    let names = |count: usize| (1..=count).map(|at| format!("`t{at}`")).collect::<Vec<_>>().join(", ");
+    assert_eq!(shown(0), "no other tool");
+    assert_eq!(shown(1), "`t1`");
+    assert_eq!(shown(40), names(40));
+    assert_eq!(shown(41), format!("{} and 1 more", names(40)));
+    assert_eq!(shown(256), format!("{} and 216 more", names(40)));
+    let problem = AllowedTools::new((0..257).map(|at| format!("t{at}"))).unwrap_err().to_string();
+    assert_eq!(problem, "`allowed-tools` has more than 256 entries; use patterns with `*`");
+}
+
+#[test]
+fn entries_are_separated_by_blanks_and_commas_outside_of_parentheses() {
+    for (text, expected) in [
+        ("a,b", &["a", "b"][..]),
+        (" a ,, b\t\nc ", &["a", "b", "c"]),
+        ("a(b, c) d", &["a(b, c)", "d"]),
+        ("a(b (c), d)", &["a(b (c), d)"]),
+        ("a() b(*) c( )", &["a()", "b(*)", "c( )"]),
+        ("a.b-c_d/e*", &["a.b-c_d/e*"]),
+    ] {
+        assert_eq!(AllowedTools::parse(text).unwrap().entries(), expected, "{text}");
+    }
+    let unbalanced =
+        |text: &str| format!("a parenthesis of `allowed-tools` has no counterpart in `{text}`; close it");
+    let unnamed = |entry: &str| {
+        format!("`{entry}` of `allowed-tools` is no name of a tool; write one such as `read_file`")
+    };
+    for (text, problem) in [
+        ("a(", unbalanced("a(")),
+        ("a)", unbalanced("a)")),
+        ("a (b", unbalanced("a (b")),
+        ("a(b)c", unbalanced("a(b)c")),
+        ("(b)", unnamed("(b)")),
+        ("a b:c", unnamed("b:c")),
+    ] {
+        assert_eq!(AllowedTools::parse(text).unwrap_err().to_string(), problem, "{text}");
+    }
+    // A pattern of nothing or of everything is none.
+    let allows = |text: &str, command: &str| {
+        AllowedTools::parse(text).unwrap().allows("bash", &json!({ "command": command }))
+    };
+    for (text, command, expected) in [
+        ("bash()", "ls", true),
+        ("bash( * )", "ls", true),
+        ("bash(ls)", "ls", true),
+        ("bash(ls)", "ls -l", false),
+        ("bash(ls:*)", "ls -l", true),
+        ("bash(ls:*)", "lsof", false),
+        ("bash(ls*)", "lsof", true),
+        ("other", "ls", false),
+    ] {
+        assert_eq!(allows(text, command), expected, "{text} {command}");
+    }
+}

@@ -137,6 +137,7 @@ async fn a_store_that_breaks_the_limits_costs_only_its_calls() {
         ("skill_load", json!({ "name": "c" })),
         ("skill_load", json!({ "name": "../x" })),
         ("skill_read", json!({ "name": "b", "path": "f" })),
+        ("skill_read", json!({ "name": "../x", "path": "f" })),
     ];
     let (texts, model) = results_of(AgentSkills::new(Hostile), calls).await;
     assert!(
@@ -151,6 +152,7 @@ async fn a_store_that_breaks_the_limits_costs_only_its_calls() {
     assert!(texts[3].contains("10485760 bytes, more than 65536"), "{}", texts[3]);
     assert!(texts[4].contains("there is no skill `../x`"), "{}", texts[4]);
     assert!(texts[5].contains("is longer than 1048576 bytes"), "{}", texts[5]);
+    assert!(texts[6].contains("there is no skill `../x`"), "{}", texts[6]);
     assert!(model.requests()[0].instruction.contains("- `b`: B\n"));
     let shared = SharedSkills::new(Hostile);
     assert_eq!(shared.list().await.unwrap().diagnostics.len(), 3);
@@ -218,4 +220,124 @@ async fn a_skill_with_scripts_that_no_tool_runs_has_a_warning() {
         let (texts, _) = results_of(skills, load()).await;
         assert_eq!(texts[0].contains(warning), is_warned, "{}", texts[0]);
     }
+}
+
+/// A store whose skill has these parts.
+struct OneSkill(Skill);
+
+impl Skills for OneSkill {
+    async fn list(&self) -> Result<SkillList, SkillError> {
+        Ok(SkillList::default())
+    }
+
+    async fn load(&self, _: &str) -> Result<Skill, SkillError> {
+        Ok(self.0.clone())
+    }
+
+    async fn read_file(&self, skill: &str, path: &str) -> Result<Vec<u8>, SkillError> {
+        Err(SkillError::UnknownFile { skill: skill.to_owned(), path: path.to_owned() })
+    }
+}
+
+#[tokio::test]
+async fn the_result_of_a_load_has_the_parts_of_its_skill_and_no_empty_one() {
+    let with_files = |count: usize, unlisted: u64| {
+        let mut skills = InMemorySkills::new([skill("a", None)]).unwrap();
+        for at in 0..count {
+            skills = skills.with_file("a", &format!("{at:03}.md"), vec![b'x'; at]).unwrap();
+        }
+        async move {
+            let mut skill = skills.load("a").await.unwrap();
+            skill.unlisted_files = unlisted;
+            skill
+        }
+    };
+    let lines =
+        |count: usize| -> String { (0..count).map(|at| format!("- {at:03}.md ({at} bytes)\n")).collect() };
+    let files = "Files, for `skill_read`:\n";
+    let allowed =
+        "Until you answer, you can call `find`, and the tools of skills. Other calls are refused.\n";
+    for (skill, parts) in [
+        (skill("a", None), String::new()),
+        (
+            skill("a", Some("find")).with_compatibility("a shell\nof 2020").unwrap(),
+            format!("Requires: a shell\\nof 2020\n{allowed}"),
+        ),
+        (with_files(1, 0).await, format!("{files}{}", lines(1))),
+        (with_files(200, 0).await, format!("{files}{}", lines(200))),
+        (with_files(201, 0).await, format!("{files}{}1 more files are not listed.\n", lines(200))),
+        (with_files(202, 3).await, format!("{files}{}5 more files are not listed.\n", lines(200))),
+        (with_files(0, 3).await, "3 more files are not listed.\n".to_owned()),
+    ] {
+        let (texts, _) =
+            results_of(AgentSkills::new(OneSkill(skill)), [("skill_load", json!({ "name": "a" }))]).await;
+        assert_eq!(texts, [format!("Skill `a`: How to do a.\n{parts}\nInstructions:\n\nDo a.")]);
+    }
+}
+
+/// A store with a skill and names that no skill may have.
+struct InvalidNames(usize);
+
+impl Skills for InvalidNames {
+    async fn list(&self) -> Result<SkillList, SkillError> {
+        let named = |name: String| {
+            let mut header = skill("x", None).header;
+            header.name = name.into();
+            header
+        };
+        let mut list = SkillList::default();
+        list.headers = (1..=self.0).map(|at| named(format!("X{at}"))).collect();
+        list.headers.push(named("good".to_owned()));
+        Ok(list)
+    }
+
+    async fn load(&self, name: &str) -> Result<Skill, SkillError> {
+        Err(SkillError::UnknownSkill { name: name.to_owned() })
+    }
+
+    async fn read_file(&self, skill: &str, path: &str) -> Result<Vec<u8>, SkillError> {
+        Err(SkillError::UnknownFile { skill: skill.to_owned(), path: path.to_owned() })
+    }
+}
+
+#[tokio::test]
+async fn skills_that_cannot_be_used_are_listed_up_to_a_number() {
+    for (count, shown, more) in [
+        (0, 0, ""),
+        (1, 1, ""),
+        (10, 10, ""),
+        (11, 10, "\n1 more skills cannot be used."),
+        (12, 10, "\n2 more skills cannot be used."),
+    ] {
+        let (texts, _) = results_of(AgentSkills::new(InvalidNames(count)), [("skill_list", json!({}))]).await;
+        let lines = (1..=shown).map(|at| {
+            format!(
+                "\nthe skill `X{at}` cannot be used: the name `X{at}` has characters other than a-z, 0-9 and `-`; rename the skill"
+            )
+        });
+        let lines: String = lines.collect();
+        assert_eq!(texts, [format!("- `good`: How to do x.{lines}{more}")], "{count}");
+    }
+}
+
+#[test]
+fn a_script_is_below_its_folder_or_has_the_ending_of_a_language() {
+    for (path, is_script) in [
+        ("scripts/fill", true),
+        ("scripts/a.md", true),
+        ("fill.py", true),
+        ("a/b.SH", true),
+        ("a.b/fill", false),
+        ("a/py", false),
+        (".py", true),
+        ("fill.pyc", false),
+        ("notes.md", false),
+        ("a/scripts/fill", false),
+    ] {
+        let store = InMemorySkills::new([skill("a", None)]).unwrap().with_file("a", path, "x").unwrap();
+        let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
+        let skill = runtime.block_on(store.load("a")).unwrap();
+        assert_eq!(skill.has_scripts(), is_script, "{path}");
+    }
+    assert!(!skill("a", None).has_scripts());
 }
