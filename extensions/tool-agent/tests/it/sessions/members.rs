@@ -1,15 +1,15 @@
 //! Several agents of one run, whose session is in a store: another process continues where the run stands.
 
 use tool_agent::{
-    Agent, AgentBuilder, AgentEventKind, Answers, EndReason, InputDecision, Message, Role, Runner,
-    ScriptedModel, exit_loop, hook, model::Reply,
+    Agent, AgentBuilder, AgentEventKind, Answers, Compaction, EndReason, InputDecision, Message, Role,
+    Runner, ScriptedModel, exit_loop, hook, model::Reply,
 };
-use tool_runtime::prelude::*;
+use tool_runtime::{open_calls::ProgramKey, prelude::*};
 use tool_session::{Entry, EntryContent};
 
 use super::{
     open_calls::tests,
-    world::{StoreFactory, World, run},
+    world::{Gate, StoreFactory, World, run},
 };
 use crate::runner::open::assert_valid;
 
@@ -317,6 +317,98 @@ async fn a_refused_message_reaches_no_member_and_is_not_stored<F: StoreFactory>(
     assert_eq!(runner.history(&run("s")).await.len(), 3);
 }
 
+async fn a_run_that_is_continued_does_not_stand_where_an_earlier_one_did<F: StoreFactory>() {
+    let world = World::new::<F>().await;
+    let gate = Gate::closed();
+    // The request of this number, and those after it, wait for ever.
+    let team = |replies: [Vec<Reply>; 2], stuck: u64| {
+        let [first, second] = replies;
+        let (first, first_model) = world.member_builder("first", first);
+        let (second, second_model) = world.member_builder("second", second);
+        let members = [first, second].map(|it| it.hook(gate.hook_from(stuck)).build().unwrap());
+        let team = Agent::sequence("team", members).build().unwrap();
+        (world.runner_of_agent(team), [first_model, second_model])
+    };
+    let noted = Reply::call("note", json!({ "key": "a", "value": "b" }));
+    let (runner, _) = team([vec![Reply::text("One.")], vec![noted]], 3);
+    let mut events = runner.run_with(run("s"), "Go.");
+    while let Some(event) = events.next().await {
+        if matches!(&event.kind, AgentEventKind::Message { message } if message.role() == Role::Tool) {
+            break;
+        }
+    }
+    drop(events);
+    world.pass(60);
+    // Nothing of an agent is stored after the message of the next run.
+    let (runner, _) = team([vec![], vec![]], 1);
+    let mut events = runner.run_with(run("s"), "Again.");
+    while let Some(event) = events.next().await {
+        if matches!(&event.kind, AgentEventKind::Message { message } if message.text() == "Again.") {
+            break;
+        }
+    }
+    drop(events);
+    world.pass(60);
+    let (runner, models) = team([vec![Reply::text("Three.")], vec![Reply::text("Four.")]], u64::MAX);
+    assert_eq!(runner.recover(run("s")).answer().await.unwrap(), "Four.");
+    assert_eq!(models.map(|model| model.requests().len()), [1, 1]);
+}
+
+async fn a_position_follows_the_compaction_of_a_member<F: StoreFactory>() {
+    let world = World::new::<F>().await;
+    let noted = |key: &str| Reply::call("note", json!({ "key": key, "value": "x".repeat(400) }));
+    let (first, _) = world.member("first", [noted("a"), noted("b"), Reply::text("One.")]);
+    let (second, model) = world.member_builder("second", [Reply::text("Two.")]);
+    let second = second.context_window(100).compaction(Compaction::new().with_last_messages(1));
+    let team = Agent::sequence("team", [first, second.build().unwrap()]).build().unwrap();
+    let runner = world.runner_of_agent(team).with_program_key(ProgramKey::new([2; 32]));
+    assert_eq!(runner.run_with(run("s"), "Go.").answer().await.unwrap(), "Two.");
+    let note = "[Earlier messages of this conversation were left out here.]";
+    assert_eq!(texts(&model.requests()[0].messages), ["Go.", note, "[first] said:\nOne."]);
+    let entries = world.entries("s").await;
+    let compaction = entries.iter().position(|it| &*it.content.kind == EntryContent::COMPACTION).unwrap();
+    let position = &entries[compaction + 1].content;
+    assert_eq!((&*position.kind, position.agent.as_deref()), ("position", Some("second")));
+    // It has no secret, and is readable without the key.
+    assert_eq!(position.body.read::<Value>().unwrap()["path"][0]["agent"], "second");
+}
+
+async fn open_calls_of_agents_in_parallel_are_no_run_that_was_interrupted<F: StoreFactory>() {
+    let world = World::new::<F>().await;
+    let panel = |replies: [Vec<Reply>; 2]| {
+        let [a, b] = replies;
+        let ((a, a_model), (b, b_model)) = (world.member("a", a), world.member("b", b));
+        let panel = Agent::parallel("panel", [a, b]).build().unwrap();
+        (world.runner_of_agent(panel), [a_model, b_model])
+    };
+    let (runner, _) = panel([vec![removal("a.txt")], vec![Reply::text("B.")]]);
+    assert_eq!(runner.run_with(run("s"), "Go.").end().await.reason, EndReason::OpenCalls);
+    let (runner, models) = panel([vec![], vec![]]);
+    let reason = runner.recover(run("s")).end().await.reason;
+    assert!(reason.to_string().starts_with("the session has nothing to continue: "), "{reason}");
+    assert_eq!(models.map(|model| model.requests().len()), [0, 0]);
+}
+
+async fn only_the_message_with_which_a_run_began_is_its_input<F: StoreFactory>() {
+    let world = World::new::<F>().await;
+    let replies = ["One.", "Two.", "Three."].map(Reply::text);
+    let (builder, _) = world.member_builder("solo", replies);
+    let runner = world.runner_of_agent(builder.build().unwrap());
+    let events = runner.run_with(run("s"), "Go.");
+    events.handle().steer("Wait.");
+    // A message with which an earlier run began.
+    let (earlier, _) = world.member("earlier", [Reply::text("Hello.")]);
+    let earlier = world.runner_of_agent(earlier);
+    earlier.run_with(run("t"), "Again.").answer().await.unwrap();
+    events.handle().follow_up(earlier.history(&run("t")).await.remove(0));
+    assert_eq!(events.answer().await.unwrap(), "Three.");
+    let bodies = world.entries("s").await.into_iter().map(|it| it.content);
+    let bodies = bodies.filter(|it| &*it.kind == EntryContent::MESSAGE).map(|it| it.body);
+    let inputs: Vec<_> = bodies.map(|it| it.read::<Value>().unwrap()["input"].clone()).collect();
+    let none = Value::Null;
+    assert_eq!(inputs, [json!(true), none.clone(), none.clone(), none.clone(), none.clone(), none]);
+}
+
 tests! {
     a_sequence_is_one_conversation_of_its_session,
     open_calls_of_a_member_are_answered_in_another_process_and_the_others_follow,
@@ -326,4 +418,8 @@ tests! {
     members_in_parallel_store_their_messages_beside_the_conversation,
     a_session_of_other_agents_is_not_continued,
     a_refused_message_reaches_no_member_and_is_not_stored,
+    a_run_that_is_continued_does_not_stand_where_an_earlier_one_did,
+    a_position_follows_the_compaction_of_a_member,
+    open_calls_of_agents_in_parallel_are_no_run_that_was_interrupted,
+    only_the_message_with_which_a_run_began_is_its_input,
 }
