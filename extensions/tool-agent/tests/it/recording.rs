@@ -346,3 +346,55 @@ async fn nothing_follows_the_response_of_a_recorded_model() {
     }
     assert_eq!((events, fs::read_to_string(&path).unwrap().lines().count()), (1, 1));
 }
+
+/// A model that promises more than a model has to.
+struct Promising;
+
+impl Model for Promising {
+    fn name(&self) -> &str {
+        "promising"
+    }
+
+    fn provider(&self) -> &str {
+        "promises"
+    }
+
+    fn context_window(&self) -> Option<u64> {
+        Some(9)
+    }
+
+    fn has_strict_output(&self) -> bool {
+        true
+    }
+
+    fn has_strict_output_for(&self, request: &Request) -> bool {
+        request.output.is_some()
+    }
+
+    fn asks_request_hooks(&self) -> bool {
+        true
+    }
+
+    fn respond(&self, _: Request) -> tool_agent::model::ResponseStream {
+        tool_agent::model::ResponseStream::of_future(std::future::pending())
+    }
+}
+
+#[test]
+fn a_recorded_model_promises_what_the_model_promises() {
+    use tool_agent::model::OutputFormat;
+    let mut with_output = Request::new([]);
+    with_output.output = Some(OutputFormat { name: "it".into(), schema: json!({}).into() });
+    let promises = |model: &dyn Model| {
+        let of_requests = [Request::new([]), with_output.clone()].map(|it| model.has_strict_output_for(&it));
+        let of_all = (model.has_strict_output(), model.asks_request_hooks());
+        (model.name().to_owned(), model.provider().to_owned(), model.context_window(), of_all, of_requests)
+    };
+    let recording = RecordingModel::create(Promising, path()).unwrap();
+    let expected = ("promising".to_owned(), "promises".to_owned(), Some(9), (true, true), [false, true]);
+    assert_eq!(promises(&recording), expected);
+    let recording = RecordingModel::create(Silent, path()).unwrap();
+    let expected = ("silent".to_owned(), "unknown".to_owned(), None, (false, false), [false, false]);
+    assert_eq!(promises(&recording), expected);
+    assert_eq!(format!("{recording:?}"), "RecordingModel { model: SharedModel(unknown:silent), .. }");
+}
