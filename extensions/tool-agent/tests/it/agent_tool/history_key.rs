@@ -73,9 +73,11 @@ async fn a_computed_key_names_no_history_of_another_kind() {
 
 #[tokio::test]
 async fn a_key_that_is_too_long_and_a_function_that_panics_are_errors_of_the_call() {
-    let long = "x".repeat(300);
+    let [longest, long] = [256, 257].map(|bytes| "x".repeat(bytes));
+    let (requests, _) = ask_all(&[(&longest, "One?")], |tool| tool.history_by(topic)).await;
+    assert_eq!(requests.len(), 1);
     let (requests, results) = ask_all(&[(&long, "One?")], |tool| tool.history_by(topic)).await;
-    assert!(requests.is_empty() && results[0].contains("has 300 bytes, and at most 256"), "{results:?}");
+    assert!(requests.is_empty() && results[0].contains("has 257 bytes, and at most 256"), "{results:?}");
     let panics = |tool: AgentTool| tool.history_by(|_| panic!("no key"));
     let (requests, results) = ask_all(&[("tea", "One?")], panics).await;
     assert!(requests.is_empty() && results[0].contains("panicked"), "{results:?}");

@@ -3,12 +3,12 @@
 use std::sync::{Arc, Mutex};
 
 use tool_agent::{
-    Agent, AgentEvent, AgentEventKind, EndReason, Runner, ScriptedModel,
+    Agent, AgentEvent, AgentEventKind, EndReason, RunOptions, Runner, ScriptedModel,
     model::{Reply, Request},
 };
 use tool_runtime::{
-    Dialect, Executor, RunContext, ToolCall, ToolContext, ToolResult, Toolbox, builder::ToolBuilder,
-    context::Trigger, output::Actions, prelude::*, schema::InputSchema,
+    Dialect, Executor, RunContext, Tool, ToolCall, ToolContext, ToolResult, Toolbox, builder::ToolBuilder,
+    context::Trigger, output::Actions, prelude::*, schema::InputSchema, toolbox::RunTools,
 };
 
 /// The texts that bodies wrote, in order.
@@ -278,6 +278,35 @@ async fn tools_of_a_toolbox_are_listed_again_before_each_request() {
     assert_eq!(Runner::new(agent).run("Hello.").answer().await.unwrap(), "Done.");
     let listed = |request: &Request| request.tools.definitions()[0].name().to_string();
     assert_eq!(model.requests().iter().map(listed).collect::<Vec<_>>(), ["first", "second"]); // L04
+}
+
+#[tokio::test]
+async fn tools_of_one_run_stand_beside_those_of_the_agent_of_which_some_stay_deferred() {
+    let tool = |name: &'static str| {
+        let tool = ToolBuilder::new(name).description("Counts.");
+        tool.expect_handler(|_: Empty, _| async { Ok::<_, ToolError>(1) })
+    };
+    let tools = Registry::builder().add(tool("first")).add(tool("second")).build().unwrap();
+    for (deferred, expected) in [
+        ("none", &["extra", "first", "second"][..]),
+        ("first", &["extra", "second"]),
+        ("extra", &["extra", "first", "second"]),
+    ] {
+        let model = ScriptedModel::new([Reply::call("first", json!({})), Reply::text("Done.")]);
+        let agent =
+            Agent::builder("clerk", model.clone()).tools(tools.with_deferred(|tool| tool.name() == deferred));
+        let extra: Arc<dyn Tool> = Arc::new(tool("extra"));
+        let options = RunOptions::new(RunContext::new()).tools(RunTools::new().additional([extra]));
+        let end = Runner::new(agent.build().unwrap()).run_with(options, "Hello.").end().await;
+        assert_eq!(end.text, "Done.");
+        let requests = model.requests();
+        let mut names: Vec<_> =
+            requests[0].tools.definitions().iter().map(|tool| tool.name().to_string()).collect();
+        names.sort_unstable();
+        assert_eq!(names, expected, "{deferred}");
+        // A deferred tool can be called.
+        assert_eq!(requests[1].messages[2].tool_results().next().unwrap().text(), "1");
+    }
 }
 
 #[tokio::test]
