@@ -4,6 +4,9 @@
 #[cfg(feature = "chat-store")]
 #[path = "chat/store.rs"]
 mod store;
+#[cfg(unix)]
+#[path = "chat/terminal.rs"]
+mod terminal;
 
 use std::{
     fs,
@@ -68,19 +71,21 @@ fn start(arguments: &[&str], variables: &[(&str, &str)]) -> Child {
     start_by(Command::new(std::env::current_exe().unwrap()), arguments, variables)
 }
 
-fn start_by(mut command: Command, arguments: &[&str], variables: &[(&str, &str)]) -> Child {
+fn start_by(command: Command, arguments: &[&str], variables: &[(&str, &str)]) -> Child {
+    let mut program = program_of(command, arguments, variables);
+    program.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap()
+}
+
+/// Returns the program with its arguments and without the keys of this environment.
+fn program_of(mut command: Command, arguments: &[&str], variables: &[(&str, &str)]) -> Command {
     for provider in ["OPENAI", "ANTHROPIC", "GEMINI"] {
         command.env_remove(format!("{provider}_API_KEY")).env_remove(format!("{provider}_BASE_URL"));
     }
     command
         .args(["runs", "--exact", "--ignored", "--nocapture", "--test-threads", "2"])
         .env(ARGUMENTS, serde_json::to_string(arguments).unwrap())
-        .envs(variables.iter().copied())
-        .stdin(Stdio::piped())
-        .stdout(Stdio::piped())
-        .stderr(Stdio::piped())
-        .spawn()
-        .unwrap()
+        .envs(variables.iter().copied());
+    command
 }
 
 fn run_with(arguments: &[&str], input: &str, variables: &[(&str, &str)]) -> Ran {
