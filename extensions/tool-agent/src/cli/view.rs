@@ -240,8 +240,10 @@ fn shortened_lines(text: &str) -> String {
 }
 
 #[cfg(test)]
-#[allow(clippy::unwrap_used, reason = "a test may")]
+#[allow(clippy::unwrap_used, clippy::disallowed_methods, reason = "a test may")]
 mod tests {
+    mod transcripts;
+
     use tool_cli::{Cli, Command, clap};
 
     use super::*;
@@ -319,7 +321,3 @@ mod tests {
         assert!(shortened_lines(&"a".repeat(2 * MAX_RESULT_CHARS)).chars().count() < 2 * MAX_RESULT_CHARS);
     }
 }
-
-#[cfg(test)]
-#[allow(clippy::unwrap_used, clippy::disallowed_methods, reason = "a test may")]
-mod transcripts;

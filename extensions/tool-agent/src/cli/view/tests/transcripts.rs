@@ -9,9 +9,9 @@ use tool_runtime::{
     prelude::*,
 };
 
-use super::*;
+use super::super::*;
 use crate::{
-    Agent, Limits, OutputType, Part, Runner, ScriptedModel,
+    Agent, AgentTool, Limits, OutputType, Part, Runner, ScriptedModel,
     model::{Fallback, ModelErrorKind, Reply, SharedModel},
 };
 
@@ -44,6 +44,27 @@ fn says_and_calls(tool: &str) -> Reply {
     Reply::parts([Part::Text("Let me see".to_owned()), Part::Call(call)])
 }
 
+/// An agent that calls the agent `below`, and answers.
+fn calling(name: &str, below: Agent) -> Agent {
+    let call = tool_runtime::ToolCall::new(below.name(), r#"{"request":"Go."}"#).with_id("1");
+    let model = ScriptedModel::new([Reply::calls([call]), Reply::text("Done.")]);
+    let tools = Registry::builder().add(AgentTool::new(below).unwrap()).build().unwrap();
+    Agent::builder(name, model).tools(tools).build().unwrap()
+}
+
+/// An agent that transfers the conversation to the agent `expert`.
+fn transferring(name: &str) -> Agent {
+    let expert = Agent::builder("expert", ScriptedModel::new([Reply::text("I know.")])).build().unwrap();
+    let transfer = Reply::call("transfer_to_agent", r#"{"agent_name":"expert"}"#);
+    Agent::builder(name, ScriptedModel::new([transfer])).sub_agent(expert).build().unwrap()
+}
+
+/// An agent whose model sends a notice before its answer.
+fn noticing(name: &str) -> Agent {
+    let reply = r#"{"response":{"parts":[{"text":"Hm."}],"stream":["Hm.",{"notice":"be careful"}]}}"#;
+    Agent::builder(name, ScriptedModel::from_text(reply).unwrap()).build().unwrap()
+}
+
 /// The agent of a case.
 fn agent(case: &str) -> Agent {
     let speaker = |name: &str| Agent::builder(name, ScriptedModel::new([Reply::text(name)])).build().unwrap();
@@ -55,6 +76,16 @@ fn agent(case: &str) -> Agent {
             let panel = Agent::parallel("panel", pair()).build().unwrap();
             return Agent::sequence("team", [panel, speaker("three")]).build().unwrap();
         }
+        "below" => {
+            let call = tool_runtime::ToolCall::new("chatty", "{}").with_id("1");
+            let model = ScriptedModel::new([Reply::calls([call]), Reply::text("Ready.")]);
+            let chatty = Agent::builder("c", model).tools(tools()).build().unwrap();
+            return calling("a", calling("b", chatty));
+        }
+        "transfer" => return transferring("a"),
+        "transfer below" => return calling("a", transferring("b")),
+        "notice" => return noticing("a"),
+        "notice below" => return calling("a", noticing("b")),
         _ => {}
     }
     let limits = Limits { rounds: Some(1), ..Limits::default() };
@@ -64,6 +95,11 @@ fn agent(case: &str) -> Agent {
         "line" => ScriptedModel::new([Reply::text("Done.\n")]).into(),
         "failed" => ScriptedModel::new([Reply::error(ModelErrorKind::Refused, "no")]).into(),
         "submitted" => ScriptedModel::new([Reply::call("submit_output", r#"{"a":1}"#)]).into(),
+        "withdrawn later" => {
+            let broken = Reply::error(ModelErrorKind::Connection, "it broke");
+            let first = ScriptedModel::new([says_and_calls("chatty"), broken]);
+            Fallback::new(first).or(ScriptedModel::new([Reply::text("5")])).into()
+        }
         _ => {
             let broken = Reply::error(ModelErrorKind::Connection, "it broke").with_stream(["It is "]);
             Fallback::new(ScriptedModel::new([broken])).or(ScriptedModel::new([Reply::text("5")])).into()
@@ -103,7 +139,7 @@ impl Command for Show {
 
 /// Returns the output of the program for a case, its messages, and its exit code.
 fn transcript(form: &str, case: &str) -> (String, String, Option<i32>) {
-    let this = "cli::view::transcripts::a_turn_is_written_as_its_form_says";
+    let this = "cli::view::tests::transcripts::a_turn_is_written_as_its_form_says";
     let mut program = process::Command::new(env::current_exe().unwrap());
     program.args(["--exact", this, "--nocapture"]).env(CASE, format!("{form} {case}")).env("COLUMNS", "200");
     let output = program.output().unwrap();
@@ -121,6 +157,17 @@ fn a_turn_is_written_as_its_form_says() {
     let withdrawn = "`scripted:scripted` failed (it broke); `scripted:scripted` is asked\n";
     let before = "the text before the end: Let me see\n";
     let external = "note: deliver: the call must be executed by the caller\n";
+    let below = "about to call b: {\"request\":\"Go.\"}\nabout to call b > c: {\"request\":\"Go.\"}\n\
+                 about to call b > c > chatty: {}\nb > c > chatty: 1\nb > c > chatty: 2 of 4 half\n\
+                 b > c > chatty: a log line\nb > c > chatty: an update\nb > c > chatty: done\nb > c: Ready.\nb: Done.\n";
+    let transfer = |above: &str| {
+        let tool = format!("{above}transfer_to_agent");
+        format!(
+            "about to call {tool}: {{\"agent_name\":\"expert\"}}\n{tool}: The agent `expert` has the conversation.\n"
+        )
+    };
+    let calls_b =
+        |told: &str, answer: &str| format!("about to call b: {{\"request\":\"Go.\"}}\n{told}b: {answer}\n");
     for (form, case, out, err, code) in [
         ("streams", "chatty", "Let me see\nDone.\n", chatty.to_owned(), 0),
         ("whole", "chatty", "Done.\n", chatty.to_owned(), 0),
@@ -146,6 +193,36 @@ fn a_turn_is_written_as_its_form_says() {
         ("streams", "submitted", "{\"a\":1}\n", String::new(), 0),
         ("whole", "submitted", "{\"a\":1}\n", String::new(), 0),
         ("streams", "external", "Let me see\n", external.to_owned(), 1),
+        ("streams", "withdrawn later", "Let me see\n5\n", format!("{chatty}note: {withdrawn}"), 0),
+        ("streams", "below", "Done.\n", below.to_owned(), 0),
+        ("whole", "below", "Done.\n", below.to_owned(), 0),
+        (
+            "streams",
+            "transfer",
+            "I know.\n",
+            format!("{}note: a transfers the conversation to expert\nnote: expert:\n", transfer("")),
+            0,
+        ),
+        (
+            "whole",
+            "transfer",
+            "I know.\n",
+            format!("{}note: a transfers the conversation to expert\n", transfer("")),
+            0,
+        ),
+        (
+            "streams",
+            "transfer below",
+            "Done.\n",
+            calls_b(
+                &format!("{}note: b > transfers the conversation to expert\n", transfer("b > ")),
+                "I know.",
+            ),
+            0,
+        ),
+        ("streams", "notice", "Hm.\n", "note: be careful\n".to_owned(), 0),
+        ("whole", "notice", "Hm.\n", "note: be careful\n".to_owned(), 0),
+        ("streams", "notice below", "Done.\n", calls_b("note: b > be careful\n", "Hm."), 0),
     ] {
         let (seen, told, exit) = transcript(form, case);
         assert_eq!((seen.as_str(), exit), (out, Some(code)), "{form} {case}: {told}");
