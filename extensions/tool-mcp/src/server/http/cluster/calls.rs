@@ -242,3 +242,109 @@ pub(super) async fn keep_returning_unused_calls(calls: Arc<ReservedCalls>) {
         }
     }
 }
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used, reason = "a test may")]
+mod tests {
+    use futures_util::FutureExt as _;
+
+    use super::*;
+
+    /// The calls of the caller `ada`, in front of a database that does not answer.
+    fn calls_of_ada(ada: CallerCalls) -> Arc<ReservedCalls> {
+        let calls = ReservedCalls::new(EventLog::without_database(), Duration::from_secs(10));
+        calls.lock_callers().insert("ada".to_owned(), ada);
+        Arc::new(calls)
+    }
+
+    fn numbers(calls: &ReservedCalls) -> Option<(usize, usize)> {
+        calls.lock_callers().get("ada").map(|ada| (ada.reserved, ada.running))
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_call_that_is_reserved_needs_no_statement() {
+        let calls = calls_of_ada(CallerCalls { reserved: 2, running: 1, full_until: None });
+        assert!(!calls.use_reserved("eve"));
+        assert!(matches!(calls.count_call_within("ada", 2).now_or_never(), Some(Ok(true))));
+        assert_eq!(numbers(&calls), Some((2, 2)));
+        assert!(!calls.use_reserved("ada"));
+        assert_eq!(numbers(&calls), Some((2, 2)));
+        let counted = CountedCall { calls: Arc::clone(&calls), caller: "ada".to_owned() };
+        assert!(calls.has_ended.notified().now_or_never().is_none());
+        drop(counted);
+        assert_eq!(numbers(&calls), Some((2, 1)));
+        assert!(calls.has_ended.notified().now_or_never().is_some());
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_caller_whose_limit_is_reached_is_refused_after_some_pauses() {
+        let far = Instant::now() + Duration::from_secs(60);
+        let calls = calls_of_ada(CallerCalls { reserved: 1, running: 1, full_until: Some(far) });
+        let start = Instant::now();
+        assert!(matches!(calls.count_call_within("ada", 1).await, Ok(false)));
+        assert_eq!(start.elapsed(), Duration::from_millis(25 + 50 + 100 + 200));
+        // A call that ends meanwhile gives its place.
+        let (counted, ()) = tokio::join!(calls.count_call_within("ada", 1), async {
+            tokio::time::sleep(Duration::from_millis(30)).await;
+            drop(CountedCall { calls: Arc::clone(&calls), caller: "ada".to_owned() });
+        });
+        assert!(matches!(counted, Ok(true)));
+        assert_eq!(start.elapsed(), Duration::from_millis(375 + 25 + 50));
+        assert_eq!(numbers(&calls), Some((1, 1)));
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_limit_that_was_reached_is_asked_for_again_after_a_time() {
+        let time = Duration::from_millis(25);
+        let calls =
+            calls_of_ada(CallerCalls { full_until: Some(Instant::now() + time), ..Default::default() });
+        assert!(calls.is_full("ada") && !calls.is_full("eve"));
+        tokio::time::advance(time - Duration::from_millis(1)).await;
+        assert!(calls.is_full("ada"));
+        tokio::time::advance(Duration::from_millis(1)).await;
+        assert!(!calls.is_full("ada"));
+        assert!(!calls_of_ada(CallerCalls::default()).is_full("ada"));
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_call_waits_for_the_statements_before_it_as_long_as_for_the_database() {
+        let calls = calls_of_ada(CallerCalls::default());
+        let before = calls.statements.lock().await;
+        let start = Instant::now();
+        let error = calls.use_or_reserve("ada", 1).await.unwrap_err();
+        assert!(matches!(error, ClusterError::Unavailable(_)), "{error:?}");
+        assert_eq!(error.to_string(), "the database did not answer within 5s");
+        assert_eq!(start.elapsed(), Duration::from_secs(5));
+        // What the statement before reserved is enough.
+        let (counted, ()) = tokio::join!(calls.use_or_reserve("ada", 1), async {
+            calls.lock_callers().insert("ada".to_owned(), CallerCalls { reserved: 1, ..Default::default() });
+            drop(before);
+        });
+        assert!(matches!(counted, Ok(true)));
+        assert_eq!(numbers(&calls), Some((1, 1)));
+        // Nor does one ask that knows of the limit.
+        let far = Some(Instant::now() + Duration::from_secs(60));
+        calls.lock_callers().insert("ada".to_owned(), CallerCalls { full_until: far, ..Default::default() });
+        assert!(matches!(calls.use_or_reserve("ada", 1).now_or_never(), Some(Ok(false))));
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn callers_are_forgotten_that_neither_have_a_call_nor_reached_their_limit() {
+        let now = Instant::now();
+        let kept = |ada: CallerCalls| {
+            let calls = calls_of_ada(ada);
+            assert!(matches!(calls.return_unused().now_or_never(), Some(Ok(()))));
+            numbers(&calls)
+        };
+        let second = Duration::from_secs(1);
+        for (running, full_until, expected) in [
+            (0, None, None),
+            (0, Some(now), None),
+            (0, Some(now + second), Some((0, 0))),
+            (1, None, Some((1, 1))),
+            (2, Some(now), Some((2, 2))),
+        ] {
+            assert_eq!(kept(CallerCalls { reserved: running, running, full_until }), expected);
+        }
+    }
+}

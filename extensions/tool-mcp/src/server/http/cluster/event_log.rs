@@ -271,3 +271,77 @@ where
     let row = rows.first().ok_or_else(|| ClusterError::Failed("the database sent no row".to_owned()))?;
     decode_column(row, 0)
 }
+
+#[cfg(test)]
+impl EventLog {
+    /// Creates a log whose database does not answer. Needs a `tokio` runtime.
+    #[allow(clippy::unwrap_used, reason = "a test may")]
+    pub(super) fn without_database() -> std::sync::Arc<Self> {
+        let key = ProgramKey::new([7; 32]);
+        let options = super::ClusterOptions::new("postgres://none@127.0.0.1:1/none", key.clone()).unwrap();
+        let (database, retention) = (Database::new(&options), options.event_retention);
+        std::sync::Arc::new(Self::new(database, key, options.app, "process".to_owned(), retention, false))
+    }
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used, reason = "a test may")]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_kind_of_stream_has_keys_of_its_own() {
+        let keys = [
+            StreamKey::of_sdk("a"),
+            StreamKey::of_sdk("b"),
+            StreamKey::of_session("a"),
+            StreamKey::of_process("a"),
+            StreamKey::of_changes(),
+            StreamKey::of_all(),
+        ];
+        for (number, key) in keys.iter().enumerate() {
+            assert!(!keys[..number].contains(key), "{number}");
+        }
+        assert_eq!(StreamKey::of_session("a"), StreamKey::of_sdk("a:common"));
+    }
+
+    #[tokio::test]
+    async fn a_text_is_unsealed_at_its_own_place_alone() {
+        let log = EventLog::without_database();
+        let sealed = log.seal("text", &["session", "ab"]).unwrap();
+        assert_eq!(log.unseal(&sealed, &["session", "ab"]).as_deref(), Some("text"));
+        for place in [&["session", "a"][..], &["sessiona", "b"], &["session", "a", "b"], &["session"], &[]] {
+            assert_eq!(log.unseal(&sealed, place), None, "{place:?}");
+        }
+        assert_eq!(log.unseal("text", &["session", "ab"]), None);
+    }
+
+    #[tokio::test]
+    async fn the_place_of_a_text_has_each_part_with_its_length() {
+        let log = EventLog::without_database();
+        let part = |text: &str| [&(text.len() as u64).to_be_bytes()[..], text.as_bytes()].concat();
+        let expected = ["tool-mcp cluster 1", "mcp", "event", ""].map(part).concat();
+        assert_eq!(log.place_bytes(&["event", ""]), expected);
+    }
+
+    #[tokio::test]
+    async fn the_events_of_a_process_have_ascending_numbers_to_which_they_are_bound() {
+        let (log, stream) = (EventLog::without_database(), StreamKey::of_all());
+        for number in 0..3 {
+            let event = log.seal_new_event(&stream, "text").unwrap();
+            assert_eq!((event.number, &event.stream), (number, &stream));
+            let place =
+                |number: i64| log.unseal(&event.body, &["event", &stream.0, "process", &number.to_string()]);
+            assert_eq!((place(number).as_deref(), place(number + 1)), (Some("text"), None));
+        }
+    }
+
+    #[tokio::test]
+    async fn an_event_that_is_appended_later_waits_in_the_queue() {
+        let log = EventLog::without_database();
+        let is_stored = || futures_util::FutureExt::now_or_never(log.queue.wait_until_stored()).is_some();
+        assert!(is_stored());
+        log.append_later(&StreamKey::of_all(), "text").unwrap();
+        assert!(!is_stored());
+    }
+}

@@ -178,3 +178,79 @@ impl fmt::Debug for ClusterOptions {
             .finish_non_exhaustive()
     }
 }
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used, reason = "a test may")]
+mod tests {
+    use super::*;
+
+    fn options() -> ClusterOptions {
+        ClusterOptions::new("postgres://user@host/x", ProgramKey::new([7; 32])).unwrap()
+    }
+
+    #[test]
+    fn the_default_settings_are_those_of_the_documentation() {
+        let options = options();
+        assert_eq!((&*options.app, &*options.schema, options.max_connections), ("mcp", "tool_mcp", 10));
+        let times = [options.operation_timeout, options.event_retention, options.process_timeout];
+        assert_eq!(times.map(|time| time.as_secs()), [5, 600, 10]);
+        assert_eq!(options.poll_interval, None);
+    }
+
+    #[test]
+    fn a_setting_below_its_least_value_is_the_least_value() {
+        for (connections, expected) in [(0, 2), (1, 2), (2, 2), (3, 3)] {
+            assert_eq!(options().max_connections(connections).max_connections, expected);
+        }
+        let millis = Duration::from_millis;
+        for (time, [operation, retention, process, poll]) in
+            [(0, [1, 1_000, 1_000, 10]), (999, [999, 1_000, 1_000, 999]), (2_000, [2_000; 4])]
+        {
+            let time = millis(time);
+            let options = options()
+                .operation_timeout(time)
+                .event_retention(time)
+                .process_timeout(time)
+                .poll_interval(time);
+            let times = [options.operation_timeout, options.event_retention, options.process_timeout];
+            assert_eq!(times, [operation, retention, process].map(millis));
+            assert_eq!(options.poll_interval, Some(millis(poll)));
+        }
+    }
+
+    #[test]
+    fn a_url_has_a_scheme_of_the_database() {
+        let error = |url: &str| {
+            let options = ClusterOptions::new(url, ProgramKey::new([7; 32]));
+            options.err().map(|error| error.to_string())
+        };
+        for url in ["postgres://host/x", "postgresql://host/x", "postgres://"] {
+            assert_eq!(error(url), None, "{url}");
+        }
+        let problem = "the URL of the database is not valid; write it as `postgres://user@host/database`";
+        for url in ["mysql://host/x", "host/x", "", "postgres:", "postgres://user@[/x"] {
+            assert_eq!(error(url).as_deref(), Some(problem), "{url}");
+        }
+    }
+
+    #[test]
+    fn names_of_servers_and_schemas_have_their_characters_and_lengths() {
+        for app in ["a".to_owned(), "Shop \u{e9}".to_owned(), "a".repeat(200)] {
+            assert_eq!(options().app(&*app).unwrap().app, app);
+        }
+        for app in [String::new(), "a\tb".to_owned(), "a".repeat(201)] {
+            let expected = format!(
+                "{app:?} is not a valid name of a server; use 1 to 200 bytes without control characters"
+            );
+            assert_eq!(options().app(app).unwrap_err().to_string(), expected);
+        }
+        for schema in ["a".to_owned(), "a_1".to_owned(), "pga".to_owned(), "a".repeat(63)] {
+            assert_eq!(options().schema(&*schema).unwrap().schema, schema);
+        }
+        for schema in ["", "_a", "1a", "aB", "a-b", "pg_a", &"a".repeat(64)] {
+            let expected =
+                format!("{schema:?} is not a valid schema; use at most 63 of `a-z`, `0-9` and `_`");
+            assert_eq!(options().schema(schema).unwrap_err().to_string(), expected);
+        }
+    }
+}

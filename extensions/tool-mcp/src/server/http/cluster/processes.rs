@@ -96,3 +96,23 @@ pub(super) async fn beat_regularly(processes: Weak<ClusterProcesses>) {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test(start_paused = true)]
+    async fn after_a_beat_that_failed_other_processes_may_live_for_a_while() {
+        let log = EventLog::without_database();
+        let calls = Arc::new(ReservedCalls::new(Arc::clone(&log), Duration::from_secs(10)));
+        let processes = ClusterProcesses::new(log, calls, Duration::from_secs(10));
+        assert!(processes.can_tell_ended_processes());
+        let until = Instant::now() + processes.timeout;
+        *processes.doubtful_until.lock().unwrap_or_else(PoisonError::into_inner) = Some(until);
+        assert!(!processes.can_tell_ended_processes());
+        tokio::time::advance(Duration::from_millis(9_999)).await;
+        assert!(!processes.can_tell_ended_processes());
+        tokio::time::advance(Duration::from_millis(1)).await;
+        assert!(processes.can_tell_ended_processes());
+    }
+}

@@ -328,3 +328,104 @@ fn change_messages(event: &LoggedEvent, state: &SessionState) -> Vec<StoredEvent
         |notification| StoredEvent::of_message(Some(ServerJsonRpcMessage::notification(notification)));
     notifications.into_iter().map(stored).collect()
 }
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used, reason = "a test may")]
+mod tests {
+    use rmcp::model::ServerResult;
+    use serde_json::{Value, json};
+    use tool_runtime::Registry;
+
+    use super::*;
+    use crate::server::McpServer;
+
+    fn position(stream: StreamKey, last: i64) -> StreamPosition {
+        StreamPosition { stream, last }
+    }
+
+    fn event(id: i64, stream: StreamKey, text: &str) -> LoggedEvent {
+        LoggedEvent { id, stream, writer: "writer".to_owned(), text: text.to_owned() }
+    }
+
+    #[test]
+    fn the_stream_of_a_session_goes_on_after_its_own_event_and_after_the_last_change() {
+        let [own, changes, other] =
+            [StreamKey::of_session("a"), StreamKey::of_changes(), StreamKey::of_session("b")];
+        let positions = |positions: &[(&StreamKey, i64)]| {
+            let positions = positions.iter().map(|(stream, last)| position((*stream).clone(), *last));
+            EventToken { positions: positions.collect(), ..EventToken::default() }.session_positions("a")
+        };
+        let expected =
+            |last, change| Some(vec![position(own.clone(), last), position(changes.clone(), change)]);
+        assert_eq!(positions(&[(&changes, 8), (&own, 5)]), expected(5, 8));
+        assert_eq!(positions(&[(&own, 5)]), expected(5, 5));
+        assert_eq!(positions(&[(&changes, 8)]), None);
+        assert_eq!(positions(&[(&other, 5), (&changes, 8)]), None);
+    }
+
+    #[test]
+    fn a_token_notes_the_last_event_of_its_streams_and_its_writer() {
+        let [own, changes] = [StreamKey::of_session("a"), StreamKey::of_changes()];
+        let positions = vec![position(own.clone(), 1), position(changes.clone(), 1)];
+        let mut token = EventToken { positions, ..EventToken::default() };
+        token.note_event(&event(7, changes.clone(), ""));
+        assert_eq!(token.positions, [position(own.clone(), 1), position(changes.clone(), 7)]);
+        token.note_event(&event(9, StreamKey::of_all(), ""));
+        assert_eq!(token.positions, [position(own, 1), position(changes, 7)]);
+        assert_eq!(token.writer.as_deref(), Some("writer"));
+    }
+
+    #[test]
+    fn an_event_is_stored_with_its_message_or_as_the_end_of_its_stream() {
+        let error = ServerJsonRpcMessage::error(ErrorData::internal_error("it broke", None), None);
+        let answer = ServerJsonRpcMessage::response(ServerResult::empty(()), RequestId::Number(1));
+        let list = NotificationNoParam { method: Default::default(), extensions: Default::default() };
+        let notification =
+            ServerJsonRpcMessage::notification(ServerNotification::ToolListChangedNotification(list));
+        for (message, expected) in [(&error, true), (&answer, true), (&notification, false)] {
+            assert_eq!(StoredEvent::is_answer(Some(message)), expected);
+        }
+        assert!(!StoredEvent::is_answer(None));
+        let stored = |event: &StoredEvent| serde_json::to_value(event).unwrap();
+        assert_eq!(stored(&StoredEvent::of_message(None)), json!({}));
+        let message = serde_json::to_value(&notification).unwrap();
+        let with_message = StoredEvent::of_message(Some(notification));
+        assert_eq!(stored(&with_message), json!({ "message": message }));
+        let sent = with_message.into_sse_message(Some("id".to_owned()));
+        assert_eq!(stored(&StoredEvent::of(&sent)), json!({ "message": message }));
+        assert_eq!(sent.event_id.as_deref(), Some("id"));
+        assert_eq!(StoredEvent::end_of_stream_json().unwrap(), r#"{"is_end":true}"#);
+        let end = decoded_event(&event(7, StreamKey::of_all(), r#"{"is_end":true}"#)).unwrap();
+        assert!(end.is_end && end.message.is_none());
+        let unread = decoded_event(&event(7, StreamKey::of_all(), "")).unwrap_err().to_string();
+        assert!(unread.starts_with("the event 7 cannot be read: "), "{unread}");
+    }
+
+    #[tokio::test]
+    async fn a_client_receives_changes_and_updates_of_the_resources_that_it_subscribed_to() {
+        let server = McpServer::new(Registry::default()).http().unwrap();
+        let state = SessionState::new(&server.0.shared);
+        state.subscribed.note_of_other_process("a:a");
+        let messages = |signal: &ServerSignal| -> Vec<Value> {
+            let text = serde_json::to_string(signal).unwrap();
+            let messages = change_messages(&event(1, StreamKey::of_changes(), &text), &state);
+            messages.iter().map(|it| serde_json::to_value(&it.message).unwrap()).collect()
+        };
+        let list =
+            |kind: &str| json!({ "jsonrpc": "2.0", "method": format!("notifications/{kind}/list_changed") });
+        let updated = json!({
+            "jsonrpc": "2.0", "method": "notifications/resources/updated", "params": { "uri": "a:a" }
+        });
+        for (signal, expected) in [
+            (ServerSignal::Tools, vec![list("tools")]),
+            (ServerSignal::Prompts, vec![list("prompts")]),
+            (ServerSignal::Resources, vec![list("resources")]),
+            (ServerSignal::Updated("a:a".to_owned()), vec![updated.clone()]),
+            (ServerSignal::Updated("b:b".to_owned()), vec![]),
+            (ServerSignal::AllResources, vec![updated, list("resources")]),
+        ] {
+            assert_eq!(messages(&signal), expected, "{signal:?}");
+        }
+        assert!(change_messages(&event(1, StreamKey::of_changes(), "no change"), &state).is_empty());
+    }
+}

@@ -230,3 +230,34 @@ fn unavailable_error(error: &ClusterError) -> ErrorData {
     tracing::error!(%error, "a request about a task fails");
     ErrorData::new(UNAVAILABLE, "the task cannot be reached now; try again later", None)
 }
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used, reason = "a test may")]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_answer_goes_to_the_request_of_its_number_while_it_waits() {
+        let answers = PendingTaskAnswers::default();
+        let mut receivers = [1, 2].map(|number| {
+            let (sender, receiver) = oneshot::channel();
+            answers.lock_waiting().insert(number, sender);
+            receiver
+        });
+        answers.pass_on_answer(3, Ok(None));
+        assert!(receivers.iter_mut().all(|receiver| receiver.try_recv().is_err()));
+        answers.pass_on_answer(1, Err(ErrorData::internal_error("it broke", None)));
+        let answer = receivers[0].try_recv().unwrap();
+        assert_eq!(answer.unwrap_err().message, "it broke");
+        assert_eq!(answers.lock_waiting().keys().collect::<Vec<_>>(), [&2]);
+        drop(Waiting(&answers, 2));
+        assert!(answers.lock_waiting().is_empty() && receivers[1].try_recv().is_err());
+    }
+
+    #[test]
+    fn a_task_that_cannot_be_reached_has_an_error_without_details() {
+        let error = unavailable_error(&ClusterError::Failed("the password is 7".to_owned()));
+        assert_eq!((error.code, error.data), (UNAVAILABLE, None));
+        assert_eq!(error.message, "the task cannot be reached now; try again later");
+    }
+}
