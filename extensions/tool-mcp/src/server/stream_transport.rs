@@ -289,3 +289,113 @@ fn taken_line(line: &mut Vec<u8>) -> Option<TakenLine> {
         }
     })
 }
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used, reason = "a test may")]
+mod tests {
+    use serde_json::{Value, json};
+
+    use super::*;
+
+    const META: &str = "io.modelcontextprotocol/";
+
+    /// The metadata of a request of revision `version`.
+    fn meta(version: &str) -> Value {
+        json!({
+            (format!("{META}protocolVersion")): version,
+            (format!("{META}clientCapabilities")): {},
+            (format!("{META}clientInfo")): { "name": "a", "version": "1" },
+        })
+    }
+
+    fn opens(method: &str, params: Value) -> bool {
+        let request = json!({ "jsonrpc": "2.0", "id": 1, "method": method, "params": params });
+        let message: ClientMessage = serde_json::from_value(request).unwrap();
+        let JsonRpcMessage::Request(request) = message else { unreachable!() };
+        opens_sdk_to_all_messages(&request.request)
+    }
+
+    #[test]
+    fn a_session_or_a_request_with_all_of_its_metadata_opens_the_sdk() {
+        let client = json!({ "name": "a", "version": "1" });
+        let initialize = json!({ "protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": client });
+        assert!(opens("initialize", initialize));
+        let list = |meta: Value| opens("tools/list", json!({ "_meta": meta }));
+        assert!(list(meta("2026-07-28")));
+        assert!(!list(meta("2999-01-01")) && !list(json!({})) && !opens("tools/list", json!({})));
+        for missing in ["protocolVersion", "clientCapabilities"] {
+            let mut meta = meta("2026-07-28");
+            meta.as_object_mut().unwrap().remove(&format!("{META}{missing}"));
+            assert!(!list(meta), "{missing}");
+        }
+        for method in ["ping", "server/discover"] {
+            assert!(!opens(method, json!({ "_meta": meta("2026-07-28") })), "{method}");
+        }
+    }
+
+    fn take_line(text: &str) -> (Option<TakenLine>, String) {
+        let mut line = text.as_bytes().to_vec();
+        let taken = taken_line(&mut line);
+        (taken, String::from_utf8(line).unwrap())
+    }
+
+    #[test]
+    fn lines_with_a_request_are_taken_and_others_left_to_the_sdk() {
+        let id = |text: &str| match take_line(text).0 {
+            Some(TakenLine::Message(message)) => match *message {
+                JsonRpcMessage::Request(request) => Some(request.id.to_string()),
+                _ => None,
+            },
+            Some(TakenLine::Refused(refused)) => refused.id.map(|id| format!("refused {id}")),
+            None => None,
+        };
+        let call = r#"{"jsonrpc":"2.0","id":7,"method":"tools/call","params":{"name":"t","arguments":{}}}"#;
+        for (text, expected) in [
+            (call.to_owned(), "7"),
+            (format!("\u{feff}{call}\n"), "7"),
+            // Changed, it has the plain form.
+            (call.replace("{}", "[]"), "7"),
+            (call.replace("tools/call", "ping"), "7"),
+            (call.replace(r#""name":"t","#, ""), "refused 7"),
+        ] {
+            assert_eq!(id(&text).as_deref(), Some(expected), "{text}");
+        }
+        let notification = r#"{"jsonrpc":"2.0","method":"notifications/initialized"}"#;
+        for (text, left) in [
+            ("", ""),
+            (" \r\n", " \r\n"),
+            (notification, notification),
+            // What cannot be read and has no answer.
+            (r#"{"jsonrpc":"2.0","method":"notifications/cancelled","params":7}"#, ""),
+        ] {
+            let (taken, line) = take_line(text);
+            assert!(taken.is_none(), "{text}");
+            assert_eq!(line, left);
+        }
+    }
+
+    /// The lines that the SDK reads of `text`, of at most `longest` bytes each, in parts of `part` bytes.
+    async fn read_by_sdk(text: &str, longest: usize, part: usize) -> String {
+        use tokio::io::AsyncReadExt as _;
+
+        let (read, line, other) = (BufReader::with_capacity(part, text.as_bytes()), Vec::new(), Vec::new());
+        let taken = SharedLine::default();
+        let mut lines = LinesForSdk { read, line, longest, is_too_long: false, other, given: 0, taken };
+        let mut received = String::new();
+        lines.read_to_string(&mut received).await.unwrap();
+        received
+    }
+
+    #[tokio::test]
+    async fn the_sdk_reads_the_lines_that_are_not_taken_whatever_their_parts_are() {
+        let notification = "{\"jsonrpc\":\"2.0\",\"method\":\"notifications/initialized\"}\n";
+        let text = format!("\n{notification}{notification}");
+        for part in [1, 7, notification.len(), 1_000] {
+            assert_eq!(read_by_sdk(&text, 1_000, part).await, text, "{part}");
+            assert_eq!(read_by_sdk(&text, notification.len(), part).await, text, "{part}");
+            // Too long, a line is passed on as it is, for the SDK to drop it.
+            let read = read_by_sdk(&text, notification.len() - 1, part).await;
+            assert_eq!(read, text, "{part}");
+        }
+    }
+}

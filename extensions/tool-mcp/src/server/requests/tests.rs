@@ -86,3 +86,77 @@ fn a_message_that_is_no_request_has_the_code_of_its_mistake() {
         assert!(message.contains(problem), "{text}: {message}");
     }
 }
+
+#[test]
+fn params_that_the_sdk_does_not_decode_have_the_problem_of_their_method() {
+    let problem = |method: &str, params: Value| params_problem(method, Some(&params), false);
+    for (method, member) in [
+        ("tools/call", "name"),
+        ("prompts/get", "name"),
+        ("resources/read", "uri"),
+        ("resources/subscribe", "uri"),
+        ("resources/unsubscribe", "uri"),
+        ("tasks/get", "taskId"),
+        ("tasks/update", "taskId"),
+        ("tasks/cancel", "taskId"),
+        ("completion/complete", "ref"),
+        ("logging/setLevel", "level"),
+        ("subscriptions/listen", "notifications"),
+    ] {
+        let expected = format!("`params` of `{method}` cannot be read: missing field `{member}`");
+        assert_eq!(problem(method, json!({})), Some(expected));
+        // Without params, none of their members is there.
+        let none = params_problem(method, None, false).unwrap_or_default();
+        assert!(none.starts_with(&format!("`params` of `{method}` cannot be read: ")), "{none}");
+    }
+    for method in ["tools/list", "prompts/list", "resources/list", "resources/templates/list"] {
+        let expected =
+            format!("`params` of `{method}` cannot be read: invalid type: integer `7`, expected a string");
+        assert_eq!(problem(method, json!({ "cursor": 7 })), Some(expected));
+        assert_eq!(problem(method, json!({})), Some(format!("`params` of `{method}` cannot be read")));
+    }
+    assert_eq!(problem("unknown", json!({})), None);
+    assert_eq!(params_problem("resources/subscribe", Some(&json!({})), true), None);
+}
+
+#[test]
+fn methods_have_the_members_of_their_revisions() {
+    let old = ["initialize", "logging/setLevel", "ping", "resources/subscribe", "resources/unsubscribe"];
+    let both = [
+        "tools/call",
+        "prompts/get",
+        "tools/list",
+        "prompts/list",
+        "resources/list",
+        "resources/templates/list",
+        "resources/read",
+        "tasks/get",
+        "tasks/cancel",
+        "tasks/update",
+        "completion/complete",
+        "subscriptions/listen",
+        "server/discover",
+    ];
+    let has_members =
+        |method: &str| [false, true].map(|is_modern| request_param_members(method, is_modern).is_some());
+    for method in old {
+        assert_eq!(has_members(method), [true, false], "{method}");
+    }
+    for method in both {
+        assert_eq!(has_members(method), [true, true], "{method}");
+    }
+    for method in ["", "unknown", "notifications/cancelled", "sampling/createMessage"] {
+        assert_eq!(has_members(method), [false, false], "{method}");
+    }
+}
+
+#[test]
+fn a_value_in_a_problem_is_shortened() {
+    let id = |digits: usize| format!("1.{}", "5".repeat(digits - 2));
+    for (digits, shown) in [(200, 200), (201, 200)] {
+        let (code, _, message) =
+            refused(&format!(r#"{{"jsonrpc":"2.0","id":{},"method":"ping"}}"#, id(digits)));
+        assert_eq!(code, -32600);
+        assert_eq!(message, format!("`id` must be a text or an integer of 64 bits, but is {}", id(shown)));
+    }
+}
