@@ -156,3 +156,150 @@ pub(crate) fn from_annotations(annotations: Option<&ToolAnnotations>) -> Metadat
         ..Metadata::default()
     }
 }
+
+#[cfg(all(test, feature = "client", feature = "server"))]
+#[allow(clippy::unwrap_used, reason = "a test may")]
+mod tests {
+    use serde_json::{Value, json};
+    use tool_runtime::output::Blob;
+
+    use super::*;
+
+    /// A resource with this body.
+    fn resource(mime_type: &str, body: ResourceBody) -> Content {
+        Content::Resource {
+            resource: Resource { uri: "a:a".to_owned(), mime_type: mime_type.to_owned(), body },
+        }
+    }
+
+    fn received(block: Value) -> ContentBlock {
+        serde_json::from_value(block).unwrap()
+    }
+
+    #[test]
+    fn content_of_each_kind_is_sent_and_received() {
+        let link = |mime_type: Option<&str>| Content::ResourceLink {
+            uri: "a:a".to_owned(),
+            name: "a".to_owned(),
+            mime_type: mime_type.map(str::to_owned),
+        };
+        for (content, block) in [
+            (Content::text("a"), json!({ "type": "text", "text": "a" })),
+            (
+                Content::image(vec![0, 1, 2], "image/png".to_owned()),
+                json!({ "type": "image", "data": "AAEC", "mimeType": "image/png" }),
+            ),
+            (
+                Content::audio(vec![0, 1], "audio/wav".to_owned()),
+                json!({ "type": "audio", "data": "AAE=", "mimeType": "audio/wav" }),
+            ),
+            (
+                resource("text/css", ResourceBody::Text("b".to_owned())),
+                json!({ "type": "resource", "resource": { "uri": "a:a", "mimeType": "text/css", "text": "b" } }),
+            ),
+            (
+                resource("image/png", ResourceBody::Blob(Blob(vec![0]))),
+                json!({ "type": "resource", "resource": { "uri": "a:a", "mimeType": "image/png", "blob": "AA==" } }),
+            ),
+            (link(None), json!({ "type": "resource_link", "uri": "a:a", "name": "a" })),
+            (
+                link(Some("text/css")),
+                json!({ "type": "resource_link", "uri": "a:a", "name": "a", "mimeType": "text/css" }),
+            ),
+        ] {
+            assert_eq!(serde_json::to_value(to_block(&content)).unwrap(), block);
+            assert_eq!(from_block(&received(block)), content);
+        }
+    }
+
+    #[test]
+    fn a_document_without_a_type_has_the_one_of_its_body() {
+        for (document, expected) in [
+            (
+                json!({ "uri": "a:a", "text": "b" }),
+                resource("text/plain", ResourceBody::Text("b".to_owned())),
+            ),
+            (
+                json!({ "uri": "a:a", "blob": "AA==" }),
+                resource("application/octet-stream", ResourceBody::Blob(Blob(vec![0]))),
+            ),
+        ] {
+            assert_eq!(from_block(&received(json!({ "type": "resource", "resource": document }))), expected);
+        }
+    }
+
+    #[test]
+    fn base64_of_other_alphabets_and_forms_is_decoded() {
+        let bytes = [0xfb, 0xff, 0xbe, 0x01];
+        for text in [
+            "+/++AQ==",
+            "-_--AQ==",
+            "+/++AQ",
+            "+/++AQ=",
+            " +/+\n+A Q==\t",
+            "data:image/png;base64,+/++AQ==",
+            " data:;base64,-_--AQ",
+            // Bits beyond the last byte.
+            "+/++AR==",
+        ] {
+            assert_eq!(decode_lenient_base64(text).as_deref(), Ok(&bytes[..]), "{text}");
+        }
+        for text in ["+/++A", "a!", "data:image/png,+/++AQ==", "data:image/png;base64,!"] {
+            assert!(decode_lenient_base64(text).is_err(), "{text}");
+        }
+    }
+
+    #[test]
+    fn a_block_whose_data_is_not_base64_is_a_text_that_says_so() {
+        let error = decode_lenient_base64("!").unwrap_err();
+        let image = json!({ "type": "image", "data": "!", "mimeType": "image/png" });
+        let audio = json!({ "type": "audio", "data": "!", "mimeType": "audio/wav" });
+        let file = |members: Value| json!({ "type": "resource", "resource": members });
+        for (block, kind, text) in [
+            (image, "image", "image of type image/png"),
+            (audio, "audio", "audio of type audio/wav"),
+            (
+                file(json!({ "uri": "a:a", "blob": "!", "mimeType": "image/png" })),
+                "resource",
+                "a:a of type image/png",
+            ),
+            (file(json!({ "uri": "a:a", "blob": "!" })), "resource", "a:a of type application/octet-stream"),
+        ] {
+            let block = received(block);
+            assert_eq!(kind_of_undecodable_block(&block), Some(kind));
+            let expected = Content::text(format!("[{text}: the data is not base64: {error}]"));
+            assert_eq!(from_block(&block), expected);
+        }
+        for block in [
+            json!({ "type": "text", "text": "!" }),
+            json!({ "type": "image", "data": "AA", "mimeType": "image/png" }),
+            json!({ "type": "resource_link", "uri": "a:a", "name": "!" }),
+            file(json!({ "uri": "a:a", "text": "!" })),
+            file(json!({ "uri": "a:a", "blob": "AA==" })),
+        ] {
+            assert_eq!(kind_of_undecodable_block(&received(block)), None);
+        }
+    }
+
+    #[test]
+    fn only_hints_that_are_set_are_sent_and_read() {
+        assert_eq!(to_annotations(&Metadata::default()), None);
+        assert_eq!(from_annotations(None), Metadata::default());
+        let names = ["readOnlyHint", "destructiveHint", "idempotentHint", "openWorldHint"];
+        for (position, name) in names.into_iter().enumerate() {
+            for value in [true, false] {
+                let hint = |at: usize| (at == position).then_some(value);
+                let metadata = Metadata {
+                    read_only: hint(0),
+                    destructive: hint(1),
+                    idempotent: hint(2),
+                    open_world: hint(3),
+                    ..Metadata::default()
+                };
+                let sent = to_annotations(&metadata);
+                assert_eq!(serde_json::to_value(&sent).unwrap(), json!({ name: value }));
+                assert_eq!(from_annotations(sent.as_ref()), metadata);
+            }
+        }
+    }
+}
