@@ -138,3 +138,88 @@ impl CurrentPins {
         }
     }
 }
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used, reason = "a test may")]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn definition(name: &str, description: &str) -> ToolDefinition {
+        let tool = json!({ "name": name, "description": description, "inputSchema": { "type": "object" } });
+        let tool = serde_json::from_value(tool).unwrap();
+        DefinitionReader::default().read_definition(&tool, "server").unwrap().0
+    }
+
+    fn pinned(warns: bool) -> PinnedDefinitions {
+        let reviewed = [definition("same", "A."), definition("changed", "B."), definition("removed", "C.")];
+        PinnedDefinitions::new(Pins::of_definitions(&reviewed), warns)
+    }
+
+    #[test]
+    fn a_tool_that_differs_from_its_pin_has_a_diagnostic_and_is_left_out() {
+        let listed = [definition("same", "A."), definition("changed", "Other."), definition("added", "D.")];
+        for warns in [false, true] {
+            let pinned = pinned(warns);
+            let diagnostics = pinned.compare_definitions(listed.iter(), 7);
+            let severity = if warns { Severity::Warning } else { Severity::Error };
+            let codes: Vec<_> = diagnostics.iter().map(|it| (it.severity, it.code)).collect();
+            assert_eq!(codes, [(severity, "not_pinned"), (severity, "changed_since_pinned")]);
+            for (diagnostic, tool) in diagnostics.iter().zip(["added", "changed"]) {
+                assert_eq!(diagnostic.location.tool.as_deref(), Some(tool));
+                assert_eq!(diagnostic.help.as_deref(), Some("review the change, and renew the pin"));
+                let start = "the tool is not as it was pinned";
+                let rest = diagnostic.message.strip_prefix(start).unwrap();
+                assert_eq!(rest.starts_with(", and is left out: "), !warns, "{rest}");
+                assert_eq!(rest.starts_with(": "), warns, "{rest}");
+            }
+            let admitted = ["same", "changed", "added", "unknown"].map(|tool| pinned.admits_tool(tool));
+            assert_eq!(admitted, [true, warns, warns, true]);
+        }
+    }
+
+    #[test]
+    fn before_the_first_listing_no_tool_is_admitted_unless_pins_only_warn() {
+        assert!(!pinned(false).admits_tool("same") && pinned(true).admits_tool("same"));
+        assert!(!pinned(false).only_warns() && pinned(true).only_warns());
+    }
+
+    #[test]
+    fn a_comparison_is_of_the_version_of_its_listing() {
+        let pinned = pinned(false);
+        assert!(!pinned.has_compared_version(0));
+        for version in [0, 7] {
+            assert!(pinned.compare_definitions([].iter(), version).is_empty());
+            assert_eq!(
+                [0, 7, 8].map(|it| pinned.has_compared_version(it)),
+                [0, 7, 8].map(|it| it == version)
+            );
+        }
+        // The last listing counts.
+        pinned.compare_definitions([definition("changed", "Other.")].iter(), 8);
+        assert!(!pinned.admits_tool("changed"));
+        pinned.compare_definitions([definition("changed", "B.")].iter(), 8);
+        assert!(pinned.admits_tool("changed"));
+    }
+
+    #[test]
+    fn tools_of_one_name_here_differ_together() {
+        let named = |raw: &str| definition(raw, "A.");
+        let (one, other) = (named("a b"), named("a c"));
+        let pinned = PinnedDefinitions::new(Pins::of_definitions(&[named("other")]), false);
+        pinned.compare_definitions([one, other].iter(), 0);
+        assert!(!pinned.admits_tool("a b") && !pinned.admits_tool("a c"));
+    }
+
+    #[test]
+    fn pins_are_replaced() {
+        let current = CurrentPins::default();
+        assert!(current.get().is_none() && CurrentPins::new(None).get().is_none());
+        assert!(CurrentPins::new(Some(pinned(true))).get().unwrap().only_warns());
+        current.replace(pinned(false));
+        assert!(!current.get().unwrap().only_warns());
+        current.replace(pinned(true));
+        assert!(current.get().unwrap().only_warns());
+    }
+}

@@ -158,3 +158,97 @@ impl UnknownItem {
         self.0.unwrap_or_else(|| ToolError::not_found(format!("there is no {kind} `{}`", shown())))
     }
 }
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used, clippy::panic, reason = "a test may")]
+mod tests {
+    use super::*;
+
+    /// The items of a source, each with the number of its source.
+    type SourceItems = Result<Result<Vec<(&'static str, u32)>, ToolError>, Panic>;
+
+    fn panicked(message: &'static str) -> Panic {
+        tool_runtime::guard::catch(|| std::panic::resume_unwind(Box::new(message))).map(|()| ()).unwrap_err()
+    }
+
+    /// The items of `sources`, and the severities, codes and messages of their diagnostics.
+    #[allow(clippy::type_complexity, reason = "a test compares all of it")]
+    fn merged(
+        sources: Vec<SourceItems>,
+    ) -> (Result<Vec<(&'static str, u32)>, ToolError>, Vec<(Severity, &'static str, String)>) {
+        let (mut list, notes, number) =
+            (MergedList::new("prompt"), DiagnosticNotes::default(), sources.len());
+        for listed in sources {
+            list.add_source(listed, |(key, _)| key);
+        }
+        let items = list.into_items_unless_all_failed(number, &notes);
+        let diagnostics = notes.take().into_iter().map(|it| (it.severity, it.code, it.message)).collect();
+        assert!(notes.take().is_empty());
+        (items, diagnostics)
+    }
+
+    #[test]
+    fn of_a_key_that_is_listed_twice_the_first_item_counts() {
+        let sources = vec![Ok(Ok(vec![("a", 1), ("b", 1), ("a", 1)])), Ok(Ok(vec![("b", 2), ("c", 2)]))];
+        let (items, diagnostics) = merged(sources);
+        assert_eq!(items.unwrap(), [("a", 1), ("b", 1), ("c", 2)]);
+        let warning = |key: &str| {
+            let message = format!("the prompt `{key}` is listed more than once; the first one counts");
+            (Severity::Warning, "duplicate_item", message)
+        };
+        assert_eq!(diagnostics, [warning("a"), warning("b")]);
+    }
+
+    #[test]
+    fn a_source_that_failed_costs_its_own_items() {
+        let down = || Ok(Err(ToolError::failed("it is down")));
+        let (items, diagnostics) = merged(vec![down(), Err(panicked("boom")), Ok(Ok(vec![("a", 3)]))]);
+        assert_eq!(items.unwrap(), [("a", 3)]);
+        let error = |problem: &str| {
+            let message = format!("a source of prompts cannot be listed: {problem}");
+            (Severity::Error, "unlisted_items", message)
+        };
+        assert_eq!(diagnostics, [error("it is down"), error("it panicked: boom")]);
+        // If each failed, the list has the first error.
+        let (items, diagnostics) = merged(vec![down(), Err(panicked("boom"))]);
+        assert_eq!(items.unwrap_err().reason(), "it is down");
+        assert_eq!(diagnostics, []);
+        assert_eq!(merged(Vec::new()).0.unwrap(), []);
+    }
+
+    #[test]
+    fn the_problem_of_a_source_is_one_bounded_line() {
+        let long = Ok(Err(ToolError::failed(format!("a\nb{}", "c".repeat(2 * MAX_PROBLEM_CHARS)))));
+        let (_, diagnostics) = merged(vec![long, Ok(Ok(Vec::new()))]);
+        let [(_, _, message)] = &diagnostics[..] else { panic!("{diagnostics:?}") };
+        assert!(!message.contains('\n'), "{message}");
+        let length = message.chars().count();
+        assert!((MAX_PROBLEM_CHARS..MAX_PROBLEM_CHARS + 50).contains(&length), "{length}");
+    }
+
+    #[test]
+    fn diagnostics_of_a_list_replace_those_of_the_list_before() {
+        let notes = DiagnosticNotes::default();
+        for key in ["a", "b"] {
+            let mut list = MergedList::new("prompt");
+            list.add_source(Ok(Ok(vec![key, key])), |key| key);
+            list.into_items_unless_all_failed(1, &notes).unwrap();
+        }
+        let messages: Vec<_> = notes.take().into_iter().map(|it| it.message).collect();
+        assert_eq!(messages, ["the prompt `b` is listed more than once; the first one counts"]);
+    }
+
+    #[test]
+    fn an_item_that_no_source_has_is_the_first_error_of_a_source() {
+        let mut unknown = UnknownItem::default();
+        let not_found = |text: &'static str| Err::<u32, _>(ToolError::not_found(text));
+        assert!(unknown.note_if_not_found(not_found("first")).is_none());
+        assert!(unknown.note_if_not_found(not_found("second")).is_none());
+        assert_eq!(unknown.note_if_not_found(Ok(7)).unwrap().unwrap(), 7);
+        let failed = unknown.note_if_not_found(Err::<u32, _>(ToolError::failed("it is down")));
+        assert_eq!(failed.unwrap().unwrap_err().reason(), "it is down");
+        assert_eq!(unknown.into_error("prompt", "p").reason(), "first");
+        let none = UnknownItem::default().into_error("prompt", "p\n");
+        assert_eq!((none.kind(), &*none.reason()), (ErrorKind::NotFound, r"there is no prompt `p\n`"));
+    }
+}
