@@ -5,7 +5,7 @@ mod serve;
 
 use std::process::Stdio;
 
-use tokio::process::Command;
+use tokio::{io::AsyncReadExt as _, net::TcpStream, process::Command};
 use tool_cli::Cli;
 use tool_mcp::cli::{Mcp, Serve};
 use tool_runtime::prelude::*;
@@ -21,6 +21,14 @@ fn add(a: i64, b: i64) -> i64 {
     a + b
 }
 
+/// Connects to a port, and waits until the other side closes the connection.
+#[tool(register = false)]
+async fn wait(port: u16) -> std::io::Result<&'static str> {
+    let mut stream = TcpStream::connect(("127.0.0.1", port)).await?;
+    stream.read_to_end(&mut Vec::new()).await?;
+    Ok("waited")
+}
+
 /// The program.
 #[test]
 #[ignore = "a program for other tests"]
@@ -28,7 +36,7 @@ fn runs() {
     let arguments = std::env::var(ARGUMENTS).unwrap();
     let arguments: Vec<String> = serde_json::from_str(&arguments).unwrap();
     let serve = Serve::new().configure(|server| server.instructions("Adds."));
-    let cli = Cli::new().tools(|builder| builder.tool::<add>()).command(serve).command(Mcp);
+    let cli = Cli::new().tools(|builder| builder.tool::<add>().tool::<wait>()).command(serve).command(Mcp);
     let exit = cli.run(["program".to_owned()].into_iter().chain(arguments));
     std::process::exit(exit.code().into());
 }
