@@ -270,3 +270,34 @@ impl ClientHandler for ConnectionHandler {
         (self.changed)(ServerChange::Resource { uri: params.uri });
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_program_has_the_capabilities_of_its_answers() {
+        let answered = |answers: QuestionHandlers| {
+            let capabilities = answers.client_capabilities();
+            [
+                capabilities.elicitation.is_some(),
+                capabilities.sampling.is_some(),
+                capabilities.roots.is_some(),
+                capabilities.experimental.is_some(),
+            ]
+        };
+        let no_answer = || ToolError::failed("no answer");
+        let none = QuestionHandlers::default();
+        assert_eq!(answered(none.clone()), [false; 4]);
+        let elicitation = Some(question_handler(move |_| std::future::ready(Err(no_answer()))));
+        let sampling = Some(question_handler(move |_| std::future::ready(Err(no_answer()))));
+        let roots = Some(question_handler(move |_| std::future::ready(Ok(Vec::new()))));
+        let of_elicitation = QuestionHandlers { elicitation: elicitation.clone(), ..none.clone() };
+        assert_eq!(answered(of_elicitation), [true, false, false, false]);
+        let of_sampling = QuestionHandlers { sampling: sampling.clone(), ..none.clone() };
+        assert_eq!(answered(of_sampling), [false, true, false, false]);
+        assert_eq!(answered(QuestionHandlers { roots: roots.clone(), ..none }), [false, false, true, false]);
+        let all = QuestionHandlers { elicitation, sampling, roots };
+        assert_eq!(answered(all), [true, true, true, false]);
+    }
+}

@@ -130,3 +130,104 @@ fn connection_loss_of_sse(failure: &SseFailure) -> Option<NeverSent> {
         SseFailure::Url(_) | SseFailure::Status(..) | SseFailure::Elsewhere(_) => None,
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn refusal(status: u16, text: &str) -> HttpFailure {
+        let status = StatusCode::from_u16(status).unwrap_or_default();
+        StreamableHttpError::Io(io::Error::other(HttpRefusal { status, text: text.to_owned() }))
+    }
+
+    fn broken_stream() -> HttpFailure {
+        StreamableHttpError::Io(io::ErrorKind::ConnectionReset.into())
+    }
+
+    #[test]
+    fn a_refusal_is_temporary_by_its_status() {
+        for status in [408, 429, 502, 503, 504] {
+            assert!(is_temporary_refusal(&refusal(status, "later")), "{status}");
+        }
+        for status in [400, 401, 404, 405, 409, 410, 500, 501, 505] {
+            assert!(!is_temporary_refusal(&refusal(status, "later")), "{status}");
+        }
+        let session_expired: HttpFailure = StreamableHttpError::SessionExpired;
+        assert!(!is_temporary_refusal(&session_expired) && !is_temporary_refusal(&broken_stream()));
+        assert!(!is_temporary_refusal(&io::Error::other("503")));
+    }
+
+    #[test]
+    fn a_session_that_expired_is_not_found_as_an_address_is_not() {
+        for (failure, not_found, expired) in [
+            (StreamableHttpError::SessionExpired, true, true),
+            (refusal(404, ""), true, false),
+            (refusal(400, ""), false, false),
+            (refusal(405, ""), false, false),
+            (broken_stream(), false, false),
+        ] {
+            assert_eq!(
+                (is_not_found(&failure), is_session_expired(&failure)),
+                (not_found, expired),
+                "{failure}"
+            );
+        }
+        assert!(!is_session_expired(&io::Error::other("expired")));
+    }
+
+    #[test]
+    fn an_answer_that_no_server_of_the_protocol_gives_is_explained() {
+        let path = "check the path of the URL, which is often `/mcp`";
+        let content =
+            |kind: Option<&str>| StreamableHttpError::UnexpectedContentType(kind.map(str::to_owned));
+        for (failure, expected) in [
+            (refusal(404, "gone"), Some(format!("the answer is HTTP 404, not found; {path}"))),
+            (refusal(503, ""), Some("HTTP 503 Service Unavailable".to_owned())),
+            (refusal(400, "no"), Some("HTTP 400 Bad Request: no".to_owned())),
+            (
+                content(Some("text/html")),
+                Some(format!("the answer has `text/html` in place of JSON or an event stream; {path}")),
+            ),
+            (
+                content(None),
+                Some(format!("the answer has no content type in place of JSON or an event stream; {path}")),
+            ),
+            (broken_stream(), None),
+            (StreamableHttpError::SessionExpired, None),
+        ] {
+            assert_eq!(explanation_of(&failure), expected);
+        }
+        assert_eq!(explanation_of(&io::Error::other("HTTP 404")), None);
+    }
+
+    #[test]
+    fn a_connection_is_lost_after_a_request_or_before_it() {
+        for (failure, expected) in [
+            (StreamableHttpError::SessionExpired, Some(true)),
+            (broken_stream(), Some(false)),
+            (StreamableHttpError::TransportChannelClosed, Some(false)),
+            (StreamableHttpError::UnexpectedEndOfStream, Some(false)),
+            (refusal(404, ""), None),
+            (refusal(503, ""), None),
+            (StreamableHttpError::UnexpectedContentType(None), None),
+        ] {
+            assert_eq!(connection_loss(&failure), Some(expected), "{failure}");
+        }
+        for (failure, expected) in [
+            (SseFailure::Status(404, String::new()), Some(true)),
+            (SseFailure::Status(500, String::new()), None),
+            (SseFailure::Ended, Some(false)),
+            (SseFailure::Url(String::new()), None),
+            (SseFailure::Elsewhere(String::new()), None),
+        ] {
+            assert_eq!(connection_loss(&failure), Some(expected), "{failure}");
+        }
+        assert_eq!(connection_loss(&io::Error::other("lost")), None);
+    }
+
+    #[test]
+    fn a_host_without_an_address_is_named_as_the_problem() {
+        let error = UnknownHost(io::Error::other("no such host"));
+        assert_eq!(error.to_string(), "the name of the host cannot be resolved: no such host");
+    }
+}

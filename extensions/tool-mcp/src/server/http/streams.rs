@@ -300,4 +300,76 @@ mod tests {
             assert_eq!(active.next().now_or_never().is_some_and(|event| event.is_none()), ends);
         }
     }
+
+    /// An event of this id, without a message.
+    fn event_of_id(id: Option<&str>) -> ServerSseMessage {
+        let mut event = ServerSseMessage::default();
+        event.event_id = id.map(str::to_owned);
+        event
+    }
+
+    #[tokio::test]
+    async fn the_ids_of_stored_events_are_sealed_for_their_session_and_name_their_request() {
+        let server = crate::server::McpServer::new(tool_runtime::Registry::default());
+        let (shared, request) = (server.into_server_state().unwrap(), Some(RequestId::Number(7)));
+        let sealing =
+            EventSealing { shared: Arc::clone(&shared), session: "session".into(), request: request.clone() };
+        let mut active = answering(Some(sealing));
+        active.stream = Box::pin(stream::iter([Some("0/1"), Some(""), None].map(event_of_id)));
+        let ids: Vec<_> = active.map(|event| event.event_id).collect().await;
+        let sealed = ids[0].clone().unwrap();
+        assert_eq!(ids[1..], [None, None]);
+        let unsealed = |sealed: &str, session: &str| EventSealing::unseal_event_id(&shared, sealed, session);
+        assert_eq!(unsealed(&sealed, "session"), Some(("0/1".to_owned(), request)));
+        assert_eq!([unsealed(&sealed, "other"), unsealed("0/1", "session")], [None, None]);
+    }
+
+    #[tokio::test]
+    async fn a_line_that_comes_with_an_event_precedes_it() {
+        let (sender, receiver) = super::super::logs::log_line_channel();
+        let mut active = answering(None);
+        active.logs = Some(receiver);
+        active.stream = Box::pin(stream::once(async move {
+            sender.open_channel().unwrap().try_send(event_of_id(Some("line"))).unwrap();
+            event_of_id(Some("event"))
+        }));
+        let ids: Vec<_> = active.map(|event| event.event_id.unwrap()).collect().await;
+        assert_eq!(ids, ["line", "event"]);
+    }
+
+    #[tokio::test]
+    async fn a_request_whose_stream_ended_has_no_lines_and_is_not_cancelled() {
+        for ends in [true, false] {
+            let mut active = answering(None);
+            let activity = Arc::clone(&active.opened.0);
+            active.logs = Some(activity.open_log_channel(RequestId::Number(1)));
+            let first = stream::iter([event_of_id(Some("0/7"))]);
+            active.stream = match ends {
+                true => Box::pin(first),
+                false => Box::pin(first.chain(stream::pending())),
+            };
+            assert!(active.next().await.is_some());
+            assert_eq!(active.next().now_or_never().is_some(), ends);
+            assert_eq!(activity.lock_log_senders().is_empty(), ends);
+            drop(active);
+            assert!(activity.lock_log_senders().is_empty());
+            // What was lost can be resumed.
+            assert_eq!(activity.take_lost_request("7").is_some(), !ends);
+        }
+    }
+
+    #[tokio::test]
+    async fn a_listener_counts_while_its_stream_is_open() {
+        let server = crate::server::McpServer::new(tool_runtime::Registry::default());
+        let state = Arc::new(SessionState::new(&server.into_server_state().unwrap()));
+        let count = state.listener_count();
+        let [one, other] = [(); 2].map(|()| StreamListener::new(Arc::clone(&state)));
+        assert_eq!(*count.borrow(), 2);
+        drop(one);
+        assert_eq!(*count.borrow(), 1);
+        drop(other);
+        assert_eq!(*count.borrow(), 0);
+        state.remove_listener();
+        assert_eq!(*count.borrow(), 0);
+    }
 }
