@@ -238,3 +238,175 @@ fn bound_query<'q>(
 
 /// The longest time, which the server can still subtract from the present: 1000 years.
 const MAX_SECONDS: f64 = 1000.0 * 365.0 * 24.0 * 3600.0;
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used, reason = "a test may")]
+mod tests {
+    use super::*;
+
+    fn attempts_within(timeout: Duration) -> OperationAttempts {
+        OperationAttempts { timeout, deadline: Instant::now() + timeout, pause: FIRST_PAUSE }
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn an_operation_is_tried_again_after_longer_and_longer_pauses_until_its_time_is_over() {
+        let (mut attempts, start) = (attempts_within(Duration::from_secs(1)), Instant::now());
+        let mut times = Vec::new();
+        let error = loop {
+            match attempts.wait_for_retry_after(sqlx::Error::PoolTimedOut).await {
+                Ok(()) => times.push(start.elapsed().as_millis()),
+                Err(error) => break error,
+            }
+        };
+        assert_eq!(times, [20, 60, 140, 300, 550, 800]);
+        assert_eq!(start.elapsed(), Duration::from_millis(800), "no pause goes beyond the time");
+        assert!(matches!(error, ClusterError::Unavailable(_)), "{error:?}");
+        let expected = format!("the database did not answer within 1s: {}", sqlx::Error::PoolTimedOut);
+        assert_eq!(error.to_string(), expected);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_pause_that_ends_with_the_time_is_too_long() {
+        for (timeout, is_tried_again) in
+            [(FIRST_PAUSE, false), (FIRST_PAUSE + Duration::from_millis(1), true)]
+        {
+            let tried = attempts_within(timeout).wait_for_retry_after(sqlx::Error::WorkerCrashed).await;
+            assert_eq!(tried.is_ok(), is_tried_again, "{timeout:?}");
+        }
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn an_error_that_does_not_pass_ends_an_operation_at_once() {
+        let start = Instant::now();
+        for (error, expected) in [
+            (sqlx::Error::PoolClosed, "the cluster is closed".to_owned()),
+            (sqlx::Error::RowNotFound, format!("the database failed: {}", sqlx::Error::RowNotFound)),
+        ] {
+            let refused =
+                attempts_within(Duration::from_secs(1)).wait_for_retry_after(error).await.unwrap_err();
+            assert_eq!(refused.to_string(), expected);
+        }
+        assert_eq!(start.elapsed(), Duration::ZERO);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_database_has_the_settings_of_its_options() {
+        let key = tool_runtime::open_calls::ProgramKey::new([7; 32]);
+        let options = ClusterOptions::new("postgres://none@127.0.0.1:1/none", key).unwrap();
+        let options =
+            options.schema("other").unwrap().max_connections(5).operation_timeout(Duration::from_secs(7));
+        let database = Database::new(&options);
+        // One connection is for the listener.
+        assert_eq!((database.statements.available_permits(), &*database.schema), (4, "other"));
+        assert_eq!((database.timeout(), database.is_pooled), (Duration::from_secs(7), false));
+        let attempts = database.attempts();
+        assert_eq!((attempts.timeout, attempts.pause), (Duration::from_secs(7), FIRST_PAUSE));
+        assert_eq!(attempts.deadline, Instant::now() + Duration::from_secs(7));
+        assert!(Database::new(&options.poll_interval(Duration::ZERO)).is_pooled);
+    }
+
+    #[test]
+    fn a_count_that_no_integer_of_the_database_holds_is_the_largest_one() {
+        for (count, expected) in [(0, 0), (7, 7), (usize::MAX, i64::MAX)] {
+            assert!(matches!(SqlValue::from_count(count), SqlValue::Integer(it) if it == expected));
+        }
+    }
+
+    /// Returns a database that answers, with the options that `set` sets; `None` if the machine has no server.
+    fn answering_database(set: impl FnOnce(ClusterOptions) -> ClusterOptions) -> Option<Database> {
+        let key = tool_runtime::open_calls::ProgramKey::new([7; 32]);
+        let options = ClusterOptions::new(&test_support::postgres::shared_url()?, key).unwrap();
+        Some(Database::new(&set(options)))
+    }
+
+    /// Leaves two idle connections in `database`.
+    async fn open_two_connections(database: &Database) {
+        let (one, other) = tokio::join!(database.fetch("SELECT 1", &[]), database.fetch("SELECT 1", &[]));
+        assert_eq!([one.unwrap().len(), other.unwrap().len()], [1, 1]);
+        assert_eq!((database.lock_idle().len(), database.pool.size()), (2, 2));
+    }
+
+    #[tokio::test]
+    async fn a_connection_waits_for_the_next_statement_unless_it_waits_for_long() {
+        let Some(database) = answering_database(|options| options) else { return };
+        let idle = || database.lock_idle().len();
+        for _ in 0..2 {
+            database.fetch("SELECT 1", &[]).await.unwrap();
+            assert_eq!((idle(), database.pool.size()), (1, 1));
+        }
+        open_two_connections(&database).await;
+        let taken = database.take_idle().unwrap();
+        assert_eq!(idle(), 1);
+        database.keep_idle(taken);
+        assert_eq!(idle(), 2);
+        for connection in database.lock_idle().iter_mut() {
+            connection.since -= MAX_IDLE_TIME + Duration::from_secs(1);
+        }
+        assert!(database.take_idle().is_none());
+        assert_eq!(idle(), 0);
+    }
+
+    #[tokio::test]
+    async fn a_database_that_is_closed_has_no_connections() {
+        let Some(database) = answering_database(|options| options) else { return };
+        open_two_connections(&database).await;
+        let taken = database.take_idle().unwrap();
+        let ((), ()) = tokio::join!(database.close(), async {
+            assert!(database.pool.is_closed());
+            database.keep_idle(taken);
+        });
+        assert_eq!(database.lock_idle().len(), 0);
+        let error = database.fetch("SELECT 1", &[]).await.unwrap_err();
+        assert!(matches!(error, ClusterError::Unavailable(_)), "{error:?}");
+        assert_eq!(error.to_string(), "the cluster is closed");
+    }
+
+    #[tokio::test]
+    async fn a_connection_that_the_server_closes_takes_the_idle_ones_with_it() {
+        for (sql, is_transient_error, left) in
+            [("SELECT 1 / 0", false, 1), ("SELECT pg_terminate_backend(pg_backend_pid())", true, 0)]
+        {
+            let Some(database) = answering_database(|options| options) else { return };
+            open_two_connections(&database).await;
+            let deadline = Instant::now() + Duration::from_secs(60);
+            let error = database.fetch_once(sql, &[], deadline).await.unwrap_err();
+            assert_eq!(is_transient(&error), is_transient_error, "{error}");
+            assert_eq!(database.lock_idle().len(), left);
+        }
+    }
+
+    #[tokio::test]
+    async fn behind_a_pooler_no_statement_stays_prepared() {
+        for is_pooled in [false, true] {
+            let interval = Duration::from_millis(250);
+            let database = answering_database(|options| match is_pooled {
+                true => options.poll_interval(interval),
+                false => options,
+            });
+            let Some(database) = database else { return };
+            database.fetch("SELECT 1", &[]).await.unwrap();
+            let count = "SELECT count(*) FROM pg_prepared_statements";
+            let rows = database.fetch(count, &[]).await.unwrap();
+            let prepared: i64 = super::super::event_log::decode_first_value(&rows).unwrap();
+            assert_eq!(prepared == 0, is_pooled, "{prepared}");
+        }
+    }
+
+    #[tokio::test]
+    async fn each_kind_of_value_is_bound() {
+        let Some(database) = answering_database(|options| options.schema("other").unwrap()) else { return };
+        let sql = "SELECT concat_ws(' ', '{schema}', $1::text, $2::text[], $3::bigint, $4::bigint[], \
+                   $5::double precision, $6::double precision)";
+        let values = [
+            SqlValue::Text("a"),
+            SqlValue::Texts(&["b", "c"]),
+            SqlValue::Integer(7),
+            SqlValue::Integers(&[8, 9]),
+            SqlValue::Seconds(Duration::from_millis(1_500)),
+            SqlValue::Seconds(Duration::MAX),
+        ];
+        let rows = database.fetch(sql, &values).await.unwrap();
+        let text: String = super::super::event_log::decode_first_value(&rows).unwrap();
+        assert_eq!(text, "other a {b,c} 7 {8,9} 1.5 31536000000");
+    }
+}
