@@ -231,6 +231,17 @@ mod tests {
     }
 
     #[test]
+    fn a_diagnostic_names_its_tool_with_a_hundred_characters_at_most() {
+        for length in [100, 101, 102] {
+            let shown = Escape::LINE.at_most(100).text(&"n".repeat(length));
+            let diagnostic = tool_diagnostic(Severity::Note, "code", &"n".repeat(length), "it is long");
+            assert_eq!(diagnostic.message, format!("the tool `{shown}`: it is long"));
+            assert_eq!(diagnostic.location.tool, Some(shown));
+        }
+        assert_eq!(Escape::LINE.at_most(100).text(&"n".repeat(100)), "n".repeat(100));
+    }
+
+    #[test]
     fn a_filter_keeps_the_included_tools_but_for_the_excluded_ones() {
         let reader = |include: Option<&[&str]>, exclude: &[&str]| DefinitionReader {
             include: include.map(|names| names.iter().map(|&name| name.to_owned()).collect()),

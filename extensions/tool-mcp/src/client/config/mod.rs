@@ -381,3 +381,28 @@ impl fmt::Display for ConfigError {
 }
 
 impl std::error::Error for ConfigError {}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn values_of_a_transport_are_secret_from_four_characters_on() {
+        let values = |transport: Transport| transport.secret_values().map(str::to_owned).collect::<Vec<_>>();
+        let process = Process::new("c").args(["argument"]).env("A", "abc").env("B", "abcd").env("C", "abcde");
+        assert_eq!(values(process.into()), ["abcd", "abcde"]);
+        let endpoint = Endpoint::new("https://a").header("a", "abc").header("b", "abcd");
+        assert_eq!(values(endpoint.clone().into()), ["abcd"]);
+        assert_eq!(values(Transport::Sse(endpoint)), ["abcd"]);
+    }
+
+    #[test]
+    fn the_total_timeout_is_at_least_the_one_without_a_sign_of_life() {
+        let seconds = Duration::from_secs;
+        for (timeout, total, expected) in [(5, 7, 7), (5, 5, 5), (5, 3, 5)] {
+            let config = ServerConfig::new("s", Process::new("c"));
+            let timeouts = config.timeout(seconds(timeout)).total_timeout(seconds(total)).timeouts();
+            assert_eq!((timeouts.idle, timeouts.total), (seconds(timeout), seconds(expected)));
+        }
+    }
+}

@@ -197,6 +197,11 @@ fn texts_of_a_server_are_escaped_and_bounded() {
     assert!(!shown.contains('\u{1b}'), "{shown}");
     let long = ClientError::unusable_answer("s", "x".repeat(10_000)).to_string();
     assert!((4_000..4_200).contains(&long.len()), "{}", long.len());
+    for length in [4_000, 4_001] {
+        let text = "x".repeat(length);
+        let shown = ClientError::unusable_answer("s", text.as_str()).to_string();
+        assert!(shown.ends_with(&format!(": {}", Escape::LINES.at_most(4_000).text(&text))), "{length}");
+    }
 }
 
 #[tokio::test]

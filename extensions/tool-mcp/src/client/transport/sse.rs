@@ -275,4 +275,16 @@ mod tests {
         assert_eq!(text(400, longest.clone()).await, format!("HTTP 400: {longest}"));
         assert_eq!(text(400, format!("{longest}y")).await, format!("HTTP 400: {longest}"));
     }
+
+    #[tokio::test]
+    async fn an_explanation_that_is_long_enough_is_not_waited_for() {
+        use futures_util::{FutureExt as _, StreamExt as _, stream};
+
+        for (length, is_read) in [(MAX_EXPLANATION_BYTES - 1, false), (MAX_EXPLANATION_BYTES, true)] {
+            let begun = stream::iter([Ok::<_, std::io::Error>("x".repeat(length))]);
+            let body = reqwest::Body::wrap_stream(begun.chain(stream::pending()));
+            let response = ::http::Response::builder().status(400).body(body).unwrap();
+            assert_eq!(successful_response(response.into()).now_or_never().is_some(), is_read, "{length}");
+        }
+    }
 }

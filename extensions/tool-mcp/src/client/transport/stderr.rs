@@ -160,6 +160,30 @@ mod tests {
         assert_eq!(tail.last_lines(), ["x [redacted]", "x [redacted]", "[redacted][redacted]", "plain"]);
     }
 
+    #[test]
+    fn the_lines_of_secrets_that_are_long_enough_are_sorted_by_their_lengths() {
+        let secrets = ["abc\n abcd \r\n\nabcdef", "abcde"].map(str::to_owned);
+        assert_eq!(secret_lines(&secrets), ["abcdef", "abcde", "abcd"]);
+    }
+
+    #[test]
+    fn the_beginning_of_a_secret_is_removed_from_the_end_of_a_line() {
+        let replacement = char::REPLACEMENT_CHARACTER;
+        for (line, expected) in [
+            ("x s3cr".to_owned(), "x "),
+            ("x s".to_owned(), "x "),
+            (format!("x s3cre{replacement}"), "x "),
+            // All of it was replaced before.
+            ("x s3cret".to_owned(), "x s3cret"),
+            ("s3cr x".to_owned(), "s3cr x"),
+            (String::new(), ""),
+        ] {
+            let mut cut = line.clone();
+            remove_cut_secret(&mut cut, "s3cret");
+            assert_eq!(cut, expected, "{line}");
+        }
+    }
+
     #[tokio::test]
     async fn the_last_lines_are_kept_without_blank_ones() {
         let tail = StderrTail::default();

@@ -96,6 +96,18 @@ async fn a_body_is_bounded() {
 }
 
 #[tokio::test]
+async fn the_beginning_of_a_body_does_not_wait_for_the_rest() {
+    use futures_util::{FutureExt as _, StreamExt as _, stream};
+
+    for (limit, expected) in [(1, Some("a")), (2, Some("ab")), (3, None)] {
+        let body = stream::iter([Ok::<_, io::Error>("ab")]).chain(stream::pending());
+        let response = ::http::Response::new(reqwest::Body::wrap_stream(body));
+        let read = read_body_beginning(response.into(), limit).now_or_never();
+        assert_eq!(read.as_deref(), expected.map(str::as_bytes), "{limit}");
+    }
+}
+
+#[tokio::test]
 async fn a_body_of_another_type_is_read_if_it_begins_as_an_object() {
     let read = |chunks: &'static [&'static str], limit| read_body_if_object(response(&[], chunks), limit);
     assert_eq!(read(&[" {\"a\"", ":1}"], 8).await.unwrap().unwrap(), b" {\"a\":1}");
