@@ -141,4 +141,31 @@ mod tests {
         tokio::time::advance(Duration::from_secs(3_600)).await;
         assert!(changing.diagnostics.list().is_empty());
     }
+
+    #[tokio::test]
+    async fn the_approver_of_the_program_is_asked_and_without_one_the_user_of_the_client() {
+        use tool_runtime::{
+            policy::{Approval, ApprovalRequest},
+            prelude::*,
+        };
+        #[tool_args]
+        struct NoArgs {}
+        let own = |_: &ApprovalRequest| Approval::Rejected("not today".to_owned());
+        for (has_approver, expected) in
+            [(true, "not today"), (false, "the client cannot ask its user for the approval")]
+        {
+            let tool =
+                ToolBuilder::new("t").description("Does.").body(tool_body!(|_: NoArgs| "text")).unwrap();
+            let tools = Registry::builder().add(tool).build().unwrap();
+            let executor = Executor::builder(tools).rules(Rules::new([Rule::ask("t")]));
+            let executor = if has_approver { executor.approver(own) } else { executor };
+            let served = ServedTools::from(executor.build().unwrap()).with_default_approver().unwrap();
+            let run = RunContext::new();
+            let executor = served.executor_for(&run).await.unwrap();
+            let outcomes =
+                executor.batch(vec![ToolCall::new("t", serde_json::json!({}))]).with_run(run).run().await;
+            let text = format!("{:?}", outcomes[0].result().unwrap());
+            assert!(text.contains(expected), "{text}");
+        }
+    }
 }

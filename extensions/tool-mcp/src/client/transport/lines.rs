@@ -230,4 +230,21 @@ mod tests {
         assert!(transport.write.try_lock().unwrap().stream.is_none());
         drop(unread);
     }
+
+    #[tokio::test]
+    async fn a_long_message_leaves_little_memory_behind() {
+        let list_changed = r#"{"jsonrpc":"2.0","method":"notifications/tools/list_changed"}"#;
+        let text = format!("{}\n{list_changed}\n", "x".repeat(4 * KEPT_LINE_BYTES));
+        let reception = Arc::new(Reception::new(Arc::new(Notices::new("it".into()))));
+        let mut transport =
+            LineTransport::new(io::Cursor::new(text), tokio::io::sink(), Arc::clone(&reception));
+        assert!(transport.receive().await.is_some());
+        assert!(transport.line.capacity() <= KEPT_LINE_BYTES, "{}", transport.line.capacity());
+        let error = ErrorData::invalid_request("x".repeat(4 * KEPT_LINE_BYTES), None);
+        let answer = TxJsonRpcMessage::<RoleClient>::error(error, Some(RequestId::Number(1)));
+        transport.send(answer).await.unwrap();
+        let write = transport.write.lock().await;
+        assert_eq!(write.pending.len(), 0);
+        assert!(write.pending.capacity() <= KEPT_LINE_BYTES, "{}", write.pending.capacity());
+    }
 }
