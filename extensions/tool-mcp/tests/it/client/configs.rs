@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 use tool_mcp::client::{Endpoint, McpServers, Process, ServerConfig, Transport};
+use tool_runtime::policy::Escape;
 
 fn read(config: Value) -> Result<ServerConfig, String> {
     serde_json::from_value(config).map_err(|error| error.to_string())
@@ -143,6 +144,31 @@ fn a_file_without_servers_or_with_two_of_a_name_is_an_error() {
     assert!(
         McpServers::from_file("/nonexistent.json").unwrap_err().to_string().contains("/nonexistent.json")
     );
+}
+
+#[test]
+fn names_of_a_file_are_shown_with_a_hundred_characters_at_most() {
+    for length in [100, 101] {
+        let (server, member) = ("s".repeat(length), "m".repeat(length));
+        let shown = |name: &str| Escape::LINE.at_most(100).text(name);
+        let file = json!({ "mcpServers": { server.as_str(): { "command": "c", member.as_str(): 1 } } });
+        let servers = McpServers::parse(&file.to_string()).unwrap();
+        let messages: Vec<_> = servers.diagnostics().iter().map(|it| it.message.clone()).collect();
+        let (server_shown, member_shown) = (shown(&server), shown(&member));
+        let unknown = format!(
+            "the member `{member_shown}` of the server `{server_shown}` is unknown, and has no effect"
+        );
+        assert_eq!(messages, [unknown]);
+        let file = json!({ "mcpServers": { server.as_str(): 7 } });
+        let servers = McpServers::parse(&file.to_string()).unwrap();
+        let expected = format!("configuration of the MCP server `{server_shown}`: it is not an object");
+        assert_eq!(servers.diagnostics()[0].message, expected);
+        let twice = format!(r#"{{ "mcpServers": {{ "{server}": {{}}, "{server}": {{}} }} }}"#);
+        let error = McpServers::parse(&twice).unwrap_err().to_string();
+        let start =
+            format!("the servers cannot be read: the server `{server_shown}` is there twice at line 1");
+        assert!(error.starts_with(&start), "{error}");
+    }
 }
 
 #[test]
