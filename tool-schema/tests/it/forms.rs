@@ -60,7 +60,8 @@ fn shared_definitions_are_part_of_the_schema() {
     assert_eq!(plain.root_and_shared().0, whole.as_object());
     assert_eq!(plain.root_and_shared().1.len(), 0);
     assert_eq!(plain.keyword("$defs"), whole.get("$defs"));
-    assert!(schema == plain && plain == schema && schema == shared(root.clone(), &definitions).unwrap());
+    assert_eq!((&schema, &plain), (&plain, &schema));
+    assert_eq!(schema, shared(root.clone(), &definitions).unwrap());
     assert!(
         schema != shared(root.clone(), &definitions[..1]).unwrap()
             && schema != InputSchema::new(root).unwrap()

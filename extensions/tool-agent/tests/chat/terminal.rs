@@ -74,6 +74,7 @@ fn the_end_of_the_input_of_a_terminal_ends_the_line_of_the_prompt() {
 #[test]
 fn a_terminal_shows_whether_the_session_is_new_or_continues() {
     let folder = super::file("terminal-data-folder-of-the-user");
+    let _ = std::fs::remove_dir_all(&folder);
     let variables = [("XDG_DATA_HOME", folder.as_str())];
     let path = script("terminal-session", &[HELLO]);
     let arguments = ["--script", path.as_str(), "--session", "a"];
