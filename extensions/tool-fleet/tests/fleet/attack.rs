@@ -2,8 +2,9 @@
 //! key that send what no worker or caller sends.
 
 use std::{
+    collections::BTreeSet,
     sync::{
-        Arc,
+        Arc, Mutex,
         atomic::{AtomicBool, Ordering},
     },
     time::Duration,
@@ -185,4 +186,122 @@ async fn a_request_whose_answer_would_leave_the_pool_is_not_answered() {
     }
     assert!(own.next().await.is_some());
     assert!(tokio::time::timeout(Duration::from_secs(1), answers.next()).await.is_err());
+}
+
+/// Returns a control that the caller sent, such as `start`.
+fn control_of(forger: &Forger, sent: &Sent) -> Value {
+    match sent.subject.contains(".process.") && sent.reply.is_none() {
+        true => forger.read(sent)["message"]["control"]["control"].clone(),
+        false => Value::Null,
+    }
+}
+
+/// A broker gives one message to all workers, as after a repetition.
+#[tokio::test(start_paused = true)]
+async fn a_call_with_effects_that_several_workers_receive_starts_at_one() {
+    let broker = TestBroker::tampering(|inner, sent: Sent| async move {
+        for _ in 0..if sent.is_call() { 30 } else { 1 } {
+            sent.deliver(&inner).await;
+        }
+    });
+    let pool = Pool::start(&broker, "trip", 2).await;
+    let call = pool.call("book", json!({}));
+    let worker = pool.entered().await;
+    // Both have asked for the start.
+    tokio::time::sleep(Duration::from_millis(400)).await;
+    let forger = Forger::new(&broker.inner, "trip");
+    let senders: BTreeSet<_> =
+        broker.seen(Sent::is_report).iter().map(|sent| forger.read(sent)["sender"].to_string()).collect();
+    assert_eq!(senders.len(), 2);
+    let started: BTreeSet<_> = broker
+        .seen(|sent| control_of(&forger, sent) == "start")
+        .into_iter()
+        .map(|sent| sent.subject)
+        .collect();
+    assert_eq!(started.len(), 1);
+    pool.probes[worker].released.cancel();
+    assert_eq!(call.await.unwrap().text(), "1");
+    assert_eq!(pool.bodies().iter().sum::<usize>(), 1);
+}
+
+/// The reports of the first worker, which is regarded as lost, arrive before any word of the second one.
+#[tokio::test(start_paused = true)]
+async fn a_result_of_an_earlier_epoch_is_not_read() {
+    let late = Arc::new(Mutex::new(Vec::new()));
+    let broker = TestBroker::tampering(move |inner, sent: Sent| {
+        let late = Arc::clone(&late);
+        async move {
+            let message = &Forger::new(&inner, "trip").read(&sent)["message"];
+            if sent.is_report() && message["report"]["call"][1] == 1 {
+                late.lock().unwrap().push(sent);
+                return;
+            }
+            if sent.is_call() && message["call"]["call"][1] == 2 {
+                let reports = std::mem::take(&mut *late.lock().unwrap());
+                for report in reports {
+                    report.deliver(&inner).await;
+                }
+            }
+            sent.deliver(&inner).await;
+        }
+    });
+    let pool = Pool::start(&broker, "trip", 1).await;
+    let call = pool.call("forecast", json!({ "query": { "city": "Paris" } }));
+    pool.entered().await;
+    pool.probes[0].released.cancel();
+    assert_eq!(call.await.unwrap().text(), "Paris 0 by body 2");
+}
+
+/// The start is asked for once the caller has been cancelled.
+#[tokio::test(start_paused = true)]
+async fn a_call_that_is_cancelled_before_its_start_is_not_started() {
+    let token = CancellationToken::new();
+    let cancelled = token.clone();
+    let broker = TestBroker::tampering(move |inner, sent: Sent| {
+        if sent.is_report() {
+            cancelled.cancel();
+        }
+        async move { sent.deliver(&inner).await }
+    });
+    let pool = Pool::start(&broker, "trip", 1).await;
+    let run = RunContext::new().with_cancellation(token);
+    let call = ToolCall::new("trip__book", json!({}));
+    let outcomes = pool.executor.batch(vec![call]).with_run(run).run().await;
+    assert!(outcomes[0].result().unwrap().is_error());
+    // The worker asks as often as it does.
+    tokio::time::sleep(Duration::from_secs(2)).await;
+    let forger = Forger::new(&broker.inner, "trip");
+    assert_eq!(broker.seen(|sent| control_of(&forger, sent) == "start").len(), 0);
+    assert_eq!(pool.bodies(), [0]);
+}
+
+/// An operator learns the state of a worker on a subject of the pool alone, and drains it by such a one.
+#[tokio::test(start_paused = true)]
+async fn an_operator_whose_answer_would_leave_the_pool_is_not_heard() {
+    let broker = TestBroker::new();
+    let pool = Pool::start(&broker, "trip", 1).await;
+    assert_eq!(pool.call("add", json!({ "a": 1, "b": 2 })).await.unwrap().text(), "3");
+    let forger = Forger::new(&broker.inner, "trip");
+    let report = broker.seen(Sent::is_report).remove(0);
+    let worker = forger.read(&report)["sender"].as_str().unwrap().to_owned();
+    let subject = format!("tools.trip.process.{worker}.operator");
+    let mut elsewhere = broker.inner.listen("elsewhere.answers", None).await.unwrap();
+    let mut own = broker.inner.listen("tools.trip.process.forger.answers", None).await.unwrap();
+    for kind in ["readStatus", "drain"] {
+        forger.send(&subject, Some("elsewhere.answers"), kind, json!(null)).await;
+        forger.send(&subject, None, kind, json!(null)).await;
+    }
+    tokio::time::sleep(Duration::from_millis(50)).await;
+    assert!(futures_util::FutureExt::now_or_never(elsewhere.next()).is_none());
+    forger.send(&subject, Some("tools.trip.process.forger.answers"), "readStatus", json!(null)).await;
+    let answer = own.next().await.unwrap();
+    let tool_fleet::Payload::Body(body) = answer.payload else { panic!("the worker has left") };
+    let status = forger.read(&Sent { subject: answer.subject, reply: answer.reply, body });
+    let status = &status["message"]["status"];
+    // It takes calls.
+    assert_eq!(
+        (&status["tools"], &status["slots"], &status["drain_left"]),
+        (&json!(6), &json!(16), &json!(null))
+    );
+    assert!(!pool.workers[0].is_finished());
 }

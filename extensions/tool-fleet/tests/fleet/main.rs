@@ -11,6 +11,8 @@ mod children;
 mod commands;
 mod durable;
 mod ended;
+mod forged_calls;
+mod forged_listings;
 mod left_open;
 mod listing;
 mod memory;

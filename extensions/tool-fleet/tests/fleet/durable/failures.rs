@@ -341,3 +341,18 @@ async fn messages_that_a_call_is_queued_do_not_make_a_worker_look_without_pause(
     assert_eq!(caller.call("book", json!({})).await.result().unwrap().text(), "2");
     assert!(begin.elapsed() <= Duration::from_millis(50), "{:?}", begin.elapsed());
 }
+
+/// A call that is repeated after a crash of its caller, whose answer is lost: the one that was stored before is another one, and goes on.
+#[tokio::test(start_paused = true)]
+async fn an_earlier_call_under_the_id_of_one_that_may_be_stored_is_not_withdrawn() {
+    let (mut pool, queue, durable) = failing_pool("earlier").await;
+    let caller = pool.caller(durable.clone(), &open_calls()).await;
+    let open = caller.call("train", json!({})).await;
+    let address = open.address().unwrap().clone();
+    queue.loses_answers.store(true, Ordering::SeqCst);
+    let repeated = caller.executor.continue_calls([address]).await.unwrap().run().await;
+    let text = repeated[0].result().unwrap().text().to_string();
+    assert!(text.contains("it is not known whether the call was queued"), "{text}");
+    tokio::time::sleep(Duration::from_secs(10)).await;
+    assert_eq!(pool.states().await, [CallState::Queued]);
+}

@@ -4,6 +4,7 @@ mod backlog;
 mod brokers;
 mod contract;
 mod failures;
+mod forged;
 mod queue;
 mod session;
 mod storage;
