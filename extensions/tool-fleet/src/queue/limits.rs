@@ -63,3 +63,66 @@ pub(crate) fn check_call_size(bytes: &[u8], limit: usize) -> Result<(), FleetErr
         _ => Ok(()),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn limits(calls: usize, bytes: u64) -> QueueLimits {
+        QueueLimits { calls, bytes, ..QueueLimits::default() }
+    }
+
+    fn full(unit: &'static str, limit: u64, used: u64, needed: u64) -> Result<(), String> {
+        let pool = "trip".to_owned();
+        Err(FleetError::QueueFull { pool, unit, limit, used, needed }.to_string())
+    }
+
+    #[test]
+    fn calls_with_bytes_are_counted() {
+        let mut totals = QueueTotals::default();
+        [100, 0, 7].into_iter().for_each(|bytes| totals.add_call(bytes));
+        assert_eq!(totals, QueueTotals { calls: 2, bytes: 107 });
+        #[cfg(feature = "nats")]
+        {
+            totals.remove_call(0);
+            assert_eq!(totals, QueueTotals { calls: 2, bytes: 107 });
+            totals.remove_call(100);
+            assert_eq!(totals, QueueTotals { calls: 1, bytes: 7 });
+        }
+    }
+
+    #[test]
+    fn a_call_is_refused_beyond_the_number_of_calls_or_of_bytes() {
+        let check = |limits, bytes| {
+            let totals = QueueTotals { calls: 3, bytes: 90 };
+            totals.check_call("trip", limits, bytes).map_err(|error| error.to_string())
+        };
+        assert_eq!(check(limits(4, 100), 10), Ok(()));
+        assert_eq!(check(limits(4, 100), 11), full("bytes", 100, 90, 11));
+        assert_eq!(check(limits(3, 100), 10), full("calls", 3, 3, 1));
+        // Both: the calls are named.
+        assert_eq!(check(limits(2, 10), 11), full("calls", 2, 3, 1));
+    }
+
+    #[test]
+    fn a_result_is_refused_if_it_is_large_and_grows_beyond_the_bytes_of_the_queue() {
+        let check = |limit, replaced, bytes| {
+            let totals = QueueTotals { calls: 3, bytes: 9_000 };
+            totals.check_result("trip", limits(1, limit), replaced, bytes).map_err(|error| error.to_string())
+        };
+        assert_eq!(check(10_000, 4_000, 5_000), Ok(()));
+        assert_eq!(check(10_000, 4_000, 5_001), full("bytes", 10_000, 9_000, 1_001));
+        // One that is small, or not larger than the request.
+        assert_eq!(check(1, 0, SMALL_RESULT_BYTES), Ok(()));
+        assert_eq!(check(1, 0, SMALL_RESULT_BYTES + 1), full("bytes", 1, 9_000, 4_097));
+        assert_eq!(check(1, 5_000, 5_000), Ok(()));
+        assert_eq!(check(1, 5_000, 5_001), full("bytes", 1, 9_000, 1));
+    }
+
+    #[test]
+    fn bytes_up_to_the_limit_of_the_storage_are_stored() {
+        assert!(check_call_size(&[0; 10], 10).is_ok());
+        let refused = check_call_size(&[0; 11], 10);
+        assert!(matches!(refused, Err(FleetError::TooLargeForQueue { bytes: 11, limit: 10 })), "{refused:?}");
+    }
+}

@@ -391,3 +391,6 @@ pub struct QueuedCall {
     /// The size of its request or result, in bytes; 0 once an interrupted call was answered.
     pub bytes: u64,
 }
+
+#[cfg(test)]
+mod tests;

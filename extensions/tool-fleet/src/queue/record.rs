@@ -126,3 +126,6 @@ impl CallRecord {
         Settlement::Changed
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -138,3 +138,6 @@ pub(crate) fn call_id(pool: &str, address: &CallAddress, attempt: u32) -> String
 fn millis_at(time: SystemTime) -> u64 {
     u64::try_from(time.duration_since(UNIX_EPOCH).unwrap_or_default().as_millis()).unwrap_or(u64::MAX)
 }
+
+#[cfg(test)]
+mod tests;

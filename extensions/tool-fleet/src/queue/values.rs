@@ -99,3 +99,80 @@ impl<T: DeserializeOwned> SealedContents<T> {
         values.try_read_json(&ValueReference::new(name(), digest), owner).await
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::time::SystemTime;
+
+    use super::*;
+    use crate::CallState;
+
+    fn call(epoch: u32, bytes: u64) -> QueuedCall {
+        QueuedCall {
+            id: "a-1".to_owned(),
+            key: ContentHash::of("tool"),
+            request: ContentHash::of("request"),
+            state: CallState::Finished,
+            epoch,
+            workers: 1,
+            was_started: true,
+            cancel_requested: false,
+            created: SystemTime::UNIX_EPOCH,
+            changed: SystemTime::UNIX_EPOCH,
+            bytes,
+        }
+    }
+
+    fn result_name(epoch: u32) -> String {
+        let QueuedCall { id, request, .. } = call(epoch, 1);
+        result_value_name("trip", &QueueEpoch { id, request, epoch })
+    }
+
+    fn request_name() -> String {
+        request_value_name("trip", "a-1", ContentHash::of("request"))
+    }
+
+    #[test]
+    fn a_record_names_the_values_of_its_request_and_of_its_last_epochs() {
+        assert_eq!(value_names("trip", &call(0, 100)), [request_name()]);
+        assert_eq!(value_names("trip", &call(2, 100)), [request_name(), result_name(1), result_name(2)]);
+        let names = |first, last| {
+            std::iter::once(request_name()).chain((first..=last).map(result_name)).collect::<Vec<_>>()
+        };
+        assert_eq!(value_names("trip", &call(16, 100)), names(1, 16));
+        assert_eq!(value_names("trip", &call(17, 100)), names(2, 17));
+    }
+
+    /// One that is larger is in the record itself.
+    #[test]
+    fn a_record_without_bytes_or_with_many_has_no_values() {
+        let has_values = [0, 1, 256, 257].map(|bytes| !value_names("trip", &call(1, bytes)).is_empty());
+        assert_eq!(has_values, [false, true, true, false]);
+    }
+
+    #[test]
+    fn names_of_values_differ_by_what_they_belong_to() {
+        let request = ContentHash::of("request");
+        let result = |pool: &str, id: &str, request, epoch| {
+            result_value_name(pool, &QueueEpoch { id: id.to_owned(), request, epoch })
+        };
+        let other = ContentHash::of("other");
+        let names = [
+            request_name(),
+            request_value_name("mail", "a-1", request),
+            request_value_name("trip", "a-2", request),
+            request_value_name("trip", "a-1", other),
+            result_name(1),
+            result("mail", "a-1", request, 1),
+            result("trip", "a-2", request, 1),
+            result("trip", "a-1", other, 1),
+            result("trip", "a-1", request, 2),
+        ];
+        for (at, name) in names.iter().enumerate() {
+            let (pool, end) = name.split_once('.').unwrap_or_default();
+            assert!(["trip", "mail"].contains(&pool) && end.len() == 26, "{name}");
+            let ends = names[..at].iter().map(|other| other.split_once('.').unwrap_or_default().1);
+            assert!(!ends.into_iter().any(|other| other == end), "{name}");
+        }
+    }
+}

@@ -48,3 +48,41 @@ impl<T> LostAnswers<T> {
         answers.iter().map(|(call, (stored, _))| (call.clone(), stored.clone())).collect()
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use tokio::time::advance;
+    use tool_runtime::definition::ContentHash;
+
+    use super::*;
+
+    fn call(epoch: u32) -> QueueEpoch {
+        QueueEpoch { id: "a-1".to_owned(), request: ContentHash::of("request"), epoch }
+    }
+
+    #[test]
+    fn an_attempt_is_taken_once_and_for_its_epoch_alone() {
+        let answers = LostAnswers::default();
+        answers.note(&call(1), 7);
+        answers.note(&call(2), 8);
+        assert_eq!(answers.take(&call(3)), None);
+        assert_eq!((answers.take(&call(1)), answers.take(&call(1))), (Some(7), None));
+        assert_eq!(answers.all(), [(call(2), 8)]);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn attempts_are_known_for_two_minutes() {
+        let answers = LostAnswers::default();
+        answers.note(&call(1), 7);
+        advance(ATTEMPT_AGE - Duration::from_millis(1)).await;
+        assert_eq!(answers.all(), [(call(1), 7)]);
+        answers.note(&call(2), 8);
+        assert_eq!(answers.lock().len(), 2);
+        advance(Duration::from_millis(1)).await;
+        answers.note(&call(3), 9);
+        assert_eq!(answers.lock().len(), 2);
+        assert_eq!(answers.take(&call(1)), None);
+        advance(ATTEMPT_AGE).await;
+        assert_eq!(answers.all(), []);
+    }
+}

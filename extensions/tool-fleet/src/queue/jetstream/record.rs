@@ -115,3 +115,77 @@ impl<'de> Deserialize<'de> for StreamRecord {
         Ok(Self { call, max_workers, number, lease, attempt, is_removed })
     }
 }
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used, reason = "a test may")]
+mod tests {
+    use serde_json::{Value, json};
+
+    use super::*;
+
+    fn wire() -> Value {
+        json!({
+            "id": "a-1", "key": ContentHash::of("tool"), "request": ContentHash::of("request"), "state": "started",
+            "epoch": 2, "workers": 1, "maxWorkers": 3, "wasStarted": true, "cancelRequested": false, "createdMs": 1_000,
+            "changedMs": 2_000, "bytes": 100, "number": 7, "leaseMs": 6_000, "attempt": 9, "isRemoved": false,
+        })
+    }
+
+    #[test]
+    fn a_record_is_written_as_it_is_read() {
+        let record: StreamRecord = serde_json::from_value(wire()).unwrap();
+        assert_eq!(serde_json::to_value(&record).unwrap(), wire());
+        let time = |seconds| UNIX_EPOCH + Duration::from_secs(seconds);
+        let call = QueuedCall {
+            id: "a-1".to_owned(),
+            key: ContentHash::of("tool"),
+            request: ContentHash::of("request"),
+            state: CallState::Started,
+            epoch: 2,
+            workers: 1,
+            was_started: true,
+            cancel_requested: false,
+            created: time(1),
+            changed: time(2),
+            bytes: 100,
+        };
+        assert_eq!(record.record(), CallRecord { call, max_workers: 3 });
+        let StreamRecord { number, lease, attempt, is_removed, .. } = record;
+        assert_eq!((number, lease, attempt, is_removed), (7, Duration::from_secs(6), 9, false));
+    }
+
+    #[test]
+    fn other_flags_are_written_too() {
+        let mut other = wire();
+        for (member, value) in [("wasStarted", false), ("cancelRequested", true), ("isRemoved", true)] {
+            other[member] = value.into();
+        }
+        let record: StreamRecord = serde_json::from_value(other.clone()).unwrap();
+        assert_eq!(serde_json::to_value(&record).unwrap(), other);
+    }
+
+    #[test]
+    fn a_record_of_an_unknown_state_is_not_read() {
+        let mut other = wire();
+        other["state"] = "other".into();
+        assert!(serde_json::from_value::<StreamRecord>(other).is_err());
+    }
+
+    /// As those that were written before attempts had numbers.
+    #[test]
+    fn a_record_without_an_attempt_is_read() {
+        let mut other = wire();
+        other.as_object_mut().unwrap().remove("attempt");
+        assert_eq!(serde_json::from_value::<StreamRecord>(other).unwrap().attempt, 0);
+    }
+
+    #[test]
+    fn another_call_leaves_the_parts_of_the_stream() {
+        let record: StreamRecord = serde_json::from_value(wire()).unwrap();
+        let mut changed = record.record();
+        changed.call.state = CallState::Finished;
+        let mut expected = wire();
+        expected["state"] = "finished".into();
+        assert_eq!(serde_json::to_value(record.with_record(changed)).unwrap(), expected);
+    }
+}

@@ -167,3 +167,18 @@ pub(super) fn is_call_id(id: &str) -> bool {
 pub(super) fn changed_by_others(id: &str) -> FleetError {
     FleetError::Transport(format!("the call {id} was changed by others each time; try again"))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ids_of_calls_are_parts_of_a_subject() {
+        for id in ["a", "a-1", "09AZaz-", &"x".repeat(64)] {
+            assert!(is_call_id(id), "{id}");
+        }
+        for id in ["", "a.b", "*", ">", "a b", "a_1", "ä", &"x".repeat(65)] {
+            assert!(!is_call_id(id), "{id}");
+        }
+    }
+}

@@ -320,37 +320,4 @@ impl Position {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::{NewCall, queue::record::CallRecord};
-
-    fn record(id: usize, is_removed: bool) -> StreamRecord {
-        let (id, key) = (format!("{id}-1"), ContentHash::of("tool"));
-        let new = NewCall { id, key, max_workers: 3, request: vec![7; 100].into() };
-        let CallRecord { call, max_workers } = CallRecord::new(&new, std::time::SystemTime::UNIX_EPOCH);
-        StreamRecord { call, max_workers, number: 1, lease: Duration::ZERO, attempt: 0, is_removed }
-    }
-
-    #[tokio::test]
-    async fn calls_that_were_removed_leave_no_other_one_out() {
-        let view = View::new(1);
-        let max = view.max_entries;
-        for id in 0..2 * max {
-            view.note_record(id as u64 + 1, record(id, true));
-        }
-        assert_eq!(view.lock().removed_len(), max);
-        for id in 0..max {
-            view.note_record(1_000_000 + id as u64, record(id, false));
-        }
-        let lens = |entries: &ViewEntries| (entries.len(), entries.removed_len());
-        assert_eq!(lens(&view.lock()), (max, 0));
-        // One that is left out is returned nevertheless.
-        let left_out = view.note_record(2_000_000, record(max, false));
-        assert_eq!((left_out.sequence, left_out.record.is_removed), (2_000_000, false));
-        assert!(view.entry(&format!("{max}-1")).is_none());
-        // One that is removed makes room.
-        view.note_record(3_000_000, record(0, true));
-        view.note_record(3_000_001, record(max, false));
-        assert!(view.entry(&format!("{max}-1")).is_some());
-    }
-}
+mod tests;

@@ -76,3 +76,27 @@ impl PostgresCallQueue {
         Ok(self.read_calls(rows.iter().filter(has_call)))
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn answers_come_without_a_gap_while_none_is_longer_than_the_silence() {
+        let mut known = Contact::default();
+        let mut note = |now| {
+            known.note_answer(now);
+            (known.last, known.since)
+        };
+        let start = 1_000_000_000;
+        assert_eq!(note(start), (start, start));
+        let next = start + MAX_SILENCE_MICROS;
+        assert_eq!(note(next), (next, start));
+        // Of two statements at once.
+        assert_eq!(note(next - 1), (next, start));
+        let late = next + MAX_SILENCE_MICROS + 1;
+        assert_eq!(note(late), (late, late));
+        // The clock of the server was set back.
+        assert_eq!(note(start), (start, start));
+    }
+}
