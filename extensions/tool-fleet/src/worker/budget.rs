@@ -88,3 +88,23 @@ impl BudgetSource for CallerBudget {
         self.reporter.count_tokens(tokens);
     }
 }
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used, reason = "a test may")]
+mod tests {
+    use super::*;
+
+    #[tokio::test]
+    async fn an_answer_goes_to_its_request_once() {
+        let requests = BudgetRequests::default();
+        let [(first, first_grant), (second, second_grant)] = [(); 2].map(|()| requests.add_request());
+        assert_eq!((first, second), (1, 2));
+        requests.answer_request(2, Err(unanswered_error()));
+        requests.answer_request(2, Ok(()));
+        requests.answer_request(3, Ok(()));
+        requests.answer_request(1, Ok(()));
+        assert_eq!(second_grant.await.unwrap().unwrap_err().feedback(), unanswered_error().feedback());
+        assert!(first_grant.await.unwrap().is_ok());
+        assert!(requests.lock().open.is_empty());
+    }
+}

@@ -140,3 +140,20 @@ impl Server {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_bounded_number_of_operators_receives_the_last_word_once() {
+        let drain = DrainState::new(CancellationToken::new());
+        let replies: Vec<_> =
+            (0..=MAX_OPERATORS).map(|number| format!("tools.trip.process.{number}")).collect();
+        for reply in replies.iter().chain(&replies) {
+            drain.add_operator(reply);
+        }
+        let operators = drain.operators.lock().unwrap_or_else(PoisonError::into_inner);
+        assert_eq!(*operators, replies[..MAX_OPERATORS]);
+    }
+}

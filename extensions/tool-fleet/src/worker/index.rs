@@ -83,3 +83,81 @@ impl DefinitionIndex {
         Message::Definitions { definitions }
     }
 }
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used, reason = "a test may")]
+mod tests {
+    use tool_runtime::prelude::*;
+
+    use super::*;
+
+    /// Reads.
+    #[tool(read_only, register = false)]
+    fn read() -> u8 {
+        1
+    }
+
+    /// Sets.
+    #[tool(idempotent, register = false)]
+    fn set() -> u8 {
+        2
+    }
+
+    /// Sends.
+    #[tool(register = false)]
+    fn send() -> u8 {
+        3
+    }
+
+    fn index() -> DefinitionIndex {
+        let tools = Registry::builder().tool::<read>().tool::<set>().tool::<send>();
+        DefinitionIndex::new(&tools.build().unwrap())
+    }
+
+    /// Returns the hash of the definition of a tool.
+    fn hash_of(index: &DefinitionIndex, name: &str) -> ContentHash {
+        let is_named =
+            |hash: &ContentHash| index.definition(*hash).is_some_and(|it| it.name().as_str() == name);
+        index.hashes().into_iter().find(is_named).unwrap()
+    }
+
+    #[test]
+    fn a_tool_that_reads_or_may_be_repeated_is_harmless() {
+        let index = index();
+        let harmless = ["read", "set", "send"].map(|name| index.is_harmless(hash_of(&index, name)));
+        assert_eq!(harmless, [true, true, false]);
+        assert!(!index.is_harmless(ContentHash::of("another definition")));
+    }
+
+    #[test]
+    fn a_page_of_hashes_fits_into_a_message_and_has_one_at_least() {
+        let (index, hashes) = (index(), index().hashes());
+        assert_eq!((index.len(), hashes.len()), (3, 3));
+        let page = |offset, max_bytes| match index.page(offset, max_bytes) {
+            Message::Index { total: 3, hashes } => hashes,
+            _ => Vec::new(),
+        };
+        assert_eq!(page(0, ENVELOPE_BYTES + 2 * HASH_BYTES), hashes[..2]);
+        assert_eq!(page(0, ENVELOPE_BYTES + 2 * HASH_BYTES - 1), hashes[..1]);
+        assert_eq!(page(1, 1 << 20), hashes[1..]);
+        assert_eq!(page(0, 0), hashes[..1]);
+        assert_eq!(page(3, 1 << 20), []);
+    }
+
+    #[test]
+    fn definitions_fit_into_a_message_and_there_is_one_at_least() {
+        let (index, hashes) = (index(), index().hashes());
+        let json: Vec<_> = hashes.iter().map(|hash| index.by_hash[hash].json.clone()).collect();
+        let read = |hashes: &[ContentHash], max_bytes| match index.definitions(hashes, max_bytes) {
+            Message::Definitions { definitions } => definitions,
+            _ => Vec::new(),
+        };
+        let bytes: Vec<_> = json.iter().map(|json| json.to_string().len()).collect();
+        let both = ENVELOPE_BYTES + bytes[0] + 1 + bytes[1];
+        assert_eq!(read(&hashes, both), json[..2]);
+        assert_eq!(read(&hashes, both - 1), json[..1]);
+        assert_eq!(read(&hashes, 0), json[..1]);
+        assert_eq!(read(&hashes, 1 << 20), json);
+        assert_eq!(read(&[ContentHash::of("another definition"), hashes[2]], 1 << 20), json[2..]);
+    }
+}

@@ -214,3 +214,59 @@ impl Server {
         self.worker.heartbeat * 3
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use futures_util::FutureExt as _;
+
+    use super::*;
+
+    /// A message after which the worker has looked in vain as often as it may.
+    fn vain_notice() -> QueueNotice {
+        let mut notice = QueueNotice::default();
+        for _ in 0..MAX_VAIN_LOOKS {
+            notice.note_look(true, false);
+        }
+        notice
+    }
+
+    fn may_look(notice: &QueueNotice) -> bool {
+        notice.wait_for_look().now_or_never().is_some()
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_worker_looks_once_for_all_messages_before() {
+        let mut notice = QueueNotice::default();
+        assert!(!may_look(&notice));
+        notice.is_noted = true;
+        assert!(may_look(&notice));
+        notice.note_look(true, true);
+        assert!(!may_look(&notice));
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn further_looks_in_vain_pause() {
+        let mut notice = vain_notice();
+        notice.is_noted = true;
+        assert!(may_look(&notice));
+        notice.note_look(true, false);
+        notice.is_noted = true;
+        assert!(!may_look(&notice));
+        assert_eq!(notice.earliest_look, Some(Instant::now() + LOOK_PAUSE));
+        tokio::time::advance(LOOK_PAUSE).await;
+        assert!(may_look(&notice));
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn looks_that_find_a_call_or_are_for_no_message_are_not_in_vain() {
+        let mut notice = vain_notice();
+        notice.note_look(false, false);
+        assert_eq!((notice.vain_looks, notice.earliest_look), (MAX_VAIN_LOOKS, None));
+        notice.note_look(false, true);
+        assert_eq!(notice.vain_looks, 0);
+        let mut notice = vain_notice();
+        notice.note_look(true, true);
+        notice.note_look(true, false);
+        assert_eq!((notice.vain_looks, notice.earliest_look), (1, None));
+    }
+}

@@ -272,45 +272,4 @@ impl RunningCalls {
 }
 
 #[cfg(test)]
-mod tests {
-    use tokio::time::sleep;
-
-    use super::*;
-
-    const HEARTBEAT: Duration = Duration::from_secs(2);
-
-    #[tokio::test(start_paused = true)]
-    async fn a_call_is_remembered_while_it_runs_and_for_a_time_after_it() {
-        let (calls, call) = (RunningCalls::default(), CallEpoch { call: "a".to_owned(), epoch: 1 });
-        assert!(calls.add_call(&call, "caller".to_owned(), true).is_some());
-        for _ in 0..3 {
-            sleep(2 * REMEMBERED).await;
-            calls.forget_expired();
-            assert!(calls.has_seen(&call) && calls.add_call(&call, "caller".to_owned(), true).is_none());
-        }
-        calls.remove_call(&call);
-        assert!(calls.has_seen(&call));
-        sleep(2 * REMEMBERED).await;
-        calls.forget_expired();
-        assert!(!calls.has_seen(&call));
-    }
-
-    #[tokio::test(start_paused = true)]
-    async fn a_caller_has_left_once_no_report_is_received_for_three_heartbeats() {
-        let mut missing = MissingCaller::default();
-        for _ in 0..3 {
-            assert!(!missing.note_notice(HEARTBEAT));
-            sleep(HEARTBEAT).await;
-        }
-        assert!(missing.note_notice(HEARTBEAT));
-    }
-
-    #[tokio::test(start_paused = true)]
-    async fn a_caller_that_receives_a_heartbeat_between_two_notices_has_not_left() {
-        let mut missing = MissingCaller::default();
-        for _ in 0..10 {
-            assert!(!missing.note_notice(HEARTBEAT));
-            sleep(2 * HEARTBEAT).await;
-        }
-    }
-}
+mod tests;

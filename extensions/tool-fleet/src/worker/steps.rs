@@ -157,3 +157,37 @@ impl Server {
 fn step_failed(error: ToolError) -> Message {
     Message::StepFailed(Box::new(error))
 }
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used, reason = "a test may")]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn a_step_has_the_time_of_its_caller_and_a_minute_at_most() {
+        let hash = ContentHash::of("tool");
+        let redirect = |answer_within| {
+            let arguments = "{}".to_owned();
+            StepRequest::Redirect(RedirectRequest { definition: hash, arguments, answer_within })
+        };
+        let prepare = json!({
+            "definition": hash, "arguments": "{}", "address": { "callId": "c", "serial": 1 }, "answer_within": 30, "resources": [],
+        });
+        let additions = json!({
+            "tools": [], "dialect": "d", "answer_within": 40, "run": { "id": "r", "has_budget": false },
+        });
+        let stored = json!({ "name": "trip.a", "bytes": 1, "hash": hash });
+        let times = [
+            redirect(20),
+            redirect(60_000),
+            redirect(60_001),
+            StepRequest::Prepare(serde_json::from_value(prepare).unwrap()),
+            StepRequest::Additions(serde_json::from_value(additions).unwrap()),
+            StepRequest::Stored(serde_json::from_value(stored).unwrap()),
+        ];
+        let millis = times.map(|step| step.answer_within().as_millis());
+        assert_eq!(millis, [20, 60_000, 60_000, 30, 40, 60_000]);
+    }
+}
