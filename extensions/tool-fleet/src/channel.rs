@@ -279,19 +279,4 @@ fn lowest_digit(number: u128) -> char {
 }
 
 #[cfg(test)]
-#[allow(clippy::unwrap_used, reason = "a test may")]
-mod tests {
-    use super::*;
-    use crate::MemoryTransport;
-
-    #[test]
-    fn names_of_calls_are_those_of_one_process_and_of_one_call() {
-        let key = || PoolKey::from_bytes("math", [7; 32]);
-        let channels = [(); 2].map(|()| Channel::new(key(), Arc::new(MemoryTransport::new())).unwrap());
-        let mut names: Vec<_> = (0..3000).map(|at| channels[at % 2].next_call_name()).collect();
-        assert!(names.iter().all(|name| is_subject_part(name)));
-        names.sort_unstable();
-        names.dedup();
-        assert_eq!(names.len(), 3000);
-    }
-}
+mod tests;

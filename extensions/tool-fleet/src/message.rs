@@ -322,3 +322,55 @@ pub(crate) struct BodyAnswer {
     pub(crate) payload: Value,
     pub(crate) answer: ConfirmationAnswer,
 }
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used, reason = "a test may")]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn each_report_has_contents_goes_on_or_ends_its_call() {
+        let stored = |ends| {
+            let report = json!({ "name": "trip.a", "bytes": 1, "hash": ContentHash::of("value") });
+            Report::Stored { report: serde_json::from_value(report).unwrap(), ends }
+        };
+        let question = Report::Question { hint: "sure?".to_owned(), payload: Value::Null };
+        // With contents, goes on, ends the call.
+        for (report, expected) in [
+            (Report::Busy, [false, false, false]),
+            (Report::Refused("no".to_owned()), [false, false, false]),
+            (Report::Beat, [false, true, false]),
+            (Report::Claim, [false, true, false]),
+            (Report::Budget { number: 1, item: BudgetItem::Call }, [false, true, false]),
+            (Report::Storing, [false, true, false]),
+            (Report::Update(ToolOutput::from("half")), [true, true, false]),
+            (Report::Progress(Progress::new(1.0)), [true, true, false]),
+            (Report::Log(LogLine::new(tool_runtime::context::LogLevel::Info, "line")), [true, true, false]),
+            (question, [true, true, false]),
+            (stored(false), [true, true, false]),
+            (stored(true), [true, false, true]),
+            (Report::Output(Box::new(ToolOutput::from("done"))), [true, false, true]),
+            (Report::Error(Box::new(ToolError::failed("no"))), [true, false, true]),
+        ] {
+            let properties = [report.has_contents(), report.goes_on(), report.ends_call()];
+            let text = serde_json::to_string(&report).unwrap();
+            assert_eq!(properties, expected, "{text}");
+            assert_eq!(report.error().is_some(), matches!(report, Report::Error(_)), "{text}");
+        }
+    }
+
+    #[test]
+    fn parts_that_are_empty_are_not_written() {
+        let call = CallEpoch { call: "a".to_owned(), epoch: 2 };
+        let mut report = CallReport { call, sequence: 3, contents: 4, tokens: 0, report: Report::Beat };
+        let mut expected = json!({ "call": ["a", 2], "sequence": 3, "contents": 4, "report": "beat" });
+        assert_eq!(serde_json::to_value(&report).unwrap(), expected);
+        report.tokens = 5;
+        expected["tokens"] = 5.into();
+        assert_eq!(serde_json::to_value(&report).unwrap(), expected);
+        let read: CallReport = serde_json::from_value(expected).unwrap();
+        assert_eq!((read.call, read.sequence, read.contents, read.tokens), (report.call, 3, 4, 5));
+    }
+}

@@ -179,3 +179,59 @@ impl From<RequestAdditions> for ToolAdditions {
 pub(crate) struct Additions {
     pub(crate) tools: Vec<(ContentHash, Result<ToolAdditions, ToolError>)>,
 }
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used, reason = "a test may")]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn all_parts_of_additions_have_a_size() {
+        assert_eq!(ToolAdditions::default().size(), (0, 0));
+        let texts = |count: usize| vec!["abc".to_owned(); count];
+        let content = vec![Content::text("abcd")];
+        let content_bytes = serde_json::to_string(&content).unwrap().len();
+        let additions = ToolAdditions {
+            instructions: texts(1),
+            messages: vec![UserMessage::Text("ab".to_owned()), UserMessage::Content(content)],
+            notices: texts(2),
+            left_out: texts(3),
+        };
+        assert_eq!(additions.size(), (6 * 3 + 2 + content_bytes, 8));
+    }
+
+    #[test]
+    fn a_preparation_is_read_as_it_was_written_with_the_names_of_tools_here() {
+        let failed = || ToolError::failed("no");
+        let permissions = [
+            Ok(Permission::Allow),
+            Ok(Permission::Deny { reason: "late".to_owned() }),
+            Ok(Permission::Ask { reason: "sure?".to_owned() }),
+            Err(failed()),
+        ];
+        let confirmations = [Ok(true), Ok(false), Err(failed())];
+        let rename = |error: ToolError| error.with_tool("here".to_owned());
+        for permission in permissions.map(Some).into_iter().chain([None]) {
+            for confirmation in confirmations.clone().map(Some).into_iter().chain([None]) {
+                let prepared = RemotePreparation {
+                    arguments: Some("{}".to_owned()),
+                    canonical: Some("{ }".to_owned()),
+                    confirmation: confirmation.clone(),
+                    permission: permission.clone(),
+                };
+                let text = serde_json::to_string(&Preparation::from(prepared)).unwrap();
+                let read = serde_json::from_str::<Preparation>(&text).unwrap().into_remote(rename);
+                assert_eq!((read.arguments.as_deref(), read.canonical.as_deref()), (Some("{}"), Some("{ }")));
+                let tool_of = |error: &ToolError| error.tool().map(str::to_owned);
+                let here = |_| Some("here".to_owned());
+                let read_confirmation =
+                    read.confirmation.map(|answer| answer.map_err(|error| tool_of(&error)));
+                let expected = confirmation.map(|answer| answer.map_err(here));
+                assert_eq!(read_confirmation, expected);
+                let read_permission = read.permission.map(|answer| answer.map_err(|error| tool_of(&error)));
+                let expected = permission.clone().map(|answer| answer.map_err(here));
+                assert_eq!(format!("{read_permission:?}"), format!("{expected:?}"));
+            }
+        }
+    }
+}

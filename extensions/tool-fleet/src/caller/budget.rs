@@ -61,3 +61,37 @@ async fn count_item(item: BudgetItem, cx: &ToolContext) -> Result<(), ToolError>
         (None, _) => Ok(()),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Returns `true` for the answer to the request of this number, which is granted.
+    fn is_grant(answer: Option<Control>, number: u64) -> bool {
+        matches!(answer, Some(Control::Budget { number: of, denied: None }) if of == number)
+    }
+
+    #[tokio::test]
+    async fn answers_are_kept_for_the_latest_requests() {
+        let (mut grants, cx) = (BudgetGrants::default(), ToolContext::for_test());
+        let last = MAX_KEPT_ANSWERS as u64 + 1;
+        for number in 1..=last {
+            assert!(is_grant(grants.grant_item(number, BudgetItem::Call, &cx).await, number));
+        }
+        assert!(grants.grant_item(1, BudgetItem::Call, &cx).await.is_none());
+        assert_eq!((grants.answers.len(), grants.forgotten), (MAX_KEPT_ANSWERS, 1));
+        for number in [2, last] {
+            assert!(is_grant(grants.grant_item(number, BudgetItem::Round, &cx).await, number));
+        }
+        assert_eq!(grants.answers.len(), MAX_KEPT_ANSWERS);
+    }
+
+    #[test]
+    fn tokens_are_counted_up_to_the_greatest_number() {
+        let (mut grants, cx) = (BudgetGrants::default(), ToolContext::for_test());
+        for (tokens, expected) in [(5, 5), (3, 5), (5, 5), (9, 9)] {
+            grants.count_tokens(tokens, &cx);
+            assert_eq!(grants.tokens, expected);
+        }
+    }
+}

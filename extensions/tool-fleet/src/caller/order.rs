@@ -137,4 +137,100 @@ mod tests {
         order.add_report(MAX_AHEAD + 1, Report::Beat);
         assert!(order.take_next().is_some());
     }
+
+    fn report(number: u64) -> Report {
+        Report::Refused(number.to_string())
+    }
+
+    /// Returns the number of a report of a test.
+    fn number_of(report: Report) -> Option<u64> {
+        match report {
+            Report::Refused(number) => number.parse().ok(),
+            _ => None,
+        }
+    }
+
+    fn take_all(order: &mut ReportOrder) -> Vec<u64> {
+        std::iter::from_fn(|| order.take_next()).filter_map(number_of).collect()
+    }
+
+    /// Adds a report; returns `true` if it is one that was added or read before, or given up.
+    fn is_returned(order: &mut ReportOrder, number: u64) -> bool {
+        order.add_report(number, report(number)).is_some()
+    }
+
+    #[test]
+    fn reports_are_taken_in_their_order_and_each_once() {
+        let mut order = ReportOrder::default();
+        assert_eq!(
+            [3, 1, 4, 1, 3].map(|number| is_returned(&mut order, number)),
+            [false, false, false, true, true]
+        );
+        assert_eq!((take_all(&mut order), order.read_reports()), (vec![1], 1));
+        assert_eq!([1, 2, 2, 6].map(|number| is_returned(&mut order, number)), [true, false, true, false]);
+        assert_eq!((take_all(&mut order), order.read_reports()), (vec![2, 3, 4], 4));
+        // What is left is the report beyond a missing one.
+        assert_eq!(order.take_unread().filter_map(number_of).collect::<Vec<_>>(), [6]);
+        assert!(!is_returned(&mut order, 5) && !is_returned(&mut order, 7));
+        assert_eq!(order.take_unread().filter_map(number_of).collect::<Vec<_>>(), [5, 7]);
+    }
+
+    #[test]
+    fn the_furthest_report_that_is_awaited_is_a_number_of_windows_ahead() {
+        let mut order = ReportOrder::default();
+        assert!(!is_returned(&mut order, MAX_AHEAD) && is_returned(&mut order, MAX_AHEAD + 1));
+        assert!(!is_returned(&mut order, 1) && is_returned(&mut order, 0));
+        assert_eq!(take_all(&mut order), [1]);
+        assert!(!is_returned(&mut order, MAX_AHEAD + 1) && is_returned(&mut order, MAX_AHEAD + 2));
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn reports_wait_for_a_missing_one_for_half_a_second() {
+        let (mut order, start) = (ReportOrder::default(), Instant::now());
+        assert_eq!(order.missing_until(), None);
+        order.add_report(3, report(3));
+        assert_eq!(order.missing_until(), Some(start + MISSING_REPORT_WAIT));
+        tokio::time::advance(Duration::from_millis(200)).await;
+        // From the first look on, also if more are missing.
+        order.add_report(5, report(5));
+        assert_eq!(order.missing_until(), Some(start + MISSING_REPORT_WAIT));
+        assert_eq!((order.skip_missing(), take_all(&mut order)), (2, vec![3]));
+        assert_eq!(order.missing_until(), Some(Instant::now() + MISSING_REPORT_WAIT));
+        order.add_report(4, report(4));
+        assert_eq!((take_all(&mut order), order.missing_until()), (vec![4, 5], None));
+        // Another one is waited for anew.
+        tokio::time::advance(Duration::from_millis(200)).await;
+        order.note_sent(7);
+        assert_eq!(order.missing_until(), Some(Instant::now() + MISSING_REPORT_WAIT));
+        assert_eq!((order.skip_missing(), order.read_reports(), order.missing_until()), (2, 7, None));
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn as_many_early_reports_as_a_window_wait_no_longer() {
+        let mut order = ReportOrder::default();
+        for number in 2..=MAX_EARLY_REPORTS as u64 {
+            order.add_report(number, report(number));
+        }
+        assert_eq!(order.missing_until(), Some(Instant::now() + MISSING_REPORT_WAIT));
+        order.add_report(MAX_EARLY_REPORTS as u64 + 1, report(0));
+        assert_eq!(order.missing_until(), Some(Instant::now()));
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_report_that_is_stored_is_waited_for_if_it_is_the_next_one() {
+        let mut order = ReportOrder::default();
+        order.note_sent(3);
+        order.note_storing(2, 7);
+        assert!(order.missing_until().is_some());
+        // An earlier message, and the same one again, change nothing.
+        order.note_storing(1, 6);
+        order.note_storing(1, 7);
+        assert!(order.missing_until().is_some());
+        order.note_storing(1, 8);
+        assert_eq!(order.missing_until(), None);
+        order.note_beat(8);
+        assert_eq!(order.missing_until(), None);
+        order.note_beat(9);
+        assert!(order.missing_until().is_some());
+    }
 }

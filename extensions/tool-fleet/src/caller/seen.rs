@@ -42,3 +42,42 @@ impl SeenReports {
         true
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::message::{CallEpoch, Report};
+
+    fn report(epoch: u32, sequence: u64) -> CallReport {
+        let call = CallEpoch { call: "call".to_owned(), epoch };
+        CallReport { call, sequence, contents: 0, tokens: 0, report: Report::Beat }
+    }
+
+    #[test]
+    fn a_report_is_added_once_by_its_epoch_sequence_and_sender() {
+        let mut seen = SeenReports::default();
+        let reports = [(1, 1, "a"), (1, 1, "b"), (1, 2, "a"), (2, 1, "a")];
+        for (at, (epoch, sequence, sender)) in reports.into_iter().enumerate() {
+            assert!(seen.add_report(&report(epoch, sequence), sender));
+            for (epoch, sequence, sender) in &reports[..=at] {
+                assert!(!seen.add_report(&report(*epoch, *sequence), sender));
+            }
+        }
+    }
+
+    #[test]
+    fn a_bounded_number_of_reports_is_remembered_and_older_ones_count_as_repeated() {
+        let (mut seen, max) = (SeenReports::default(), MAX_SEEN_REPORTS as u64);
+        for number in 1..=max {
+            assert!(seen.add_report(&report(1, 2 * number), "a"));
+        }
+        // Between those that are remembered.
+        assert!(seen.add_report(&report(1, 1), "a"));
+        assert_eq!((seen.seen.len(), &seen.forgotten), (MAX_SEEN_REPORTS, &Some((1, 1, "a".to_owned()))));
+        assert!(!seen.add_report(&report(1, 1), "a") && !seen.add_report(&report(1, 0), "b"));
+        assert!(!seen.add_report(&report(1, 2), "a"));
+        assert!(seen.add_report(&report(1, 3), "a"));
+        assert_eq!((seen.seen.len(), &seen.forgotten), (MAX_SEEN_REPORTS, &Some((1, 2, "a".to_owned()))));
+        assert!(!seen.add_report(&report(1, 2), "a"));
+    }
+}

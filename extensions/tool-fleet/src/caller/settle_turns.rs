@@ -42,3 +42,21 @@ impl SettleTurns {
         is_due
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use tokio::time::advance;
+
+    use super::*;
+
+    #[tokio::test(start_paused = true)]
+    async fn one_caller_has_a_turn_in_each_interval() {
+        let turns = SettleTurns::default();
+        for _ in 0..3 {
+            assert!(turns.take_turn() && !turns.take_turn());
+            advance(SETTLE_INTERVAL - Duration::from_millis(1)).await;
+            assert!(!turns.take_turn());
+            advance(Duration::from_millis(1)).await;
+        }
+    }
+}
