@@ -241,3 +241,103 @@ impl fmt::Debug for MemoryCallQueue {
         f.debug_struct("MemoryCallQueue").field("pool", &self.0.pool).finish_non_exhaustive()
     }
 }
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used, reason = "a test may")]
+mod tests {
+    use tokio::time::advance;
+
+    use super::*;
+    use crate::CallQueue as _;
+
+    const AGE: Duration = Duration::from_secs(10);
+    const RESULT_AGE: Duration = Duration::from_secs(20);
+    const LEASE: Duration = Duration::from_secs(5);
+
+    fn key() -> ContentHash {
+        ContentHash::of("tool")
+    }
+
+    /// A queue with the call `a-1`.
+    async fn queue() -> MemoryCallQueue {
+        let limits = QueueLimits { call_age: AGE, result_age: RESULT_AGE, ..QueueLimits::default() };
+        let queue = MemoryCallQueue::with_limits("trip", limits);
+        let (id, request) = ("a-1".to_owned(), vec![7; 100].into());
+        assert!(queue.put_call(NewCall { id, key: key(), max_workers: 3, request }).await.unwrap());
+        queue
+    }
+
+    async fn take(queue: &MemoryCallQueue) -> Option<QueueEpoch> {
+        queue.take_call(&[key()], "worker", LEASE).await.unwrap().map(|taken| taken.call)
+    }
+
+    /// Settles the queue; returns the state of the call then, and the number of removed calls.
+    async fn settle(queue: &MemoryCallQueue) -> (Option<CallState>, usize) {
+        let removed = queue.settle_calls().await.unwrap().len();
+        (queue.find_call("a-1").await.unwrap().map(|call| call.state), removed)
+    }
+
+    /// The state of the call changes after a time, and not before.
+    async fn assert_change_after(
+        queue: &MemoryCallQueue,
+        time: Duration,
+        before: CallState,
+        after: Option<CallState>,
+    ) {
+        advance(time - Duration::from_millis(1)).await;
+        assert_eq!(settle(queue).await, (Some(before), 0));
+        advance(Duration::from_millis(1)).await;
+        assert_eq!(settle(queue).await, (after, usize::from(after.is_none())));
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_queued_call_is_taken_until_its_age_is_over() {
+        let queue = queue().await;
+        advance(AGE - Duration::from_millis(1)).await;
+        let call = take(&queue).await.unwrap();
+        assert!(queue.return_call(&call).await.unwrap());
+        advance(Duration::from_millis(1)).await;
+        assert_eq!(take(&queue).await, None);
+        assert_eq!(settle(&queue).await, (Some(CallState::Expired), 0));
+        assert_change_after(&queue, RESULT_AGE, CallState::Expired, None).await;
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_lease_ends_after_its_time_since_it_was_extended() {
+        let queue = queue().await;
+        let call = take(&queue).await.unwrap();
+        advance(LEASE - Duration::from_millis(1)).await;
+        assert_eq!(queue.extend_lease(&call, 2 * LEASE).await.unwrap(), LeaseState::Held);
+        // Its age is over, too.
+        assert_change_after(&queue, 2 * LEASE, CallState::Taken, Some(CallState::Expired)).await;
+        assert_eq!(queue.extend_lease(&call, LEASE).await.unwrap(), LeaseState::Lost);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn ends_of_each_kind_are_kept_for_the_age_of_a_result() {
+        for kind in ["finished", "cancelled", "returned", "lost"] {
+            let queue = queue().await;
+            advance(Duration::from_secs(1)).await;
+            let mut state = CallState::Cancelled;
+            match kind {
+                "finished" => {
+                    let call = take(&queue).await.unwrap();
+                    assert!(queue.end_call(&call, vec![1].into()).await.unwrap());
+                    state = CallState::Finished;
+                }
+                "cancelled" => drop(queue.cancel_call("a-1").await.unwrap()),
+                "returned" => {
+                    let call = take(&queue).await.unwrap();
+                    queue.cancel_call("a-1").await.unwrap();
+                    assert!(queue.return_call(&call).await.unwrap());
+                }
+                _ => {
+                    take(&queue).await.unwrap();
+                    queue.cancel_call("a-1").await.unwrap();
+                    assert_change_after(&queue, LEASE, CallState::Taken, Some(state)).await;
+                }
+            }
+            assert_change_after(&queue, RESULT_AGE, state, None).await;
+        }
+    }
+}
