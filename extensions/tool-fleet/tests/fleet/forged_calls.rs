@@ -82,12 +82,17 @@ impl ForgedCaller {
         self.send_call(call, name, &format!("tools.trip.process.forger.{name}")).await;
     }
 
-    /// Waits for the next report of the worker, and returns it with the name of its call.
-    async fn next_report(&mut self) -> (String, Value) {
+    /// Waits for the next report of the worker, with all its parts.
+    async fn next_whole_report(&mut self) -> Value {
         let delivery = self.answers.next().await.unwrap();
         let Payload::Body(body) = delivery.payload else { panic!("a message has no receiver") };
         let sent = Sent { subject: delivery.subject, reply: delivery.reply, body };
-        let report = self.forger.read(&sent)["message"]["report"].clone();
+        self.forger.read(&sent)["message"]["report"].clone()
+    }
+
+    /// Waits for the next report of the worker, and returns it with the name of its call.
+    async fn next_report(&mut self) -> (String, Value) {
+        let report = self.next_whole_report().await;
         (report["call"][0].as_str().unwrap().to_owned(), report["report"].clone())
     }
 
@@ -234,7 +239,9 @@ async fn a_stored_call_is_refused_by_a_worker_without_a_store() {
     ] {
         stored["definition"] = definition;
         caller.forger.send(&call.subject, Some(reply), "storedCall", stored.clone()).await;
-        assert_eq!(caller.next_report().await.1, json!({ "refused": problem }));
+        let refused =
+            json!({ "call": ["forged", 1], "sequence": 0, "contents": 0, "report": { "refused": problem } });
+        assert_eq!(caller.next_whole_report().await, refused);
     }
 }
 

@@ -1,13 +1,21 @@
 //! Stores that fail, hang and lie; sides without a store; and processes with the key that name values of others.
 
-use std::sync::{
-    Arc, Mutex,
-    atomic::{AtomicBool, Ordering},
+use std::{
+    sync::{
+        Arc, Mutex,
+        atomic::{AtomicBool, Ordering},
+    },
+    time::Duration,
 };
 
 use bytes::Bytes;
+use tokio::time::Instant;
 use tool_fleet::{Deliveries, FleetError, MemoryTransport, Transport};
-use tool_runtime::{BoxFuture, ToolCall, ToolResult, prelude::*};
+use tool_runtime::{
+    BoxFuture, Executor, ToolCall, ToolResult,
+    policy::{Approval, ApprovalRequest},
+    prelude::*,
+};
 
 use super::{Deed, Operation, TestValues, start, start_with};
 use crate::{
@@ -103,7 +111,7 @@ async fn a_store_that_fails_to_delete_what_it_did_not_store_delays_no_outcome() 
     let result = pool.call("reverse", json!({ "text": "a".repeat(30_000) })).await.unwrap();
     assert!(result.text().contains("its result is lost"), "{:.300}", result.text());
     assert_eq!(pool.bodies(), [1]);
-    assert!(begin.elapsed() < std::time::Duration::from_secs(5), "{:?}", begin.elapsed());
+    assert!(begin.elapsed() < Duration::from_secs(5), "{:?}", begin.elapsed());
 }
 
 /// Bytes that are cut, longer, altered, and those of the call before.
@@ -200,7 +208,7 @@ async fn a_reference_to_what_no_worker_stores_reads_and_deletes_nothing() {
         let call = pool.call("reverse", json!({ "text": "ab" }));
         pool.entered().await;
         // The worker has shown that it has the call.
-        tokio::time::sleep(std::time::Duration::from_millis(50)).await;
+        tokio::time::sleep(Duration::from_millis(50)).await;
         let report = broker.seen(Sent::is_report).remove(0);
         let mut forger = Forger::new(&broker.inner, "trip");
         let read = forger.read(&report);
@@ -247,7 +255,7 @@ async fn a_forged_notice_that_the_caller_is_gone_costs_no_large_result() {
     let control = broker.seen(Sent::is_report).remove(0).reply.unwrap();
     broker.inner.send("without.receivers", Some(&control), "".into()).await.unwrap();
     // The worker has read the notice.
-    tokio::time::sleep(std::time::Duration::from_millis(50)).await;
+    tokio::time::sleep(Duration::from_millis(50)).await;
     pool.probes[0].released.cancel();
     assert_eq!(call.await.unwrap().text().len(), 30_000);
     store.wait_until_empty(2).await;
@@ -320,4 +328,34 @@ async fn a_large_end_that_was_not_sent_is_sent_again_and_its_value_is_there() {
     assert_eq!(result.text().len(), 30_000, "{:.300}", result.text());
     assert_eq!((pool.bodies(), transport.has_failed.load(Ordering::SeqCst)), (vec![1], true));
     store.wait_until_empty(2).await;
+}
+
+/// It is no longer waited for when it arrives, while its call goes on.
+#[tokio::test(start_paused = true)]
+async fn a_stored_report_that_arrives_too_late_leaves_nothing() {
+    let (begin, has_delayed) = (Instant::now(), Arc::new(AtomicBool::new(false)));
+    let broker = TestBroker::tampering(move |inner, sent: Sent| {
+        let report = report_of(&inner, &sent);
+        let is_late = report["stored"]["ends"] == json!(false) && !has_delayed.swap(true, Ordering::SeqCst);
+        // The call goes on until then.
+        let is_lost = !report["question"].is_null() && begin.elapsed() < Duration::from_secs(1);
+        async move {
+            if is_late {
+                tokio::spawn(async move {
+                    tokio::time::sleep(Duration::from_millis(700)).await;
+                    sent.deliver(&inner).await;
+                });
+            } else if !is_lost {
+                sent.deliver(&inner).await;
+            }
+        }
+    });
+    let store = TestValues::new();
+    let pool = start_with(&broker.with_max_bytes(20_000), "trip", 1, &store).await;
+    let approve = |_: &ApprovalRequest| Approval::Approved;
+    let executor = Executor::builder(pool.executor.tools().clone()).approver(approve).build().unwrap();
+    let call = ToolCall::new("trip__show", json!({ "bytes": 30_000 }));
+    let outcomes = executor.run(vec![call]).await;
+    assert_eq!(outcomes[0].result().unwrap().text(), "confirmed: true");
+    store.wait_until_empty(4).await;
 }
