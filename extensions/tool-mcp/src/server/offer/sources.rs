@@ -168,7 +168,7 @@ mod tests {
     type SourceItems = Result<Result<Vec<(&'static str, u32)>, ToolError>, Panic>;
 
     fn panicked(message: &'static str) -> Panic {
-        tool_runtime::guard::catch(|| std::panic::resume_unwind(Box::new(message))).map(|()| ()).unwrap_err()
+        tool_runtime::guard::catch(|| std::panic::resume_unwind(Box::new(message))).unwrap_err()
     }
 
     /// The items of `sources`, and the severities, codes and messages of their diagnostics.
