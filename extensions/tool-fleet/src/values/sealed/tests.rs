@@ -1,4 +1,4 @@
-#![allow(clippy::unwrap_used, reason = "a test may")]
+#![allow(clippy::panic, clippy::unwrap_used, reason = "a test may")]
 
 use std::{
     collections::HashMap,
