@@ -20,7 +20,18 @@ pub(in crate::catalogue) struct VisibleNamespaces {
 impl VisibleNamespaces {
     /// Compares the state before the listing with the present one.
     pub(in crate::catalogue) fn new(before: &TableState, inner: &CatalogueInner) -> Self {
-        let now = inner.connectors.state();
+        let mut now = inner.connectors.state();
+        // One that came and went during the listing is in neither state, and its toolset is gone by now.
+        let mut toolsets = None;
+        while before.attachments != now.attachments {
+            toolsets = Some(list_toolset_names(inner));
+            let after = inner.connectors.state();
+            if Arc::ptr_eq(&now, &after) {
+                break;
+            }
+            // One of these toolsets may be of a connector that came after that state.
+            now = after;
+        }
         let listed: HashSet<u64> = now.listed_connectors().map(|attached| attached.id).collect();
         let stable: HashSet<_> = before
             .listed_connectors()
@@ -30,11 +41,6 @@ impl VisibleNamespaces {
         let all =
             before.attached_connectors().chain(now.attached_connectors()).map(|attached| &attached.namespace);
         let hidden: HashSet<_> = all.filter(|namespace| !stable.contains(*namespace)).cloned().collect();
-        // One that came and went during the listing is in neither state, and its toolset is gone by now.
-        let toolsets = (before.attachments != now.attachments).then(|| {
-            let sets = inner.tools.toolsets();
-            sets.iter().filter_map(|set| catch(|| set.name().to_owned()).ok()).collect()
-        });
         Self { stable, hidden, toolsets }
     }
 
@@ -43,4 +49,9 @@ impl VisibleNamespaces {
         let is_toolset = || self.toolsets.as_ref().is_none_or(|toolsets| toolsets.contains(namespace));
         self.stable.contains(namespace) || (!self.hidden.contains(namespace) && is_toolset())
     }
+}
+
+fn list_toolset_names(inner: &CatalogueInner) -> HashSet<String> {
+    let sets = inner.tools.toolsets();
+    sets.iter().filter_map(|set| catch(|| set.name().to_owned()).ok()).collect()
 }
