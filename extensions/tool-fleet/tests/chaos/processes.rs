@@ -33,6 +33,9 @@ const SYSTEM_CLOCK: Clock = Clock(None);
 const WORKERS: usize = 4;
 const CALLERS: usize = 3;
 
+/// The longest time that a broker takes to answer again.
+const BROKER_START: Duration = Duration::from_secs(10);
+
 /// The time after the end of a run in which all is quiet: calls that were begun have ended, and workers have no more.
 const QUIET_AFTER: Duration = Duration::from_secs(10);
 
@@ -181,6 +184,33 @@ impl Processes {
             let last = *last;
             self.undo_due(last);
         }
+        self.wait_for_broker();
+    }
+
+    /// Waits until the broker answers a new connection. One that hangs (NATS 2.9 at times does so after its files were deleted, first JetStream, then
+    /// each new connection) is killed and started again, which is a line of the run.
+    fn wait_for_broker(&mut self) {
+        let from = SYSTEM_CLOCK.millis();
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+        let is_connected = |address: &str| {
+            runtime.block_on(async {
+                let never = CancellationToken::new();
+                tokio::time::timeout(BROKER_START, connect_until_stopped(address, &never)).await.is_ok()
+            })
+        };
+        if !is_connected(&self.address) {
+            println!("{} hangs, and is started again", self.broker.name());
+            self.broker.kill();
+            self.broker.start(self.files);
+            assert!(
+                is_connected(&self.address),
+                "the broker does not answer within {BROKER_START:?} of its start"
+            );
+            if self.files == Files::Deleted {
+                self.note_disturbance(Target::BrokerFiles, from);
+            }
+        }
+        self.note_disturbance(Target::Broker, from);
     }
 
     fn disturb(&mut self) {
