@@ -24,7 +24,7 @@ impl VisibleNamespaces {
         // One that came and went during the listing is in neither state, and its toolset is gone by now.
         let mut toolsets = None;
         while before.attachments != now.attachments {
-            toolsets = Some(list_toolset_names(inner));
+            toolsets = Some(inner.tools.toolsets());
             let after = inner.connectors.state();
             if Arc::ptr_eq(&now, &after) {
                 break;
@@ -41,6 +41,8 @@ impl VisibleNamespaces {
         let all =
             before.attached_connectors().chain(now.attached_connectors()).map(|attached| &attached.namespace);
         let hidden: HashSet<_> = all.filter(|namespace| !stable.contains(*namespace)).cloned().collect();
+        let toolsets =
+            toolsets.map(|sets| sets.iter().filter_map(|set| catch(|| set.name().to_owned()).ok()).collect());
         Self { stable, hidden, toolsets }
     }
 
@@ -49,9 +51,4 @@ impl VisibleNamespaces {
         let is_toolset = || self.toolsets.as_ref().is_none_or(|toolsets| toolsets.contains(namespace));
         self.stable.contains(namespace) || (!self.hidden.contains(namespace) && is_toolset())
     }
-}
-
-fn list_toolset_names(inner: &CatalogueInner) -> HashSet<String> {
-    let sets = inner.tools.toolsets();
-    sets.iter().filter_map(|set| catch(|| set.name().to_owned()).ok()).collect()
 }

@@ -85,6 +85,28 @@ proptest! {
     }
 }
 
+#[test]
+fn a_connector_that_comes_and_goes_all_the_time_is_listed_whole_or_not_at_all() {
+    const ROUNDS: usize = 2000;
+    let (catalogue, running) = (Catalogue::new(), AtomicUsize::new(2));
+    thread::scope(|scope| {
+        for _ in 0..2 {
+            scope.spawn(|| {
+                for round in 0..2 * ROUNDS {
+                    take(&catalogue, (0, round % 2 == 0));
+                }
+                running.fetch_sub(1, Ordering::AcqRel);
+            });
+        }
+        let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
+        while running.load(Ordering::Acquire) > 0 {
+            let found = counts(&runtime.block_on(snapshot(&catalogue)), NAMESPACES[0]);
+            // L08
+            assert!([[0, 0, 0], [1, 2, 1]].contains(&found), "{found:?}");
+        }
+    });
+}
+
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn no_list_is_torn_while_connections_end_and_are_made_again() {
     let server = FakeServer::new("a", Mode::Holds);
