@@ -110,7 +110,9 @@ pub fn write_copy(root: &Path, tree: &Path, chosen: &BTreeMap<usize, Mutant>) ->
         let path = tree.join(&file);
         if fs::read(&path).ok().as_ref() != Some(&text) {
             fs::create_dir_all(path.parent().unwrap_or(tree))?;
-            fs::write(path, text)?;
+            fs::write(&path, text)?;
+            // Scripts stay executable.
+            fs::set_permissions(&path, fs::metadata(root.join(&file))?.permissions())?;
         }
     }
     remove_others(root, tree, tree)?;
