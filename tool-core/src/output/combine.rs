@@ -118,10 +118,12 @@ impl OutputExtras {
 #[cfg(test)]
 #[allow(clippy::unwrap_used, reason = "a test may")]
 mod tests {
+    use std::time::Duration;
+
     use serde_json::{Map, json};
 
     use super::*;
-    use crate::Actions;
+    use crate::{Actions, Correction, CorrectionRule};
 
     fn picture() -> Content {
         Content::image([1], "image/png")
@@ -152,6 +154,23 @@ mod tests {
         assert_eq!(join_values_to_list(&items[..3]), ToolOutput::json(&json!(["a", 7, null])).unwrap());
         assert_eq!(join_values_to_list(&[]), ToolOutput::json(&json!([])).unwrap());
         assert_eq!(join_texts(&items[..2]), ToolOutput::from("a7"));
+        // All digits stay.
+        let wide = [ToolOutput::json(&u128::MAX).unwrap()];
+        assert_eq!(join_values_to_list(&wide).text(), format!("[{}]", u128::MAX));
+    }
+
+    #[test]
+    fn the_last_pause_counts_and_corrections_of_all_items_are_kept() {
+        let pause = |seconds| ToolOutput::empty().as_retryable(Duration::from_secs(seconds));
+        let paused = |items| with_extras_of(items, number()).retry_after();
+        assert_eq!(paused(vec![pause(1), pause(2)]), Some(Duration::from_secs(2)));
+        assert_eq!(paused(vec![pause(1), ToolOutput::empty().as_final()]), Some(Duration::from_secs(1)));
+        let corrected = |pointer: &str| {
+            let correction = Correction::new(pointer, "\"1\"", "1", CorrectionRule::ToNumber);
+            ToolOutput::empty().with_corrections(vec![correction])
+        };
+        let all = with_extras_of(vec![corrected("/a"), corrected("/b")], number());
+        assert_eq!(all.corrections().iter().map(|it| &*it.pointer).collect::<Vec<_>>(), ["/a", "/b"]);
     }
 
     #[test]

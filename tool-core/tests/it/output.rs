@@ -312,3 +312,43 @@ fn the_media_type_is_detected_from_the_first_bytes() {
     assert_eq!(serde_json::from_value::<Blob>(json!("AQID")).unwrap(), Blob(vec![1, 2, 3]));
     assert!(serde_json::from_value::<Blob>(json!("?")).is_err());
 }
+
+#[test]
+fn setters_in_place_change_only_their_part() {
+    let plain = || ToolOutput::from("x");
+    let changed = |output: ToolOutput, change: fn(&mut ToolOutput)| {
+        let mut output = output;
+        change(&mut output);
+        output
+    };
+    assert_eq!(changed(plain(), |it| it.set_details(None)), plain());
+    assert_eq!(changed(plain(), |it| it.set_failure(false)), plain());
+    assert_eq!(changed(plain(), |it| it.set_details(Some(json!(1)))), plain().with_details(json!(1)));
+    assert_eq!(changed(plain(), |it| it.set_failure(true)), plain().as_failure());
+    let failed = || plain().as_failure().with_details(json!(1));
+    let unset = changed(failed(), |it| it.set_failure(false));
+    assert_eq!((unset.is_failure(), unset.details()), (false, Some(&json!(1))));
+    let unset = changed(failed(), |it| it.set_details(None));
+    assert_eq!((unset.is_failure(), unset.details()), (true, None));
+    let actions = Actions { terminate: true, ..Actions::default() };
+    let mut acting = plain();
+    acting.set_actions(actions.clone());
+    assert_eq!(acting, plain().with_actions(actions));
+    // The value of blocks stays beside other content; the value of a text is its content.
+    let picture = || vec![Content::image([1], "image/png")];
+    let mut valued = plain().with_structured(json!(5));
+    valued.set_content(picture());
+    assert_eq!((valued.content().to_vec(), valued.structured()), (picture(), Some(json!(5))));
+    let mut text = plain();
+    text.set_content(picture());
+    assert_eq!(text, ToolOutput::from(picture()));
+    assert_eq!((plain().into_text(), plain().into_structured()), ("x".to_owned(), Some(json!("x"))));
+    let number = || ToolOutput::json(&5).unwrap();
+    assert_eq!((number().into_text(), number().into_structured()), ("5".to_owned(), Some(json!(5))));
+    let blocks = ToolOutput::new([Content::text("a"), Content::text("b")]).with_structured(json!(6));
+    assert_eq!((blocks.clone().into_text(), blocks.into_structured()), ("a\nb".to_owned(), Some(json!(6))));
+    assert_eq!(
+        (ToolOutput::empty().into_text(), ToolOutput::empty().into_structured()),
+        (String::new(), None)
+    );
+}

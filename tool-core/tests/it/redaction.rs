@@ -1,7 +1,7 @@
 //! Arguments without secrets.
 
 use serde_json::{Value, json};
-use tool_core::{InputSchema, Metadata, ToolDefinition, ToolName};
+use tool_core::{Arguments, InputSchema, Metadata, ToolDefinition, ToolError, ToolName, Violation};
 
 fn redacted(schema: Value, arguments: &str) -> String {
     let schema = InputSchema::new(schema).unwrap();
@@ -60,4 +60,80 @@ fn items_of_a_list_have_their_own_schemas_up_to_the_sixteenth() {
         let hidden = json!({ "***": "***" });
         assert_eq!(shown["list"][at], if at <= 16 { item.clone() } else { hidden }, "{at}");
     }
+}
+
+/// A tool with secrets at two levels.
+fn guarded(is_guarded: bool) -> ToolDefinition {
+    let list = json!({ "type": "array", "items": person() });
+    let schema = json!({
+        "type": "object",
+        "properties": {
+            "pin": {}, "p/n": {}, "t~x": {}, "n…": {}, "user": person(), "a/b": person(), "list": list,
+            "counts": { "type": "object", "additionalProperties": { "type": "integer" } },
+        },
+        "additionalProperties": { "type": "integer" },
+    });
+    let secrets = ["pin", "p/n", "t~x"].map(Into::into);
+    let secrets = if is_guarded { secrets.to_vec() } else { Vec::new() };
+    ToolDefinition::new(ToolName::new("log_in").unwrap(), "Logs in.", InputSchema::new(schema).unwrap())
+        .with_metadata(Metadata { secrets, ..Metadata::default() })
+}
+
+// E10
+#[test]
+fn names_of_a_violation_that_may_be_secret_are_hidden_in_its_pointer() {
+    let reported = |definition: &ToolDefinition, pointer: &str| {
+        let violation = Violation::new(pointer, "less", "\"s3cret\"");
+        let error = ToolError::invalid_arguments(vec![violation], r#"{"pin":"s3cret"}"#);
+        let error = definition.annotated(Err(error)).unwrap_err();
+        assert_eq!(error.tool(), Some("log_in"));
+        (error.violations()[0].pointer.clone(), error.feedback().contains("s3cret"))
+    };
+    for (pointer, expected) in [
+        ("", ""),
+        ("/pin", "/pin"),
+        ("/pin/x", "/pin/***"),
+        ("/pin/x/y", "/pin/***"),
+        ("/p~1n", "/p~1n"),
+        ("/p~1n/x", "/p~1n/***"),
+        ("/t~0x/x", "/t~0x/***"),
+        ("/other", "/***"),
+        ("/other/x", "/***"),
+        ("/n…", "/***"),
+        ("/user", "/user"),
+        ("/user/name", "/user/name"),
+        ("/user/pin", "/user/pin"),
+        ("/user/pin/q", "/user/pin/***"),
+        ("/user/key", "/user/***"),
+        ("/user/key/x", "/user/***"),
+        ("/user/home/street", "/user/home/street"),
+        ("/user/home/pin", "/user/home/***"),
+        ("/a~1b/name", "/a~1b/name"),
+        ("/a~1b/zip", "/a~1b/***"),
+        ("/list/0/name", "/list/0/name"),
+        ("/list/10/zip/x", "/list/10/***"),
+    ] {
+        assert_eq!(reported(&guarded(true), pointer), (expected.to_owned(), false), "{pointer}");
+        assert_eq!(reported(&guarded(false), pointer), (pointer.to_owned(), true), "{pointer}");
+    }
+}
+
+// E10
+#[test]
+fn corrections_of_a_tool_with_secrets_show_no_values_and_no_unknown_names() {
+    let corrected = |is_guarded| {
+        let arguments = Arguments::from(r#"{"x":"3","counts":{"a":"4"}}"#).lenient(true);
+        let arguments = guarded(is_guarded).fit(arguments).unwrap();
+        let shown =
+            arguments.corrections().iter().map(|it| [&it.pointer, &it.from, &it.to].map(String::clone));
+        (arguments.as_str().to_owned(), shown.collect::<Vec<_>>())
+    };
+    let text = r#"{"x":3,"counts":{"a":4}}"#.to_owned();
+    let shown = |all: [[&str; 3]; 2]| all.map(|one| one.map(str::to_owned)).to_vec();
+    assert_eq!(corrected(false), (text.clone(), shown([["/x", "\"3\"", "3"], ["/counts/a", "\"4\"", "4"]])));
+    let hidden = "a value that is hidden";
+    assert_eq!(
+        corrected(true),
+        (text, shown([["/***", hidden, "a number"], ["/counts/a", hidden, "a number"]]))
+    );
 }

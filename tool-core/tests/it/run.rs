@@ -6,7 +6,9 @@ use std::{
 };
 
 use serde_json::{Map, Value, json};
-use tool_core::{CallId, ReadonlyContext, RunContext, ToolError};
+use tool_core::{
+    CallId, ClientInfo, Dependency, ProvidedValues, ReadonlyContext, RunContext, ToolContext, ToolError,
+};
 
 fn map(value: &Value) -> Map<String, Value> {
     value.as_object().cloned().unwrap()
@@ -168,4 +170,77 @@ fn a_member_has_the_run_under_its_own_agent() {
     assert!(member.stopped().is_some() && apart.stopped().is_some());
     member.cancellation().cancel();
     assert!(run.cancellation().is_cancelled());
+}
+
+#[test]
+fn a_change_of_nothing_keeps_the_state_and_a_change_copies_it() {
+    let run = RunContext::new().with_state(map(&json!({ "n": 1, "m": { "a": 1, "b": 2 } })));
+    let before = run.state();
+    run.change_state(&Map::new());
+    assert!(Arc::ptr_eq(&before, &run.state()));
+    run.change_state(&map(&json!({ "n": null, "m": { "a": null, "c": 3 }, "k": { "x": null, "y": 1 } })));
+    assert_eq!(json!(*run.state()), json!({ "m": { "b": 2, "c": 3 }, "k": { "y": 1 } }));
+    assert_eq!(json!(*before), json!({ "n": 1, "m": { "a": 1, "b": 2 } }));
+}
+
+#[test]
+fn a_client_is_known_to_its_run_and_to_the_calls_of_it() {
+    let none = ToolContext::for_test().with_run(Arc::new(RunContext::new()));
+    assert_eq!((none.session_id(), none.client_info(), none.client_capabilities()), (None, None, None));
+    let (alone, plain) = (ToolContext::for_test(), ClientInfo::new("editor"));
+    assert_eq!((alone.session_id(), alone.client_info(), alone.client_capabilities()), (None, None, None));
+    assert_eq!(json!(plain), json!({ "name": "editor" }));
+    let client =
+        plain.with_title("Editor").with_version("2").with_capabilities(map(&json!({ "sampling": {} })));
+    let run = Arc::new(RunContext::new().with_client(client.clone()).with_session("s"));
+    let cx = ToolContext::for_test().with_run(Arc::clone(&run));
+    assert_eq!((run.client(), cx.client_info(), cx.session_id()), (Some(&client), Some(&client), Some("s")));
+    assert_eq!(cx.client_capabilities(), Some(&map(&json!({ "sampling": {} }))));
+    let written = json!({
+        "name": "editor", "title": "Editor", "version": "2", "capabilities": { "sampling": {} },
+    });
+    assert_eq!((json!(client), serde_json::from_value(written.clone()).ok()), (written, Some(client)));
+    // Runs below it serve the same client.
+    assert!(run.child("a").client().is_some() && run.member("a").client().is_some());
+}
+
+#[test]
+fn names_of_provided_types_are_sorted_and_listed_once() {
+    let mut below = ProvidedValues::default();
+    below.insert(Arc::new(1_u8));
+    below.insert(Arc::new('b'));
+    below.insert(Arc::new(1_i64));
+    let mut provided = ProvidedValues::over(Arc::new(below));
+    provided.insert(Arc::new(2_u8));
+    provided.insert(Arc::new(1_u16));
+    provided.insert(Arc::new(1.0_f32));
+    provided.insert(Arc::new(true));
+    assert_eq!(provided.type_names(), ["bool", "char", "f32", "i64", "u16", "u8"]);
+    assert!(!provided.contains_in_arc(&Dependency::of::<u32>()));
+    provided.insert(Arc::new(Arc::new(1_u32)));
+    assert!(provided.contains_in_arc(&Dependency::of::<u32>()));
+    let over = ProvidedValues::over(Arc::new(provided));
+    assert!(over.contains_in_arc(&Dependency::of::<u32>()) && !over.contains_in_arc(&Dependency::of::<u8>()));
+    assert!(over.contains(&Dependency::of::<u8>()) && !over.contains(&Dependency::of::<u32>()));
+}
+
+#[test]
+fn a_call_reads_the_state_that_was_set_last() {
+    let state = |value: u8| map(&json!({ "n": value }));
+    let mut cx = ToolContext::for_test().with_state(state(1));
+    assert_eq!(cx.state().value("n"), Some(json!(1)));
+    cx.set_state(Arc::new(state(2)));
+    assert_eq!(cx.state().value("n"), Some(json!(2)));
+    // Without a state of its own, it has the one of its run.
+    let run = Arc::new(RunContext::new().with_state(state(3)));
+    assert_eq!(ToolContext::for_test().with_run(Arc::clone(&run)).state().value("n"), Some(json!(3)));
+    assert_eq!(ToolContext::for_test().with_state(state(4)).with_run(run).state().value("n"), Some(json!(4)));
+    let mut asked = ToolContext::for_test().with_attempt(2);
+    asked.set_request_parts(Some(state(5)), Vec::new());
+    assert_eq!((asked.meta(), asked.attempt(), asked.raw_tool_name()), (Some(&state(5)), 2, "test"));
+    assert_eq!(asked.state().names(), Vec::<String>::new());
+    asked.state().set("b", 1).and_then(|()| asked.state().set("a", json!({ "x": null }))).unwrap();
+    asked.state().set("c", 1).and_then(|()| asked.state().remove("c")).unwrap();
+    assert_eq!((asked.state().names(), asked.state().value("c")), (vec!["a".into(), "b".into()], None));
+    assert_eq!(json!(asked.state().changes()), json!({ "a": {}, "b": 1 }));
 }
