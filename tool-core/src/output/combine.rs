@@ -160,11 +160,14 @@ mod tests {
     }
 
     #[test]
-    fn the_last_pause_counts_and_corrections_of_all_items_are_kept() {
+    fn the_last_pause_and_the_last_metadata_count_and_corrections_of_all_items_are_kept() {
         let pause = |seconds| ToolOutput::empty().as_retryable(Duration::from_secs(seconds));
         let paused = |items| with_extras_of(items, number()).retry_after();
         assert_eq!(paused(vec![pause(1), pause(2)]), Some(Duration::from_secs(2)));
         assert_eq!(paused(vec![pause(1), ToolOutput::empty().as_final()]), Some(Duration::from_secs(1)));
+        let noted = |key: &str| ToolOutput::empty().with_meta(Map::from_iter([(key.to_owned(), json!(1))]));
+        let all = with_extras_of(vec![noted("a"), noted("b")], number());
+        assert_eq!(all.meta(), noted("b").meta());
         let corrected = |pointer: &str| {
             let correction = Correction::new(pointer, "\"1\"", "1", CorrectionRule::ToNumber);
             ToolOutput::empty().with_corrections(vec![correction])

@@ -49,6 +49,11 @@ fn a_difference_in_one_part_alone_makes_definitions_unequal() {
         assert!(complete() != other && other != complete(), "{part}");
         assert_ne!(complete().content_hash(), other.content_hash(), "{part}");
     }
+    let anything = |kind: &str| {
+        let schema = InputSchema::new(json!({ "properties": {} })).unwrap();
+        ToolDefinition::new(name("any"), "Takes anything.", schema).with_output_schema(output(kind))
+    };
+    assert!(anything("integer") == anything("integer") && anything("integer") != anything("string"));
 }
 
 // A03

@@ -134,3 +134,67 @@ fn a_stored_error_keeps_at_most_32_sources_and_the_count_of_all_violations() {
     assert_eq!((written["arguments"].as_str(), written.get("hidden")), (Some(r#"{"pin":"1"}"#), None));
     assert!(read.feedback().contains(r#"Received: {"pin":"1"}"#));
 }
+
+#[test]
+fn all_parts_of_a_stored_error_are_read_again() {
+    use tool_core::{Content, ErrorKind, ToolError, ToolName};
+    let near = vec![ToolName::new("get").unwrap()];
+    let error = ToolError::unknown_tool("got", near)
+        .with_log_note("removed yesterday")
+        .with_feedback("Use another tool.")
+        .with_details(json!({ "since": 1 }))
+        .with_child_run_id("run-7")
+        .with_content(vec![Content::text("so far")])
+        .with_example(Some(std::sync::Arc::new(json!({ "a": 1 }))))
+        .retryable(true)
+        .without_values();
+    let written = json!({
+        "kind": "unknown_tool",
+        "tool": "got",
+        "message": "removed yesterday",
+        "feedback": "Use another tool.",
+        "retryable": true,
+        "hidden": true,
+        "example": { "a": 1 },
+        "suggestions": ["get"],
+        "details": { "since": 1 },
+        "content": [{ "type": "text", "text": "so far" }],
+        "childRunId": "run-7",
+    });
+    assert_eq!(serde_json::to_value(&error).unwrap(), written);
+    let read: ToolError = serde_json::from_value(written.clone()).unwrap();
+    assert_eq!(serde_json::to_value(&read).unwrap(), written);
+    assert_eq!(
+        (read.tool(), read.child_run_id(), read.details()),
+        (Some("got"), Some("run-7"), error.details())
+    );
+    assert_eq!((read.suggestions(), &*read.feedback()), (error.suggestions(), "Use another tool."));
+    assert_eq!((read.reason(), read.to_string()), ("Use another tool.".into(), error.to_string()));
+    assert_eq!(error.to_string(), "tool \"got\" not found: removed yesterday");
+    // Another message is the text for the model, too; details can be removed.
+    let mut changed = read.with_message("gone");
+    changed.set_details(None);
+    assert_eq!((&*changed.feedback(), &*changed.reason(), changed.details()), ("gone", "gone", None));
+    // The message of an unknown tool is for the log, and no reason.
+    let unknown = ToolError::unknown_tool("got", Vec::new()).with_log_note("removed yesterday");
+    assert_eq!(
+        (&*unknown.reason(), unknown.to_string().as_str()),
+        ("", "tool \"got\" not found: removed yesterday")
+    );
+    assert_eq!(serde_json::to_value(ToolError::failed("")).unwrap(), json!({ "kind": "failed" }));
+    let pause = std::time::Duration::from_secs(3);
+    assert_eq!(ToolError::failed("busy").with_retry_after(pause).retry_after(), Some(pause));
+    assert_eq!(
+        (ToolError::failed("busy").retry_after(), ToolError::failed("busy").child_run_id()),
+        (None, None)
+    );
+    // Text that is not JSON is named in the log.
+    let syntax = ToolError::from(tool_core::Arguments::from("{").to_value().unwrap_err());
+    assert_eq!(syntax.kind(), ErrorKind::InvalidArguments);
+    assert!(
+        syntax.to_string().starts_with(
+            "tool was given invalid arguments: the arguments are not JSON: the arguments: expected"
+        ),
+        "{syntax}"
+    );
+}

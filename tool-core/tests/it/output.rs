@@ -324,6 +324,7 @@ fn setters_in_place_change_only_their_part() {
     assert_eq!(changed(plain(), |it| it.set_details(None)), plain());
     assert_eq!(changed(plain(), |it| it.set_failure(false)), plain());
     assert_eq!(changed(plain(), |it| it.set_details(Some(json!(1)))), plain().with_details(json!(1)));
+    assert_ne!(plain().with_details(json!(1)), plain().with_details(json!(2)));
     assert_eq!(changed(plain(), |it| it.set_failure(true)), plain().as_failure());
     let failed = || plain().as_failure().with_details(json!(1));
     let unset = changed(failed(), |it| it.set_failure(false));

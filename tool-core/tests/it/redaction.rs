@@ -120,6 +120,14 @@ fn names_of_a_violation_that_may_be_secret_are_hidden_in_its_pointer() {
 
 // E10
 #[test]
+fn arguments_of_a_tool_without_secrets_are_shown_as_they_are() {
+    for text in [r#"{ "pin": 1.50, "unknown": [ ] }"#, "[1]", "{"] {
+        assert_eq!(guarded(false).redacted(&text.into()).as_str(), text);
+    }
+}
+
+// E10
+#[test]
 fn corrections_of_a_tool_with_secrets_show_no_values_and_no_unknown_names() {
     let corrected = |is_guarded| {
         let arguments = Arguments::from(r#"{"x":"3","counts":{"a":"4"}}"#).lenient(true);

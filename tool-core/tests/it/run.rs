@@ -7,7 +7,8 @@ use std::{
 
 use serde_json::{Map, Value, json};
 use tool_core::{
-    CallId, ClientInfo, Dependency, ProvidedValues, ReadonlyContext, RunContext, ToolContext, ToolError,
+    CallId, CallSink, ClientInfo, Dependency, ErrorKind, LogLevel, LogLine, ProvidedValues, ReadonlyContext,
+    RunContext, ToolContext, ToolError, ToolOutput,
 };
 
 fn map(value: &Value) -> Map<String, Value> {
@@ -243,4 +244,41 @@ fn a_call_reads_the_state_that_was_set_last() {
     asked.state().set("c", 1).and_then(|()| asked.state().remove("c")).unwrap();
     assert_eq!((asked.state().names(), asked.state().value("c")), (vec!["a".into(), "b".into()], None));
     assert_eq!(json!(asked.state().changes()), json!({ "a": {}, "b": 1 }));
+    assert_eq!(asked.state().value("b"), Some(json!(1)));
+    // Names before and after a change are sorted together; a value that is set again is no change.
+    let cx = ToolContext::for_test().with_state(map(&json!({ "m": 1, "k": { "x": 1 } })));
+    cx.state().set("m", 1).and_then(|()| cx.state().set("k", json!({ "x": 1 }))).unwrap();
+    cx.state().set("b", "new").unwrap();
+    assert_eq!(cx.state().names(), ["b", "k", "m"]);
+    assert_eq!(json!(cx.state().changes()), json!({ "b": "new" }));
+    let done = cx.conclude(Ok("done".into())).unwrap();
+    assert_eq!(json!(done.actions().unwrap().state), json!({ "b": "new" }));
+    assert_eq!(cx.state().set("b", 1).unwrap_err().reason(), "the state `b` was set after the call was over");
+}
+
+#[test]
+fn updates_and_log_lines_return_the_answer_of_the_sink() {
+    struct Refusing;
+    impl CallSink for Refusing {
+        fn try_update(&self, update: ToolOutput) -> bool {
+            update.text() == "kept"
+        }
+
+        fn log(&self, line: LogLine) -> Result<(), ToolError> {
+            Err(ToolError::failed(format!("{} {}", line.message, line.data)))
+        }
+    }
+    let cx = ToolContext::for_test().with_sink(Arc::new(Refusing));
+    assert!(cx.try_update("kept") && !cx.try_update("lost") && ToolContext::for_test().try_update("lost"));
+    let line = || LogLine::new(LogLevel::Info, "here").with_data(json!([1]));
+    assert_eq!(cx.log(line()).unwrap_err().feedback(), "here [1]");
+    assert!(ToolContext::for_test().log(line()).is_ok());
+    // Only the body of a blocking tool may wait for a sink.
+    let refused = cx.blocking_update("kept").unwrap_err();
+    assert_eq!(refused.kind(), ErrorKind::Unavailable);
+    assert_eq!(refused.reason(), "`blocking_update` needs a `blocking` tool; use `update` or `try_update`");
+    assert!(ToolContext::for_test().blocking_update("kept").is_ok());
+    let lines = [LogLine::new(LogLevel::Warning, "w"), line()].map(|line| json!(line));
+    assert_eq!(lines[0], json!({ "level": "warning", "message": "w" }));
+    assert_eq!(lines[1], json!({ "level": "info", "message": "here", "data": [1] }));
 }
