@@ -227,3 +227,31 @@ fn very_long_names_and_names_without_letters_are_compared_by_what_they_have() {
     let names = [format!("{}x", "-".repeat(70_000)), format!("{}xyz", "-".repeat(70_000))];
     assert_eq!(closest("xyzz", names.iter().map(String::as_str)), Some(&*names[1]));
 }
+
+#[test]
+fn search_ends_at_the_first_name_for_which_no_step_is_left() {
+    let names = ["abcdef", "abcxyz", "zzzzzz", "abcdfe"];
+    let searched = |steps| {
+        let mut search = super::Search::new("abcdef", names.len()).unwrap();
+        search.steps = steps;
+        let looks = std::cell::Cell::new(0);
+        let at = |at: usize| {
+            looks.set(looks.get() + 1);
+            names[at]
+        };
+        let mut found = Vec::new();
+        search.run(&Names::new(names.into_iter()).marks, 3, false, at, |distance, name| {
+            found.push((distance, name));
+            Some(3)
+        });
+        (looks.get(), found, search.steps)
+    };
+    assert_eq!(searched(0), (1, vec![], 0));
+    assert_eq!(searched(5), (1, vec![], 0));
+    assert_eq!(searched(6), (2, vec![(0, "abcdef")], 0));
+    assert_eq!(searched(9), (3, vec![(0, "abcdef"), (3, "abcxyz")], 0));
+    assert_eq!(searched(100), (3, vec![(0, "abcdef"), (3, "abcxyz"), (1, "abcdfe")], 85));
+    for (count, steps) in [(0, 8_192), (1, 8_194), (28_671, 65_534), (28_672, 65_536), (usize::MAX, 65_536)] {
+        assert_eq!(super::step_limit(count), steps, "{count}");
+    }
+}

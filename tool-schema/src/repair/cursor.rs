@@ -135,3 +135,32 @@ impl<'a> Cursor<'a> {
 pub(super) fn is_blank(c: char) -> bool {
     c.is_whitespace() || matches!(c, '\u{feff}' | '\u{200b}')
 }
+
+#[cfg(test)]
+mod tests {
+    use super::Cursor;
+
+    #[test]
+    fn eight_steps_are_taken_for_each_byte_of_a_text_and_its_end() {
+        let mut cursor = Cursor::new("abcdef");
+        let mut steps = 0;
+        while !cursor.is_exhausted() {
+            assert_eq!((cursor.peek(), cursor.rest(), cursor.is_at_end()), (Some('a'), "abcdef", false));
+            // A text that is not next takes no step, and one that is next takes one step, like a character.
+            assert!(!cursor.skip_if_next("b"));
+            let taken = match steps % 2 {
+                0 => cursor.look_ahead(|ahead| ahead.take_char() == Some('a') && ahead.at() == 1),
+                _ => cursor.look_ahead(|ahead| ahead.skip_if_next("abc") && ahead.at() == 3),
+            };
+            assert!(taken, "{steps}");
+            steps += 1;
+        }
+        assert_eq!((steps, cursor.at()), (8 * 7, 0));
+        // Without steps, the text ends here.
+        assert_eq!(
+            (cursor.peek(), cursor.rest(), cursor.is_at_end(), cursor.take_char()),
+            (None, "", true, None)
+        );
+        assert!(!cursor.skip_if_next("a"));
+    }
+}
