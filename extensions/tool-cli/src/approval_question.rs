@@ -20,6 +20,8 @@ use crate::{
 const MAX_ALL_ARGUMENTS_CHARS: usize = 1000;
 /// The limit of one argument, in characters.
 const MAX_ARGUMENT_CHARS: usize = 240;
+/// The limit of the name of an argument, in characters.
+const MAX_ARGUMENT_NAME_CHARS: usize = 60;
 /// The limit of arguments.
 const MAX_ARGUMENTS: usize = 12;
 
@@ -91,7 +93,11 @@ fn question_page(request: &ApprovalRequest, mut page: Page, in_full: bool) -> Pa
     }
     let mut room = MAX_ALL_ARGUMENTS_CHARS;
     let mut member = |name: &str, value: &str| {
-        let line = format!("  {}: {}\n", shown(name, 60), shown(value, MAX_ARGUMENT_CHARS.min(room)));
+        let line = format!(
+            "  {}: {}\n",
+            shown(name, MAX_ARGUMENT_NAME_CHARS),
+            shown(value, MAX_ARGUMENT_CHARS.min(room))
+        );
         room = room.saturating_sub(line.chars().count());
         page.add(&line);
     };

@@ -16,6 +16,15 @@ use crate::{
     stderr::SharedStderr,
 };
 
+/// The width without `COLUMNS` and without a terminal, in columns.
+const DEFAULT_COLUMNS: usize = 80;
+
+/// The least width, in columns: words of messages and flags fit into it.
+const MIN_COLUMNS: usize = 40;
+
+/// The greatest width, in columns.
+const MAX_COLUMNS: usize = 1000;
+
 /// The standard output and the standard error.
 #[derive(Clone)]
 pub(crate) struct Terminal {
@@ -47,10 +56,10 @@ impl Terminal {
         let coloured = !set("NO_COLOR") && draws;
         let columns = env::var("COLUMNS").ok().and_then(|columns| columns.parse().ok());
         let columns = columns.filter(|columns| *columns > 0);
-        let width = columns.or_else(terminal_width).unwrap_or(80).clamp(40, 1000);
+        let width = columns.or_else(terminal_width).unwrap_or(DEFAULT_COLUMNS);
         let is_terminal = io::stdout().is_terminal();
         Self {
-            width,
+            width: width.clamp(MIN_COLUMNS, MAX_COLUMNS),
             has_width: columns.is_some() || is_terminal,
             is_terminal,
             colours: coloured && is_terminal,

@@ -17,6 +17,12 @@ use crate::{
 const PROXY_VARIABLES: [&str; 6] =
     ["HTTP_PROXY", "http_proxy", "HTTPS_PROXY", "https_proxy", "ALL_PROXY", "all_proxy"];
 
+/// The default of the maximum size of a body, in bytes.
+const DEFAULT_BODY_LIMIT_BYTES: usize = 8 << 20;
+
+/// The default time for a request with its redirects.
+const DEFAULT_TIMEOUT: Duration = Duration::from_secs(30);
+
 /// A client for URLs that the program did not choose. Clones share their connections.
 ///
 /// # Examples
@@ -85,8 +91,8 @@ impl HttpClientBuilder {
             origins: Vec::new(),
             redirects: RedirectPolicy::default(),
             max_redirects: MAX_REDIRECTS,
-            body_limit: 8 << 20,
-            timeout: Duration::from_secs(30),
+            body_limit: DEFAULT_BODY_LIMIT_BYTES,
+            timeout: DEFAULT_TIMEOUT,
             lookup: None,
             has_environment_proxy: false,
             invalid: None,

@@ -73,6 +73,7 @@ pub(crate) fn tool_grammar(program: &Program, definition: &ToolDefinition) -> cl
 pub(super) fn usage_line(program: &Program, definition: &ToolDefinition, properties: &[Property]) -> String {
     // `clap` writes "Usage: " before the first line.
     const BEFORE: usize = "Usage: ".len();
+    const CONTINUED: usize = BEFORE + "    ".len();
     let required = properties.iter().filter(|it| it.is_always_required && !it.has_inner_flags && it.has_flag);
     let required = required.map(|it| format!("{} <{}>", flags::flag_name(it), it.placeholder()));
     let words = required.chain(["[OPTIONS]".to_owned()]);
@@ -82,7 +83,7 @@ pub(super) fn usage_line(program: &Program, definition: &ToolDefinition, propert
         let word = escaped_line(&word);
         let width = console::measure_text_width(&word);
         if column + 1 + width > program.terminal().width() {
-            column = BEFORE + 4;
+            column = CONTINUED;
             usage.push_str(&format!("\n{}", " ".repeat(column)));
         } else {
             usage.push(' ');

@@ -11,6 +11,9 @@ use super::{
 /// The depth limit of flags; deeper objects are written as JSON.
 pub(super) const MAX_FLAG_DEPTH: usize = 4;
 
+/// The maximum number of references from one to the next, which ends circular ones.
+const MAX_REFERENCE_CHAIN: usize = 16;
+
 /// The properties of an object or of its branches: name, schema, and `true` if required.
 pub(super) fn schema_members<'s>(
     root: &'s Value,
@@ -49,8 +52,7 @@ pub(super) fn resolve_reference<'s>(
     seen: &mut Vec<&'s str>,
 ) -> &'s Value {
     let mut schema = schema;
-    // The limit ends circular references.
-    for _ in 0..16 {
+    for _ in 0..MAX_REFERENCE_CHAIN {
         let Some(reference) = schema.get("$ref").and_then(Value::as_str) else { break };
         let Some(target) = reference.strip_prefix('#').and_then(|pointer| root.pointer(pointer)) else {
             break;

@@ -26,12 +26,15 @@ pub(crate) struct CallSettings {
     views: BTreeMap<String, View>,
 }
 
+/// The default of the maximum number of bytes that are read of a response.
+const DEFAULT_READ_LIMIT_BYTES: usize = 8 << 20;
+
 impl Default for CallSettings {
     fn default() -> Self {
         Self {
             media_types: Vec::new(),
             resolver: None,
-            read_limit: 8 << 20,
+            read_limit: DEFAULT_READ_LIMIT_BYTES,
             readback: None,
             strict: false,
             failures_as_errors: false,

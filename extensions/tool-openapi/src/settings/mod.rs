@@ -55,6 +55,15 @@ pub(crate) struct Settings {
     pub(crate) calls: CallSettings,
 }
 
+/// The default time for a request.
+const DEFAULT_TIMEOUT: Duration = Duration::from_secs(30);
+
+/// The default of the maximum size of the text of a response that a model receives, in bytes.
+const DEFAULT_RESPONSE_LIMIT_BYTES: usize = 64 << 10;
+
+/// The default of the maximum size of the definitions of all tools together, in bytes of JSON.
+const DEFAULT_DEFINITIONS_LIMIT_BYTES: usize = 64 << 20;
+
 impl Default for Settings {
     fn default() -> Self {
         Self {
@@ -66,9 +75,9 @@ impl Default for Settings {
             choice: OperationChoice::default(),
             headers: HeaderMap::new(),
             access: ServerAccess::default(),
-            timeout: Duration::from_secs(30),
-            response_limit: 64 << 10,
-            definitions_limit: 64 << 20,
+            timeout: DEFAULT_TIMEOUT,
+            response_limit: DEFAULT_RESPONSE_LIMIT_BYTES,
+            definitions_limit: DEFAULT_DEFINITIONS_LIMIT_BYTES,
             calls: CallSettings::default(),
         }
     }

@@ -300,7 +300,7 @@ impl<'d> Components<'d> {
         let shown = self.documents.pointer_in_source(&place);
         let (parent, last) = shown.rsplit_once('/').unwrap_or(("", &shown));
         let clean = |it: char| if it.is_ascii_alphanumeric() || "_-.".contains(it) { it } else { '_' };
-        let mut name: String = last.chars().take(64).map(clean).collect();
+        let mut name: String = last.chars().take(MAX_COMPONENT_NAME_CHARS).map(clean).collect();
         let is_usual = matches!(parent, "/components/schemas" | "/definitions");
         if !is_usual || name != last || name.is_empty() {
             let hash = ContentHash::of(&shown).to_string();
@@ -316,6 +316,9 @@ impl<'d> Components<'d> {
         name
     }
 }
+
+/// The maximum length of the name of a component without its hash, in characters.
+const MAX_COMPONENT_NAME_CHARS: usize = 64;
 
 /// The member of a component that could not be translated.
 const BROKEN: &str = "x-broken";
