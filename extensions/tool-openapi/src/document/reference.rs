@@ -2,7 +2,7 @@
 //!
 //! All files that references lead to are read before the import, so that resolution only borrows.
 
-use std::{collections::HashMap, fmt};
+use std::{borrow::Cow, collections::HashMap, fmt};
 
 use percent_encoding::percent_decode_str;
 use serde_json::Value;
@@ -43,14 +43,11 @@ impl DocumentPlace {
 
     /// The place of the member or item `key`.
     pub(crate) fn at(&self, key: &str) -> Self {
-        let mut pointer = String::with_capacity(self.pointer.len() + key.len() + 1);
-        pointer.push_str(&self.pointer);
-        pointer.push('/');
-        match key.contains(['~', '/']) {
-            true => pointer.push_str(&pointer_token(key)),
-            false => pointer.push_str(key),
-        }
-        Self { file: self.file, pointer }
+        let token = match key.contains(['~', '/']) {
+            true => Cow::Owned(pointer_token(key)),
+            false => Cow::Borrowed(key),
+        };
+        Self { file: self.file, pointer: [&*self.pointer, "/", &*token].concat() }
     }
 }
 

@@ -100,7 +100,8 @@ fn decode_text(bytes: Vec<u8>, media_type: &str, is_cut: bool) -> ShownBody {
         Err(error) => error.into_bytes(),
     };
     let mut decoder = encoding.new_decoder();
-    let room = decoder.max_utf8_buffer_length(bytes.len()).unwrap_or(bytes.len() * 3 + 16);
+    // The length overflows for no bytes that fit into memory.
+    let room = decoder.max_utf8_buffer_length(bytes.len()).unwrap_or_default();
     let mut text = String::with_capacity(room);
     let (_, _, is_broken) = decoder.decode_to_string(&bytes, &mut text, !is_cut);
     if is_broken {
