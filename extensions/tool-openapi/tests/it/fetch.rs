@@ -245,3 +245,19 @@ async fn a_server_that_refuses_and_a_page_that_is_no_document_are_named() {
     let text = failed(local(&server)).await.to_string();
     assert!(text.contains(&format!("`{}/openapi`: expected an OpenAPI document", server.url)), "{text}"); // P02
 }
+
+#[tokio::test]
+async fn debug_texts_name_the_url_and_the_title() {
+    let fetch = Fetch::new("https://h.example/openapi?key=hunter2#a");
+    assert_eq!(format!("{fetch:?}"), "Fetch { url: \"`https://h.example/openapi`\", timeout: 30s, .. }");
+    assert_eq!(format!("{:?}", Fetch::new("hunter2")), "Fetch { url: \"\", timeout: 30s, .. }");
+    let server = Recorder::new(Answer::json(DOCUMENT)).await;
+    let document = Document::fetch(local(&server)).await.unwrap();
+    let expected = format!("Document {{ title: \"Pets\", origin: Url({}/openapi), .. }}", server.url);
+    assert_eq!(format!("{document:?}"), expected);
+    let document = Document::from_text(DOCUMENT).unwrap();
+    assert_eq!(format!("{document:?}"), "Document { title: \"Pets\", origin: Program, .. }");
+    let set = OpenApiToolSet::builder(document).base_url("https://h.example").build().unwrap();
+    assert_eq!(format!("{set:?}"), "OpenApiToolSet { name: \"Pets\", tools: 1, skipped: 0, .. }");
+    assert_eq!(format!("{:?}", set.tools()), "[OperationTool { name: \"list\", .. }]");
+}

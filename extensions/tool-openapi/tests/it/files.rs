@@ -242,4 +242,25 @@ fn a_document_refers_to_1024_files_at_most() {
     let set = imported(document(with_references(&references), json!({})).with_folder(folder.0.join("in")));
     let refused = set.skipped().iter().filter(|it| it.reason.contains("more than 1024 files")).count();
     assert_eq!((refused, set.tools().len()), (6, 1024), "{:?}", set.skipped().first()); // P06
+    // Those that come last by their names, whatever their order in the document.
+    let refused: Vec<_> = set.skipped().iter().map(|it| it.operation.as_str()).collect();
+    assert_eq!(refused, ["get994", "get995", "get996", "get997", "get998", "get999"]);
+}
+
+#[test]
+fn a_file_has_at_most_64_mib() {
+    const MAX_BYTES: u64 = 64 << 20;
+    let folder = Folder::new("length");
+    let path = folder.0.join("in/openapi.json");
+    for (length, kind, message) in [
+        (MAX_BYTES, OpenApiErrorKind::Malformed, "is not valid JSON"),
+        (MAX_BYTES + 1, OpenApiErrorKind::Unreadable, "is longer than 67108864 bytes"),
+    ] {
+        fs::write(&path, "{}").unwrap();
+        // The rest of the file is zeros, which take no room and are no JSON.
+        fs::File::options().write(true).open(&path).unwrap().set_len(length).unwrap();
+        let error = Document::from_file(&path).unwrap_err();
+        assert_eq!(error.kind(), kind, "{error}");
+        assert!(error.to_string().contains(message), "{error}");
+    }
 }

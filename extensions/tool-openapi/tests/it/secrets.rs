@@ -8,7 +8,7 @@ use std::{
 use serde_json::{Value, json};
 use test_support::http::{Answer, Received, Recorder};
 use tool_openapi::{ClientCredentials, Credential, OpenApiToolSet, Secret};
-use tool_runtime::{Executor, RunContext, ToolCall, testing};
+use tool_runtime::{Executor, RunContext, ToolCall, ToolContext, testing};
 use tracing::{
     Dispatch, Event, Metadata, Subscriber,
     field::{Field, Visit},
@@ -276,5 +276,23 @@ async fn a_secret_is_hidden_under_each_encoding_and_each_pair_of_them() {
                 assert!(all.contains("***") && !all.contains(&encoded) && !plain(&all), "{encoded}: {all}"); // E10, P09
             }
         }
+    }
+}
+
+#[test]
+fn debug_texts_of_credentials_have_their_kind_and_their_origins() {
+    let client = ClientCredentials::new("billing", "hunter2").parameter("audience", "hunter2");
+    assert_eq!(format!("{client:?}"), "ClientCredentials { id: \"billing\", .. }");
+    for (credential, kind) in [
+        (Credential::secret("hunter2"), "secret"),
+        (Credential::basic("user", "hunter2"), "basic"),
+        (Credential::basic("us:er", "hunter2"), "invalid"),
+        (Credential::client_credentials(client), "client_credentials"),
+        (Credential::computed(|_: &ToolContext| async { Ok(Secret::new("hunter2")) }), "computed"),
+    ] {
+        let text = format!("{:?}", credential.clone().for_origin("https://h.example").for_origin("hunter2"));
+        let expected = format!("Credential {{ kind: \"{kind}\", origins: [\"https://h.example\"], .. }}");
+        assert_eq!(text, expected); // E10
+        assert_eq!(format!("{credential:?}"), format!("Credential {{ kind: \"{kind}\", origins: [], .. }}"));
     }
 }
