@@ -10,6 +10,8 @@ pub(super) fn reason_to_deny_command(command: &str, own_patterns: &[String]) -> 
     if is_fork_bomb(command) {
         return Some("it is a fork bomb".to_owned());
     }
+    // The braces of the variable are no group.
+    let command = command.replace("${HOME}", "$HOME");
     command.split([';', '|', '&', '\n', '(', ')', '{', '}', '`']).find_map(reason_to_deny_single_command)
 }
 
@@ -46,7 +48,7 @@ fn has_recursive_flag(arguments: &[&str]) -> bool {
 /// The root of the file system or of the user's home, in the spellings of an accident.
 fn is_root_or_home(word: &str) -> bool {
     let word = word.trim_end_matches('*').trim_end_matches('.');
-    let is_home = matches!(word.trim_end_matches('/'), "~" | "$HOME" | "${HOME" | "$HOME/");
+    let is_home = matches!(word.trim_end_matches('/'), "~" | "$HOME");
     is_home || (!word.is_empty() && word.chars().all(|letter| letter == '/'))
 }
 
@@ -60,4 +62,111 @@ fn is_fork_bomb(command: &str) -> bool {
         let body = &dense[place + opening.len()..];
         !name.is_empty() && body.starts_with(&format!("{name}|{name}&"))
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn reason(command: &str) -> Option<String> {
+        reason_to_deny_command(command, &["git push".to_owned(), "curl".to_owned()])
+    }
+
+    #[test]
+    fn a_command_that_is_a_mistake_is_refused_with_its_reason() {
+        for (reason_text, commands) in [
+            ("it contains `git push`", &["git push", "ls; git push origin", "curl; git push"][..]),
+            ("it contains `curl`", &["echo curl"]),
+            (
+                "it is a fork bomb",
+                &[
+                    ":(){ :|:& };:",
+                    "bomb() {\n bomb | bomb &\n}",
+                    "ls; b(){ b|b& };b",
+                    "ls & b ( ) { b|b& }",
+                    "ls | b(){ b|b&}",
+                    "{ b(){ b|b&};}",
+                    "(b(){ b|b&})",
+                    "function b() { b | b & }",
+                    "a() { ls; }; b() { b|b& }",
+                ],
+            ),
+            (
+                "it makes a file system",
+                &[
+                    "mkfs image",
+                    "mkfs.ext4 image",
+                    "/sbin/mkfs -t ext4 image",
+                    "ls && sudo env A=b mkfs image",
+                    "'mk'fs x",
+                ],
+            ),
+            (
+                "it writes to a device",
+                &[
+                    "dd if=a of=/dev/sda",
+                    "ls | nohup dd of=/dev/sda",
+                    "(exec dd of=/dev/mem bs=1)",
+                    "A=b command dd of=/dev/sda",
+                ],
+            ),
+            (
+                "it removes the root or the home folder",
+                &[
+                    "rm -rf /",
+                    "rm -R /",
+                    "rm --recursive -f a //",
+                    "rm -rf /*",
+                    "rm -rf /.",
+                    "rm -fr ~",
+                    "rm -r ~/",
+                    "rm -rf ~/*",
+                    "rm -rf $HOME",
+                    "rm -rf \"$HOME/\"",
+                    "rm -rf ${HOME}",
+                    "rm -rf \"${HOME}\"/*",
+                    "ls `rm -r /`",
+                    "{ rm / -r; }",
+                ],
+            ),
+        ] {
+            for command in commands {
+                assert_eq!(reason(command).as_deref(), Some(reason_text), "{command}");
+            }
+        }
+    }
+
+    #[test]
+    fn a_command_that_is_like_a_mistake_is_not_refused() {
+        for command in [
+            "",
+            "git pull",
+            "mkfsx image",
+            "echo mkfs.ext4",
+            "dd if=/dev/sda of=image",
+            "dd of=/dev/null",
+            "dd of=/dev/stdout if=a",
+            "dd of=/dev/stderr",
+            "dd of=dev/sda",
+            "cat of=/dev/sda",
+            "rm -f /",
+            "rm --force /",
+            "rm --interactive /",
+            "rm r /",
+            "rm -rf a/",
+            "rm -rf .",
+            "rm -rf *",
+            "rm -rf /a",
+            "rm -rf ~a",
+            "rm -rf $HOMES",
+            "ls -r /",
+            "f() { f | g & }",
+            "f() { g | g & }",
+            "() { |& }",
+            "f() { f | f; }",
+            "f()",
+        ] {
+            assert_eq!(reason(command), None, "{command}");
+        }
+    }
 }
