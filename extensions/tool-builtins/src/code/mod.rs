@@ -359,4 +359,26 @@ mod tests {
             assert_eq!(tools.base.open_dir().unwrap().entries().unwrap().count(), 0);
         });
     }
+
+    #[test]
+    fn each_setting_is_kept_and_has_a_sandbox_of_its_own() {
+        let code = CodeTools::new().unwrap();
+        assert_eq!((code.confinement.sandbox, code.confinement.permits_network), (Sandbox::Required, false));
+        assert!(Arc::ptr_eq(&code.state, &code.clone().state));
+        let changes: [fn(CodeTools) -> CodeTools; 5] = [
+            |code| code.sandbox(Sandbox::Off),
+            |code| code.readable("/no/such/folder"),
+            |code| code.network(true),
+            |code| code.memory_limit(7),
+            |code| code.bubblewrap(Some("/no/bwrap".into())),
+        ];
+        for change in changes {
+            assert!(!Arc::ptr_eq(&code.state, &change(code.clone()).state));
+        }
+        let confinement = changes.into_iter().fold(code, |code, change| change(code)).confinement;
+        assert_eq!((confinement.sandbox, confinement.permits_network), (Sandbox::Off, true));
+        assert_eq!(confinement.readable, [PathBuf::from("/no/such/folder")]);
+        assert_eq!(confinement.limits.memory_bytes, 7);
+        assert_eq!(confinement.bubblewrap, Some("/no/bwrap".into()));
+    }
 }

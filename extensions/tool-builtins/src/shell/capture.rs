@@ -103,3 +103,106 @@ fn decode_tail(tail: &[u8]) -> String {
     }
     text[start..].to_owned()
 }
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used, reason = "tests may")]
+mod tests {
+    use super::*;
+
+    fn excerpt_of(parts: &[&[u8]]) -> String {
+        let mut capture = StreamCapture::new(false);
+        parts.iter().for_each(|part| capture.push(part));
+        capture.excerpt_and_store_whole(None)
+    }
+
+    /// The excerpt of a stream whose middle is left out.
+    fn cut_text(head: &str, omitted_bytes: usize, all_bytes: usize, tail: &str) -> String {
+        let note = ResultStore::note(&format!("{omitted_bytes} of {all_bytes} bytes"), None);
+        format!("{head}\n{note}\n{tail}")
+    }
+
+    #[test]
+    fn a_stream_has_both_of_its_ends_whatever_its_parts_are() {
+        let (first, last) = ("a".repeat(MAX_HALF_BYTES), "b".repeat(MAX_HALF_BYTES));
+        let whole = format!("{first}{last}");
+        assert_eq!(excerpt_of(&[]), "");
+        assert_eq!(excerpt_of(&[b"one ", b"two"]), "one two");
+        assert_eq!(excerpt_of(&[whole.as_bytes()]), whole);
+        for middle in ["x", "xyz"] {
+            let all = format!("{first}{middle}{last}");
+            let expected = cut_text(&first, middle.len(), all.len(), &last);
+            assert_eq!(excerpt_of(&[all.as_bytes()]), expected);
+            for size in [1, 7, MAX_HALF_BYTES - 1, MAX_HALF_BYTES + 1, MAX_STREAM_BYTES] {
+                let parts: Vec<&[u8]> = all.as_bytes().chunks(size).collect();
+                assert_eq!(excerpt_of(&parts), expected, "{size}");
+            }
+        }
+        let mut capture = StreamCapture::new(false);
+        capture.push(b"one");
+        capture.push(b"four");
+        assert_eq!(capture.total_bytes(), 7);
+    }
+
+    #[test]
+    fn no_character_is_cut_and_bytes_that_are_no_text_do_not_lengthen_an_excerpt() {
+        // The last byte of the head and the first ones of the tail are parts of characters.
+        for (character, before, after) in [("é", 1, 1), ("€", 1, 2), ("€", 2, 1), ("😀", 3, 3), ("😀", 1, 1)]
+        {
+            let length = character.len();
+            let head = "a".repeat(MAX_HALF_BYTES - before);
+            let tail = "b".repeat(MAX_HALF_BYTES - after);
+            let all = format!("{head}{character}{character}{tail}");
+            let expected = cut_text(&head, 2 * length, all.len(), &tail);
+            assert_eq!(excerpt_of(&[all.as_bytes()]), expected, "{character} {before} {after}");
+        }
+        // Each byte is shown as three.
+        for (byte, bytes) in [(0xff, MAX_STREAM_BYTES), (0xff, MAX_STREAM_BYTES / 3 + 1)] {
+            let half = "\u{fffd}".repeat(MAX_HALF_BYTES / 3);
+            let shown = 2 * half.len();
+            let text = excerpt_of(&[&vec![byte; bytes]]);
+            if bytes == MAX_STREAM_BYTES {
+                assert_eq!(text, cut_text(&half, bytes - shown, bytes, &half));
+            }
+            assert!(text.len() <= MAX_STREAM_BYTES + 200, "{}", text.len());
+        }
+        let text = "\u{fffd}".repeat(MAX_STREAM_BYTES / 3);
+        assert_eq!(excerpt_of(&[&vec![0xff; MAX_STREAM_BYTES / 3]]), text);
+        // Bytes in the middle of a text, and at its ends.
+        assert_eq!(excerpt_of(&[b"a\xffb\x80"]), "a\u{fffd}b\u{fffd}");
+        let all = [
+            &b"a\xffa".repeat(MAX_HALF_BYTES)[..],
+            &b"\x81\x81\x81\x81"[..],
+            &vec![b'b'; MAX_HALF_BYTES - 4],
+        ]
+        .concat();
+        let text = excerpt_of(&[&all]);
+        assert!(text.contains(&format!("\n\u{fffd}{}", "b".repeat(MAX_HALF_BYTES - 4))));
+    }
+
+    #[test]
+    fn a_whole_stream_of_up_to_8_mib_moves_to_the_store_once() {
+        for (bytes, is_stored) in [(MAX_WHOLE_BYTES, true), (MAX_WHOLE_BYTES + 1, false)] {
+            let store = ResultStore::new(64 << 20);
+            let mut capture = StreamCapture::new(true);
+            capture.push(b"first");
+            let rest = vec![b'a'; bytes - 10];
+            capture.push(&rest);
+            capture.push(b"final");
+            let text = capture.excerpt_and_store_whole(Some(&store));
+            assert_eq!(capture.excerpt_and_store_whole(Some(&store)), text);
+            let handle = is_stored.then_some((capture.handle.unwrap_or_default(), MAX_HALF_BYTES));
+            assert_eq!(capture.handle.is_some(), is_stored);
+            let note = ResultStore::note(&format!("{} of {bytes} bytes", bytes - MAX_STREAM_BYTES), handle);
+            assert_eq!(text.lines().nth(1), Some(&*note));
+            if let Some((handle, _)) = handle {
+                assert_eq!(store.read(handle, bytes - 6, 10).unwrap().split('\n').next(), Some("afinal"));
+            }
+        }
+        // What a result has whole is not stored.
+        let store = ResultStore::new(64 << 20);
+        let mut capture = StreamCapture::new(true);
+        capture.push(b"short");
+        assert_eq!(capture.excerpt_and_store_whole(Some(&store)), "short");
+        assert_eq!(capture.handle, None);
+    }
+}

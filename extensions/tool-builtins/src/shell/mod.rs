@@ -265,3 +265,48 @@ impl ShellTools {
         run::stop_task(self, &task_id, cx).await
     }
 }
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used, reason = "tests may")]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_setting_is_kept_and_has_a_sandbox_of_its_own() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().canonicalize().unwrap();
+        let shell = ShellTools::new(&path).unwrap();
+        let confinement = &shell.settings.confinement;
+        assert_eq!((&shell.settings.folder, &confinement.writable), (&path, &vec![path.clone()]));
+        assert_eq!((confinement.sandbox, confinement.permits_network), (Sandbox::Preferred, false));
+        assert!(Arc::ptr_eq(&shell.state, &shell.clone().state));
+        let results = Arc::new(ResultStore::new(1));
+        let changes: Vec<fn(ShellTools) -> ShellTools> = vec![
+            |shell| shell.sandbox(Sandbox::Required),
+            |shell| shell.readable("/no/such/folder"),
+            |shell| shell.writable("/no/such/other"),
+            |shell| shell.network(true),
+            |shell| shell.memory_limit(7),
+            |shell| shell.bubblewrap(Some("/no/bwrap".into())),
+            |shell| shell.env("NAME", "value"),
+            |shell| shell.deny("git push"),
+            |shell| shell.confirm(|_| false),
+        ];
+        for change in &changes {
+            assert!(!Arc::ptr_eq(&shell.state, &change(shell.clone()).state));
+        }
+        assert!(!Arc::ptr_eq(&shell.state, &shell.clone().results(Arc::clone(&results)).state));
+        let shell = changes.iter().fold(shell, |shell, change| change(shell)).results(results);
+        let ShellSettings { confinement, environment, denied_patterns, confirms, results, .. } =
+            shell.settings;
+        assert_eq!(confinement.sandbox, Sandbox::Required);
+        assert_eq!(confinement.readable, [PathBuf::from("/no/such/folder")]);
+        assert_eq!(confinement.writable, [path, "/no/such/other".into()]);
+        assert!(confinement.permits_network);
+        assert_eq!(confinement.limits.memory_bytes, 7);
+        assert_eq!(confinement.bubblewrap, Some("/no/bwrap".into()));
+        assert_eq!(environment, [("NAME".to_owned(), "value".to_owned())]);
+        assert_eq!(denied_patterns, ["git push"]);
+        assert!(confirms.is_some_and(|confirms| !confirms("ls")) && results.is_some());
+    }
+}
