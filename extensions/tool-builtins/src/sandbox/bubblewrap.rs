@@ -225,3 +225,6 @@ fn unicode_path(path: &Path) -> io::Result<&str> {
 pub(super) fn descriptor_path_for_children(file: &impl AsRawFd) -> String {
     format!("/proc/{}/fd/{}", std::process::id(), file.as_raw_fd())
 }
+
+#[cfg(test)]
+mod tests;

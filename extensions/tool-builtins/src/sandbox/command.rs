@@ -113,3 +113,66 @@ pub(super) fn bash_script_words(bash: &Path, script: String, arguments: Vec<Stri
     words.extend(shell_script_words(script, arguments).into_iter().skip(1));
     words
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const LIMITS: Limits =
+        Limits { memory_bytes: 4 << 20, file_bytes: 3 << 20, open_files: 100, processes: 50 };
+
+    fn owned(words: &[&str]) -> Vec<String> {
+        words.iter().map(|word| (*word).to_owned()).collect()
+    }
+
+    #[test]
+    fn limits_are_set_in_the_units_of_ulimit_and_checked() {
+        let script = LimitScript::new(&LIMITS);
+        let set = "{ ulimit -c 0; ulimit -d 4096; ulimit -f 6144; ulimit -n 100; exec 4<&- 5<&- 6<&- 7<&- 8<&- 9<&-; } \
+                   2>/dev/null";
+        assert_eq!(script.set_process_limits(), set);
+        let checks =
+            r#"[ "$(ulimit -d)" -le 4096 ] && [ "$(ulimit -f)" -le 6144 ] && [ "$(ulimit -n)" -le 100 ]"#;
+        assert_eq!(script.set_and_check_process_limits(), format!("{set}; {checks}"));
+        assert_eq!(script.set_process_count_limit(), "{ ulimit -u 50 || ulimit -p 50; } 2>/dev/null");
+    }
+
+    #[test]
+    fn words_run_a_script_with_its_arguments() {
+        let arguments = || owned(&["a", "b c"]);
+        let expected = owned(&["/bin/sh", "-c", "the script", "sh", "a", "b c"]);
+        assert_eq!(shell_script_words("the script".to_owned(), arguments()), expected);
+        let expected = owned(&["/usr/bin/bash", "-p", "-c", "the script", "sh", "a", "b c"]);
+        assert_eq!(
+            bash_script_words(Path::new("/usr/bin/bash"), "the script".to_owned(), arguments()),
+            expected
+        );
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn bash_watches_its_own_text_and_another_command_has_a_shell_around_it() {
+        for bash in ["bash", "/bin/bash"] {
+            let expected = owned(&[bash, "-c", WATCHED_BASH_SCRIPT, "bash", "echo"]);
+            assert_eq!(watched_command_words(owned(&[bash, "-c", "echo"])), expected);
+        }
+        let script = format!("{WATCHER_SCRIPT}{RUN_IN_GROUP}");
+        for command in [
+            &["sh", "-c", "echo"][..],
+            &["bash", "-x", "echo"],
+            &["bash", "a.sh"],
+            &["bash", "-c", "echo", "a"],
+            &["ls"],
+        ] {
+            let words = watched_command_words(owned(command));
+            assert_eq!(words, shell_script_words(script.clone(), owned(command)));
+        }
+    }
+
+    #[test]
+    fn a_program_of_the_system_is_found_in_its_folders_alone() {
+        assert!(find_system_program("sh").is_some_and(|path| path.is_absolute() && path.ends_with("sh")));
+        assert_eq!(find_system_program("no-such-program"), None);
+        assert_eq!(find_system_program("."), None);
+    }
+}

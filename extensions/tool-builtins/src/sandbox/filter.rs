@@ -196,3 +196,176 @@ fn x32_call_number(call: libc::c_long) -> Option<i64> {
 fn x32_call_number(_: libc::c_long) -> Option<i64> {
     None
 }
+
+#[cfg(test)]
+#[cfg(target_arch = "x86_64")]
+#[allow(clippy::unwrap_used, clippy::panic, reason = "a test may")]
+mod tests {
+    use super::*;
+
+    const ALLOWED: u32 = 0x7fff_0000;
+    const REFUSED: u32 = 0x0005_0000 | libc::EPERM as u32;
+
+    /// The words that a filter reads: number, processor, instruction pointer and the six arguments.
+    fn call_data(number: i64, arguments: &[u64]) -> Vec<u32> {
+        const X86_64: u32 = 0xc000_003e;
+        let halves = |value: u64| [value as u32, (value >> 32) as u32];
+        let mut all = arguments.to_vec();
+        all.resize(6, 0);
+        [number as u32, X86_64, 0, 0].into_iter().chain(all.into_iter().flat_map(halves)).collect()
+    }
+
+    /// Runs a filter, as the kernel does.
+    fn run_filter(program: &BpfProgram, data: &[u32]) -> u32 {
+        let (mut value, mut place) = (0_u32, 0);
+        loop {
+            let instruction = &program[place];
+            let k = instruction.k;
+            place += 1;
+            let jump = |holds: bool| usize::from(if holds { instruction.jt } else { instruction.jf });
+            match instruction.code {
+                // A word, a jump, comparisons, a mask and the result.
+                0x20 => value = data[k as usize / 4],
+                0x05 => place += k as usize,
+                0x15 => place += jump(value == k),
+                0x25 => place += jump(value > k),
+                0x35 => place += jump(value >= k),
+                0x45 => place += jump(value & k != 0),
+                0x54 => value &= k,
+                0x06 => return k,
+                code => panic!("{code:#x} is no instruction of these filters"),
+            }
+        }
+    }
+
+    fn is_refused(permits_network: bool, number: i64, arguments: &[u64]) -> bool {
+        let program = syscall_filter(permits_network).unwrap();
+        match run_filter(&program, &call_data(number, arguments)) {
+            REFUSED => true,
+            ALLOWED => false,
+            other => panic!("{other:#x}"),
+        }
+    }
+
+    fn number(value: impl TryInto<u64>) -> u64 {
+        value.try_into().ok().unwrap()
+    }
+
+    #[test]
+    fn calls_that_reach_other_processes_or_the_kernel_are_refused_by_both_of_their_numbers() {
+        for call in REFUSED_CALLS {
+            for permits_network in [false, true] {
+                assert!(is_refused(permits_network, *call, &[]), "{call}");
+                assert!(is_refused(permits_network, x32_call_number(*call).unwrap(), &[]), "{call}");
+            }
+        }
+        for call in [libc::SYS_read, libc::SYS_execve, libc::SYS_clone, libc::SYS_openat, libc::SYS_connect] {
+            assert!(!is_refused(false, call, &[]), "{call}");
+        }
+        let own = [
+            (libc::SYS_ioctl, 514),
+            (libc::SYS_ptrace, 521),
+            (libc::SYS_kexec_load, 528),
+            (libc::SYS_process_vm_readv, 539),
+            (libc::SYS_process_vm_writev, 540),
+            (libc::SYS_mount, libc::SYS_mount),
+        ];
+        for (call, expected) in own {
+            assert_eq!(x32_call_number(call), Some(0x4000_0000 + expected));
+        }
+    }
+
+    #[test]
+    fn requests_that_write_into_the_terminal_are_refused() {
+        for request in REFUSED_REQUESTS {
+            for call in [libc::SYS_ioctl, x32_call_number(libc::SYS_ioctl).unwrap()] {
+                assert!(is_refused(false, call, &[1, request, 0]));
+                assert!(is_refused(false, call, &[1, request | 1 << 40, 0]));
+                assert!(!is_refused(false, call, &[request, libc::TCGETS, request]));
+            }
+        }
+    }
+
+    #[test]
+    fn sockets_are_refused_or_those_of_other_families_where_the_network_is_permitted() {
+        for (family, is_network) in [
+            (libc::AF_INET, true),
+            (libc::AF_INET6, true),
+            (libc::AF_NETLINK, true),
+            (libc::AF_UNIX, false),
+            (libc::AF_PACKET, false),
+            (libc::AF_VSOCK, false),
+        ] {
+            // The type of a socket has the number of a family, too.
+            let arguments = [number(family), number(libc::SOCK_STREAM), number(libc::AF_INET)];
+            assert!(is_refused(false, libc::SYS_socket, &arguments), "{family}");
+            assert_eq!(is_refused(true, libc::SYS_socket, &arguments), !is_network, "{family}");
+        }
+    }
+
+    #[test]
+    fn pairs_of_sockets_are_streams_of_this_machine() {
+        let flags = libc::SOCK_CLOEXEC | libc::SOCK_NONBLOCK;
+        for (family, kind, refused) in [
+            (libc::AF_UNIX, libc::SOCK_STREAM, false),
+            (libc::AF_UNIX, libc::SOCK_STREAM | flags, false),
+            (libc::AF_UNIX, libc::SOCK_SEQPACKET, false),
+            (libc::AF_UNIX, libc::SOCK_DGRAM, true),
+            (libc::AF_UNIX, libc::SOCK_DGRAM | flags, true),
+            (libc::AF_UNIX, libc::SOCK_RAW, true),
+            (libc::AF_INET, libc::SOCK_STREAM, true),
+        ] {
+            for permits_network in [false, true] {
+                let arguments = [number(family), number(kind), 1];
+                let found = is_refused(permits_network, libc::SYS_socketpair, &arguments);
+                assert_eq!(found, refused, "{family} {kind}");
+            }
+        }
+    }
+
+    #[test]
+    fn files_keep_their_owner_and_no_program_runs_as_its_owner() {
+        for call in [libc::SYS_fchown, libc::SYS_fchownat, libc::SYS_chown, libc::SYS_lchown] {
+            assert!(is_refused(false, call, &[]), "{call}");
+        }
+        let mode_calls = [
+            (libc::SYS_fchmod, 1),
+            (libc::SYS_fchmodat, 2),
+            (452, 2),
+            (libc::SYS_chmod, 1),
+            (libc::SYS_mknodat, 2),
+            (libc::SYS_creat, 1),
+            (libc::SYS_mknod, 1),
+        ];
+        for (call, place) in mode_calls {
+            for (mode, refused) in
+                [(0o4755, true), (0o2755, true), (0o6000, true), (0o1777, false), (0o755, false), (0, false)]
+            {
+                let mut arguments = [0; 6];
+                arguments[place] = mode;
+                assert_eq!(is_refused(true, call, &arguments), refused, "{call} {mode:o}");
+                // Another argument is no mode.
+                let mut others = [0o6777; 6];
+                others[place] = mode;
+                assert_eq!(is_refused(true, call, &others), refused, "{call} {mode:o}");
+            }
+        }
+        let directory = libc::O_DIRECTORY;
+        for (call, flags_place) in [(libc::SYS_openat, 2), (libc::SYS_open, 1)] {
+            for (flags, mode, refused) in [
+                (libc::O_CREAT, 0o4755, true),
+                (libc::O_CREAT | libc::O_WRONLY, 0o2755, true),
+                (libc::O_TMPFILE, 0o4755, true),
+                (libc::O_CREAT, 0o1755, false),
+                (libc::O_TMPFILE, 0o755, false),
+                (libc::O_WRONLY, 0o6755, false),
+                (directory, 0o6755, false),
+            ] {
+                let mut arguments = [0; 6];
+                arguments[flags_place] = number(flags);
+                arguments[flags_place + 1] = mode;
+                assert_eq!(is_refused(false, call, &arguments), refused, "{call} {flags:o} {mode:o}");
+            }
+        }
+    }
+}

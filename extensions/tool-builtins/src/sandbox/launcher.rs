@@ -222,3 +222,80 @@ fn confined_environment(confinement: &Confinement, private: &Path) -> Vec<(Strin
     }
     environment
 }
+
+#[cfg(test)]
+#[cfg(target_os = "linux")]
+#[allow(clippy::unwrap_used, reason = "a test may")]
+mod tests {
+    use super::*;
+
+    fn variable(environment: &[(String, String)], name: &str) -> Option<String> {
+        environment.iter().rev().find(|(it, _)| it == name).map(|(_, value)| value.clone())
+    }
+
+    #[test]
+    fn a_confined_command_has_the_private_folder_and_the_programs_that_it_may_read() {
+        let mut confinement = Confinement::new(Sandbox::Required);
+        let program_path = env::var("PATH").unwrap();
+        let others = program_path.split(':').filter(|folder| {
+            Path::new(folder).is_absolute()
+                && !SYSTEM_FOLDERS.iter().any(|system| Path::new(folder).starts_with(system))
+        });
+        let others: Vec<&str> = others.collect();
+        let path_of = |confinement: &Confinement| {
+            let environment = confined_environment(confinement, Path::new("/private"));
+            assert_eq!(variable(&environment, "HOME").as_deref(), Some("/private"));
+            assert_eq!(variable(&environment, "TMPDIR").as_deref(), Some("/private"));
+            variable(&environment, "PATH").unwrap().split(':').map(str::to_owned).collect::<Vec<_>>()
+        };
+        let path = path_of(&confinement);
+        for folder in SYSTEM_PATH.split(':') {
+            let count = program_path.split(':').filter(|it| *it == folder).count().max(1);
+            assert_eq!(path.iter().filter(|it| *it == folder).count(), count, "{path:?}");
+        }
+        assert!(path.iter().all(|folder| !others.contains(&folder.as_str())), "{path:?}");
+        for other in &others {
+            confinement.readable = vec![other.into()];
+            assert!(path_of(&confinement).iter().any(|folder| folder == other));
+            (confinement.writable, confinement.readable) = (vec![other.into()], Vec::new());
+            assert!(path_of(&confinement).iter().any(|folder| folder == other));
+            confinement.writable.clear();
+        }
+    }
+
+    #[test]
+    fn few_variables_of_the_program_are_inherited() {
+        let inherited = inherited_environment();
+        let expected =
+            env::vars().filter(|(name, _)| name.starts_with("LC_") || KEPT_VARIABLES.contains(&&**name));
+        assert_eq!(inherited, expected.collect::<Vec<_>>());
+        assert_eq!(inherited_variable("PATH"), Some(("PATH".to_owned(), env::var("PATH").unwrap())));
+        assert_eq!(inherited_variable("NO_SUCH_VARIABLE_OF_TESTS"), None);
+        let free = Launcher::without_sandbox("a reason");
+        assert_eq!(variable(&free.environment, "PATH"), env::var("PATH").ok());
+        assert_eq!(variable(&free.environment, "HOME"), env::var("HOME").ok());
+        assert_eq!(free.enforced(), &Enforced::nothing("a reason"));
+    }
+
+    #[test]
+    fn descriptors_are_closed_by_bash_if_there_are_some() {
+        let words = || vec!["ls".to_owned()];
+        assert_eq!(words_closing_descriptors(Vec::new(), words()).unwrap(), words());
+        let bash = find_system_program("bash").unwrap();
+        let expected = bash_words_closing_descriptors(&bash, &[10], words());
+        assert_eq!(words_closing_descriptors(vec![10], words()).unwrap(), expected);
+    }
+
+    #[test]
+    fn descriptors_above_nine_without_close_on_exec_are_inherited() {
+        use std::os::fd::AsRawFd as _;
+        let file = fs::File::open("/dev/null").unwrap();
+        let kept = rustix::io::fcntl_dupfd_cloexec(&file, 200).unwrap();
+        let number = kept.as_raw_fd().unsigned_abs();
+        assert!(!inherited_descriptors().unwrap().contains(&number));
+        rustix::io::fcntl_setfd(&kept, rustix::io::FdFlags::empty()).unwrap();
+        let inherited = inherited_descriptors().unwrap();
+        rustix::io::fcntl_setfd(&kept, rustix::io::FdFlags::CLOEXEC).unwrap();
+        assert!(inherited.contains(&number) && inherited.iter().all(|descriptor| *descriptor > 9));
+    }
+}

@@ -193,7 +193,7 @@ async fn run_probe(words: &[String], thread: Option<&SandboxThread>) -> Result<(
 
 #[cfg(test)]
 mod tests {
-    use super::missing_process_guard_text;
+    use super::*;
 
     #[test]
     fn signals_that_nothing_guards_are_named() {
@@ -202,5 +202,35 @@ mod tests {
             assert!(gap.starts_with("processes: there is none; "), "{gap}");
             assert_eq!(gap.contains("signals to other processes"), !guards_signals, "{gap}");
         }
+    }
+
+    async fn probe(script: &str) -> Result<(), String> {
+        run_probe(&shell_command_words(script), None).await
+    }
+
+    #[tokio::test]
+    async fn an_attempt_that_fails_says_why() {
+        assert_eq!(probe(":").await, Ok(()));
+        assert_eq!(probe("echo hidden; exit 3").await, Err("exit status: 3".to_owned()));
+        assert_eq!(probe("printf ' one\\ntwo \\n' >&2; exit 1").await, Err("one\\ntwo".to_owned()));
+        assert_eq!(probe("echo warning >&2").await, Ok(()));
+        let long = format!("printf {} >&2; exit 1", "a".repeat(500));
+        assert_eq!(probe(&long).await, Err("a".repeat(400)));
+        assert_eq!(run_probe(&[], None).await, Err("there is no command".to_owned()));
+        let missing = run_probe(&["/no/such/program".to_owned()], None).await;
+        assert!(missing.is_err_and(|reason| reason.starts_with("it cannot be started: ")));
+        let environment = format!("[ \"$PATH\" = {SYSTEM_PATH} ] && [ -z \"$HOME\" ] && ! read -r _");
+        assert_eq!(probe(&environment).await, Ok(()));
+        assert_eq!(
+            missing_program_text("setsid"),
+            "there is no `setsid`, which the package `util-linux` has"
+        );
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn an_attempt_has_five_seconds() {
+        let start = time::Instant::now();
+        assert_eq!(probe("exec sleep 1000").await, Err("it did not end within 5 s".to_owned()));
+        assert_eq!(start.elapsed().as_secs(), 5);
     }
 }

@@ -164,3 +164,65 @@ impl Default for Limits {
         Self { memory_bytes: 4 << 30, file_bytes: 4 << 30, open_files: 1024, processes: 2000 }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_first_guard_that_is_missing_is_named() {
+        let all = || Enforced {
+            files: Some("a".to_owned()),
+            network: Some("b".to_owned()),
+            processes: Some("c".to_owned()),
+            memory: Some("d".to_owned()),
+            missing: vec!["a reason".to_owned()],
+        };
+        assert_eq!(all().first_missing_guard(), None);
+        for (enforced, guard) in [
+            (Enforced { files: None, ..all() }, "files"),
+            (Enforced { network: None, ..all() }, "network"),
+            (Enforced { processes: None, ..all() }, "processes"),
+            (Enforced { memory: None, ..all() }, "memory"),
+            (Enforced { memory: None, network: None, ..all() }, "network"),
+            (Enforced::nothing("a reason"), "files"),
+        ] {
+            assert_eq!(enforced.first_missing_guard(), Some(guard));
+        }
+        assert_eq!(Enforced::nothing("a reason").missing, ["a reason"]);
+    }
+
+    #[test]
+    fn a_new_setting_has_a_private_folder_alone_and_the_default_limits() {
+        let confinement = Confinement::new(Sandbox::Required);
+        assert_eq!(confinement.sandbox, Sandbox::Required);
+        assert!(confinement.writable.is_empty() && confinement.readable.is_empty());
+        assert!(!confinement.permits_network);
+        assert_eq!(confinement.bubblewrap, find_system_program("bwrap"));
+        let Limits { memory_bytes, file_bytes, open_files, processes } = confinement.limits;
+        assert_eq!((memory_bytes, file_bytes, open_files, processes), (1 << 32, 1 << 32, 1024, 2000));
+    }
+
+    #[cfg(target_os = "linux")]
+    #[test]
+    fn limits_are_at_most_those_of_the_program() {
+        use rustix::process::{Resource, getrlimit};
+        let limits = Limits { memory_bytes: 1, file_bytes: 2, open_files: 3, processes: 4 };
+        let lowered = limits.lowered_to_own_limits();
+        assert_eq!(format!("{lowered:?}"), format!("{limits:?}"));
+        let most = Limits {
+            memory_bytes: u64::MAX,
+            file_bytes: u64::MAX,
+            open_files: u64::MAX,
+            processes: u64::MAX,
+        };
+        let own = |resource| getrlimit(resource).maximum.unwrap_or(u64::MAX);
+        let expected = Limits {
+            memory_bytes: own(Resource::Data),
+            file_bytes: own(Resource::Fsize),
+            open_files: own(Resource::Nofile),
+            processes: own(Resource::Nproc),
+        };
+        assert_eq!(format!("{:?}", most.lowered_to_own_limits()), format!("{expected:?}"));
+    }
+}

@@ -145,3 +145,75 @@ pub(super) fn bash_words_closing_descriptors(
     let script = format!("exec{closed}; exec \"$@\"");
     bash_script_words(bash, script, command)
 }
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used, reason = "a test may")]
+mod tests {
+    use super::*;
+
+    fn unshare(maps_user: bool, has_network: bool) -> PreparedNamespace {
+        let namespace = CommandNamespace::of_unshare(
+            Path::new("/bin/unshare"),
+            "/bin/setsid".into(),
+            maps_user,
+            has_network,
+        );
+        namespace.prepare_for_command(Path::new("/")).unwrap()
+    }
+
+    fn owned(words: &[&str]) -> Vec<String> {
+        words.iter().map(|word| (*word).to_owned()).collect()
+    }
+
+    #[test]
+    fn a_namespace_of_unshare_has_no_network_and_no_user_unless_it_is_said() {
+        for (maps_user, has_network, options) in [
+            (false, false, &["--net"][..]),
+            (false, true, &[]),
+            (true, false, &["--map-current-user", "--net"]),
+            (true, true, &["--map-current-user"]),
+        ] {
+            let start = ["/bin/unshare", "--user", "--pid", "--ipc", "--fork", "--kill-child=SIGKILL"];
+            let words = [&start[..], options, &["--"]].concat();
+            let namespace = unshare(maps_user, has_network);
+            assert_eq!(namespace.words, owned(&words));
+            let probe = [&["/bin/sh", "-c", "\"$@\"", "sh"][..], &words, &["/bin/sh", "-c", ":"]].concat();
+            assert_eq!(namespace.probe_words(), owned(&probe));
+            assert!(namespace.into_files().is_empty());
+        }
+    }
+
+    #[test]
+    fn a_command_is_limited_and_watched_within_a_namespace_and_without_one() {
+        let limits = Limits { memory_bytes: 1024, file_bytes: 512, open_files: 3, processes: 4 };
+        let set = LimitScript::new(&limits).set_process_limits();
+        let command = || owned(&["ls", "a b"]);
+        let script = format!("{set}\n{WATCHER_SCRIPT}{RUN_IN_GROUP}");
+        assert_eq!(confined_command_words(command(), None, &limits), shell_script_words(script, command()));
+        let namespace = unshare(true, true);
+        let outer = format!(
+            "{set}\n{WATCHER_SCRIPT}\nexec 7>&1\nstarted=$(\"$@\" 8>&1 >&7 7>&-)\nstatus=$?{END_OF_NAMESPACE}"
+        );
+        let inner = "echo started >&8; exec 8>&-; { ulimit -u 4 || ulimit -p 4; } 2>/dev/null; /bin/setsid \"$@\"; exit \"$?\"";
+        let mut words = namespace.words.clone();
+        words.extend(shell_script_words(inner.to_owned(), command()));
+        assert_eq!(
+            confined_command_words(command(), Some(&namespace), &limits),
+            shell_script_words(outer, words)
+        );
+    }
+
+    #[test]
+    fn bash_names_the_descriptors_that_other_shells_cannot() {
+        let bash = Path::new("/bin/bash");
+        let words = bash_words_closing_descriptors(bash, &[10, 123], owned(&["ls"]));
+        let script = "exec 10<&- 123<&-; exec \"$@\"".to_owned();
+        assert_eq!(words, bash_script_words(bash, script, owned(&["ls"])));
+        let mut namespace = unshare(false, false);
+        namespace.mounts.bash = Some(bash.to_owned());
+        namespace.mounts.redirections = " 30</a".to_owned();
+        let mut inner = namespace.words.clone();
+        inner.extend(owned(&["/bin/sh", "-c", ":"]));
+        assert_eq!(namespace.probe_words(), bash_script_words(bash, "\"$@\" 30</a".to_owned(), inner));
+    }
+}

@@ -266,3 +266,28 @@ impl Drop for ProcessGroup {
         self.killed.into_iter().for_each(remember_killed_group);
     }
 }
+
+#[cfg(test)]
+#[cfg(unix)]
+mod tests {
+    use std::os::unix::process::ExitStatusExt as _;
+
+    use super::*;
+
+    #[test]
+    fn a_signal_is_shown_as_an_exit_code_of_128_and_its_number() {
+        // The first eight bits are a signal, and the others a code.
+        for (raw, code) in [(0, 0), (3 << 8, 3), (255 << 8, 255), (9, 137), (15, 143)] {
+            assert_eq!(exit_code(ExitStatus::from_raw(raw)), code);
+        }
+    }
+
+    #[test]
+    fn a_namespace_that_did_not_start_is_known_by_its_signal() {
+        let signal = rustix::process::Signal::USR1.as_raw();
+        assert!(is_namespace_start_failure(ExitStatus::from_raw(signal)));
+        for raw in [0, 9, signal << 8, rustix::process::Signal::USR2.as_raw()] {
+            assert!(!is_namespace_start_failure(ExitStatus::from_raw(raw)), "{raw}");
+        }
+    }
+}
