@@ -295,37 +295,4 @@ impl crate::web::PdfConverter for PdfToText {
 }
 
 #[cfg(test)]
-#[allow(clippy::unwrap_used, reason = "a test may")]
-mod tests {
-    use std::{future::Future as _, pin::pin, sync::mpsc, task::Context};
-
-    use super::*;
-
-    #[test]
-    fn a_call_that_is_dropped_keeps_the_turn_until_its_copy_ends() {
-        let runtime = tokio::runtime::Builder::new_current_thread()
-            .max_blocking_threads(1)
-            .enable_all()
-            .build()
-            .unwrap();
-        runtime.block_on(async {
-            let converter = PdfToText::new("/bin/sh").sandbox(Sandbox::Off);
-            converter.state.sandbox.get_or_try_init(|| converter.start_sandbox()).await.unwrap();
-            let (release, released) = mpsc::channel::<()>();
-            // The copy waits for the one thread.
-            #[expect(clippy::disallowed_methods, reason = "it is awaited")]
-            let blocker = tokio::task::spawn_blocking(move || released.recv());
-            {
-                let document = io::Cursor::new("the document");
-                let mut converted =
-                    pin!(converter.convert_document(document, None, CancellationToken::new()));
-                let mut cx = Context::from_waker(std::task::Waker::noop());
-                assert!(converted.as_mut().poll(&mut cx).is_pending());
-            }
-            assert!(converter.state.turn.try_lock().is_err());
-            release.send(()).unwrap();
-            blocker.await.unwrap().unwrap();
-            let _turn = converter.state.turn.lock().await;
-        });
-    }
-}
+mod tests;
