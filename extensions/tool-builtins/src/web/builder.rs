@@ -207,3 +207,47 @@ impl fmt::Display for WebBuildError {
 }
 
 impl std::error::Error for WebBuildError {}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used, reason = "tests may")]
+mod tests {
+    use super::*;
+    use crate::web::search::Brave;
+
+    #[test]
+    fn settings_have_their_defaults_and_are_those_of_the_builder() {
+        let web = WebToolsBuilder::new().build().unwrap();
+        let settings = &web.settings;
+        assert_eq!(settings.user_agent, USER_AGENT);
+        assert!(settings.rules.allowed.is_empty() && settings.rules.blocked.is_empty());
+        assert!(settings.honours_robots);
+        assert_eq!(settings.body_limit, 5 * 1024 * 1024);
+        assert_eq!((settings.timeout.as_secs(), settings.conversion_timeout.as_secs()), (30, 10));
+        assert_eq!((settings.engine.name_boxed(), settings.max_results), ("duckduckgo", 10));
+        assert_eq!(web.conversions.available_permits(), 4);
+        let web = WebToolsBuilder::new()
+            .client(HttpClient::new().unwrap())
+            .user_agent("my-bot/1.0")
+            .allow_domain("A.example")
+            .allow_domain("b.example.")
+            .block_domain("c.example")
+            .ignore_robots()
+            .body_limit(7)
+            .timeout(Duration::from_secs(8))
+            .conversion_timeout(Duration::from_secs(9))
+            .search(Brave::new("key"))
+            .max_results(3)
+            .build()
+            .unwrap();
+        let settings = &web.settings;
+        assert_eq!(settings.user_agent, "my-bot/1.0");
+        assert_eq!(settings.rules.allowed, ["a.example", "b.example"]);
+        assert_eq!(settings.rules.blocked, ["c.example"]);
+        assert!(!settings.honours_robots);
+        assert_eq!((settings.body_limit, settings.max_results), (7, 3));
+        assert_eq!((settings.timeout.as_secs(), settings.conversion_timeout.as_secs()), (8, 9));
+        assert_eq!(settings.engine.name_boxed(), "brave");
+        let error = WebToolsBuilder::new().user_agent("/1").build().unwrap_err();
+        assert_eq!(error.to_string(), "the user agent is not valid; write it like `my-bot/1.0`, in ASCII");
+    }
+}

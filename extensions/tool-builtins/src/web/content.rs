@@ -248,4 +248,95 @@ mod tests {
         assert!(late.is_err());
         drop(conversions.acquire().await.unwrap());
     }
+
+    fn media_type(value: &str) -> MediaType {
+        MediaType::of(&HeaderMap::from_iter([(CONTENT_TYPE, value.parse().unwrap())]))
+    }
+
+    #[test]
+    fn a_media_type_has_a_name_in_small_letters_and_a_charset() {
+        for (value, name, charset) in [
+            ("Text/HTML", "text/html", None),
+            (" text/plain ; a=b; CharSet = \"utf-8\" ; c", "text/plain", Some("utf-8")),
+            ("text/plain; charset", "text/plain", None),
+            ("; charset=x", "", Some("x")),
+        ] {
+            let found = media_type(value);
+            assert_eq!((found.name.as_str(), found.charset.as_deref()), (name, charset), "{value}");
+        }
+        assert_eq!(MediaType::of(&HeaderMap::new()).name, "");
+    }
+
+    #[test]
+    fn the_kind_of_a_body_follows_its_type_or_its_first_bytes() {
+        use ContentKind::{Binary, Html, Pdf, Text};
+        for (name, kind) in [
+            ("text/html", Html),
+            ("application/xhtml+xml", Html),
+            ("text/plain", Text),
+            ("text/x-anything", Text),
+            ("image/svg+xml", Text),
+            ("application/ld+json", Text),
+            ("application/json", Text),
+            ("application/xml", Text),
+            ("application/sql", Text),
+            ("application/x-sh", Text),
+            ("application/pdf", Pdf),
+            ("application/zip", Binary),
+            ("application/jsonp", Binary),
+            ("x/json", Binary),
+            ("image/png", Binary),
+            ("json", Binary),
+        ] {
+            assert_eq!(media_type(name).kind(b"<html>"), kind, "{name}");
+            let of_zeros = if kind == Pdf { Pdf } else { Binary };
+            assert_eq!(media_type(name).kind(b"a\0"), of_zeros, "{name}");
+        }
+        let after = |count: usize| [&b" ".repeat(count)[..], b"<HTML>"].concat();
+        for (bytes, kind) in [
+            (b"%PDF-1.7\0".to_vec(), Pdf),
+            (b" %PDF-1.7".to_vec(), Text),
+            (b"a <!DOCTYPE html>".to_vec(), Html),
+            (after(1024 - 5), Html),
+            (after(1024 - 4), Text),
+            (b"<p>text".to_vec(), Text),
+            (b"<html>\0".to_vec(), Binary),
+            (Vec::new(), Text),
+        ] {
+            for name in ["", "application/octet-stream"] {
+                assert_eq!(media_type(name).kind(&bytes), kind, "{bytes:?}");
+            }
+        }
+    }
+
+    #[test]
+    fn notes_say_what_style_sheets_hide() {
+        let hides = "[3 characters that a style sheet hides from people were left out]";
+        let hides_all = "[a style sheet hides all text of the page, which is shown here]";
+        let unread =
+            "[1 selectors of style sheets were not read; the text may have parts that people do not see]";
+        let url = "https://a.example/".parse().unwrap();
+        for (html, notes) in [
+            ("<p>one", &[][..]),
+            ("<style>b { display: none }</style><p>one<b>two</b>", &[hides]),
+            ("<style>p { display: none }</style><p>one", &[hides_all]),
+            ("<style>.c:has(b) { display: none }</style><p class=c>one", &[unread]),
+        ] {
+            let page =
+                convert_body(html.as_bytes(), &media_type("text/html"), true, &url, &AtomicBool::new(false));
+            let Ok(page) = page else { unreachable!("it is converted") };
+            assert_eq!(page.notes, notes, "{html}");
+            assert!(page.text.starts_with("one"), "{}", page.text);
+        }
+        let text = convert_body(
+            b"<p>one\x1b[2J\xe2\x80\x8b",
+            &media_type("text/plain"),
+            false,
+            &url,
+            &AtomicBool::new(false),
+        );
+        assert!(
+            text.is_ok_and(|text| text.text == "<p>one[2J" && text.notes.is_empty() && text.title.is_empty())
+        );
+    }
 }

@@ -60,3 +60,50 @@ fn parse_domain(text: &str) -> Result<String, String> {
     // A label without a name, as in `.example.com`, is part of no host.
     if host.split('.').any(str::is_empty) { Err(problem()) } else { Ok(host) }
 }
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used, reason = "tests may")]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_domain_covers_itself_and_all_below_it() {
+        let owned = |list: &[&str]| list.iter().map(|it| (*it).to_owned()).collect::<Vec<_>>();
+        let reason = |allowed: &[&str], blocked: &[&str], host: &str| {
+            let rules = DomainRules::parse(&owned(allowed), &owned(blocked)).unwrap();
+            rules.refusal_reason(&format!("https://{host}/x").parse().unwrap())
+        };
+        let blocked = |host: &str| Some(format!("`{host}` is blocked"));
+        let not_allowed = |host: &str| Some(format!("`{host}` is not one of the allowed domains"));
+        for (allow, block, host, expected) in [
+            (&[][..], &[][..], "a.example", None),
+            (&[], &["a.example"], "a.example", blocked("a.example")),
+            (&[], &["a.example"], "B.a.example.", blocked("b.a.example")),
+            (&[], &["a.example"], "ba.example", None),
+            (&[], &["a.example"], "example", None),
+            (&["a.example"], &[], "a.example", None),
+            (&["a.example", "b.example"], &[], "c.b.example", None),
+            (&["a.example"], &[], "ba.example", not_allowed("ba.example")),
+            (&["a.example"], &["b.a.example"], "b.a.example", blocked("b.a.example")),
+            (&[], &["[::1]"], "[::1]", blocked("[::1]")),
+            (&[], &["127.0.0.1"], "0x7f.1", blocked("127.0.0.1")),
+        ] {
+            assert_eq!(reason(allow, block, host), expected, "{allow:?} {block:?} {host}");
+        }
+    }
+
+    #[test]
+    fn an_error_shows_up_to_100_characters_of_what_is_no_domain() {
+        for (text, shown) in [
+            ("a/b", "a/b".to_owned()),
+            ("[::1", "[::1".to_owned()),
+            ("::1]", "::1]".to_owned()),
+            ("a b", "a b".to_owned()),
+            ("*a", "*a".to_owned()),
+            (&*"é*".repeat(60), "é*".repeat(50)),
+        ] {
+            let problem = "is not a domain; write it like `example.com`, without scheme, port and path";
+            assert_eq!(parse_domain(text), Err(format!("`{shown}` {problem}")));
+        }
+    }
+}

@@ -312,3 +312,6 @@ fn redirect_report(tools: &WebTools, url: &Url, target: &Url, status: u16) -> To
         json!({ "url": url.as_str(), "status": status, "redirect": target.as_str(), "trust": "web" });
     ToolOutput::new([]).with_text(text).with_details(details)
 }
+
+#[cfg(test)]
+mod tests;

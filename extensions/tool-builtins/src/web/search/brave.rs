@@ -104,3 +104,31 @@ fn text_of_html(html: &str) -> String {
         Err(_) => String::new(),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn texts_are_without_marks_and_bounded() {
+        assert_eq!(text_of_html("<strong>a</strong>&amp; <i hidden>no</i> b"), "a& b");
+        assert_eq!(text_of_html(""), "");
+        assert_eq!(text_of_html(&"a".repeat(2001)).chars().filter(|c| *c == 'a').count(), 2000);
+        // The text that is read ends between two characters.
+        for (blanks, read) in [(4094, "b"), (4093, "bé")] {
+            assert_eq!(text_of_html(&format!("{}béc", " ".repeat(blanks))), read);
+        }
+    }
+
+    #[test]
+    fn a_key_that_cannot_be_sent_ends_the_construction_and_no_key_is_shown() {
+        assert_eq!(Brave::new(" key\n").key, Some(HeaderValue::from_static("key")));
+        assert!(Brave::new("key").key.is_some_and(|key| key.is_sensitive()));
+        assert!(Brave::new("key").check().is_ok());
+        for key in ["", " ", "a\nb"] {
+            assert!(
+                Brave::new(key).check().is_err_and(|error| error.starts_with("the key of `brave` is empty"))
+            );
+        }
+    }
+}

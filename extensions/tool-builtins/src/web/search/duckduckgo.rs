@@ -129,3 +129,44 @@ fn target_of_result_link(href: &str) -> Option<String> {
         _ => Some(url.into()),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_link_of_the_engine_leads_to_its_parameter_and_another_one_to_itself() {
+        for (href, expected) in [
+            ("//duckduckgo.com/l/?rut=1&uddg=https%3A%2F%2Fa.example%2F", Some("https://a.example/")),
+            ("/l/?uddg=https%3A%2F%2Fa.example", Some("https://a.example")),
+            ("//duckduckgo.com/y.js?u=x", None),
+            ("/html/", None),
+            ("https://a.example/?uddg=x", Some("https://a.example/?uddg=x")),
+            ("https://notduckduckgo.com/", Some("https://notduckduckgo.com/")),
+            ("//a.example/b", Some("https://a.example/b")),
+            ("https://[", None),
+        ] {
+            assert_eq!(target_of_result_link(href).as_deref(), expected, "{href}");
+        }
+    }
+
+    #[test]
+    fn results_have_the_first_snippet_and_advertisements_are_left_out() {
+        let page = "<a class=result__snippet>before</a>\
+             <div class='result result--ad'><a class=result__a href='https://ad.example/'>Ad</a>\
+             <a class=result__snippet>buy</a></div>\
+             <div class=result><a class='x result__a' href='https://a.example/'>One <i>two</i><b hidden>no</b></a>\
+             <a class=result__snippet>first</a><a class=result__snippet>second</a></div>\
+             <div class=result><a class=result__a>No address</a><a class=result__a href='/html/'>Own</a></div>\
+             <div class=result><a class=result__a href='https://b.example/'></a></div>";
+        let result = |title: &str, url: &str, snippet: &str| SearchResult {
+            title: title.to_owned(),
+            url: url.to_owned(),
+            snippet: snippet.to_owned(),
+        };
+        let results = parse_results(page, &AtomicBool::new(false)).ok();
+        let expected =
+            vec![result("One two", "https://a.example/", "first"), result("", "https://b.example/", "")];
+        assert_eq!(results, Some(expected));
+    }
+}

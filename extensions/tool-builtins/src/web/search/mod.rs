@@ -239,3 +239,6 @@ fn search_report(name: &str, words: &str, results: &[SearchResult], next_page: O
     let details = json!({ "engine": name, "results": list, "next_page": next_page, "trust": "web" });
     ToolOutput::new([]).with_text(text).with_details(details)
 }
+
+#[cfg(test)]
+mod tests;

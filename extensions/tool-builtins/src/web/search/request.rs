@@ -150,3 +150,51 @@ macro_rules! server_settings {
     };
 }
 pub(super) use server_settings;
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used, reason = "tests may")]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_base_url_has_no_user_query_or_fragment() {
+        for (url, is_valid) in [
+            ("https://a.example", true),
+            ("http://127.0.0.1:80/sub/", true),
+            ("ftp://a.example", false),
+            ("https://u@a.example", false),
+            ("https://:p@a.example", false),
+            ("https://a.example/?", false),
+            ("https://a.example/#", false),
+            ("a.example", false),
+        ] {
+            let server = EngineServer::new(url);
+            assert_eq!(server.check().is_ok(), is_valid, "{url}");
+            assert_eq!(server.base_url().ok(), Url::parse(url).ok().filter(|_| is_valid));
+        }
+        let mut server = EngineServer::new("https://a.example");
+        assert_eq!(server.user_agent, builder::USER_AGENT);
+        server.set_user_agent("a\nb");
+        let message = "the user agent of the search engine is not valid; write it in ASCII";
+        assert_eq!(server.check(), Err(message.to_owned()));
+    }
+
+    #[test]
+    fn the_error_of_a_server_that_is_busy_can_be_retried() {
+        for (status, is_retryable) in
+            [(429, true), (500, true), (503, true), (401, false), (430, false), (302, false)]
+        {
+            let answer = EngineAnswer { status: StatusCode::from_u16(status).unwrap(), body: Vec::new() };
+            let error = answer.status_error("own", "do this");
+            assert_eq!(error.reason(), format!("`own` answered with status {status}; do this"));
+            assert_eq!(error.is_retryable(), is_retryable, "{status}");
+        }
+    }
+
+    #[test]
+    fn a_member_that_is_no_text_is_empty() {
+        let value = json!({ "a": "b", "c": 1 });
+        assert_eq!(["a", "c", "d"].map(|name| text_member_or_empty(&value, name)), ["b", "", ""]);
+        assert_eq!(text_member_or_empty(&json!([]), "a"), "");
+    }
+}
