@@ -323,4 +323,24 @@ mod tests {
             assert!(results.into_report(&query, 0).starts_with("ab"));
         }
     }
+
+    #[test]
+    fn lines_of_the_file_whose_turn_it_is_are_merged_after_32_kib() {
+        let folder = tempfile::tempdir().unwrap();
+        let location = FileRoots::open(folder.path()).unwrap().locate_path("a").unwrap();
+        let query = GrepQuery::for_matching_lines("x".to_owned(), 100, 0);
+        let results = GrepResults::new(0, 100);
+        let line = |bytes: usize| ResultLine { text: "a".repeat(bytes), kind: LineKind::Match };
+        let overhead = size_of::<ResultLine>();
+        let merged_bytes = || lock_ignoring_poison(&results.merged).text.len();
+        let mut lines = FileLines::new(&results, &query, 0, &location.root, &location.relative);
+        assert!(lines.push_and_merge_on_turn(line(MAX_WAITING_BYTES - overhead - 1)));
+        assert_eq!((merged_bytes(), lines.lines.len()), (0, 1));
+        assert!(lines.push_and_merge_on_turn(line(1)));
+        assert_eq!((merged_bytes(), lines.lines.len()), (MAX_WAITING_BYTES - overhead, 0));
+        assert!(lines.push_and_merge_on_turn(line(1)));
+        assert_eq!((merged_bytes(), lines.lines.len()), (MAX_WAITING_BYTES - overhead, 1));
+        drop(lines);
+        assert_eq!(merged_bytes(), MAX_WAITING_BYTES - overhead + 1);
+    }
 }
