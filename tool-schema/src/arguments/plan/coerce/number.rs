@@ -188,3 +188,72 @@ fn decimal_without_exponent(literal: &str) -> Option<String> {
     let dot = if fraction.is_empty() { "" } else { "." };
     Some(format!("{sign}{whole}{dot}{fraction}"))
 }
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used, reason = "a test may")]
+mod tests {
+    use serde_json::Number;
+
+    use super::{Literals, decimal_without_exponent};
+    use crate::arguments::{document::Literal, plan::location::Location};
+
+    fn literal<'t>(text: &'t str, pointer: &str) -> Literal<'t> {
+        let number = Number::from_f64(text.parse().unwrap()).unwrap();
+        Literal { number, text, pointer: Some(pointer.to_owned()) }
+    }
+
+    #[test]
+    fn spellings_are_selected_by_their_places_within_a_limit_of_bytes() {
+        let place = |name| Location::ROOT.property(name, 0);
+        let one = Number::from_f64(1.0).unwrap();
+        // A spelling that is the only one needs no place, and has no limit.
+        let mut single = Literals::new(vec![literal("1.0", "/a")]);
+        assert!((0..200).all(|_| single.number_text_as_written(&one, &place("b")).as_deref() == Some("1.0")));
+        // Two places of two bytes give 2 * (4 * 2 + 64) bytes, of which a look-up takes 2 + 1.
+        let mut several = Literals::new(vec![literal("1.0", "/a"), literal("1.00", "/b")]);
+        let mut read = |name| several.number_text_as_written(&one, &place(name));
+        assert_eq!(
+            (read("a").as_deref(), read("b").as_deref(), read("c")),
+            (Some("1.0"), Some("1.00"), None)
+        );
+        for _ in 3..48 {
+            assert_eq!(read("b").as_deref(), Some("1.00"));
+        }
+        assert_eq!(read("b"), None);
+        // A place where another number was written does not count.
+        let mut other =
+            Literals::new(vec![literal("1.0", "/a"), literal("1.00", "/b"), literal("2.0", "/c")]);
+        assert_eq!(other.number_text_as_written(&one, &place("c")), None);
+        let three = Number::from(3);
+        assert_eq!(other.number_text_as_written(&three, &place("c")).as_deref(), Some("3"));
+    }
+
+    #[test]
+    fn a_number_without_exponent_has_at_most_a_thousand_digits_on_a_side() {
+        for (literal, expected) in [
+            ("1.10", Some("1.10")),
+            ("-0.0", Some("-0.0")),
+            ("-0e5", Some("-0")),
+            ("0.00e-3", Some("0")),
+            ("1e3", Some("1000")),
+            ("1.5e1", Some("15")),
+            ("1.50e1", Some("15.0")),
+            ("-12.5e-1", Some("-1.25")),
+            ("1e-1", Some("0.1")),
+            ("1e-2", Some("0.01")),
+            ("0.5e1", Some("5")),
+            ("1e9999999999999999999", None),
+            ("1e9223372036854775807", None),
+        ] {
+            assert_eq!(decimal_without_exponent(literal).as_deref(), expected, "{literal}");
+        }
+        let zeros = |count: usize| "0".repeat(count);
+        assert_eq!(decimal_without_exponent("1e999").unwrap(), format!("1{}", zeros(999)));
+        assert_eq!(decimal_without_exponent("1e1000"), None);
+        assert_eq!(decimal_without_exponent("1e-1001").unwrap(), format!("0.{}1", zeros(1_000)));
+        assert_eq!(decimal_without_exponent("1e-1002"), None);
+        let long = format!("0.{}", "1".repeat(999));
+        assert_eq!(decimal_without_exponent(&long).unwrap(), long);
+        assert_eq!(decimal_without_exponent(&format!("{long}1")), None);
+    }
+}

@@ -7,6 +7,8 @@
 //! has its `null`s normalised as well, which requires a single walk.
 
 mod branches;
+#[cfg(test)]
+mod tests;
 
 use std::collections::HashSet;
 
