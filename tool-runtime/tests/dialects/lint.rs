@@ -218,6 +218,29 @@ fn long_descriptions_and_too_many_tools_are_findings_if_the_provider_refuses_the
 }
 
 #[test]
+fn descriptions_and_tools_at_the_limits_of_the_provider_are_not_findings() {
+    let tool = |at: usize, description: String| {
+        let schema = InputSchema::new(json!({ "type": "object" })).unwrap();
+        let name = ToolName::new(format!("t{at:03}")).unwrap();
+        ExternalTool::new(ToolDefinition::new(name, description, schema))
+    };
+    let found = |count: usize, dialect: &Dialect| {
+        let tools = (0..count).map(|at| tool(at, "é".repeat(1_024)));
+        let registry = tools.fold(Registry::builder(), |builder, tool| builder.add(tool)).build().unwrap();
+        let bound = dialect.bind_tools(&registry);
+        let found = bound.diagnostics().iter().filter(|it| it.code != "many_tokens");
+        found.map(|it| format!("{} {}", it.code, it.message)).collect::<Vec<_>>()
+    };
+    let dialect = Dialect::openai_responses();
+    assert_eq!(found(128, &dialect), [""; 0]);
+    // A native tool counts, too.
+    let native = dialect.with_native(json!({ "type": "web_search" }));
+    assert_eq!(found(127, &native), [""; 0]);
+    let many = "too_many_tools there are 129 tools; the provider rejects requests with more than 128";
+    assert_eq!(found(128, &native), [many]);
+}
+
+#[test]
 fn too_many_declarations_for_gemini_are_a_finding() {
     let tool = |at: usize| {
         let schema = InputSchema::new(json!({ "type": "object" })).unwrap();

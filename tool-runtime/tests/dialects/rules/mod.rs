@@ -2,6 +2,7 @@
 
 mod parameters;
 mod similar;
+mod tokens;
 
 use serde_json::{Value, json};
 use tool_runtime::{
@@ -298,20 +299,6 @@ fn excessive_definitions_are_reported_with_the_largest_tools() {
         bound.estimated_tokens()
     );
     assert_eq!(found, [text]);
-}
-
-#[test]
-fn a_token_estimate_counts_each_character_beyond_ascii() {
-    let tokens = |description: &str| {
-        Dialect::openai_responses()
-            .bind_tools(&registry([definition("t", description, json!({}))]))
-            .estimated_tokens()
-    };
-    assert_eq!(tokens(&"x".repeat(400)) - tokens(""), 100);
-    assert_eq!(tokens(&"天".repeat(400)) - tokens(""), 400);
-    assert_eq!(Dialect::gemini().bind_tools(&registry([])).estimated_tokens(), 0);
-    let native = Dialect::openai_responses().with_native(json!({ "type": "web_search" }));
-    assert_eq!(native.bind_tools(&registry([])).estimated_tokens(), 6);
 }
 
 #[derive(Debug)]

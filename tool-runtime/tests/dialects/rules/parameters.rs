@@ -70,6 +70,7 @@ fn a_parameter_needs_a_description_unless_its_parts_have_one_or_it_has_one_value
         (json!({ "enum": ["a"] }), false),
         (json!({ "enum": ["a", "b"] }), true),
         (json!({ "const": null }), false),
+        (json!(true), true),
     ] {
         let found = of_parameter(parameter.clone());
         assert_eq!(
