@@ -73,3 +73,31 @@ fn arguments_of_other_blanks_are_not_empty() {
         }
     }
 }
+
+#[test]
+fn values_beside_each_other_are_not_nested() {
+    let list = |item: &str| format!("[{}]", vec![item; 300].join(","));
+    let object = |value: &str| {
+        let members: Vec<_> = (0..300).map(|at| format!("\"n{at}\" : {value}")).collect();
+        format!("{{{}}}", members.join(" , "))
+    };
+    for item in ["[]", "[[1]]", "{}", r#"{"a":{"b":1}}"#, r#"[{"a":[]},{}]"#] {
+        for text in [list(item), object(item), list(&list(item)[..]), object(&list(item))] {
+            let value = Arguments::from(text.as_str()).to_value();
+            assert_eq!(value.unwrap(), serde_json::from_str::<serde_json::Value>(&text).unwrap(), "{item}");
+        }
+    }
+    for text in [
+        "[1,]",
+        "[,1]",
+        "[1 2]",
+        "{\"a\":1,}",
+        "{,\"a\":1}",
+        "{\"a\":1 \"b\":2}",
+        "[1}",
+        "{\"a\":1]",
+        "{\"a\" 1}",
+    ] {
+        assert!(Arguments::from(text).to_value().is_err(), "{text}");
+    }
+}

@@ -52,6 +52,10 @@ fn aliases_become_own_names_and_keep_their_order() {
             r#"{"either":{"target":"a"},"map":{"target":{"target":"b"}}}"#,
             r#"{"either":{"to":"a"},"map":{"target":{"to":"b"}}}"#,
         ),
+        (
+            r#"{"any":[true,false,null,-1.50,"a\u00e9",[],{}],"file":"a"}"#,
+            r#"{"any":[true,false,null,-1.5,"aé",[],{}],"path":"a"}"#,
+        ),
         // Properties that the schema does not describe have no aliases.
         (r#"{"any":{"file":1e0}}"#, r#"{"any":{"file":1}}"#),
     ];

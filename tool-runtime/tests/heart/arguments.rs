@@ -302,3 +302,31 @@ fn arguments_are_an_object_even_if_the_schema_does_not_require_it() {
     assert_eq!(crate::run(tools.call("open", "[1]")).unwrap_err().feedback(), refused.feedback());
     assert!(tools.definitions()[0].input_schema().as_value().get("type").is_none());
 }
+
+/// Joins two texts.
+#[tool(register = false, input_schema = json!({ "properties": { "other": {}, "last": {}, "first": {} } }))]
+fn join(first: &str, last: String) -> String {
+    format!("{first} {last}")
+}
+
+// B22
+#[test]
+fn a_written_schema_may_list_parameters_in_another_order_and_with_any_types() {
+    let tools = || Registry::builder().tool::<join>();
+    assert_eq!(text(tools(), "join", r#"{"last":"b","other":1,"first":"a"}"#), "a b");
+    assert_eq!(text(tools(), "join", r#"{"first":"a","more":[1],"last":"b"}"#), "a b");
+    for (arguments, expected) in [
+        (
+            r#"{"first":5,"last":"b"}"#,
+            "/first: expected something that can be read (invalid type: integer `5`, expected a string), got 5",
+        ),
+        (
+            r#"{"first":"a","last":true}"#,
+            "/last: expected something that can be read (invalid type: boolean `true`, expected a string), got true",
+        ),
+        (r#"{"first":"a"}"#, "expected something that can be read (missing field `last`)"),
+    ] {
+        let refused = feedback(tools(), "join", arguments);
+        assert!(refused.contains(expected), "{refused}");
+    }
+}

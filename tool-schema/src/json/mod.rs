@@ -237,3 +237,21 @@ fn equal_bytes(left: &[u8], right: &[u8]) -> bool {
         _ => left == right,
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::equal_bytes;
+
+    #[test]
+    fn texts_of_one_length_are_equal_if_each_of_their_bytes_is() {
+        for length in 0..20_u8 {
+            let bytes: Vec<u8> = (0..length).collect();
+            assert!(equal_bytes(&bytes, &bytes), "{length}");
+            for at in 0..usize::from(length) {
+                let mut other = bytes.clone();
+                other[at] ^= 1;
+                assert!(!equal_bytes(&bytes, &other) && !equal_bytes(&other, &bytes), "{length} {at}");
+            }
+        }
+    }
+}

@@ -134,4 +134,38 @@ mod tests {
         assert!(one != SharedForm::new(json!({ "type": "object", "title": "Pets" }), definitions).unwrap());
         assert!(one != SharedForm::new(json!({ "type": "object" }), Vec::new()).unwrap());
     }
+
+    #[test]
+    fn a_check_that_failed_is_run_again_and_one_that_succeeded_is_not() {
+        let form = SharedForm::new(json!({}), Vec::new()).unwrap();
+        assert!(!form.validate_once(|| false) && !form.validate_once(|| false));
+        assert!(form.validate_once(|| true) && form.validate_once(|| panic!("it was checked")));
+    }
+
+    #[test]
+    fn definitions_are_written_after_the_root_if_there_are_any() {
+        let form = |definitions| SharedForm::new(json!({ "type": "object" }), definitions).unwrap();
+        let written = |form: &SharedForm| serde_json::to_string(form).unwrap();
+        let none = form(Vec::new());
+        assert_eq!(
+            (written(&none), none.to_value()),
+            (r#"{"type":"object"}"#.to_owned(), json!({ "type": "object" }))
+        );
+        let one = form(vec![(Arc::from("a"), Arc::new(json!({ "minimum": 1 })))]);
+        assert_eq!(written(&one), r#"{"type":"object","$defs":{"a":{"minimum":1}}}"#);
+        assert_eq!(one.to_value(), json!({ "type": "object", "$defs": { "a": { "minimum": 1 } } }));
+        assert!(
+            one.cached_value().is_none() && *one.value() == one.to_value() && one.cached_value().is_some()
+        );
+        assert_eq!((one.keyword("type"), one.keyword("$defs")), (Some(&json!("object")), None));
+        let refused = |root| SharedForm::new(root, Vec::new()).err().map(|error| error.to_string());
+        assert_eq!(
+            refused(json!({ "$defs": {} })).as_deref(),
+            Some("the schema has `$defs` of its own; add them to the shared definitions")
+        );
+        assert_eq!(
+            refused(json!(true)).as_deref(),
+            Some("the schema of arguments must be an object, not true")
+        );
+    }
 }

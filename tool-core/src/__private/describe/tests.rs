@@ -143,6 +143,7 @@ fn a_list_of_parameters_has_one_object() {
         let text = serde_json::to_string(&flat).unwrap();
         assert_eq!(text, made.as_value().to_string());
         assert_eq!(flat.as_value(), made.as_value());
+        assert_eq!((flat.with_internal_keywords(), made.with_internal_keywords()), (None, None));
     }
 }
 

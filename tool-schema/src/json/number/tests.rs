@@ -128,3 +128,28 @@ fn an_integer_value_is_exact_within_128_bits() {
         assert_eq!(integer_value(text), value, "{text}");
     }
 }
+
+#[test]
+fn a_number_has_a_fraction_if_a_digit_other_than_zero_is_behind_the_point() {
+    for (number, expected) in [
+        ("1", false),
+        ("10", false),
+        ("1.0", false),
+        ("1.5", true),
+        ("1.5e1", false),
+        ("1.50e1", false),
+        ("1.05e1", true),
+        ("10e-1", false),
+        ("10.0e-1", false),
+        ("100e-2", false),
+        ("100e-3", true),
+        ("100.0E-2", false),
+        ("101e-1", true),
+        ("100.10e1", false),
+        ("1e-9223372036854775808", true),
+        ("1.5e9223372036854775807", false),
+    ] {
+        assert_eq!(has_fraction(number), expected, "{number}");
+        assert_eq!(has_fraction(&format!("-{number}")), expected, "-{number}");
+    }
+}

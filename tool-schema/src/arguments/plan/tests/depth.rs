@@ -47,3 +47,27 @@ fn value_in_a_text_that_was_parsed_is_reported_as_that_text() {
         assert_eq!(violation(text), (pointer.to_owned(), received.to_owned()), "{text}");
     }
 }
+
+#[test]
+fn levels_of_lists_and_objects_are_counted_alike() {
+    use serde_json::json;
+
+    use crate::arguments::plan::is_nested_within;
+
+    for levels in 0..5 {
+        let lists = (0..levels).fold(json!(1), |inner, _| json!([0, inner, "x"]));
+        let objects = (0..levels).fold(json!(1), |inner, _| json!({ "a": 0, "b": inner, "c": "x" }));
+        let both = (0..levels)
+            .fold(json!(1), |inner, at| if at % 2 == 0 { json!([inner]) } else { json!({ "a": inner }) });
+        for limit in 0..7 {
+            for value in [&lists, &objects, &both] {
+                assert_eq!(is_nested_within(value, limit), levels <= limit, "{value} {limit}");
+            }
+        }
+    }
+    assert!(
+        is_nested_within(&json!([]), 1)
+            && !is_nested_within(&json!([]), 0)
+            && !is_nested_within(&json!({}), 0)
+    );
+}

@@ -375,3 +375,13 @@ fn a_schema_of_common_keywords_certainly_compiles() {
         assert!(!certainly_compiles || Plan::compile(&schema).is_ok(), "{schema}");
     }
 }
+
+#[test]
+fn a_mistake_in_a_property_is_reported_once_also_if_it_is_required() {
+    for schema in [
+        json!({ "properties": { "a": { "type": 5 } }, "required": ["a"] }),
+        json!({ "required": ["a"], "properties": { "a": { "type": 5 } } }),
+    ] {
+        assert_eq!(problems(&schema).len(), 1, "{:?}", problems(&schema));
+    }
+}
