@@ -3,6 +3,9 @@
 //! The crate's own messages address a person with the schema at hand; these address a model.
 
 mod lookups;
+#[cfg(test)]
+#[allow(clippy::panic, reason = "a test may")]
+mod tests;
 
 use std::slice;
 
