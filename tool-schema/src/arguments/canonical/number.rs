@@ -156,4 +156,26 @@ mod tests {
         // The exponent loses a digit when the point is moved.
         check(&[&format!("0.1e1{}", "0".repeat(36))], &format!("1e{}", "9".repeat(36)));
     }
+
+    #[test]
+    fn at_most_forty_zeros_are_added_to_avoid_an_exponent() {
+        let zeros = "0".repeat(40);
+        check(&["1e40", "1e+40", "10e39", &format!("1{zeros}.0")], &format!("1{zeros}"));
+        check(&["-12e40", "-1.2e41"], &format!("-12{zeros}"));
+        check(&["1e41", &format!("10{zeros}"), &format!("10{zeros}.0")], "1e41");
+        check(&["-1.2e42", &format!("-120{zeros}")], "-1.2e42");
+        check(&["1e-41", &format!("0.{zeros}10")], &format!("0.{zeros}1"));
+        check(&["1e-42", &format!("0.{zeros}01")], "1e-42");
+        check(&["-12e-42"], &format!("-0.{zeros}12"));
+        check(&["-12e-43"], "-1.2e-42");
+        // As many digits of an exponent as an integer has, and one more.
+        let nines = "9".repeat(36);
+        check(
+            &[&format!("1e+{nines}"), &format!("1e00{nines}"), &format!("10e{}8", "9".repeat(35))],
+            &format!("1e{nines}"),
+        );
+        check(&[&format!("1e-{nines}"), &format!("0.1e-{}8", "9".repeat(35))], &format!("1e-{nines}"));
+        check(&[&format!("1e+1{nines}"), &format!("100e1{}7", "9".repeat(35))], &format!("1e1{nines}"));
+        check(&[&format!("0.012e1{nines}")], &format!("1.2e1{}7", "9".repeat(35)));
+    }
 }
