@@ -16,6 +16,8 @@ mod object;
 mod scalar;
 
 #[cfg(test)]
+mod rule_tests;
+#[cfg(test)]
 mod tests;
 
 use std::borrow::Cow;
