@@ -105,7 +105,6 @@ fn elements_of(value: &Value) -> Result<Vec<Value>, Error> {
         ValueKind::Undefined => Err(Error::from(ErrorKind::UndefinedError)),
         ValueKind::Map => sorted_keys(value)?.iter().map(|key| value.get_item(key)).collect(),
         ValueKind::String => Err(invalid_operation("a text has no elements".to_owned())),
-        ValueKind::None => Ok(Vec::new()),
         _ => Ok(value.try_iter()?.collect()),
     }
 }
@@ -146,7 +145,8 @@ pub(super) fn error_text(error: &Error) -> String {
     match (error.kind(), error.detail()) {
         (ErrorKind::OutOfFuel, _) => "the template takes too many steps; shorten what it repeats".to_owned(),
         (ErrorKind::UndefinedError, detail) => {
-            let detail = detail.map(|detail| format!(" ({detail})")).unwrap_or_default();
+            let detail = detail.and_then(user_detail).map(|detail| format!(" ({detail})"));
+            let detail = detail.unwrap_or_default();
             format!("a value is not in the input{detail}; state it, or use `default`")
         }
         (ErrorKind::UnknownFilter | ErrorKind::UnknownFunction, Some(detail)) => {
@@ -156,4 +156,10 @@ pub(super) fn error_text(error: &Error) -> String {
         (kind, Some(detail)) => format!("{kind}: {detail}"),
         (kind, None) => kind.to_string(),
     }
+}
+
+/// Returns the detail of an error with the names of the template, `None` if it has others of the engine.
+fn user_detail(detail: &str) -> Option<String> {
+    let detail = detail.replace(&format!("`{}.", super::INPUT), "`.");
+    (!detail.contains("`__")).then_some(detail)
 }

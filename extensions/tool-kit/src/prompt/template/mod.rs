@@ -22,7 +22,7 @@ use self::{
 /// The name by which a template has the whole input.
 const INPUT: &str = "__input";
 
-/// The name of the only template of its environment.
+/// The name of the only template of its environment; without an extension, so that the engine escapes no value.
 const TEMPLATE: &str = "prompt";
 
 /// The instructions that a rendering may take.
@@ -63,7 +63,6 @@ impl Template {
         environment.set_syntax(template_syntax(&text)?);
         environment.set_undefined_behavior(UndefinedBehavior::SemiStrict);
         environment.set_fuel(Some(MAX_STEPS));
-        environment.set_auto_escape_callback(|_| minijinja::AutoEscape::None);
         functions::configure_environment(&mut environment);
         environment
             .add_template_owned(TEMPLATE, std::mem::take(&mut text.text))

@@ -5,6 +5,8 @@ use serde_json::json;
 
 use super::*;
 
+mod syntax;
+
 fn render(text: &str, input: &Json) -> String {
     match Template::compile(text).and_then(|template| template.render(input)) {
         Ok(text) => text,
