@@ -73,4 +73,18 @@ mod tests {
             assert_eq!(candidates_of_property(&object, property, text), expected, "{property}");
         }
     }
+
+    #[test]
+    fn eight_schemas_within_one_another_are_followed() {
+        let nested =
+            |depth: usize| (1..depth).fold(json!({ "const": 1 }), |inner, _| json!({ "anyOf": [inner] }));
+        let candidates = |schema| candidates_of_schema(&schema, &schema, "");
+        assert_eq!((candidates(nested(8)), candidates(nested(9))), (vec!["1".to_owned()], vec![]));
+        assert_eq!(candidates(json!({ "enum": [], "oneOf": [{ "const": "a" }] })), [""; 0]);
+        assert_eq!(candidates(json!({ "const": null, "oneOf": [{ "const": "a" }] })), [""; 0]);
+        assert_eq!(
+            candidates(json!({ "oneOf": [{ "const": "a" }], "anyOf": [{ "const": "b" }] })),
+            ["a", "b"]
+        );
+    }
 }

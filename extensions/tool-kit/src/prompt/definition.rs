@@ -317,3 +317,69 @@ impl Serialize for PromptDefinition {
         map.end()
     }
 }
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used, reason = "a test may")]
+mod tests {
+    use tool_runtime::serde_json::{json, to_value};
+
+    use super::*;
+
+    fn greet() -> PromptDefinition {
+        PromptDefinition::new("greet").unwrap()
+    }
+
+    #[test]
+    fn a_title_has_ten_characters() {
+        for title in ["größe ist ", " größe ist"] {
+            assert!(
+                greet()
+                    .with_title(title)
+                    .is_err_and(|error| error.problem.contains("fewer than 10 characters"))
+            );
+        }
+        assert_eq!(greet().with_title("größe ist x").unwrap().title(), Some("größe ist x"));
+        assert_eq!(greet().with_title("größe ist!").unwrap().title(), Some("größe ist!"));
+    }
+
+    #[test]
+    fn a_definition_has_what_is_set_and_nothing_else() {
+        let plain = greet();
+        let texts = [plain.title(), plain.description(), plain.model(), plain.provider()];
+        assert_eq!((plain.name(), texts, plain.tools()), ("greet", [None; 4], None));
+        assert_eq!(
+            (plain.input(), plain.output(), plain.thinking(), plain.thinking_budget()),
+            (None, None, None, None)
+        );
+        assert_eq!((plain.arguments(), to_value(&plain).unwrap()), (Vec::new(), json!({ "name": "greet" })));
+        let (input, output) = (json!({ "type": "string" }), json!({ "type": "integer" }));
+        let full = greet().with_description("d").with_model("m").with_provider("p").with_tools(["a", "b"]);
+        let full = full.with_thinking(PromptThinking::High).with_thinking_budget(7);
+        let full = full.with_input(input.clone()).unwrap().with_output(output.clone()).unwrap();
+        assert_eq!((full.description(), full.model(), full.provider()), (Some("d"), Some("m"), Some("p")));
+        assert_eq!(full.tools(), Some(&["a".to_owned(), "b".to_owned()][..]));
+        assert_eq!((full.thinking(), full.thinking_budget()), (Some(PromptThinking::High), Some(7)));
+        assert_eq!((full.input(), full.output()), (Some(&input), Some(&output)));
+        assert!(full.arguments().is_empty());
+    }
+
+    #[test]
+    fn defaults_are_those_of_the_properties_that_an_object_lacks() {
+        let schema = json!({
+            "type": "object",
+            "properties": { "a": { "default": 1 }, "b": { "default": null }, "c": {}, "d": { "default": "x" } },
+        });
+        let defaults = |schema: &Value, input: Value| {
+            missing_defaults(schema, &input)
+                .into_iter()
+                .map(|(name, value)| format!("{name}={value}"))
+                .collect::<Vec<_>>()
+        };
+        assert_eq!(defaults(&schema, json!({ "d": 1 })), ["a=1", "b=null"]);
+        assert_eq!(defaults(&schema, json!({ "a": null, "b": 1 })), ["d=\"x\""]);
+        assert!(defaults(&schema, json!("text")).is_empty());
+        let mut untyped = schema.clone();
+        untyped["type"] = json!(["object", "null"]);
+        assert!(defaults(&untyped, json!({})).is_empty());
+    }
+}

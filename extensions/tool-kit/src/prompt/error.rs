@@ -58,3 +58,25 @@ impl fmt::Display for PromptError {
 }
 
 impl Error for PromptError {}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_error_has_its_file_its_place_and_its_problem() {
+        let plain = PromptError::new("no");
+        let placed = plain.clone().with_place("é\nüb", 6);
+        assert_eq!(placed.place, Some((2, 3)));
+        for (error, expected) in [
+            (plain.clone(), "no"),
+            (plain.clone().in_file("a.md"), "a.md: no"),
+            (placed.clone(), "2:3: no"),
+            (placed.in_file("a.md"), "a.md:2:3: no"),
+        ] {
+            assert_eq!(error.to_string(), expected);
+        }
+        let places = [0, 2, 3, 99].map(|offset| plain.clone().with_place("é\nüb", offset).place);
+        assert_eq!(places, [(1, 1), (1, 2), (2, 1), (2, 3)].map(Some));
+    }
+}

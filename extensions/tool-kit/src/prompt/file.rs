@@ -202,3 +202,35 @@ fn instruction_error(problem: &TemplateProblem) -> PromptError {
 fn template_error(problem: TemplateProblem, text: &str, body_offset: usize) -> PromptError {
     PromptError::new(problem.message).with_place(text, body_offset + problem.offset)
 }
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used, reason = "a test may")]
+mod tests {
+    use std::fs;
+
+    use super::*;
+
+    #[test]
+    fn a_file_has_at_most_1_mib() {
+        let text = |bytes: usize| format!("---\nname: a\n---\n{}", "x".repeat(bytes - 16));
+        let problem = "the file exceeds 1048576 bytes; a prompt is shorter";
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("a.md");
+        for (bytes, is_read) in [(PromptFile::MAX_BYTES, true), (PromptFile::MAX_BYTES + 1, false)] {
+            assert_eq!(text(bytes).len(), bytes);
+            fs::write(&path, text(bytes)).unwrap();
+            for read in [PromptFile::parse(&text(bytes)), PromptFile::load(&path)] {
+                assert_eq!(
+                    read.map(|_| ()).map_err(|error| error.problem),
+                    if is_read { Ok(()) } else { Err(problem.to_owned()) }
+                );
+            }
+        }
+    }
+
+    #[test]
+    fn blank_lines_around_a_template_are_no_part_of_it() {
+        assert_eq!(trim_blank_lines(("\r\n\n  a\nb \n\n", 7)), ("  a\nb", 10));
+        assert_eq!(trim_blank_lines(("", 7)), ("", 7));
+    }
+}

@@ -210,3 +210,89 @@ pub(super) fn heading_of(body: &str) -> Option<&str> {
     }
     None
 }
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used, reason = "a test may")]
+mod tests {
+    use super::*;
+
+    fn parts<'a>(
+        header: Option<(&'a str, usize)>,
+        body: (&'a str, usize),
+    ) -> Result<FileParts<'a>, PromptError> {
+        Ok(FileParts { header, body })
+    }
+
+    #[test]
+    fn a_file_is_divided_at_its_fences() {
+        assert_eq!(divide_file(""), parts(None, ("", 0)));
+        assert_eq!(divide_file("a\n---\nb"), parts(None, ("a\n---\nb", 0)));
+        assert_eq!(divide_file("\u{feff}a"), parts(None, ("a", 3)));
+        assert_eq!(divide_file("---\n---"), parts(Some(("", 4)), ("", 7)));
+        assert_eq!(
+            divide_file("---\na: 1\nb: 2\n---\nc\n---\n"),
+            parts(Some(("a: 1\nb: 2\n", 4)), ("c\n---\n", 18))
+        );
+        assert_eq!(divide_file("\u{feff}--- \r\na\r\n---\t\r\nb"), parts(Some(("a\r\n", 9)), ("b", 18)));
+        let unclosed = "the front matter has no end; add a line `---` below it";
+        for (text, place) in [("---", (1, 1)), ("\u{feff}---\na\n ---\n", (1, 2))] {
+            let error = divide_file(text).unwrap_err();
+            assert_eq!((&*error.problem, error.place), (unclosed, Some(place)), "{text}");
+        }
+    }
+
+    #[test]
+    fn front_matter_has_at_most_64_kib() {
+        let file = |bytes: usize| format!("---\n#{}\n---\nx", "a".repeat(bytes - 2));
+        let longest = file(MAX_HEADER_BYTES);
+        assert_eq!(
+            divide_file(&longest).unwrap().header.map(|(header, _)| header.len()),
+            Some(MAX_HEADER_BYTES)
+        );
+        let longer = file(MAX_HEADER_BYTES + 1);
+        let error = divide_file(&longer).unwrap_err();
+        let problem = "the front matter has more than 65536 bytes; shorten it, and end it with a line `---`";
+        assert_eq!((&*error.problem, error.place), (problem, Some((1, 1))));
+    }
+
+    #[test]
+    fn a_member_is_found_at_the_beginning_of_its_line() {
+        let header = "# name: no\n  name: no\nnames: no\n\"title\" : x\nname: yes\n";
+        assert_eq!(&header[offset_of_member_line(header, "name")..], "name: yes\n");
+        assert_eq!(&header[offset_of_member_line(header, "title")..][..7], "\"title\"");
+        assert_eq!(offset_of_member_line(header, "tools"), 0);
+    }
+
+    #[test]
+    fn lines_and_columns_begin_with_one() {
+        let text = "ab\nécd\n";
+        for (line, column, offset) in [
+            (1, 1, 0),
+            (1, 2, 1),
+            (2, 1, 3),
+            (2, 2, 5),
+            (2, 3, 6),
+            (3, 1, 8),
+            (9, 1, 8),
+            (0, 0, 0),
+            (2, 99, 3),
+        ] {
+            assert_eq!(offset_of_line_and_column(text, line, column), offset, "{line}:{column}");
+        }
+    }
+
+    #[test]
+    fn the_heading_is_the_first_of_its_level_outside_of_code() {
+        for (body, expected) in [
+            ("# A\n# B", Some("A")),
+            ("## A\n#B\n #C\n#  D \nE", Some("D")),
+            ("# \n# A", Some("A")),
+            ("```\n# A\n```\n# B", Some("B")),
+            ("  ```rust\n# A\n```\n```\n# C\n```", None),
+            ("```\n# A", None),
+            ("", None),
+        ] {
+            assert_eq!(heading_of(body), expected, "{body}");
+        }
+    }
+}

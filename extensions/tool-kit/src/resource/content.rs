@@ -100,3 +100,79 @@ fn decode_unmarked_utf16(bytes: &[u8]) -> Option<String> {
     let text = encoding.decode_without_bom_handling_and_without_replacement(bytes)?;
     (!text.contains('\0')).then(|| text.into_owned())
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Returns the type, and the text; `None` for other bytes.
+    fn detected(bytes: &[u8], file_name: Option<&str>) -> (String, Option<String>) {
+        let DetectedContent { mime_type, body } = detect_content(bytes.to_vec(), file_name);
+        match body {
+            ResourceBody::Text(text) => (mime_type, Some(text)),
+            ResourceBody::Blob(blob) => {
+                assert_eq!(blob.0, bytes);
+                (mime_type, None)
+            }
+        }
+    }
+
+    fn text_of(bytes: &[u8]) -> Option<String> {
+        detected(bytes, None).1
+    }
+
+    #[test]
+    fn types_of_texts_are_recognized() {
+        for mime_type in [
+            "text/plain",
+            "application/json",
+            "application/x-yaml",
+            "application/x-sh",
+            "application/geo+json",
+            "image/svg+xml",
+        ] {
+            assert!(is_textual(mime_type), "{mime_type}");
+        }
+        for mime_type in
+            ["", "text", "json", "image/png", "application/jsonp", "json/png", "application/octet-stream"]
+        {
+            assert!(!is_textual(mime_type), "{mime_type}");
+        }
+    }
+
+    #[test]
+    fn a_text_begins_like_a_format_and_has_no_control_characters() {
+        assert_eq!(text_of(b"BM\x0c\t\r\n ~").as_deref(), Some("BM\x0c\t\r\n ~"));
+        for bytes in [&b"BM\x1f"[..], b"BM\0a", b"BM\xff", b"%PDF-1.7", b"{\\rtf1 a", b"%!PS-Adobe"] {
+            let (mime_type, text) = detected(bytes, Some("a.txt"));
+            assert!(text.is_none() && !mime_type.starts_with("text/"), "{bytes:?}: {mime_type}");
+        }
+    }
+
+    #[test]
+    fn windows_1252_has_no_control_characters_and_no_unused_bytes() {
+        assert_eq!(text_of(b"\xfc \t\r\n\x0c\x80").as_deref(), Some("ü \t\r\n\x0c€"));
+        for byte in [0x01, 0x0b, 0x1b, 0x1f, 0x7f, 0x81, 0x8d, 0x8f, 0x90, 0x9d] {
+            assert_eq!(text_of(&[0xfc, byte]), None, "{byte}");
+        }
+    }
+
+    #[test]
+    fn utf_16_without_a_mark_has_mostly_characters_of_ascii() {
+        assert_eq!(text_of(b"a\0b\0").as_deref(), Some("ab"));
+        assert_eq!(text_of(b"\0a\0b").as_deref(), Some("ab"));
+        assert_eq!(text_of(b"a\0b\0\x30\x31").as_deref(), Some("ab\u{3130}"));
+        for bytes in [
+            // Half of them.
+            &b"a\0\x30\x31"[..],
+            b"\0a\x31\x30",
+            b"a\0b",
+            b"a\0b\0c\0\0\0",
+            b"\0\0",
+            // A half of a pair.
+            b"a\0b\0c\0\x00\xd8",
+        ] {
+            assert_eq!(text_of(bytes), None, "{bytes:?}");
+        }
+    }
+}

@@ -101,3 +101,30 @@ impl fmt::Display for ResourceUri {
         f.write_str(&self.text)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_uri_has_at_most_4_kib_and_no_user_information() {
+        let uri = |bytes: usize| ResourceUri::parse(&format!("a:{}", "x".repeat(bytes - 2)));
+        assert!(uri(MAX_URI_BYTES).is_ok_and(|uri| uri.as_str().len() == 4_096));
+        assert!(uri(MAX_URI_BYTES + 1).is_err_and(|error| error.to_string().contains("exceeds 4096 bytes")));
+        assert!(
+            ResourceUri::parse("http://user@h/")
+                .is_err_and(|error| error.to_string().contains("has user information"))
+        );
+        assert!(ResourceUri::parse("mailto:user@h").is_ok());
+    }
+
+    #[test]
+    fn a_uri_is_shown_as_it_was_given() {
+        let uri = ResourceUri::parse("HTTP://h/%7Ea").ok();
+        let shown = uri.map(|uri| (uri.to_string(), format!("{uri:?}"), uri.normalized().to_owned()));
+        assert_eq!(
+            shown,
+            Some(("HTTP://h/%7Ea".to_owned(), "\"HTTP://h/%7Ea\"".to_owned(), "http://h/~a".to_owned()))
+        );
+    }
+}

@@ -175,3 +175,81 @@ impl fmt::Display for UriTemplate {
         f.write_str(&self.text)
     }
 }
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used, reason = "a test may")]
+mod tests {
+    use super::*;
+
+    fn problem(template: &str) -> String {
+        UriTemplate::parse(template).unwrap_err().to_string()
+    }
+
+    #[test]
+    fn a_template_that_is_refused_is_named_with_its_problem() {
+        let form = "has a variable that is neither `{name}` nor `{+name}`";
+        for (template, expected) in [
+            ("a://{day", "has `{` without `}`"),
+            ("a://{}", form),
+            ("a://{+}", form),
+            ("a://{a-b}", form),
+            ("a://{a}/{a}", "has two variables of one name; rename one"),
+            ("a://{+a}/{b}", "has a variable after `{+..}`, which takes all that follows"),
+            ("a://{a}-{b}", "has no character between two variables that separates them, such as `/`"),
+            ("a/{day}", "is not absolute; begin with a scheme, as in `notes://{day}`"),
+        ] {
+            assert_eq!(problem(template), format!("the URI template `{template}` {expected}"));
+        }
+        // Where it is no URI with values.
+        assert!(problem("a://{a} b").contains("a://1 b"), "{}", problem("a://{a} b"));
+        let of_length = |length: usize| "x".repeat(length);
+        assert!(problem(&of_length(100)).contains(&format!("`{}`", of_length(100))));
+        assert!(!problem(&of_length(101)).contains(&of_length(101)));
+    }
+
+    #[test]
+    fn each_reserved_character_separates_two_variables() {
+        for separator in RESERVED.chars().filter(|it| !['[', ']', '#'].contains(it)) {
+            let template = UriTemplate::parse(&format!("a:{{x}}{separator}{{y}}"));
+            let uri = ResourceUri::parse(&format!("a:1{separator}2")).unwrap();
+            let values = template.unwrap().matched_variables(&uri).unwrap();
+            assert_eq!((&*values["x"], &*values["y"]), ("1", "2"), "{separator}");
+        }
+        for (name, is_name) in [("a_1", true), ("_", true), ("é", false), ("a.b", false)] {
+            assert_eq!(UriTemplate::parse(&format!("a:{{{name}}}")).is_ok(), is_name, "{name}");
+        }
+    }
+
+    #[test]
+    fn the_written_bytes_of_a_uri_are_those_outside_of_variables_and_the_colon() {
+        for (template, bytes) in [("ab:c", 3), ("ab://{x}", 4), ("ab://{x}/c{y}.md", 9), ("ab:{+x}", 2)] {
+            let parsed = UriTemplate::parse(template).unwrap();
+            assert_eq!(parsed.literal_byte_count(), bytes, "{template}");
+            assert_eq!((parsed.as_str(), parsed.to_string()), (template, template.to_owned()));
+        }
+    }
+
+    #[test]
+    fn values_are_decoded_and_leave_no_place() {
+        for (text, name, path) in [
+            ("a%2Db%7e%4A", Some("a-b~J"), Some("a-b~J")),
+            ("%C3%A4", Some("ä"), Some("ä")),
+            ("a/b", None, Some("a/b")),
+            ("a%5cb", None, Some("a\\b")),
+            ("..", None, None),
+            ("...", Some("..."), Some("...")),
+            ("a/../b", None, None),
+            ("a/..b", None, Some("a/..b")),
+            ("a%00", None, None),
+            ("%ff", None, None),
+            ("%4", None, None),
+            ("%", None, None),
+            ("%g0", None, None),
+            ("%0g", None, None),
+            ("", None, None),
+        ] {
+            let values = [false, true].map(|is_path| decode_safe_value(text, is_path));
+            assert_eq!(values, [name, path].map(|value| value.map(str::to_owned)), "{text}");
+        }
+    }
+}

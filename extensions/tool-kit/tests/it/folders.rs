@@ -59,6 +59,23 @@ fn a_folder_with_a_mistake_is_not_loaded_and_keeps_what_it_had() {
     );
 }
 
+#[test]
+fn problems_are_those_of_all_files_by_their_paths() {
+    let folder = tempfile::tempdir().unwrap();
+    let names: Vec<_> = (10..40).map(|number| format!("{number}.md")).collect();
+    for name in names.iter().rev() {
+        write(folder.path(), name, "{{ .x");
+    }
+    let error = PromptFolder::load(folder.path()).unwrap_err();
+    let files = error.problems.iter().map(|problem| problem.file.clone().unwrap());
+    assert_eq!(
+        files.collect::<Vec<_>>(),
+        names.iter().map(|name| folder.path().join(name)).collect::<Vec<_>>()
+    );
+    let lines: Vec<_> = error.to_string().lines().map(str::to_owned).collect();
+    assert_eq!(lines, error.problems.iter().map(ToString::to_string).collect::<Vec<_>>());
+}
+
 #[cfg(unix)]
 #[test]
 fn links_are_left_out() {

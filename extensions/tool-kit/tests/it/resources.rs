@@ -103,6 +103,19 @@ async fn types_are_detected_by_content_and_then_by_name() {
     }
 }
 
+#[tokio::test]
+async fn a_file_and_what_a_reader_gives_have_at_most_64_mib() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("a.bin");
+    let file = std::fs::File::create(&path).unwrap();
+    for (bytes, is_read) in [(FileResource::MAX_BYTES, true), (FileResource::MAX_BYTES + 1, false)] {
+        file.set_len(bytes).unwrap();
+        let found = FileResource::new("a", &path).unwrap().read(&Arc::new(RunContext::new())).await;
+        let read = StoredResource::read_from("a", None, io::Read::take(io::repeat(b'x'), bytes));
+        assert_eq!((found.is_ok(), read.is_ok()), (is_read, is_read), "{bytes}");
+    }
+}
+
 #[test]
 fn a_reader_that_fails_or_never_ends_is_an_error() {
     struct Failing;
