@@ -313,3 +313,56 @@ impl ReadableResource for ArtifactResource {
         Box::pin(self.read_last_version())
     }
 }
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used, reason = "a test may")]
+mod tests {
+    use tool_session::{InMemoryStore, object_store::memory::InMemory};
+
+    use super::*;
+
+    #[tokio::test]
+    async fn each_change_is_announced_and_what_changes_nothing_is_not() {
+        let items = ArtifactItems::new(SharedArtifacts::new(InMemoryStore::new(), InMemory::new()));
+        let announced = Arc::new(Mutex::new(Vec::new()));
+        let changes = Arc::clone(&announced);
+        items.attached(ConnectorNotifier::new(move |change| changes.lock().unwrap().push(change)));
+        let take = || std::mem::take(&mut *announced.lock().unwrap());
+        let user = UserKey::new("shop", "ada").unwrap();
+        let prompt = PromptFile::parse("---\nname: greet\n---\nHello.").unwrap();
+        let body = || ResourceBody::Text("x".to_owned());
+        let resource = |uri: &str, mime_type: &str| output::Resource {
+            uri: uri.to_owned(),
+            mime_type: mime_type.to_owned(),
+            body: body(),
+        };
+
+        assert_eq!(items.save_prompt(&user, &prompt).await.unwrap().version, 1);
+        assert_eq!(take(), [CatalogueChange::Prompts]);
+        assert!(!items.remove_prompt(&user, "other").await.unwrap());
+        assert_eq!(take(), []);
+        assert!(items.remove_prompt(&user, "greet").await.unwrap());
+        assert_eq!(take(), [CatalogueChange::Prompts]);
+        let saved = items.save_resource(&user, &resource("NOTES://today", "")).await.unwrap();
+        assert_eq!((saved.version, &*saved.media_type), (1, "application/octet-stream"));
+        assert_eq!(take(), [CatalogueChange::Resources]);
+        let saved = items.save_resource(&user, &resource("notes://today", "text/csv")).await.unwrap();
+        assert_eq!((saved.version, &*saved.media_type), (2, "text/csv"));
+        assert_eq!(take(), [CatalogueChange::Resource { uri: "notes://today".to_owned() }]);
+        assert!(!items.remove_resource(&user, "notes://other").await.unwrap());
+        assert_eq!(take(), []);
+        assert!(items.remove_resource(&user, "notes://Today").await.unwrap());
+        assert_eq!(take(), [CatalogueChange::Resources]);
+    }
+
+    #[tokio::test]
+    async fn a_prompt_of_1_mib_is_listed() {
+        let items = ArtifactItems::new(SharedArtifacts::new(InMemoryStore::new(), InMemory::new()));
+        let user = UserKey::new("", "").unwrap();
+        let start = "---\nname: long\n---\n";
+        let text = format!("{start}{}", "x".repeat(PromptFile::MAX_BYTES - start.len()));
+        items.save_prompt(&user, &PromptFile::parse(&text).unwrap()).await.unwrap();
+        let list = items.list_items(&RunContext::new()).await.unwrap();
+        assert_eq!((list.prompts.len(), list.diagnostics.len()), (1, 0));
+    }
+}

@@ -235,3 +235,6 @@ impl CatalogueListener {
         self.queue.lock_pending().pop()
     }
 }
+
+#[cfg(test)]
+mod tests;

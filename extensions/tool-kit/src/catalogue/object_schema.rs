@@ -107,6 +107,28 @@ mod tests {
     }
 
     #[test]
+    fn a_reference_to_a_place_that_is_no_definition_is_one_to_the_root() {
+        for schema in [
+            json!({ "$ref": "#" }),
+            json!({ "items": [{ "$dynamicRef": "#/items" }] }),
+            json!({ "a": { "$recursiveRef": "#/$defs" } }),
+        ] {
+            assert!(has_root_reference(&schema), "{schema}");
+        }
+        for schema in [
+            json!({ "$ref": "#/$defs/A" }),
+            json!({ "$ref": "#/definitions/A" }),
+            json!({ "$ref": "https://example.com/a" }),
+            json!({ "const": "#", "$ref": 1 }),
+            json!(["#", true, null]),
+        ] {
+            assert!(!has_root_reference(&schema), "{schema}");
+        }
+        let schema = json!({ "type": "array", "definitions": { "A": { "$ref": "#/items" } } });
+        assert!(ObjectSchema::new(&schema, "input").is_err());
+    }
+
+    #[test]
     fn the_member_keeps_its_text() {
         assert_eq!(unwrapped_text(r#"{ "input": 1.50 }"#, "input"), Some("1.50"));
         assert_eq!(unwrapped_text(r#"{ "other": 1 }"#, "input"), None);

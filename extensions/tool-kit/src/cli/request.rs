@@ -217,3 +217,39 @@ pub(super) fn first_paragraph(description: Option<&str>) -> String {
 pub(super) fn is_builtin(item: &CatalogueItem) -> bool {
     item.namespace() == BUILTIN
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_failure_of_an_item_has_the_exit_code_of_its_kind() {
+        for (kind, exit) in [
+            (ErrorKind::BadParameter, "Usage"),
+            (ErrorKind::InvalidArguments, "Usage"),
+            (ErrorKind::NotFound, "Usage"),
+            (ErrorKind::Denied, "Refused"),
+            (ErrorKind::ApprovalRequired, "Refused"),
+            (ErrorKind::Cancelled, "Cancelled"),
+            (ErrorKind::Failed, "Failed"),
+            (ErrorKind::TimedOut, "Failed"),
+        ] {
+            let failure = format!("{:?}", tool_failure(&ToolError::new(kind, "the problem")));
+            assert!(failure.contains(&format!("exit: {exit},")), "{kind:?}: {failure}");
+            assert!(failure.contains("the problem"), "{kind:?}: {failure}");
+        }
+    }
+
+    #[test]
+    fn texts_within_a_line_are_short() {
+        for (description, expected) in
+            [(None, ""), (Some("\n\n One\n  line. \n\nAnother."), "One line."), (Some("One."), "One.")]
+        {
+            assert_eq!(first_paragraph(description), expected);
+        }
+        let longest = "x".repeat(300);
+        assert_eq!(escape_to_line(&longest), longest);
+        assert!(!escape_to_line(&format!("{longest}x")).contains(&format!("{longest}x")));
+        assert_eq!(escape_to_line("a\nb").lines().count(), 1);
+    }
+}

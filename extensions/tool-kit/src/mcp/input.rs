@@ -113,3 +113,66 @@ pub(super) fn candidates_of(definition: &PromptDefinition, argument: &str, text:
         _ => Vec::new(),
     }
 }
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used, reason = "a test may")]
+mod tests {
+    use tool_runtime::serde_json::json;
+
+    use super::*;
+
+    fn definition(input: Value) -> PromptDefinition {
+        PromptDefinition::new("greet").unwrap().with_input(input).unwrap()
+    }
+
+    fn read(definition: &PromptDefinition, arguments: &[(&str, &str)]) -> Value {
+        let owned = arguments.iter().map(|(name, text)| ((*name).to_owned(), (*text).to_owned()));
+        InputReader::new(definition).read(owned.collect())
+    }
+
+    #[test]
+    fn the_members_of_an_object_are_read_by_their_schemas() {
+        let object = definition(json!({
+            "type": "object",
+            "properties": {
+                "text": { "type": "string" },
+                "count": { "type": "integer" },
+                "list": { "$ref": "#/$defs/List" },
+                "style": { "enum": ["1", "2"] },
+            },
+            "$defs": { "List": { "type": "array" } },
+        }));
+        let arguments = [("text", "1"), ("count", "1"), ("list", "[1]"), ("style", "1"), ("other", "1")];
+        let expected = json!({ "count": 1, "list": [1], "other": "1", "style": "1", "text": "1" });
+        assert_eq!(read(&object, &arguments), expected);
+        // What is no JSON stays a text, whose violations name what is expected.
+        assert_eq!(read(&object, &[("count", "one")]), json!({ "count": "one" }));
+        assert_eq!(read(&object, &[]), json!({}));
+        assert!(takes_arguments_as_members(&object));
+    }
+
+    #[test]
+    fn another_input_is_the_one_argument() {
+        let integer = definition(json!({ "type": "integer" }));
+        assert!(!takes_arguments_as_members(&integer));
+        assert_eq!(read(&integer, &[("input", "7"), ("other", "8")]), json!(7));
+        assert_eq!(read(&integer, &[("other", "8")]), json!(""));
+        assert_eq!(read(&definition(json!({ "type": "string" })), &[("input", "7")]), json!("7"));
+        // One without an input has its arguments as members.
+        let plain = PromptDefinition::new("greet").unwrap();
+        assert_eq!(read(&plain, &[("a", "1")]), json!({ "a": "1" }));
+        assert!(takes_arguments_as_members(&definition(json!({ "type": "object" }))));
+    }
+
+    #[test]
+    fn candidates_are_those_of_the_argument() {
+        let flag = json!({ "type": "boolean" });
+        let object = definition(json!({ "type": "object", "properties": { "input": flag, "flag": flag } }));
+        assert_eq!(candidates_of(&object, "flag", "t"), ["true"]);
+        assert_eq!(candidates_of(&object, "other", ""), [""; 0]);
+        let whole = definition(flag);
+        assert_eq!(candidates_of(&whole, "input", ""), ["true", "false"]);
+        assert_eq!(candidates_of(&whole, "flag", ""), [""; 0]);
+        assert_eq!(candidates_of(&PromptDefinition::new("greet").unwrap(), "input", ""), [""; 0]);
+    }
+}
