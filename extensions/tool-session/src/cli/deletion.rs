@@ -120,3 +120,24 @@ fn require_confirmation(request: &SessionRequest<'_>, question: &str) -> Result<
         )),
     }
 }
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used, reason = "a test may")]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_question_names_ten_sessions_and_the_number_of_the_others() {
+        let text = |count: usize| {
+            let keys: Vec<_> =
+                (1..=count).map(|id| SessionKey::new("shop", "u", id.to_string()).unwrap()).collect();
+            sessions_text(&keys)
+        };
+        let ten = "`1`, `2`, `3`, `4`, `5`, `6`, `7`, `8`, `9`, `10`";
+        assert_eq!(text(1), "the session `1`");
+        assert_eq!(text(2), "the sessions `1`, `2`");
+        assert_eq!(text(10), format!("the sessions {ten}"));
+        assert_eq!(text(11), format!("the sessions {ten}, and 1 more"));
+        assert_eq!(text(13), format!("the sessions {ten}, and 3 more"));
+    }
+}

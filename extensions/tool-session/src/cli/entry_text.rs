@@ -73,3 +73,79 @@ fn content_block_text(content: &Value) -> String {
         None => format!("[{}]", content.get("type").and_then(Value::as_str).unwrap_or("file")),
     }
 }
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used, reason = "a test may")]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn content(kind: &str, body: &Value) -> EntryContent {
+        EntryContent::new("run", kind, crate::JsonText::of(body).unwrap())
+    }
+
+    fn text(body: &Value) -> String {
+        entry_text(&content("message", body), body)
+    }
+
+    #[test]
+    fn a_title_is_the_author_of_a_message_or_the_kind() {
+        let title = |kind: &str, body: Value| entry_title(&content(kind, &body), &body);
+        assert_eq!(title("message", json!({ "message": { "role": "user" } })), "user");
+        assert_eq!(title("message", json!({ "message": {} })), "message");
+        assert_eq!(title("note", json!({ "message": { "role": "user" } })), "note");
+    }
+
+    #[test]
+    fn bodies_of_an_agent_have_a_text() {
+        let parts = |parts: Value| json!({ "message": { "parts": parts } });
+        for (body, expected) in [
+            (json!({ "sealed": "abc", "messages": [] }), "[encrypted under the key of the program]"),
+            (json!({ "sealed": 1 }), "{\"sealed\":1}"),
+            (json!({ "reason": { "reason": "stopped" } }), "stopped"),
+            (json!({ "reason": { "reason": "failed", "message": "no" } }), "failed: no"),
+            (json!({ "messages": [1, 2] }), "[2 messages]"),
+            (json!({ "messages": 1 }), "{\"messages\":1}"),
+            (parts(json!([{ "text": "a" }, { "reasoning": "b" }])), "a\n[reasoning] b"),
+            (parts(json!([{ "call": { "name": "add", "arguments": { "a": 1 } } }])), "call add {\"a\":1}"),
+            (parts(json!([{ "call": { "name": "add" } }])), "call add"),
+            (
+                parts(
+                    json!([{ "result": { "name": "add", "content": [{ "text": "3" }, { "type": "image" }] } }]),
+                ),
+                "add: 3\n[image]",
+            ),
+            (
+                parts(json!([{ "result": { "name": "add", "content": [{}], "isError": true } }])),
+                "add failed: [file]",
+            ),
+            (parts(json!([{ "result": { "name": "add", "content": [], "isError": false } }])), "add:"),
+            (
+                parts(json!([{ "content": { "text": "t" } }, { "content": { "type": "audio" } }])),
+                "t\n[audio]",
+            ),
+            (
+                parts(json!([{ "text": "a" }, { "other": "b" }])),
+                r#"{"message":{"parts":[{"text":"a"},{"other":"b"}]}}"#,
+            ),
+            (json!([1]), "[1]"),
+        ] {
+            let page: String = expected.lines().map(|line| format!("    {line}\n")).collect();
+            assert_eq!(text(&body), page, "{body}");
+        }
+    }
+
+    #[test]
+    fn an_entry_has_at_most_twenty_lines_of_a_thousand_characters() {
+        let of_lines =
+            |count: usize| text(&json!({ "message": { "parts": vec![json!({ "text": "x" }); count] } }));
+        assert_eq!(of_lines(20), "    x\n".repeat(20));
+        assert_eq!(of_lines(21), "    x\n".repeat(20) + "    [1 more lines]\n");
+        assert_eq!(of_lines(23), "    x\n".repeat(20) + "    [3 more lines]\n");
+        let of_characters =
+            |count: usize| text(&json!({ "message": { "parts": [{ "text": "x".repeat(count) }] } }));
+        assert_eq!(of_characters(1_000), format!("    {}\n", "x".repeat(1_000)));
+        assert!(!of_characters(1_001).contains(&"x".repeat(1_001)));
+    }
+}

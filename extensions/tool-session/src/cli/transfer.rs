@@ -185,3 +185,14 @@ fn read_import_text(path_or_dash: &str) -> Result<String, Failure> {
     }
     Ok(text)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::session_and_entry_counts;
+
+    #[test]
+    fn sessions_and_entries_have_the_number_of_their_count() {
+        assert_eq!(session_and_entry_counts(1, 1), "1 session with 1 entry");
+        assert_eq!(session_and_entry_counts(2, 0), "2 sessions with 0 entries");
+    }
+}

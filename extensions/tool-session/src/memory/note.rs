@@ -153,3 +153,80 @@ pub struct NoteMatch {
     /// The score: larger for better matches. Scores of two searches are not comparable.
     pub score: f64,
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const MAX: usize = NoteContent::MAX_TEXT_BYTES;
+
+    fn parts(text: &str) -> Vec<String> {
+        let note = NoteContent::new(text).with_author("model").of_session("s-1");
+        let parts = note.clone().split_to_limit();
+        for part in &parts {
+            assert_eq!(*part, NoteContent { text: Arc::clone(&part.text), ..note.clone() });
+        }
+        parts.iter().map(|part| part.text.to_string()).collect()
+    }
+
+    fn lengths(text: &str) -> Vec<usize> {
+        parts(text).iter().map(String::len).collect()
+    }
+
+    #[test]
+    fn a_text_within_the_limit_is_one_note() {
+        assert_eq!(parts("a b"), ["a b"]);
+        assert_eq!(parts("a\0b"), ["a\u{fffd}b"]);
+        assert_eq!(lengths(&"x".repeat(MAX)), [MAX]);
+        for blank in ["", " ", "\n\t"] {
+            assert!(parts(blank).is_empty());
+        }
+        assert!(parts(&" ".repeat(MAX + 1)).is_empty());
+    }
+
+    #[test]
+    fn a_longer_text_is_divided_behind_its_last_blank_in_the_second_half() {
+        let with_blank_at = |place: usize, bytes: usize| {
+            let mut text = "x".repeat(bytes);
+            text.replace_range(place..=place, " ");
+            text
+        };
+        assert_eq!(lengths(&"x".repeat(MAX + 1)), [MAX, 1]);
+        assert_eq!(lengths(&"x".repeat(2 * MAX + 3)), [MAX, MAX, 3]);
+        assert_eq!(lengths(&with_blank_at(MAX - 1, MAX + 5)), [MAX, 5]);
+        assert_eq!(lengths(&with_blank_at(MAX - 10, MAX + 5)), [MAX - 9, 14]);
+        assert_eq!(lengths(&with_blank_at(MAX / 2 + 1, MAX + 5)), [MAX / 2 + 2, MAX / 2 + 3]);
+        assert_eq!(lengths(&with_blank_at(MAX / 2, MAX + 5)), [MAX, 5]);
+        // Between characters, of which each has three bytes.
+        assert_eq!(lengths(&"手".repeat(MAX / 3 + 2)), [MAX / 3 * 3, 6]);
+        // What is blank is no note.
+        assert_eq!(lengths(&format!("{}{}", "x".repeat(MAX), " ".repeat(MAX))), [MAX]);
+        assert_eq!(lengths(&format!("{}{}y", " ".repeat(MAX), " ".repeat(5))), [6]);
+    }
+
+    #[test]
+    fn a_note_within_its_limits_is_stored() {
+        let check = |text: &str| NoteContent::new(text).check_limits().map_err(|error| error.to_string());
+        assert_eq!((check("a"), check(&"x".repeat(MAX))), (Ok(()), Ok(())));
+        let refused = |problem: &str| Err(problem.to_owned());
+        assert_eq!(check(" \n"), refused("the note is empty; give it a text"));
+        assert_eq!(check("a\0"), refused("the note contains a NUL; use a text without it"));
+        assert_eq!(
+            check(&"x".repeat(MAX + 1)),
+            refused("the note has 65537 bytes; at most 65536 bytes (64 KiB) are stored, so use several")
+        );
+        for note in [NoteContent::new("a").with_author("\0"), NoteContent::new("a").of_session("\0")] {
+            assert!(note.check_limits().is_err_and(|error| error.to_string().contains("contains a NUL")));
+        }
+    }
+
+    #[test]
+    fn a_note_has_the_parts_that_are_set() {
+        let time = SystemTime::UNIX_EPOCH + std::time::Duration::from_micros(1_999);
+        let note = NoteContent::new("a").with_author("model").of_session("s-1").with_time(time);
+        let expected = serde_json::json!({ "text": "a", "author": "model", "session": "s-1", "time": 1 });
+        assert_eq!(serde_json::to_value(note).ok(), Some(expected));
+        let plain = NoteContent::new("a");
+        assert_eq!((plain.author, plain.session), (None, None));
+    }
+}

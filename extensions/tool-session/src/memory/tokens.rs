@@ -229,6 +229,103 @@ mod tests {
     }
 
     #[test]
+    fn a_token_has_at_most_64_characters_and_a_query_64_tokens() {
+        for first in ["a", "ä"] {
+            let word = |characters: usize| format!("{first}{}", "b".repeat(characters - 1));
+            assert_eq!(tokens(&word(64)), [word(64)]);
+            assert_eq!(tokens(&word(65)), [word(64)]);
+            assert_eq!(query_tokens(&word(65)), [word(64)]);
+        }
+        let marks = |count: usize| format!("手{}", "\u{301}".repeat(count));
+        assert_eq!(tokens(&marks(64)), [marks(63)]);
+        assert_eq!(tokens(&format!("{}手", marks(64))), [marks(63), "手".to_owned(), marks(63) + "手"]);
+        let words: Vec<_> = (0..70).map(|number| format!("w{number}")).collect();
+        assert_eq!(query_tokens(&words.join(" ")), words[..64]);
+        assert_eq!(query_tokens(&format!("w0 w0 {}", words[..64].join(" "))), words[..64]);
+        assert_eq!(query_tokens(&words[..63].join(" ")), words[..63]);
+        let characters: String = ('\u{4e00}'..).take(80).collect();
+        assert_eq!(query_tokens(&characters).len(), 64);
+    }
+
+    #[test]
+    fn a_run_of_characters_has_at_most_1024_of_them() {
+        let runs = |characters: usize| {
+            let text: String = ('\u{4e00}'..).take(characters).collect();
+            let runs = TextRuns::new(text.chars()).map(|run| match run {
+                TextRun::Characters(characters) => characters.len(),
+                TextRun::Word(_) => 0,
+            });
+            runs.collect::<Vec<_>>()
+        };
+        assert_eq!(
+            (runs(1_024), runs(1_025), runs(2_047), runs(2_048)),
+            (vec![1_024], vec![1_024, 2], vec![1_024; 2], vec![1_024, 1_024, 2])
+        );
+    }
+
+    #[test]
+    fn invisible_characters_separate_nothing_and_all_others_do() {
+        for invisible in [
+            '\u{ad}',
+            '\u{61c}',
+            '\u{180b}',
+            '\u{180f}',
+            '\u{200b}',
+            '\u{200f}',
+            '\u{202a}',
+            '\u{202e}',
+            '\u{2060}',
+            '\u{2069}',
+            '\u{fe00}',
+            '\u{fe0f}',
+            '\u{feff}',
+            '\u{e0100}',
+            '\u{e01ef}',
+        ] {
+            assert_eq!(tokens(&format!("a{invisible}b")), ["ab"], "{invisible:?}");
+            assert_eq!(tokens(&format!("手{invisible}机")), ["手", "机", "手机"], "{invisible:?}");
+        }
+        for separator in [' ', '-', '_', '\u{7f}', '\u{a0}', '«', '\u{2029}', '→', '🙂'] {
+            assert_eq!(tokens(&format!("a{separator}b")), ["a", "b"], "{separator:?}");
+            assert_eq!(tokens(&format!("手{separator}机")), ["手", "机"], "{separator:?}");
+        }
+        assert_eq!(tokens("a手b"), ["a", "手", "b"]);
+        assert_eq!(tokens("\u{301}手\u{301}"), ["手\u{301}"]);
+    }
+
+    #[test]
+    fn characters_of_scripts_without_spaces_stand_alone() {
+        for (first, second) in [
+            ('ก', 'ข'),
+            ('ກ', 'ຂ'),
+            ('က', 'ခ'),
+            ('ក', 'ខ'),
+            ('ᥐ', 'ᥑ'),
+            ('ᦀ', 'ᦁ'),
+            ('ᨠ', 'ᨡ'),
+            ('々', '〆'),
+            ('〡', '〢'),
+            ('〱', '〲'),
+            ('あ', 'い'),
+            ('ア', 'イ'),
+            ('ㄅ', 'ㄆ'),
+            ('ㆠ', 'ㆡ'),
+            ('ㇰ', 'ㇱ'),
+            ('㐀', '㐁'),
+            ('一', '丁'),
+            ('ꧠ', 'ꧡ'),
+            ('ꩠ', 'ꩡ'),
+            ('𠀀', '𠀁'),
+        ] {
+            let expected = [first.to_string(), second.to_string(), format!("{first}{second}")];
+            assert_eq!(tokens(&format!("{first}{second}")), expected);
+        }
+        for word in ["가나", "жя", "हि", "עב", "αβ", "१२"] {
+            assert_eq!(tokens(word).len(), 1, "{word}");
+        }
+    }
+
+    #[test]
     fn a_long_run_of_characters_keeps_all_of_its_pairs() {
         let text: String = ('\u{4e00}'..).take(3000).collect();
         let (mut pairs, all) = (tokens(&text), text.chars().collect::<Vec<_>>());

@@ -5,6 +5,8 @@
 
 #[cfg(feature = "artifacts")]
 mod artifacts;
+#[cfg(test)]
+mod coded_error;
 mod connection;
 mod note_search;
 mod notes;
@@ -20,6 +22,8 @@ pub(crate) use self::artifacts::{
     add_artifact, delete_artifacts, delete_upload, delete_versions, find_version, insert_upload,
     read_last_versions, read_versions, remove_expired_uploads_and_list_unused_bodies,
 };
+#[cfg(test)]
+pub(crate) use self::coded_error::CodedError;
 #[cfg(feature = "postgres")]
 pub(crate) use self::session_writes::apply_write;
 pub(crate) use self::{

@@ -296,3 +296,77 @@ fn has_text_media_type(artifact: &Artifact) -> bool {
         || essence.ends_with("+json")
         || essence.ends_with("+xml")
 }
+
+#[cfg(test)]
+mod tests {
+    use std::time::SystemTime;
+
+    use super::*;
+
+    fn artifact(media_type: &str) -> Artifact {
+        let (name, hash) = ("user:a".into(), "".into());
+        Artifact {
+            name,
+            version: 1,
+            media_type: media_type.into(),
+            bytes: 3,
+            hash,
+            time: SystemTime::UNIX_EPOCH,
+        }
+    }
+
+    #[test]
+    fn media_types_of_texts_are_recognized() {
+        for media_type in [
+            "text/plain",
+            "text/csv; charset=utf-8",
+            "application/json",
+            "application/xml ;x",
+            "application/yaml",
+            "application/geo+json",
+            "image/svg+xml",
+        ] {
+            assert!(has_text_media_type(&artifact(media_type)), "{media_type}");
+        }
+        for media_type in
+            ["", "image/png", "application/pdf", "application/jsonp", "textual/plain", "audio/json"]
+        {
+            assert!(!has_text_media_type(&artifact(media_type)), "{media_type}");
+        }
+    }
+
+    #[test]
+    fn a_content_is_an_image_audio_a_text_or_a_document() {
+        let block =
+            |media_type: &str, body: &[u8]| json!(content_block(&artifact(media_type), body.to_vec()));
+        assert_eq!(
+            block("image/png", b"abc"),
+            json!({ "type": "image", "data": "YWJj", "mimeType": "image/png" })
+        );
+        assert_eq!(
+            block("audio/wav", b"abc"),
+            json!({ "type": "audio", "data": "YWJj", "mimeType": "audio/wav" })
+        );
+        assert_eq!(block("application/pdf", b"abc"), json!({ "type": "text", "text": "abc" }));
+        let document = json!({ "uri": "user:a", "mimeType": "text/plain", "blob": "/w==" });
+        assert_eq!(block("text/plain", b"\xff"), json!({ "type": "resource", "resource": document }));
+    }
+
+    #[test]
+    fn what_was_left_out_is_named_with_its_reason() {
+        assert_eq!(LoadedContents::default().omission_text(), None);
+        let names = |names: &[&str]| names.iter().map(|name| (*name).to_owned()).collect::<Vec<_>>();
+        let loaded = LoadedContents {
+            contents: Vec::new(),
+            missing: names(&["a", "b"]),
+            not_text: names(&["c"]),
+            unreadable: names(&["d"]),
+            too_large: vec![("e".to_owned(), 7), ("f\"".to_owned(), 8)],
+            max_bytes: 5,
+        };
+        let expected = "There are no artifacts of these names: [\"a\",\"b\"]. Left out, since they are no texts: [\"c\"]. Left out, since \
+                        their contents are missing or were changed: [\"d\"]. Save them again. Left out, since at most 5 bytes are loaded \
+                        at once: \"e\" (7 bytes), \"f\\\"\" (8 bytes). Load fewer artifacts at once.";
+        assert_eq!(loaded.omission_text().as_deref(), Some(expected));
+    }
+}

@@ -1,46 +1,5 @@
-use std::{borrow::Cow, error::Error, fmt};
-
-use sqlx::error::{DatabaseError, ErrorKind};
-
 use super::*;
-
-/// An error of the database with this code.
-#[derive(Debug)]
-struct Coded(Option<&'static str>);
-
-impl fmt::Display for Coded {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("it failed")
-    }
-}
-
-impl Error for Coded {}
-
-impl DatabaseError for Coded {
-    fn message(&self) -> &str {
-        "it failed"
-    }
-
-    fn code(&self) -> Option<Cow<'_, str>> {
-        self.0.map(Cow::from)
-    }
-
-    fn as_error(&self) -> &(dyn Error + Send + Sync + 'static) {
-        self
-    }
-
-    fn as_error_mut(&mut self) -> &mut (dyn Error + Send + Sync + 'static) {
-        self
-    }
-
-    fn into_error(self: Box<Self>) -> Box<dyn Error + Send + Sync + 'static> {
-        self
-    }
-
-    fn kind(&self) -> ErrorKind {
-        ErrorKind::Other
-    }
-}
+use crate::sql::CodedError;
 
 #[test]
 fn an_error_of_the_database_passes_if_its_code_says_so() {
@@ -59,7 +18,7 @@ fn an_error_of_the_database_passes_if_its_code_says_so() {
         (Some("none"), false),
         (None, false),
     ] {
-        let error = store_error(sqlx::Error::Database(Box::new(Coded(code))));
+        let error = store_error(sqlx::Error::Database(Box::new(CodedError(code))));
         assert_eq!(error.is_transient(), is_transient, "{code:?}");
         assert_eq!(matches!(error, SessionError::Failed(_)), !is_transient, "{code:?}");
         let text = error.to_string();
