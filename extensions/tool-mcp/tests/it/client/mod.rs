@@ -24,6 +24,7 @@ mod reconnects;
 mod requests;
 mod results;
 mod streams;
+mod subscriptions;
 mod timeouts;
 mod tools;
 mod web;
