@@ -46,9 +46,35 @@ fn build(gate: &Gate) -> ToolOutput {
     ToolOutput::default().with_operation_id("build-7")
 }
 
+/// Starts a test.
+#[tool(register = false, long_running)]
+fn check() -> ToolOutput {
+    ToolOutput::default().with_operation_id("check-7")
+}
+
+/// Reports its progress, and counts.
+#[tool(register = false, long_running)]
+async fn count(total: f64, message: Option<String>, gate: &Gate, cx: &ToolContext) -> Result<i64, ToolError> {
+    let progress = Progress::new(3.0).of(total);
+    cx.progress(match message {
+        Some(message) => progress.message(message),
+        None => progress,
+    })?;
+    gate.started.notify_one();
+    gate.go.notified().await;
+    Ok(3)
+}
+
+/// Ends as if it were cancelled.
+#[tool(register = false, long_running)]
+fn abandon() -> Result<&'static str, ToolError> {
+    Err(ToolError::cancelled())
+}
+
 fn executor() -> (Executor, Arc<Gate>) {
     let gate = Arc::new(Gate::default());
     let tools = Registry::builder().tool::<work>().tool::<confirmed>().tool::<build>();
+    let tools = tools.tool::<check>().tool::<count>().tool::<abandon>();
     let tools = tools.provide_shared(Arc::clone(&gate)).provide_per_run::<Caller>().build().unwrap();
     (Executor::new(tools), gate)
 }
@@ -62,7 +88,12 @@ async fn send(served: &Served, method: &str, params: Value) -> Value {
 
 /// Calls `tool`, and returns the id of its task.
 async fn start(served: &Served, tool: &str) -> String {
-    let answer = send(served, "tools/call", json!({ "name": tool, "arguments": {} })).await;
+    start_with(served, tool, json!({})).await
+}
+
+/// Calls `tool` with `arguments`, and returns the id of its task.
+async fn start_with(served: &Served, tool: &str, arguments: Value) -> String {
+    let answer = send(served, "tools/call", json!({ "name": tool, "arguments": arguments })).await;
     assert_eq!(answer["result"]["resultType"], "task", "{answer}");
     answer["result"]["taskId"].as_str().unwrap().to_owned()
 }
@@ -150,6 +181,79 @@ async fn a_task_waits_for_the_result_of_an_operation() {
     executor.submit_result(open.address(), Ok("built".into())).await.unwrap();
     let task = until(&served, &id, "completed").await;
     assert_eq!(task["result"]["content"][0]["text"], "built", "{task}");
+}
+
+#[tokio::test]
+async fn a_task_hears_of_its_own_operation_alone() {
+    let (executor, _) = executor();
+    let served = serve(McpServer::new(executor.clone()).http().unwrap()).await;
+    let (building, checking) = (start(&served, "build").await, start(&served, "check").await);
+    let open = loop {
+        let open = executor.open_calls().await.unwrap();
+        if open.len() == 2 {
+            break open;
+        }
+        tokio::task::yield_now().await;
+    };
+    let address = |tool: &str| open.iter().find(|it| it.call().name == tool).unwrap().address().clone();
+    executor.update(address("check"), "half".into()).await.unwrap();
+    executor.submit_result(address("check"), Ok("checked".into())).await.unwrap();
+    let task = until(&served, &checking, "completed").await;
+    assert_eq!(task["result"]["content"][0]["text"], "checked", "{task}");
+    executor.update(address("build"), "almost".into()).await.unwrap();
+    let task = loop {
+        let task = until(&served, &building, "working").await;
+        if !task["statusMessage"].is_null() {
+            break task;
+        }
+    };
+    assert_eq!(task["statusMessage"], "almost", "{task}");
+    executor.submit_result(address("build"), Ok("built".into())).await.unwrap();
+    let task = until(&served, &building, "completed").await;
+    assert_eq!(task["result"]["content"][0]["text"], "built", "{task}");
+}
+
+#[tokio::test]
+async fn the_progress_of_a_task_is_its_status() {
+    let (executor, gate) = executor();
+    let served = serve(McpServer::new(executor).http().unwrap()).await;
+    for (arguments, expected) in [
+        (json!({ "total": 0 }), "3"),
+        (json!({ "total": 4 }), "3 of 4"),
+        (json!({ "total": 4, "message": "three" }), "three"),
+    ] {
+        let id = start_with(&served, "count", arguments).await;
+        gate.started.notified().await;
+        assert_eq!(until(&served, &id, "working").await["statusMessage"], expected);
+        gate.go.notify_one();
+        let task = until(&served, &id, "completed").await;
+        // As it is, since clients of tasks know values of all types.
+        assert_eq!(task["result"]["structuredContent"], 3, "{task}");
+    }
+}
+
+#[tokio::test]
+async fn a_call_that_ends_as_cancelled_by_itself_is_an_error_of_its_task() {
+    let (executor, _) = executor();
+    let served = serve(McpServer::new(executor).http().unwrap()).await;
+    let id = start(&served, "abandon").await;
+    let task = until(&served, &id, "completed").await;
+    assert_eq!(task["result"]["isError"], true, "{task}");
+}
+
+#[tokio::test]
+async fn a_task_without_a_result_takes_no_place_of_results() {
+    let (executor, gate) = executor();
+    let served = serve(McpServer::new(executor).max_task_bytes(0).http().unwrap()).await;
+    let mut ids = Vec::new();
+    for _ in 0..2 {
+        let id = start(&served, "work").await;
+        gate.started.notified().await;
+        send(&served, "tasks/cancel", json!({ "taskId": id })).await;
+        until(&served, &id, "cancelled").await;
+        ids.push(id);
+    }
+    until(&served, &ids[0], "cancelled").await;
 }
 
 #[tokio::test]
