@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 use tool_mcp::server::{McpServer, RequestHeaders};
 use tool_runtime::prelude::*;
 
-use super::{add, run};
+use super::{add, program, run, run_command};
 use crate::server::{Served, serve};
 
 /// Fails, and says for whom.
@@ -129,4 +129,26 @@ async fn a_server_that_is_not_named_well_is_a_mistake_of_the_command_line() {
         let (code, _, error) = run(arguments).await;
         assert!(code == 2 && error.contains(expected), "{code} {error}");
     }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_file_of_the_folder_is_read_for_its_names_alone() {
+    let served = server().await;
+    let folder = std::env::temp_dir().join(format!("tool-mcp-default-file-{}", std::process::id()));
+    std::fs::create_dir_all(&folder).unwrap();
+    let servers =
+        json!({ "mcpServers": { "known": { "url": served.url }, "other": { "command": "unused" } } });
+    std::fs::write(folder.join(".mcp.json"), servers.to_string()).unwrap();
+    let list = async |server: &str| {
+        let mut command = program(&["mcp", "list", server]);
+        command.current_dir(&folder);
+        run_command(command).await
+    };
+    let (code, output, error) = list("known").await;
+    assert!(code == 0 && output.contains("Adds two numbers."), "{output}{error}");
+    // Another word is a command.
+    let (code, _, error) = list("an-unknown-command").await;
+    assert!(code == 1 && error.contains("an-unknown-command"), "{code} {error}");
+    assert!(!error.contains("it is not in the file"), "{error}");
+    std::fs::remove_dir_all(&folder).unwrap();
 }

@@ -54,7 +54,12 @@ fn program(arguments: &[&str]) -> Command {
 
 /// Runs the program with `arguments`; returns its exit code, its standard output, and its standard error in one line.
 async fn run(arguments: &[&str]) -> (i32, String, String) {
-    let output = program(arguments).output().await.unwrap();
+    run_command(program(arguments)).await
+}
+
+/// Runs `command`; returns what [`run`] does.
+async fn run_command(mut command: Command) -> (i32, String, String) {
+    let output = command.output().await.unwrap();
     let error = String::from_utf8(output.stderr).unwrap();
     let error = error.split_whitespace().collect::<Vec<_>>().join(" ");
     (output.status.code().unwrap(), String::from_utf8(output.stdout).unwrap(), error)

@@ -269,6 +269,16 @@ async fn a_shutdown_answers_the_calls_that_run_and_refuses_others() {
 }
 
 #[tokio::test]
+async fn a_server_that_has_ended_answers_that_it_ends() {
+    let server = server().http().unwrap();
+    server.shutdown().await;
+    let answer = send_to(&server, &modern("tools/list", json!({})), None).await;
+    assert_eq!((answer.status().as_u16(), answer.headers()["retry-after"].to_str().unwrap()), (503, "5"));
+    let answer: serde_json::Value = serde_json::from_str(&text_of(answer).await).unwrap();
+    assert_eq!(answer["error"], json!({ "code": -32000, "message": "the server ends" }));
+}
+
+#[tokio::test]
 async fn a_server_whose_future_is_dropped_releases_its_address() {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let address = listener.local_addr().unwrap();
