@@ -12,6 +12,7 @@ use tool_runtime::{
     schema::{InputSchema, OutputSchema, SchemaProblem},
 };
 
+use super::notices::MAX_NAME_CHARS;
 use crate::content;
 
 /// The maximum length of the reason of a diagnostic.
@@ -34,7 +35,7 @@ pub(super) fn tool_diagnostic(
     tool: &str,
     problem: &str,
 ) -> Diagnostic {
-    let tool = Escape::LINE.at_most(100).text(tool);
+    let tool = Escape::LINE.at_most(MAX_NAME_CHARS).text(tool);
     Diagnostic::new(severity, code, format!("the tool `{tool}`: {problem}")).of_tool(tool)
 }
 

@@ -12,8 +12,9 @@ use tool_runtime::{
 
 /// The maximum number of different diagnostics of one code, so that a server that causes many hides none of another code.
 const MAX_NOTICES_PER_CODE: usize = 20;
-/// The maximum length of the texts of a server in a diagnostic.
-const MAX_NAME_CHARS: usize = 100;
+/// The maximum length of the name of a tool, a server or a member in a message.
+pub(super) const MAX_NAME_CHARS: usize = 100;
+/// The maximum length of the text of a server in a diagnostic.
 const MAX_PROBLEM_CHARS: usize = 500;
 
 /// The diagnostics of the answers of a server: each once, and the first ones only.

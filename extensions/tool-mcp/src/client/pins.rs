@@ -15,6 +15,7 @@ use tool_runtime::{
 use super::{
     definitions::DefinitionReader,
     error::{ClientError, ClientErrorCause},
+    notices::MAX_NAME_CHARS,
     requests::RequestSender,
 };
 
@@ -134,7 +135,9 @@ impl CurrentPins {
         }
         match pinned.admits_tool(raw) {
             true => Ok(()),
-            false => Err(connector.error(ClientErrorCause::Pinned(Escape::LINE.at_most(100).text(raw)))),
+            false => {
+                Err(connector.error(ClientErrorCause::Pinned(Escape::LINE.at_most(MAX_NAME_CHARS).text(raw))))
+            }
         }
     }
 }

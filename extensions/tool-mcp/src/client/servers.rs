@@ -15,6 +15,7 @@ use tool_runtime::{
 use super::{
     McpToolSet, McpToolSetBuilder,
     config::{ConfigDocument, ConfigError, ServerConfig},
+    notices::MAX_NAME_CHARS,
 };
 
 /// The servers of an `mcpServers` file.
@@ -159,7 +160,7 @@ impl McpServers {
 
 impl ServerEntry {
     fn read_entry(name: String, entry: Value, diagnostics: &mut Vec<Diagnostic>) -> Self {
-        let shown = Escape::LINE.at_most(100).text(&name);
+        let shown = Escape::LINE.at_most(MAX_NAME_CHARS).text(&name);
         let Value::Object(mut entry) = entry else {
             let error = ConfigError::new(&shown, "it is not an object");
             diagnostics.push(Diagnostic::new(Severity::Error, "invalid_server", error.to_string()));
@@ -171,7 +172,7 @@ impl ServerEntry {
             entry.keys().filter(|key| !ConfigDocument::KEYS.contains(&key.as_str())).cloned().collect();
         for key in unknown {
             entry.shift_remove(&key);
-            let key = Escape::LINE.at_most(100).text(&key);
+            let key = Escape::LINE.at_most(MAX_NAME_CHARS).text(&key);
             let message = format!("the member `{key}` of the server `{shown}` is unknown, and has no effect");
             diagnostics.push(Diagnostic::new(Severity::Warning, "unknown_member", message));
         }
@@ -230,7 +231,7 @@ impl<'de> Deserialize<'de> for Named {
                     if entries.iter().any(|(taken, _)| *taken == name) {
                         return Err(A::Error::custom(format_args!(
                             "{SERVER}`{}` is there twice",
-                            Escape::LINE.at_most(100).text(&name)
+                            Escape::LINE.at_most(MAX_NAME_CHARS).text(&name)
                         )));
                     }
                     entries.push((name, value));

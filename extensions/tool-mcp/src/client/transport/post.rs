@@ -24,6 +24,8 @@ const EVENT_STREAM: &str = "text/event-stream";
 const SESSION: &str = "mcp-session-id";
 /// The maximum length of the body of an error of which nothing was read, in characters.
 const MAX_PREVIEW_CHARS: usize = 256;
+/// The maximum length of the text of a refusal, in characters: an explanation, and not the page of a proxy.
+const MAX_REFUSAL_CHARS: usize = 4_000;
 
 /// A message to post.
 pub(super) struct MessagePost<'a> {
@@ -162,7 +164,7 @@ impl MessagePost<'_> {
         if let Some(answer @ JsonRpcMessage::Error(_)) = answer {
             return Ok(StreamableHttpPostResponse::Json(answer, session));
         }
-        let text: String = String::from_utf8_lossy(&body).trim().chars().take(4_000).collect();
+        let text: String = String::from_utf8_lossy(&body).trim().chars().take(MAX_REFUSAL_CHARS).collect();
         if let Some(id) = self
             .request_id()
             .filter(|_| self.is_discover_without_session() && status.is_client_error() && !is_forbidden)
