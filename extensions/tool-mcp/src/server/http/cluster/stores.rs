@@ -46,7 +46,7 @@ impl Cluster {
             cluster: self.clone(),
             request: current.id().cloned(),
             caller: current.identity().map(|identity| hash_of("caller", &identity.subject)),
-            last: AtomicI64::new(0),
+            last: AtomicI64::new(StreamPosition::BEFORE_ALL),
         })
     }
 
