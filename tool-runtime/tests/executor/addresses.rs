@@ -322,3 +322,21 @@ fn every_outcome_has_the_tool_name_that_the_model_wrote() {
     let ends: Vec<_> = outcomes.iter().map(CallOutcome::is_finished).collect();
     assert_eq!(ends, [false, false, false, true]);
 }
+
+// I19
+#[test]
+fn ambiguous_calls_of_several_runs_are_listed_in_the_order_of_their_arrival() {
+    let executor = executor(|builder| builder);
+    let mut at = Vec::new();
+    for id in ["b", "a", "c"] {
+        let run = RunContext::new().with_id(id);
+        at.extend(addresses(&crate::run(executor.batch(same(&["elsewhere"])).with_run(run).run())));
+    }
+    let ambiguous = OpenCallError::Ambiguous { id: "call_1".into(), addresses: at.clone() };
+    assert_eq!(crate::now(executor.submit_result("call_1", Ok("a".into()))).unwrap_err(), ambiguous);
+    assert_eq!(crate::now(executor.discard("call_1")).unwrap_err(), ambiguous);
+    crate::now(executor.discard(&at[1])).unwrap();
+    let ambiguous =
+        OpenCallError::Ambiguous { id: "call_1".into(), addresses: vec![at[0].clone(), at[2].clone()] };
+    assert_eq!(crate::now(executor.discard("call_1")).unwrap_err(), ambiguous);
+}

@@ -3,6 +3,7 @@
 use std::sync::{Arc, Mutex};
 
 use tool_runtime::{
+    ErrorKind,
     hook::{Before, BeforeCall, CallView, Hook},
     prelude::*,
 };
@@ -24,6 +25,7 @@ enum Treatment {
     Admitted,
     NotAdmitted,
     Answered,
+    Stopped,
 }
 
 struct Treating(Arc<Mutex<Treatment>>);
@@ -36,6 +38,7 @@ impl Hook for Treating {
     async fn before(&self, _: &mut BeforeCall<'_>) -> Result<Before, ToolError> {
         Ok(match *self.0.lock().unwrap() {
             Treatment::Answered => Before::Answer("an answer".into()),
+            Treatment::Stopped => return Err(ToolError::stop("enough")),
             _ => Before::Continue,
         })
     }
@@ -64,5 +67,22 @@ fn work_that_has_begun_may_have_taken_effect_whatever_a_hook_does_to_its_continu
                 executor.assert_told(told);
             }
         }
+    });
+}
+
+// H01
+#[test]
+fn a_hook_that_stops_the_run_stops_it_at_a_continuation_too() {
+    each_way(async |way| {
+        let current = Arc::new(Mutex::new(Treatment::Admitted));
+        let executor =
+            way.of(building(Registry::builder().tool::<begin>()).hook(Treating(Arc::clone(&current))));
+        let outcomes = executor.run(calls(&["begin"])).await;
+        let call = outcomes[0].address().unwrap().clone();
+        drop(executor.events());
+        *current.lock().unwrap() = Treatment::Stopped;
+        let outcomes = executor.continue_calls([call]).await.unwrap().run().await;
+        let error = outcomes[0].result().unwrap().outcome.as_ref().unwrap_err();
+        assert_eq!((error.kind(), error.reason().as_ref()), (ErrorKind::Stopped, "enough"));
     });
 }

@@ -325,3 +325,19 @@ fn a_run_may_have_another_journal_than_its_executor() {
         assert!(of_executor.notes(&["starting", "ended"]).is_empty());
     });
 }
+
+#[test]
+fn a_journal_of_any_type_passes_intents_and_outcomes_on() {
+    let journal = Recorder::default();
+    let executor = building(journal.tools()).journal(journal.clone()).build().unwrap();
+    let outcomes = super::run(executor.run(calls(&["pay"])));
+    let intent = journal.intents.lock().unwrap()[0].clone();
+    let second = Recorder::default();
+    let shared = SharedCallJournal::new(second.clone());
+    assert!(super::run(shared.starting(&intent, None)).is_ok());
+    super::run(shared.ended(&intent.address, &outcomes[0], None));
+    assert_eq!(*second.intents.lock().unwrap(), [intent.clone()]);
+    assert_eq!(second.ends(), pairs(&[("0", "paid")]));
+    let failing = SharedCallJournal::new(Recorder::new(Starting::Fails));
+    assert!(super::run(failing.starting(&intent, None)).is_err());
+}

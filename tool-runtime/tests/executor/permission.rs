@@ -257,3 +257,22 @@ fn a_policy_denies_a_call_that_requires_confirmation() {
     #[tool_args]
     struct Wipe {}
 }
+
+// I08
+#[test]
+fn a_policy_that_allows_or_asks_leaves_the_approval_of_a_tool_that_asks() {
+    #[tool_args]
+    struct Wipe {}
+    each_way(async |way| {
+        for permission in [Permission::Allow, Permission::ask("Really?")] {
+            let wipe = ToolBuilder::new("wipe")
+                .permission(|_: &Wipe, _| Permission::ask("Sure?"))
+                .body(tool_body!(|_: Wipe| "wiped"))
+                .unwrap();
+            let executor = way.of(building(Registry::builder().add(wipe))
+                .permission(move |_: &PermissionRequest<'_>| permission.clone())
+                .approver_fn(|_| async { Ok(Approval::Approved) }));
+            assert_eq!(texts(&executor.run(one("wipe", "{}")).await), ["wiped"]);
+        }
+    });
+}

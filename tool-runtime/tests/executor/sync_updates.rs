@@ -202,3 +202,41 @@ async fn a_report_after_the_end_of_the_call_is_refused() {
     assert!(!cx.try_update("late"));
     assert_eq!(super::told(&mut listener), ["started 0", "finished 0"]);
 }
+
+// K01
+#[tokio::test(flavor = "multi_thread")]
+async fn blocking_updates_of_a_second_attempt_have_its_number() {
+    /// Fails once, and then sends an update.
+    #[tool(register = false, blocking, retry(attempts = 2, initial = "1ms"))]
+    fn stubborn(cx: &ToolContext) -> Result<(), ToolError> {
+        cx.blocking_update(format!("attempt {}", cx.attempt()))?;
+        match cx.attempt() {
+            1 => Err(ToolError::failed("busy").retryable(true)),
+            _ => Ok(()),
+        }
+    }
+    let executor = building(Registry::builder().tool::<stubborn>()).build().unwrap();
+    let mut listener = executor.subscribe();
+    executor.run(one("stubborn", "{}")).await;
+    let updates = super::events(&mut listener).into_iter().filter_map(|event| match event.kind {
+        EventKind::Updated { attempt, update } => Some((attempt, update.text().into_owned())),
+        _ => None,
+    });
+    let expected = [(1, "attempt 1".to_owned()), (2, "attempt 2".to_owned())];
+    assert_eq!(updates.collect::<Vec<_>>(), expected);
+}
+
+// J08, K06
+#[tokio::test(flavor = "multi_thread")]
+async fn blocking_updates_without_a_receiver_take_no_room() {
+    /// Sends more updates than are kept.
+    #[tool(register = false, blocking, idle_timeout = "1h")]
+    fn chatter(cx: &ToolContext) -> Result<u32, ToolError> {
+        for n in 0..200 {
+            cx.blocking_update(n.to_string())?;
+        }
+        Ok(200)
+    }
+    let executor = building(Registry::builder().tool::<chatter>()).build().unwrap();
+    assert_eq!(texts(&executor.run(one("chatter", "{}")).await), ["200"]);
+}
