@@ -10,17 +10,17 @@ use tool_runtime::{
     schema::{InputSchema, OutputSchema},
 };
 
-fn definition(name: &str, description: &str, schema: Value) -> ToolDefinition {
+pub(crate) fn definition(name: &str, description: &str, schema: Value) -> ToolDefinition {
     let name = ToolName::new(name.to_owned()).unwrap();
     ToolDefinition::new(name, description.to_owned(), InputSchema::new(schema).unwrap())
 }
 
-fn registry(tools: impl IntoIterator<Item = ToolDefinition>) -> Registry {
+pub(crate) fn registry(tools: impl IntoIterator<Item = ToolDefinition>) -> Registry {
     let tools = tools.into_iter().map(ExternalTool::new);
     tools.fold(Registry::builder(), |builder, tool| builder.add(tool)).build().unwrap()
 }
 
-fn forecast() -> ToolDefinition {
+pub(crate) fn forecast() -> ToolDefinition {
     let schema = json!({
         "type": "object",
         "properties": {
@@ -35,19 +35,19 @@ fn forecast() -> ToolDefinition {
     definition("forecast", "Forecasts the weather.", schema)
 }
 
-fn ping() -> ToolDefinition {
+pub(crate) fn ping() -> ToolDefinition {
     definition("ping", "Answers.", json!({ "type": "object" }))
 }
 
 /// Returns the report of a change from `before` to `after`.
-fn change_report(before: &ToolDefinition, after: &ToolDefinition) -> String {
+pub(crate) fn change_report(before: &ToolDefinition, after: &ToolDefinition) -> String {
     let pins = Pins::of(&registry([before.clone()]));
     let changes = Pins::parse(&pins.to_json()).unwrap().check(&registry([after.clone()]));
     changes.iter().map(ToString::to_string).collect::<Vec<_>>().join("\n")
 }
 
 /// Returns the changed schema of `forecast`.
-fn with_schema(change: impl FnOnce(&mut Value)) -> ToolDefinition {
+pub(crate) fn with_schema(change: impl FnOnce(&mut Value)) -> ToolDefinition {
     let mut schema = forecast().input_schema().as_value().clone();
     change(&mut schema);
     definition("forecast", "Forecasts the weather.", schema)
