@@ -414,6 +414,25 @@ fn result(executor: &Executor, name: &str, arguments: Value) -> ToolResult {
     outcomes[0].result().unwrap().clone()
 }
 
+#[test]
+fn a_result_without_a_text_is_marked_too() {
+    let executor = Executor::builder(drawing()).hook(Sanitizer).build().unwrap();
+    let marks = "<output tool=\"draw\" trust=\"web\">\n\n</output>";
+    let drawn = result(&executor, "draw", json!({}));
+    assert_eq!(drawn.content().as_ref(), [Content::text(marks), Content::image(*b"png", "image/png")]);
+}
+
+#[test]
+fn a_page_ends_with_the_result_and_names_a_single_byte_that_follows() {
+    let store = ResultStore::new(10);
+    let handle = store.insert("0123456789").unwrap();
+    let read = |offset: usize, length: usize| store.read(handle, offset, length).unwrap();
+    assert_eq!(read(10, 5), "");
+    assert_eq!(read(0, 10), "0123456789");
+    assert_eq!(read(0, 9), "012345678\n[.. 1 bytes follow, from offset 9 ..]");
+    assert_eq!(read(8, 0), "\n[.. 2 bytes follow, from offset 8 ..]");
+}
+
 // D11
 #[test]
 fn the_prefix_of_an_error_appears_once_and_counts_towards_the_limit() {

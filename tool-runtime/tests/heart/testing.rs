@@ -3,7 +3,8 @@
 use std::time::Duration;
 
 use tool_runtime::{
-    Executor, Registry, ToolCall,
+    Executor, Registry, Tool, ToolCall,
+    definition::Metadata,
     testing::{Gate, Recorder, ScriptedTool, paused},
 };
 
@@ -73,5 +74,20 @@ fn a_paused_clock_advances_at_once() {
         let outcomes = executor.run(call("a")).await;
         assert_eq!(outcomes[0].result().unwrap().text(), "Timed out: no result after 7200s");
         assert!(before.elapsed() >= Duration::from_secs(7200));
+    });
+}
+
+#[test]
+fn a_scripted_tool_has_its_metadata_and_records_its_arguments() {
+    paused(async {
+        let metadata = Metadata { read_only: Some(true), ..Metadata::default() };
+        let tool = ScriptedTool::new("scripted").metadata(metadata.clone()).gives("one");
+        assert_eq!(*tool.definition().metadata(), metadata);
+        let calls = tool.calls();
+        let executor = executor(tool);
+        for arguments in [r#"{"a":1}"#, "{}"] {
+            executor.run(vec![ToolCall::new("scripted", arguments)]).await;
+        }
+        assert_eq!(calls.arguments(), [r#"{"a":1}"#, "{}"]);
     });
 }

@@ -617,3 +617,42 @@ fn a_collector_without_opentelemetry_receives_the_spans_of_calls() {
     let paths: Vec<_> = spans.0.lock().unwrap().iter().map(|span| span.path.clone()).collect();
     assert_eq!(paths, ["execute_tools/execute_tool/inside", "execute_tools/execute_tool", "execute_tools"]);
 }
+
+// W01
+#[test]
+fn a_span_has_the_status_of_a_failed_result_and_the_text_of_an_error() {
+    /// Asks a server.
+    #[tool(register = false)]
+    fn ask_server() -> ToolOutput {
+        ToolOutput::from("HTTP 503").as_failure()
+    }
+    let tools = Registry::builder().tool::<ask_server>().tool::<crash>().build().unwrap();
+    let status = |with_results: bool, name: &str| {
+        let executor = Executor::builder(tools.clone()).trace_results(with_results).build().unwrap();
+        let spans = spans(&executor, vec![ToolCall::new(name, "{}")]);
+        let fields = &spans.iter().find(|span| span.path.ends_with("/execute_tool")).unwrap().fields;
+        ["otel.status_code", "error.type", "otel.status_description", "gen_ai.tool.call.result"]
+            .map(|name| fields.get(name).cloned().unwrap_or_default())
+    };
+    assert_eq!(status(false, "ask_server"), ["ERROR", "result", "", ""]);
+    assert_eq!(status(true, "ask_server"), ["ERROR", "result", "", "HTTP 503"]);
+    assert_eq!(status(false, "crash"), ["ERROR", "panicked", "", ""]);
+    assert_eq!(status(true, "crash"), ["ERROR", "panicked", "The tool crash panicked: boom", ""]);
+}
+
+// W01
+#[test]
+fn an_attribute_that_is_no_text_and_no_number_is_shown_beside_a_secret() {
+    /// Stores a key.
+    #[tool(register = false)]
+    fn store(cx: &ToolContext, #[arg(secret)] key: String) {
+        cx.set_attribute("stored", true);
+        cx.set_attribute("list", json!([null, false, key]));
+    }
+    let executor = Executor::new(Registry::builder().tool::<store>().build().unwrap());
+    let spans = spans(&executor, vec![ToolCall::new("store", json!({ "key": "s3cr3t" }))]);
+    let span = spans.iter().find(|span| span.path.ends_with("/execute_tool")).unwrap();
+    let text = span.fields["tool.attributes"].replace("\\\"", "\"");
+    let shown: Value = tool_runtime::serde_json::from_str(&text).unwrap();
+    assert_eq!(shown, json!({ "stored": true, "list": [null, false, "***"] }));
+}
