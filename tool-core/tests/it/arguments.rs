@@ -18,6 +18,18 @@ fn a_text_is_read_as_its_value() {
     let list = json!([1, -2.5, 100.0, "é\n", true, null, {}]);
     assert_eq!(value, json!({ "a": list, "b": u64::MAX }));
     assert_eq!(Arguments::from(" null ").to_value().unwrap(), json!({}));
+    for blanks in [" ", "\n", "\t", "\r", " \n", "\n ", "  ", " \t\r\n ", " \r\n\t"] {
+        let tokens = [
+            "", "{", "\"a\"", ":", "[", "1", ",", "\"x\"", ",", "null", "]", ",", "\"b\"", ":", "{", "}",
+            "}", "",
+        ];
+        let text = tokens.join(blanks);
+        assert_eq!(
+            Arguments::from(text).to_value().unwrap(),
+            json!({ "a": [1, "x", null], "b": {} }),
+            "{blanks:?}"
+        );
+    }
 }
 
 // F03

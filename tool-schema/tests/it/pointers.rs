@@ -262,3 +262,18 @@ fn a_parameter_of_a_flat_list_is_a_32_bit_float_by_its_own_type() {
     let repeated = mixed().into_iter().chain([row("double", Plain::of::<f64>())]).collect();
     assert!(Flat::new(repeated).is_none());
 }
+
+#[test]
+fn a_property_has_a_default_if_one_of_its_schemas_has_one() {
+    let plain = json!({ "properties": { "n": {}, "any": true } });
+    let default = json!({ "properties": { "n": { "default": 1 }, "any": true } });
+    for parts in [[&plain, &default], [&default, &plain]] {
+        let schema = json!({ "type": "object", "allOf": parts });
+        assert_eq!(
+            (places(&schema, "/n"), places(&schema, "/any")),
+            (vec!["n!".to_owned()], vec!["any".to_owned()])
+        );
+    }
+    let schema = json!({ "type": "object", "properties": { "any": true } });
+    assert_eq!(places(&schema, "/any"), ["any"]);
+}

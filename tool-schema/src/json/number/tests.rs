@@ -153,3 +153,16 @@ fn a_number_has_a_fraction_if_a_digit_other_than_zero_is_behind_the_point() {
         assert_eq!(has_fraction(&format!("-{number}")), expected, "-{number}");
     }
 }
+
+#[test]
+fn a_fraction_beyond_64_bits_keeps_the_nearest_float() {
+    for (number, near) in [
+        ("18446744073709551616.5", 18_446_744_073_709_551_616.0),
+        ("100000000000000000000.5", 1e20),
+        ("-100000000000000000000.5", -1e20),
+    ] {
+        assert_eq!(nearest_float(number, number.parse().unwrap()), (near, true), "{number}");
+    }
+    let (near, is_rounded) = nearest_float("4503599627370496.75", 4_503_599_627_370_497.0);
+    assert!(is_rounded && near == FRACTION_SENTINEL);
+}

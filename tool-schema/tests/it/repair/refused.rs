@@ -369,7 +369,13 @@ fn a_truncated_string_with_quotes_or_backslashes_within_is_refused() {
     );
     check(
         "a string with an unpaired surrogate",
-        &[(r#"{"a":"\ud83d\u0041",}"#, 6), (r#"{"a":"\ud83d\n",}"#, 6), (r#"{"a":"\udfff",}"#, 6)],
+        &[
+            (r#"{"a":"\ud83d\u0041",}"#, 6),
+            (r#"{"a":"\ud83d\u0041"#, 6),
+            (r#"{"a":"\ud83d\u00e9 x"#, 6),
+            (r#"{"a":"\ud83d\n",}"#, 6),
+            (r#"{"a":"\udfff",}"#, 6),
+        ],
     );
     assert_eq!(repaired(r#"{"a":"\/ \d \" \\",}"#), r#"{"a":"\/ \\d \" \\"}"#);
 }

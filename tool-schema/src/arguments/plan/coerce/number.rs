@@ -220,6 +220,16 @@ mod tests {
             assert_eq!(read("b").as_deref(), Some("1.00"));
         }
         assert_eq!(read("b"), None);
+        // The last byte is as good as many.
+        let mut last = Literals::new(vec![literal("1.0", "/a"), literal("1.00", "/b")]);
+        for _ in 0..47 {
+            assert!(last.number_text_as_written(&one, &place("b")).is_some());
+        }
+        for _ in 0..2 {
+            assert_eq!(last.number_text_as_written(&one, &Location::ROOT), None);
+        }
+        assert_eq!(last.number_text_as_written(&one, &place("b")).as_deref(), Some("1.00"));
+        assert_eq!(last.number_text_as_written(&one, &place("b")), None);
         // A place where another number was written does not count.
         let mut other =
             Literals::new(vec![literal("1.0", "/a"), literal("1.00", "/b"), literal("2.0", "/c")]);

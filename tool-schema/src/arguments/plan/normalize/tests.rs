@@ -61,3 +61,22 @@ fn only_null_and_integers_that_are_floats_need_normalization() {
         assert_eq!(needs_no_normalization(&value), is_settled, "{value}");
     }
 }
+
+#[test]
+fn defaults_and_ignored_properties_of_the_first_property_are_part_of_the_canonical_form() {
+    use crate::{
+        arguments::plan::compile::{Origin, compile},
+        internal_keywords::{FILLS, IGNORES},
+    };
+    let filled = json!({ "properties": { "n": { "type": "integer", "default": 7, (FILLS): true } } });
+    let ignoring = json!({ "properties": { "n": { "type": "integer" } }, (IGNORES): true });
+    for (inner, text, expected) in [
+        (&filled, r#"{"a":{}}"#, r#"{"a":{"n":7}}"#),
+        (&filled, r#"{"a":{"n":1}}"#, r#"{"a":{"n":1}}"#),
+        (&ignoring, r#"{"a":{"n":1,"x":2}}"#, r#"{"a":{"n":1}}"#),
+        (&ignoring, r#"{"a":{"x":12345}}"#, r#"{"a":{}}"#),
+    ] {
+        let plan = compile(&json!({ "properties": { "a": inner } }), Origin::Own).unwrap();
+        assert_eq!(plan.canonical(text.into()).unwrap().as_str(), expected, "{text}");
+    }
+}

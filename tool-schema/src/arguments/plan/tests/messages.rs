@@ -358,3 +358,25 @@ fn more_than_twenty_branches_are_counted() {
     check(last(20), json!(5), &[": any of: a string; null, got 5"]);
     check(last(21), json!(5), &[": any of: a string; … (21 in all), got 5"]);
 }
+
+#[test]
+fn a_list_of_permitted_values_has_at_least_one_and_only_a_long_one_has_a_suggestion() {
+    use crate::arguments::plan::messages::one_of;
+
+    let names = |count: usize| (0..count).map(|at| json!(format!("n{at}"))).collect::<Vec<_>>();
+    assert_eq!(
+        (one_of(&[], None), one_of(&names(1), None)),
+        ("no value at all".to_owned(), "\"n0\"".to_owned())
+    );
+    let received = json!("n3x");
+    assert!(!one_of(&names(20), Some(&received)).contains("did you mean"));
+    assert!(one_of(&names(21), Some(&received)).ends_with("; did you mean \"n3\"?"));
+    // The first value is longer than the room beside the suggestion.
+    let long = "x".repeat(118);
+    let mut values = vec![json!(long), json!("get_weather_forecast_of_tomorrow_1")];
+    values.extend(names(19));
+    assert_eq!(
+        one_of(&values, Some(&json!("get_weather_forecast_of_tomorrow_2"))),
+        format!("one of \"{long}\", … (21 in all); did you mean \"get_weather_forecast_of_tomorrow_1\"?")
+    );
+}

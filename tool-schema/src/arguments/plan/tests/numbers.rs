@@ -218,3 +218,11 @@ fn a_number_that_is_read_is_judged_by_its_range_alone_if_the_schema_has_no_other
     assert_eq!(float(&json!({"type": "integer"}), 5.5), None);
     assert_eq!(float(&json!({"type": "number"}), 5.5), Some(true));
 }
+
+#[test]
+fn a_number_that_is_too_large_has_its_sign_for_other_rules() {
+    let plan = super::plan(&json!({ "properties": { "low": { "maximum": 5 }, "high": { "minimum": -5 } } }));
+    let (violations, _) = plan.fit(r#"{"low":-1e400,"high":1e400}"#.into()).unwrap_err().into_parts();
+    let pointers: Vec<_> = violations.iter().map(|it| it.pointer.as_str()).collect();
+    assert_eq!((pointers, violations.total()), (vec!["/low", "/high"], 2));
+}

@@ -107,6 +107,9 @@ fn mistake_in_a_pattern_is_named() {
         ("(?<>a)", "a group wants a name between `<` and `>`"),
         ("(?<a b>a)", "a group wants a name between `<` and `>`"),
         ("*a", "a repetition of nothing"),
+        ("(*a)", "a repetition of nothing"),
+        ("(?:+a)", "a repetition of nothing"),
+        ("(?<n>?a)", "a repetition of nothing"),
         ("a**", "a repetition of nothing"),
         ("a++", "a repetition of nothing"),
         ("^*", "a repetition of nothing"),
@@ -254,4 +257,15 @@ fn braces_repeat_only_with_counts_in_order() {
     check("^a{1,x}$", &["a{1,x}"], &["a"]);
     check("^a{1$", &["a{1"], &["a"]);
     check("^{", &["{"], &["a"]);
+}
+
+#[test]
+fn ranges_of_a_negated_class_may_overlap_or_touch() {
+    for class in ["[^a-zb-c]", "[^b-ca-z]", "[^a-mn-z]", "[^a-nk-z]", "[^a-zz]", "[^a-za-z]"] {
+        super::check(
+            json!({ "pattern": format!("^{class}$") }),
+            [json!("A"), json!("`"), json!("{"), json!("é")],
+            [json!("a"), json!("b"), json!("d"), json!("m"), json!("n"), json!("z")],
+        );
+    }
 }
