@@ -151,7 +151,8 @@ impl PostgresCallQueue {
         let sql = "WITH found AS (SELECT id, state FROM {schema}.calls WHERE pool = $1 AND id = $2 FOR UPDATE), \
                    changed AS (UPDATE {schema}.calls AS call SET \
                    cancel_requested = cancel_requested OR found.state = 'taken', \
-                   state = CASE WHEN found.state = 'queued' THEN 'cancelled' ELSE call.state END, changed_at = now(), \
+                   state = CASE WHEN found.state = 'queued' THEN 'cancelled' ELSE call.state END, \
+                   changed_at = CASE WHEN found.state = 'queued' THEN now() ELSE call.changed_at END, \
                    expires_at = CASE WHEN found.state = 'queued' THEN now() + make_interval(secs => $3) ELSE call.expires_at END \
                    FROM found WHERE call.pool = $1 AND call.id = found.id AND found.state IN ('queued', 'taken')) \
                    SELECT state FROM found";

@@ -1,10 +1,13 @@
 //! The guarantees of each queue, and the power of a client of the broker without the key.
 
-use std::{sync::Arc, time::Duration};
+use std::{
+    sync::Arc,
+    time::{Duration, SystemTime},
+};
 
 use bytes::Bytes;
 use tool_fleet::{
-    CallQueue, CallState, FleetError, LeaseState, NewCall, QueueEpoch, QueueLimits, StartGrant,
+    CallQueue, CallState, FleetError, LeaseState, NewCall, QueueEpoch, QueueLimits, QueuedCall, StartGrant,
 };
 use tool_runtime::{definition::ContentHash, prelude::*};
 
@@ -18,6 +21,7 @@ over_queues! {
     a_returned_call_counts_no_worker,
     a_returned_call_that_is_cancelled_is_kept_as_a_result,
     a_cancelled_call_is_not_started,
+    only_a_new_state_changes_the_time_of_a_call,
     what_waits_is_purged_and_what_runs_is_not,
     a_call_that_is_removed_by_its_age_is_returned_once,
     bytes_are_limited,
@@ -54,6 +58,10 @@ async fn take(queue: &dyn CallQueue, lease: Duration) -> QueueEpoch {
 
 async fn state(queue: &dyn CallQueue, id: &str) -> Option<CallState> {
     queue.read_call(id).await.unwrap().map(|(call, _)| call.state)
+}
+
+async fn find(queue: &dyn CallQueue, id: &str) -> QueuedCall {
+    queue.find_call(id).await.unwrap().unwrap()
 }
 
 async fn a_start_is_given_once(broker: Broker, name: &'static str) {
@@ -163,6 +171,28 @@ async fn a_cancelled_call_is_not_started(broker: Broker, name: &'static str) {
     }
     assert_eq!(queue.cancel_call("a-1").await.unwrap(), Some(CallState::Cancelled));
     assert_eq!(queue.cancel_call("b-1").await.unwrap(), None);
+}
+
+/// A call that is taken stays in its state as it is to be cancelled.
+async fn only_a_new_state_changes_the_time_of_a_call(broker: Broker, name: &'static str) {
+    let queue = open(&broker, name).await;
+    queue.put_call(new_call("a-1", b"request")).await.unwrap();
+    queue.put_call(new_call("b-1", b"request")).await.unwrap();
+    take(&*queue, LEASE).await;
+    let [taken, queued] = [find(&*queue, "a-1").await, find(&*queue, "b-1").await];
+    while SystemTime::now() < queued.changed.max(taken.changed) + Duration::from_millis(5) {
+        tokio::task::yield_now().await;
+    }
+    for call in [&taken, &queued] {
+        assert_eq!(queue.cancel_call(&call.id).await.unwrap(), Some(call.state));
+    }
+    assert_eq!(find(&*queue, "a-1").await, QueuedCall { cancel_requested: true, ..taken });
+    let cancelled = find(&*queue, "b-1").await;
+    assert!(cancelled.changed > queued.changed, "{cancelled:?}");
+    assert_eq!(cancelled, QueuedCall { state: CallState::Cancelled, changed: cancelled.changed, ..queued });
+    // Again, it changes nothing.
+    assert_eq!(queue.cancel_call("b-1").await.unwrap(), Some(CallState::Cancelled));
+    assert_eq!(find(&*queue, "b-1").await, cancelled);
 }
 
 async fn what_waits_is_purged_and_what_runs_is_not(broker: Broker, name: &'static str) {
