@@ -47,6 +47,11 @@ pub(super) struct Deadline {
 }
 
 impl Deadline {
+    /// Returns the end of an operation that begins now.
+    pub(super) fn after(timeout: Duration) -> Self {
+        Self { timeout, time: Instant::now() + timeout }
+    }
+
     /// Returns the error of an operation whose time is over.
     pub(super) fn error(self, problem: &dyn Display) -> FleetError {
         let timeout = self.timeout;
@@ -147,7 +152,7 @@ impl Database {
 
     /// Returns the end of the time of an operation that begins now.
     pub(super) fn deadline(&self) -> Deadline {
-        Deadline { timeout: self.timeout, time: Instant::now() + self.timeout }
+        Deadline::after(self.timeout)
     }
 }
 
@@ -244,3 +249,6 @@ fn bound_query<'q>(
         Value::WasSent(was_sent) => query.bind(was_sent.swap(true, Ordering::Relaxed)),
     })
 }
+
+#[cfg(test)]
+mod tests;

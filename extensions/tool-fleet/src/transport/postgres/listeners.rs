@@ -274,3 +274,6 @@ impl Listeners {
         rows
     }
 }
+
+#[cfg(test)]
+mod tests;
