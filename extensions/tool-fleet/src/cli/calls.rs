@@ -232,3 +232,88 @@ fn age_text(age: Duration) -> String {
         _ => format!("{} h", seconds / 3600),
     }
 }
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used, reason = "a test may")]
+mod tests {
+    use serde_json::json;
+    use tool_cli::clap::Command;
+
+    use super::*;
+
+    fn call(state: CallState, cancel_requested: bool) -> QueuedCall {
+        let time = |millis| UNIX_EPOCH + Duration::from_millis(millis);
+        QueuedCall {
+            id: "a-1".to_owned(),
+            key: ContentHash::of("tool"),
+            request: ContentHash::of("request"),
+            state,
+            epoch: 3,
+            workers: 2,
+            was_started: true,
+            cancel_requested,
+            created: time(1_500),
+            changed: time(2_750),
+            bytes: 100,
+        }
+    }
+
+    #[test]
+    fn a_call_is_written_as_json_without_its_contents() {
+        let expected = json!({
+            "call": "a-1", "state": "started", "definition": ContentHash::of("tool"), "workers": 2, "wasStarted": true,
+            "cancelRequested": false, "createdMs": 1500, "changedMs": 2750, "bytes": 100,
+        });
+        let listed = ListedCall::new(call(CallState::Started, false));
+        assert_eq!(serde_json::to_value(listed).unwrap(), expected);
+    }
+
+    #[test]
+    fn a_call_is_to_be_cancelled_until_it_has_ended() {
+        for state in CallState::ALL {
+            assert_eq!(state_text(&call(state, false)), state.name());
+            let end = if state.is_ended() { "" } else { ", to be cancelled" };
+            assert_eq!(state_text(&call(state, true)), format!("{}{end}", state.name()));
+        }
+    }
+
+    #[test]
+    fn an_age_is_in_seconds_minutes_or_hours() {
+        for (seconds, expected) in [
+            (0, "0 s"),
+            (59, "59 s"),
+            (60, "1 min"),
+            (119, "1 min"),
+            (120, "2 min"),
+            (3_599, "59 min"),
+            (3_600, "1 h"),
+            (7_199, "1 h"),
+            (7_200, "2 h"),
+        ] {
+            assert_eq!(age_text(Duration::from_secs(seconds)), expected);
+        }
+    }
+
+    #[test]
+    fn a_noun_has_the_number_of_its_count() {
+        assert_eq!([0, 1, 2].map(|count| counted(count, "call")), ["0 calls", "1 call", "2 calls"]);
+    }
+
+    #[test]
+    fn commands_of_calls_have_these_options() {
+        let flags = |arguments: &[&str]| {
+            let grammar = Command::new("purge").args(purge_options()).arg(dead_option());
+            let matches = grammar.try_get_matches_from(arguments).unwrap();
+            ["queued", "yes", "dead"].map(|flag| matches.get_flag(flag))
+        };
+        assert_eq!(flags(&["purge"]), [false; 3]);
+        assert_eq!(flags(&["purge", "--queued", "--dead"]), [true, false, true]);
+        assert_eq!(flags(&["purge", "--yes"]), [false, true, false]);
+        let cancel = |arguments: &[&str]| {
+            let grammar = Command::new("cancel").args(cancel_options());
+            grammar.try_get_matches_from(arguments).map(|matches| matches.get_one::<String>("call").cloned())
+        };
+        assert_eq!(cancel(&["cancel", "a-1"]).unwrap().as_deref(), Some("a-1"));
+        assert!(cancel(&["cancel"]).is_err());
+    }
+}

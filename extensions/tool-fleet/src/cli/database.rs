@@ -97,6 +97,17 @@ mod tests {
     }
 
     #[test]
+    fn a_database_is_looked_at_each_ten_milliseconds_to_a_minute() {
+        let is_read = |option: &str| {
+            let grammar =
+                Command::new("work").args(database_options()).arg(Arg::new("postgres").long("postgres"));
+            grammar.try_get_matches_from(["work", "--postgres", URL, option]).is_ok()
+        };
+        let polls = [9, 10, 60_000, 60_001].map(|millis| is_read(&format!("--postgres-poll={millis}")));
+        assert_eq!(polls, [false, true, true, false]);
+    }
+
+    #[test]
     fn a_setting_of_a_database_beyond_its_range_is_an_error_that_names_the_option() {
         for (option, expected) in [
             ("--postgres-schema=Trip", "`--postgres-schema`: \"Trip\" is not a valid schema"),

@@ -189,4 +189,74 @@ mod tests {
     fn the_grammar_is_consistent() {
         Fleet::new(None, None, QueueLimits::default()).grammar_in("weather").debug_assert();
     }
+
+    fn parse(arguments: &[&str]) -> Result<ArgMatches, clap::error::ErrorKind> {
+        let fleet = Fleet::new(None, None, QueueLimits::default());
+        fleet.grammar().try_get_matches_from([&["fleet"], arguments].concat()).map_err(|error| error.kind())
+    }
+
+    #[test]
+    fn a_command_of_a_pool_is_required_with_its_broker_and_its_key() {
+        use clap::error::ErrorKind::{
+            ArgumentConflict, DisplayHelpOnMissingArgumentOrSubcommand, InvalidSubcommand,
+            MissingRequiredArgument,
+        };
+        let nats = "--nats=nats://broker";
+        for (arguments, expected) in [
+            (&[][..], DisplayHelpOnMissingArgumentOrSubcommand),
+            (&["other"], InvalidSubcommand),
+            (&["workers", nats], MissingRequiredArgument),
+            (&["workers", "--key=pool.key"], MissingRequiredArgument),
+            (&["workers", nats, "--postgres=postgres://broker", "--key=pool.key"], ArgumentConflict),
+            (&["cancel", nats, "--key=pool.key"], MissingRequiredArgument),
+            (&["drain", nats, "--key=pool.key"], MissingRequiredArgument),
+            (&["key", "--program-key=program.key"], MissingRequiredArgument),
+            (&["key", "--save=pool.key"], MissingRequiredArgument),
+        ] {
+            assert_eq!(parse(arguments).map(drop), Err(expected), "{arguments:?}");
+        }
+        assert!(parse(&["key", "--program-key=program.key", "--save=pool.key", "--pool=trip"]).is_ok());
+    }
+
+    #[test]
+    fn lists_have_a_limit_of_rows_and_a_time_of_up_to_a_minute() {
+        let list = |command: &str, option: &str| {
+            let arguments = [command, "--nats=nats://broker", "--key=pool.key", option];
+            parse(&arguments).map(|mut matches| {
+                let (_, matches) = matches.remove_subcommand().unwrap_or_default();
+                let wait = matches.try_get_one::<u32>("wait").ok().flatten().copied();
+                (wait, matches.get_one::<u64>("limit").copied(), matches.get_flag("json"))
+            })
+        };
+        assert_eq!(list("workers", "--json"), Ok((Some(2), None, true)));
+        assert_eq!(list("workers", "--wait=1"), Ok((Some(1), None, false)));
+        assert_eq!(list("workers", "--wait=60"), Ok((Some(60), None, false)));
+        for command in ["workers", "tools", "calls"] {
+            assert_eq!(list(command, "--limit=1").map(|(_, limit, _)| limit), Ok(Some(1)));
+        }
+        let invalid = Err(clap::error::ErrorKind::ValueValidation);
+        for option in ["--wait=0", "--wait=61", "--limit=0"] {
+            assert_eq!(list("workers", option), invalid, "{option}");
+        }
+    }
+
+    #[test]
+    fn the_help_names_the_pool_of_the_program() {
+        let help = |pool: Option<&str>| {
+            let fleet = Fleet::new(pool.map(Arc::from), None, QueueLimits::default());
+            let mut grammar = fleet.grammar_in("weather");
+            let workers = grammar.find_subcommand_mut("workers").cloned();
+            let workers = workers.map(|workers| workers.term_width(0).render_help());
+            workers.map(|help| help.to_string()).unwrap_or_default()
+        };
+        assert!(help(None).contains("The pool [default: weather]"));
+        assert!(help(Some("trip")).contains("The pool [default: trip]"));
+        assert!(help(None).contains("Broker and pool:"));
+    }
+
+    #[test]
+    fn a_hash_is_shown_by_its_first_twelve_characters() {
+        let hash = ContentHash::of("tool");
+        assert_eq!(FleetRequest::short_hash(&hash), hash.to_string()[..12]);
+    }
 }

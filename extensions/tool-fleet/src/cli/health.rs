@@ -180,6 +180,42 @@ mod tests {
     }
 
     #[tokio::test]
+    async fn an_answer_says_why_a_worker_takes_no_calls() {
+        use http_body_util::BodyExt as _;
+
+        let (state, receiver) = watch::channel(WorkerState::Starting);
+        let is_lost = Arc::new(AtomicBool::new(false));
+        let transport = LostTransport(MemoryTransport::new(), Arc::clone(&is_lost));
+        let health = WorkerHealth { state: receiver, transport: Arc::new(transport) };
+        let answer = async |method: &Method, path: &str| {
+            let (head, body) = health.response(method, path).into_parts();
+            assert_eq!(head.headers[CONTENT_TYPE], "text/plain; charset=utf-8");
+            assert_eq!(head.headers.contains_key(ALLOW), head.status.as_u16() == 405);
+            let body = body.collect().await.unwrap().to_bytes();
+            (head.status.as_u16(), String::from_utf8(body.to_vec()).unwrap())
+        };
+        let expect = |status: u16, text: &str| (status, format!("{text}\n"));
+        for (over, reason) in [
+            (WorkerState::Starting, "the worker is starting"),
+            (WorkerState::Draining, "the worker is draining"),
+            (WorkerState::Ended, "the worker has ended"),
+        ] {
+            state.send_replace(over);
+            assert_eq!(answer(&Method::GET, "/readyz").await, expect(503, reason));
+            assert_eq!(answer(&Method::HEAD, "/healthz").await, expect(200, "ok"));
+        }
+        state.send_replace(WorkerState::Serving);
+        assert_eq!(answer(&Method::HEAD, "/readyz").await, expect(200, "ok"));
+        is_lost.store(true, Ordering::Relaxed);
+        assert_eq!(
+            answer(&Method::GET, "/readyz").await,
+            expect(503, "the connection to the broker is lost")
+        );
+        assert_eq!(answer(&Method::PUT, "/readyz").await, expect(405, "expected GET"));
+        assert_eq!(answer(&Method::PUT, "/other").await, expect(404, "expected /healthz or /readyz"));
+    }
+
+    #[tokio::test]
     async fn requests_are_answered_beside_as_many_silent_connections_as_there_may_be() {
         let (_state, receiver) = watch::channel(WorkerState::Serving);
         let health = WorkerHealth { state: receiver, transport: Arc::new(MemoryTransport::new()) };

@@ -89,4 +89,34 @@ mod tests {
         let error = grammar.try_get_matches_from(["calls", "--queue-call-age=2592001"]).unwrap_err();
         assert!(error.to_string().contains("1..=2592000"), "{error}");
     }
+
+    #[test]
+    fn limits_are_at_least_one_and_ages_at_most_thirty_days() {
+        let options = ["calls", "bytes", "call-age", "result-age"];
+        for (option, last) in options.into_iter().zip([u64::MAX, u64::MAX, 2_592_000, 2_592_000]) {
+            let is_read = |value: u64| {
+                let grammar = Command::new("calls").args(limit_options(QueueLimits::default()));
+                grammar.try_get_matches_from(["calls", &format!("--queue-{option}={value}")]).is_ok()
+            };
+            assert!(!is_read(0) && is_read(1) && is_read(last), "{option}");
+        }
+    }
+
+    #[test]
+    fn the_help_has_the_limits_of_the_program() {
+        let defaults = QueueLimits { calls: 7, bytes: 8, ..QueueLimits::default() };
+        let help =
+            Command::new("calls").args(limit_options(defaults)).term_width(0).render_help().to_string();
+        for expected in [
+            "Limits of the queue:",
+            "--queue-calls <NUMBER>",
+            "[default: 7]",
+            "--queue-bytes <BYTES>",
+            "[default: 8]",
+            "--queue-call-age <SECONDS>",
+            "from 1 to 2592000 [default: 86400]",
+        ] {
+            assert!(help.contains(expected), "{expected}: {help}");
+        }
+    }
 }

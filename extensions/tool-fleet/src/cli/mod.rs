@@ -181,3 +181,33 @@ impl Extension for FleetCommands {
         ]
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_commands_have_the_pool_and_the_limits_of_the_program() {
+        let help = |commands: FleetCommands| {
+            let texts = commands.commands().into_iter().map(|command| {
+                let mut grammar = command.grammar();
+                let name = grammar.get_name().to_owned();
+                let purge = grammar.find_subcommand_mut("purge").cloned();
+                (name, purge.unwrap_or(grammar).term_width(0).render_help().to_string())
+            });
+            texts.collect::<Vec<_>>()
+        };
+        let call_age = std::time::Duration::from_secs(77);
+        let limits = QueueLimits { call_age, ..QueueLimits::default() };
+        let commands = FleetCommands::new().pool("trip").queue_limits(limits);
+        assert_eq!(format!("{commands:?}"), r#"FleetCommands { pool: Some("trip"), .. }"#);
+        let texts = help(commands);
+        assert_eq!(texts.iter().map(|(name, _)| &**name).collect::<Vec<_>>(), ["work", "fleet"]);
+        for (name, text) in texts {
+            assert!(text.contains("[default: trip]") && text.contains("[default: 77]"), "{name}: {text}");
+        }
+        for (name, text) in help(FleetCommands::new()) {
+            assert!(text.contains("[default: NAME]") && text.contains("[default: 86400]"), "{name}: {text}");
+        }
+    }
+}

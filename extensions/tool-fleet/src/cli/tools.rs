@@ -40,3 +40,20 @@ fn first_paragraph(description: &str) -> String {
     let first = description.trim().split("\n\n").next().unwrap_or_default();
     first.split_whitespace().collect::<Vec<_>>().join(" ")
 }
+
+#[cfg(test)]
+mod tests {
+    use super::first_paragraph;
+
+    #[test]
+    fn the_first_paragraph_is_one_line() {
+        for (description, expected) in [
+            ("", ""),
+            ("Adds.", "Adds."),
+            ("\n\n  Adds\n  two  numbers. \n\nMore.", "Adds two numbers."),
+            ("Adds.\n\n\nMore.", "Adds."),
+        ] {
+            assert_eq!(first_paragraph(description), expected);
+        }
+    }
+}

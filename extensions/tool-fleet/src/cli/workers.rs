@@ -48,7 +48,7 @@ impl ListedState {
 }
 
 impl ListedWorker {
-    fn new(worker: String, status: WorkerStatus) -> Self {
+    pub(super) fn new(worker: String, status: WorkerStatus) -> Self {
         let WorkerStatus { registry, tools, calls, slots, drain_left } = status;
         let state = if drain_left.is_some() { ListedState::Draining } else { ListedState::Serving };
         Self { worker, state, calls, slots, tools, registry }
@@ -145,18 +145,45 @@ pub(super) fn open_answer(channel: &Channel, delivery: &Delivery) -> Option<Rece
 mod tests {
     use std::sync::Arc;
 
+    use serde_json::json;
+
     use tokio::time::Instant;
     use tool_runtime::{CancellationToken, Executor, Registry, open_calls::ProgramKey};
 
     use super::*;
     use crate::{MemoryTransport, Worker};
 
+    #[test]
+    fn a_worker_drains_while_it_has_time_left_to_do_so() {
+        for (drain_left, state) in [(None, "serving"), (Some(0), "draining"), (Some(5_000), "draining")] {
+            let registry = ContentHash::of("tools");
+            let status = WorkerStatus { registry, tools: 7, calls: 2, slots: 16, drain_left };
+            let listed = ListedWorker::new("a".to_owned(), status);
+            assert_eq!(listed.state.name(), state);
+            let expected = json!({
+                "worker": "a", "state": state, "calls": 2, "slots": 16, "tools": 7, "registry": registry,
+            });
+            assert_eq!(serde_json::to_value(listed).unwrap(), expected);
+        }
+    }
+
+    #[test]
+    fn a_pool_without_a_worker_that_answers_is_a_failure_that_names_it() {
+        let failure = no_worker_failure("trip").to_string();
+        assert!(
+            failure.contains("no worker of the pool `trip` answers; start one, or check that"),
+            "{failure}"
+        );
+    }
+
     #[tokio::test(start_paused = true)]
     async fn workers_that_answer_are_listed_and_those_that_have_left_are_not() {
         let (transport, key) = (MemoryTransport::new(), ProgramKey::new([7; 32]).pool_key("trip"));
         let channel = Channel::new(key.clone(), Arc::new(transport.clone())).unwrap();
         let wait = Duration::from_secs(2);
+        let start = Instant::now();
         assert_eq!(find_workers(&channel, wait, &[]).await.unwrap(), []);
+        assert_eq!(start.elapsed(), wait);
         let stops = [(); 2].map(|()| CancellationToken::new());
         let mut serving = stops.clone().map(|stop| {
             let tools = Registry::builder().build().unwrap();
@@ -174,7 +201,7 @@ mod tests {
         assert_eq!(both[0].registry, both[1].registry);
         // Without waiting for others.
         let start = Instant::now();
-        find_workers(&channel, wait, &[&both[0].worker]).await.unwrap();
+        find_workers(&channel, wait, &[&both[1].worker, &both[0].worker]).await.unwrap();
         assert_eq!(start.elapsed(), Duration::ZERO);
         stops[0].cancel();
         (&mut serving[0]).await.unwrap().unwrap();

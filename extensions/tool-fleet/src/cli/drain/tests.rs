@@ -1,5 +1,7 @@
 #![allow(clippy::unwrap_used, clippy::disallowed_methods, reason = "tests")]
 
+mod options;
+
 use std::sync::Arc;
 
 use tokio::{
@@ -275,4 +277,66 @@ async fn others_than_holders_of_the_key_drain_no_worker() {
     // Beyond the time of both to drain, without calls.
     tokio::time::sleep(Duration::from_secs(60)).await;
     assert_eq!(pool.list().await, found[1..]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_worker_is_lost_at_its_time_unless_it_has_left() {
+    let now = Instant::now();
+    let leaving = |millis, end| LeavingWorker { calls: 1, lost_at: now + Duration::from_millis(millis), end };
+    let mut workers = BTreeMap::from([
+        ("now".to_owned(), leaving(0, None)),
+        ("soon".to_owned(), leaving(1, None)),
+        ("left".to_owned(), leaving(0, Some(DrainEnd::Left))),
+    ]);
+    assert_eq!(next_lost_at(&workers), Some(now));
+    mark_lost(&mut workers);
+    let ends: Vec<_> = workers.values().map(|worker| worker.end).collect();
+    assert_eq!(ends, [Some(DrainEnd::Left), Some(DrainEnd::Lost), None]);
+    assert_eq!(next_lost_at(&workers), Some(now + Duration::from_millis(1)));
+    tokio::time::advance(Duration::from_millis(1)).await;
+    mark_lost(&mut workers);
+    assert_eq!(next_lost_at(&workers), None);
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_answer_is_noted_for_its_sender_until_that_one_has_left() {
+    let (transport, key) = (MemoryTransport::new(), ProgramKey::new([7; 32]).pool_key("noted"));
+    let channel = || Channel::new(key.clone(), Arc::new(transport.clone())).unwrap();
+    let (operator, worker, other) = (channel(), channel(), channel());
+    let mut answers = operator.listen(&operator.own_subject(">"), None).await.unwrap();
+    let start = Instant::now();
+    let leaving = || LeavingWorker { calls: 1, lost_at: start, end: None };
+    let names = [&worker, &other].map(|it| it.name().to_owned());
+    let mut workers: BTreeMap<_, _> = names.clone().map(|name| (name, leaving())).into();
+    let status = |calls| {
+        let registry = tool_runtime::definition::ContentHash::of("tools");
+        Message::Status(WorkerStatus { registry, tools: 1, calls, slots: 16, drain_left: Some(5) })
+    };
+    let mut seen = Vec::new();
+    for (sender, name, message) in [
+        (&other, 0, status(5)),
+        (&other, 0, Message::Left { dropped: 0 }),
+        (&worker, 0, Message::ReadStatus),
+        (&worker, 0, status(3)),
+        (&worker, 0, Message::Left { dropped: 2 }),
+        (&worker, 0, status(4)),
+        (&other, 1, Message::Left { dropped: 0 }),
+    ] {
+        tokio::time::advance(Duration::from_secs(1)).await;
+        sender.send_message(&operator.own_subject(&names[name]), None, message).await.unwrap();
+        note_answer(&operator, &answers.next().await.unwrap(), &mut workers);
+        let LeavingWorker { calls, lost_at, end } = &workers[&names[name]];
+        seen.push((*calls, (*lost_at - start).as_secs(), *end));
+    }
+    let until = 4 + LOST_AFTER.as_secs();
+    let expected = [
+        (1, 0, None),
+        (1, 0, None),
+        (1, 0, None),
+        (3, until, None),
+        (2, until, Some(DrainEnd::Dropped)),
+        (2, until, Some(DrainEnd::Dropped)),
+        (0, 0, Some(DrainEnd::Left)),
+    ];
+    assert_eq!(seen, expected);
 }
