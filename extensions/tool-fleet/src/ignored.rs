@@ -61,3 +61,23 @@ impl Drop for IgnoredMessages {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test(start_paused = true)]
+    async fn ignored_messages_are_reported_at_once_and_then_each_ten_seconds() {
+        let ignored = IgnoredMessages::new("trip");
+        let note = || {
+            ignored.note_message("tools.trip.calls", 10);
+            ignored.counts.lock().unwrap_or_else(PoisonError::into_inner).unreported
+        };
+        for _ in 0..2 {
+            assert_eq!([note(), note(), note()], [0, 1, 2]);
+            tokio::time::advance(WARNING_INTERVAL - Duration::from_millis(1)).await;
+            assert_eq!(note(), 3);
+            tokio::time::advance(Duration::from_millis(1)).await;
+        }
+    }
+}

@@ -203,3 +203,37 @@ fn group_by_registry(mut left: Vec<AnnouncedTool>) -> Vec<(Option<ContentHash>, 
     }
     groups
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn tools_are_asked_at_the_first_registry_of_each_that_was_not_asked() {
+        let hash = |byte| ContentHash::from([byte; 32]);
+        let tool = |byte, registries: &[u8]| AnnouncedTool {
+            identity: ToolIdentity { definition: hash(byte), model_name: format!("tool_{byte}") },
+            registries: registries.iter().map(|byte| hash(*byte)).collect(),
+        };
+        let tools = vec![
+            tool(1, &[8, 9]),
+            tool(2, &[9]),
+            tool(3, &[]),
+            tool(4, &[7, 8]),
+            tool(5, &[9]),
+            tool(6, &[]),
+        ];
+        let groups = group_by_registry(tools);
+        let groups: Vec<_> = groups
+            .into_iter()
+            .map(|(registry, tools)| {
+                (registry, tools.into_iter().map(|tool| tool.model_name).collect::<Vec<_>>())
+            })
+            .collect();
+        let named = |bytes: &[u8]| bytes.iter().map(|byte| format!("tool_{byte}")).collect::<Vec<_>>();
+        let expected =
+            [(Some(hash(8)), named(&[1, 4])), (Some(hash(9)), named(&[2, 5])), (None, named(&[3, 6]))];
+        assert_eq!(groups, expected);
+        assert!(group_by_registry(Vec::new()).is_empty());
+    }
+}

@@ -287,3 +287,62 @@ fn is_refusal(error: &FleetError) -> bool {
     let is_limit = matches!(error, FleetError::QueueFull { .. } | FleetError::TooLargeForQueue { .. });
     is_limit || matches!(error, FleetError::Invalid(_))
 }
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used, reason = "a test may")]
+mod tests {
+    use tool_runtime::open_calls::ProgramKey;
+
+    use super::*;
+    use crate::MemoryCallQueue;
+
+    fn durable() -> DurableCalls {
+        let key = ProgramKey::new([7; 32]).pool_key("trip");
+        DurableCalls::new(MemoryCallQueue::new("trip"), key).unwrap()
+    }
+
+    #[test]
+    fn calls_wait_for_five_seconds_or_for_a_day_at_most() {
+        assert_eq!(durable().0.wait, Duration::from_secs(5));
+        let day = Duration::from_secs(24 * 60 * 60);
+        let waits =
+            [Duration::ZERO, day, day + Duration::from_nanos(1)].map(|wait| durable().wait(wait).0.wait);
+        assert_eq!(waits, [Duration::ZERO, day, day]);
+    }
+
+    #[test]
+    fn the_calls_of_the_tools_that_are_named_are_durable() {
+        let includes =
+            |durable: &DurableCalls| ["book", "trip__book", "find"].map(|name| durable.includes_tool(name));
+        assert_eq!(includes(&durable()), [true; 3]);
+        assert_eq!(includes(&durable().only(["trip__book"])), [true, false, false]);
+        assert_eq!(includes(&durable().only(["book", "mail__find"])), [true, false, false]);
+        assert_eq!(includes(&durable().only([""; 0])), [false; 3]);
+        // A clone is not changed.
+        let all = durable();
+        drop(all.clone().only(["find"]));
+        assert_eq!(includes(&all), [true; 3]);
+    }
+
+    #[test]
+    fn the_queue_of_another_pool_is_refused() {
+        let key = ProgramKey::new([7; 32]).pool_key("trip");
+        let error = DurableCalls::new(MemoryCallQueue::new("mail"), key).err().map(|error| error.to_string());
+        let problem =
+            "the queue is one of the pool `mail`, and the key one of `trip`; open the queue of `trip`";
+        assert!(error.as_ref().is_some_and(|error| error.ends_with(problem)), "{error:?}");
+    }
+
+    #[test]
+    fn a_call_that_is_refused_was_not_stored() {
+        let pool = "trip".to_owned();
+        for error in [
+            FleetError::QueueFull { pool, unit: "calls", limit: 1, used: 1, needed: 1 },
+            FleetError::TooLargeForQueue { bytes: 2, limit: 1 },
+            FleetError::Invalid("no".to_owned()),
+        ] {
+            assert!(is_refusal(&error), "{error}");
+        }
+        assert!(!is_refusal(&FleetError::Transport("away".to_owned())));
+    }
+}

@@ -104,3 +104,44 @@ impl Default for FleetSettings {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn settings_have_their_documented_defaults() {
+        let settings = FleetSettings::default();
+        let times = [settings.lost_after, settings.busy, settings.listing, settings.preparation];
+        assert_eq!((times.map(|time| time.as_secs()), settings.max_workers), ([6, 5, 2, 2], 3));
+        assert!(settings.check().is_ok());
+    }
+
+    #[test]
+    fn settings_are_within_their_ranges() {
+        type Change = fn(&mut FleetSettings, Duration);
+        let (least, none) = (Duration::from_millis(1), Duration::ZERO);
+        let changes: [(&str, Change, Duration, &str); 4] = [
+            ("lost_after", |settings, time| settings.lost_after = time, least, "1ms"),
+            ("busy", |settings, time| settings.busy = time, none, "0ns"),
+            ("listing", |settings, time| settings.listing = time, least, "1ms"),
+            ("preparation", |settings, time| settings.preparation = time, least, "1ms"),
+        ];
+        for (name, change, first, text) in changes {
+            let check = |time| {
+                let mut settings = FleetSettings::default();
+                change(&mut settings, time);
+                settings.check().map_err(|error| error.to_string())
+            };
+            assert_eq!((check(first), check(MAX_SETTING)), (Ok(()), Ok(())), "{name}");
+            let beyond = MAX_SETTING + Duration::from_nanos(1);
+            let expected = format!("`{name}` of a fleet is from {text} to 86400s, not {beyond:?}");
+            assert!(check(beyond).is_err_and(|error| error.contains(&expected)), "{name}");
+            assert_eq!(check(none).is_ok(), first == none, "{name}");
+        }
+        let workers = |max_workers| FleetSettings { max_workers, ..FleetSettings::default() }.check();
+        assert!(workers(1).is_ok());
+        let error = workers(0).map_err(|error| error.to_string());
+        assert!(error.is_err_and(|error| error.contains("`max_workers` of a fleet is at least 1, not 0")));
+    }
+}

@@ -61,9 +61,32 @@ impl CallRoute {
             if is_closed || !(is_known || self.had_worker) || Instant::now() >= until {
                 return None;
             }
-            sleep(FIRST_PAUSE.saturating_mul(2_u32.saturating_pow(self.pauses)).min(MAX_PAUSE)).await;
-            self.pauses += 1;
+            sleep(self.next_pause()).await;
             self.unreceived.clear();
+        }
+    }
+
+    /// Returns the pause before the next look for a worker.
+    fn next_pause(&mut self) -> Duration {
+        let pause = FIRST_PAUSE.saturating_mul(2_u32.saturating_pow(self.pauses)).min(MAX_PAUSE);
+        self.pauses += 1;
+        pause
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn pauses_grow_to_a_quarter_of_a_second_and_begin_anew_with_another_lost_worker() {
+        let mut route = CallRoute::default();
+        for _ in 0..2 {
+            let pauses = [(); 6].map(|()| route.next_pause().as_millis());
+            assert_eq!(pauses, [20, 40, 80, 160, 250, 250]);
+            route.wait_until = Some(Instant::now());
+            route.note_lost_worker();
+            assert!(route.had_worker && route.wait_until.is_none());
         }
     }
 }

@@ -157,3 +157,26 @@ pub(super) fn interrupted_error(workers: u32, started: bool) -> ToolError {
     let of_workers = if workers == 1 { "1 worker".to_owned() } else { format!("{workers} workers") };
     ToolError::failed(format!("the call was interrupted: {of_workers} ended during it{effect}"))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_interrupted_call_says_how_many_workers_ended_and_whether_it_had_started() {
+        let effect = "; it may have taken effect, and is not run again";
+        for (workers, started, expected) in [
+            (1, false, "the call was interrupted: 1 worker ended during it".to_owned()),
+            (2, false, "the call was interrupted: 2 workers ended during it".to_owned()),
+            (1, true, format!("the call was interrupted: 1 worker ended during it{effect}")),
+        ] {
+            assert_eq!(interrupted_error(workers, started).feedback(), expected);
+        }
+    }
+
+    #[test]
+    fn a_tool_has_its_pool_before_its_name() {
+        let name = ToolName::new("book").map(|name| name_in_pool(&name, "trip").to_string());
+        assert_eq!(name.ok().as_deref(), Some("trip__book"));
+    }
+}

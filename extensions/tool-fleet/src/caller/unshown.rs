@@ -46,3 +46,21 @@ impl UnshownReports {
         tracing::warn!(reports = self.0, "reports of a remote call were not shown, nor their number");
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test]
+    async fn reports_that_were_not_shown_are_counted_until_their_number_is() {
+        let (mut unshown, cx) = (UnshownReports::default(), ToolContext::for_test());
+        unshown.note_report(Ok(()));
+        assert_eq!(unshown.0, 0);
+        for reports in 1..=2 {
+            unshown.note_report(Err(ToolError::failed("full")));
+            assert_eq!(unshown.0, reports);
+        }
+        unshown.log(&cx).await;
+        assert_eq!(unshown.0, 0);
+    }
+}

@@ -14,7 +14,7 @@ use crate::{CallState, FleetError};
 const WITHDRAWALS_AT_ONCE: usize = 16;
 
 /// The attempts of a withdrawal, in about a minute: a call may be on its way to the queue, and a worker may be about to end it.
-const MAX_ATTEMPTS: u32 = 12;
+const MAX_ATTEMPTS: usize = 12;
 
 /// The pauses after an attempt: each twice as long as the one before.
 const FIRST_PAUSE: Duration = Duration::from_millis(250);
@@ -65,8 +65,7 @@ impl Connection {
     }
 
     async fn withdraw_call(&self, durable: &DurableCalls, withdrawal: Withdrawal) {
-        let mut pause = FIRST_PAUSE;
-        for _ in 0..MAX_ATTEMPTS {
+        for pause in attempt_pauses() {
             match self.try_to_withdraw(durable, &withdrawal).await {
                 Ok(ControlFlow::Break(())) => return,
                 Ok(ControlFlow::Continue(())) => {}
@@ -75,7 +74,6 @@ impl Connection {
                 }
             }
             tokio::time::sleep(pause).await;
-            pause = (pause * 2).min(MAX_PAUSE);
         }
     }
 
@@ -107,5 +105,21 @@ impl Connection {
                 ControlFlow::Break(())
             }
         })
+    }
+}
+
+/// Returns the pause after each attempt of a withdrawal.
+fn attempt_pauses() -> impl Iterator<Item = Duration> {
+    std::iter::successors(Some(FIRST_PAUSE), |pause| Some((*pause * 2).min(MAX_PAUSE))).take(MAX_ATTEMPTS)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::attempt_pauses;
+
+    #[test]
+    fn a_withdrawal_is_attempted_twelve_times_in_about_a_minute() {
+        let pauses: Vec<_> = attempt_pauses().map(|pause| pause.as_millis()).collect();
+        assert_eq!(pauses, [250, 500, 1_000, 2_000, 4_000, 8_000, 8_000, 8_000, 8_000, 8_000, 8_000, 8_000]);
     }
 }

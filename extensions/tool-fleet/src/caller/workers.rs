@@ -119,5 +119,24 @@ mod tests {
         assert!(announce("c", 3));
         assert_eq!(workers.remove_lost(Duration::from_secs(1)), (1, true));
         assert_eq!(workers.registries(), BTreeMap::from([(hash(3), 1)]));
+        // A registry with another worker stays.
+        tokio::time::advance(Duration::from_secs(1)).await;
+        assert!(!announce("d", 3));
+        assert_eq!(workers.remove_lost(Duration::from_secs(1)), (1, false));
+        assert_eq!(workers.remove_lost(Duration::from_secs(1)), (0, false));
+        assert_eq!(workers.registries(), BTreeMap::from([(hash(3), 1)]));
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn each_announcement_wakes_those_that_look_for_a_worker() {
+        let workers = Workers::default();
+        for _ in 0..2 {
+            let found = workers.found.notified();
+            tokio::pin!(found);
+            found.as_mut().enable();
+            let announcement = Announcement { registry: ContentHash::from([1; 32]), tools: 1 };
+            workers.note_announcement("a".to_owned(), &announcement);
+            assert!(tokio::time::timeout(Duration::from_secs(1), found).await.is_ok());
+        }
     }
 }

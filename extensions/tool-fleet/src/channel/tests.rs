@@ -16,6 +16,15 @@ fn names_of_calls_are_those_of_one_process_and_of_one_call() {
     assert_eq!(names.len(), 3000);
 }
 
+#[test]
+fn names_of_calls_are_the_beginning_of_the_one_of_their_process_and_their_number() {
+    let channel = channel(key("math"), 1 << 20);
+    let names: Vec<_> = (0..66).map(|_| channel.next_call_name()).collect();
+    for (number, end) in [(0, "a"), (1, "b"), (31, "7"), (32, "ab"), (33, "bb"), (64, "ac"), (65, "bc")] {
+        assert_eq!(names[number], format!("{}{end}", &channel.name()[..13]));
+    }
+}
+
 /// A broker with a limit, which receives nothing.
 struct Limited(usize);
 
