@@ -142,8 +142,34 @@ impl Server {
 }
 
 #[cfg(test)]
+#[allow(clippy::unwrap_used, reason = "a test may")]
 mod tests {
+    use std::time::Duration;
+
+    use tool_runtime::{Executor, Registry, open_calls::ProgramKey};
+
     use super::*;
+    use crate::{MemoryTransport, Worker, channel::Channel};
+
+    #[tokio::test(start_paused = true)]
+    async fn the_time_to_drain_runs_from_the_stop_on() {
+        let (key, drain) = (ProgramKey::new([7; 32]).pool_key("trip"), Duration::from_secs(5));
+        let tools = Registry::builder().build().unwrap();
+        let worker = Worker::new(Executor::new(tools), key.clone()).drain(drain).slots(3);
+        let channel = Channel::new(key, Arc::new(MemoryTransport::new())).unwrap();
+        let server = Server::new(worker, channel, &CancellationToken::new());
+        let left = || server.status().drain_left;
+        assert_eq!(left(), None);
+        server.drain.stop.cancel();
+        assert_eq!(left(), Some(5_000));
+        server.drain.deadline.set(Instant::now() + drain).unwrap();
+        tokio::time::advance(Duration::from_secs(2)).await;
+        assert_eq!(left(), Some(3_000));
+        tokio::time::advance(Duration::from_secs(4)).await;
+        assert_eq!(left(), Some(0));
+        let WorkerStatus { registry, tools, calls, slots, .. } = server.status();
+        assert_eq!((registry, tools, calls, slots), (server.index.registry(), 0, 0, 3));
+    }
 
     #[test]
     fn a_bounded_number_of_operators_receives_the_last_word_once() {

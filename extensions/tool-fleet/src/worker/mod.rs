@@ -389,3 +389,6 @@ fn body_of(delivery: &Delivery) -> Option<&Bytes> {
         Payload::NoReceiver => None,
     }
 }
+
+#[cfg(test)]
+mod tests;

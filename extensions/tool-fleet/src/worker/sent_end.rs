@@ -142,6 +142,44 @@ mod tests {
         assert_eq!(bytes, 0);
     }
 
+    #[test]
+    fn an_end_takes_the_bytes_of_its_texts_and_of_two_names() {
+        let sent = SentEnd { to: "t".repeat(10), control: "c".repeat(100), sealed: vec![0; 1_000].into() };
+        let call = CallEpoch { call: "n".repeat(30), epoch: 1 };
+        assert_eq!(kept_bytes(&call, &sent), END_BYTES + 60 + 10 + 100 + 1_000);
+        let ended = EndedCalls::default();
+        ended.keep_end(&call, sent.clone());
+        ended.keep_end(&call, sent);
+        assert_eq!(ended.0.lock().unwrap_or_else(PoisonError::into_inner).bytes, END_BYTES + 1_170);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn ends_are_kept_up_to_the_limit_of_their_bytes() {
+        let room = MAX_KEPT_BYTES - kept_bytes(&call(1), &end(0)) - kept_bytes(&call(2), &end(0));
+        for (bytes, is_kept) in [(room, true), (room + 1, false)] {
+            let ended = EndedCalls::default();
+            ended.keep_end(&call(1), end(0));
+            ended.keep_end(&call(2), end(bytes));
+            assert_eq!((ended.has_end(&call(1), "to"), ended.has_end(&call(2), "to")), (is_kept, true));
+        }
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn an_end_is_sent_again_once_the_interval_is_over() {
+        let ended = EndedCalls::default();
+        ended.keep_end(&call(1), end(10));
+        let is_sent = || ended.take_turn(&call(1), "to", INTERVAL).is_some();
+        assert!(is_sent());
+        tokio::time::advance(INTERVAL - Duration::from_millis(1)).await;
+        assert!(!is_sent());
+        tokio::time::advance(Duration::from_millis(1)).await;
+        assert!(is_sent());
+        tokio::time::advance(KEPT_FOR - INTERVAL - Duration::from_millis(1)).await;
+        assert!(ended.has_end(&call(1), "to"));
+        tokio::time::advance(Duration::from_millis(1)).await;
+        assert!(!ended.has_end(&call(1), "to") && !is_sent());
+    }
+
     #[tokio::test(start_paused = true)]
     async fn an_end_is_sent_again_twice_in_a_second_at_most() {
         let ended = EndedCalls::default();

@@ -37,3 +37,23 @@ impl<'a> StorageAttempts<'a> {
         Ok(())
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test(start_paused = true)]
+    async fn an_operation_is_repeated_four_times_in_a_second_for_a_minute() {
+        let (attempts, start) = (StorageAttempts::new("a-1"), Instant::now());
+        let mut repetitions = 0;
+        let error = loop {
+            let away = FleetError::Transport(format!("away {repetitions}"));
+            match attempts.wait_after(away, "nothing was done").await {
+                Ok(()) => repetitions += 1,
+                Err(error) => break error.to_string(),
+            }
+        };
+        assert_eq!((repetitions, start.elapsed()), (240, STORAGE_TIMEOUT));
+        assert!(error.ends_with("away 240"), "{error}");
+    }
+}
