@@ -66,6 +66,8 @@ pub(crate) fn check_call_size(bytes: &[u8], limit: usize) -> Result<(), FleetErr
 
 #[cfg(test)]
 mod tests {
+    use std::time::Duration;
+
     use super::*;
 
     fn limits(calls: usize, bytes: u64) -> QueueLimits {
@@ -75,6 +77,34 @@ mod tests {
     fn full(unit: &'static str, limit: u64, used: u64, needed: u64) -> Result<(), String> {
         let pool = "trip".to_owned();
         Err(FleetError::QueueFull { pool, unit, limit, used, needed }.to_string())
+    }
+
+    #[test]
+    fn ages_of_a_queue_are_from_a_millisecond_to_thirty_days() {
+        let day = Duration::from_secs(86_400);
+        let defaults = QueueLimits { calls: 10_000, bytes: 1_073_741_824, call_age: day, result_age: day };
+        assert_eq!((QueueLimits::default(), defaults.clamped()), (defaults, defaults));
+        let (least, greatest) = (Duration::from_millis(1), 30 * day);
+        for (age, expected) in
+            [(Duration::ZERO, least), (least, least), (greatest, greatest), (Duration::MAX, greatest)]
+        {
+            let of_call = QueueLimits { call_age: age, ..defaults }.clamped();
+            assert_eq!(of_call, QueueLimits { call_age: expected, ..defaults });
+            let of_result = QueueLimits { result_age: age, ..defaults }.clamped();
+            assert_eq!(of_result, QueueLimits { result_age: expected, ..defaults });
+        }
+    }
+
+    #[test]
+    fn a_request_has_the_hash_of_its_first_64_bytes() {
+        let hash = |bytes: &[u8]| crate::queue::request_hash(bytes);
+        let (mut first, other) = ([7; 65], [7; 64]);
+        assert_eq!(hash(&first), hash(&other));
+        first[64] = 8;
+        assert_eq!(hash(&first), hash(&other));
+        first[63] = 8;
+        assert_ne!(hash(&first), hash(&other));
+        assert_ne!(hash(&other[..63]), hash(&other));
     }
 
     #[test]

@@ -101,3 +101,66 @@ impl CallQueue for Arc<dyn CallQueue> {
         (**self).read_backlog()
     }
 }
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used, reason = "a test may")]
+mod tests {
+    use super::*;
+    use crate::MemoryCallQueue;
+
+    const LEASE: Duration = Duration::from_secs(30);
+
+    fn new_call(id: &str) -> NewCall {
+        let (id, request) = (id.to_owned(), Bytes::from_static(b"request"));
+        NewCall { id, key: ContentHash::of("tool"), max_workers: 3, request }
+    }
+
+    async fn take(queue: &impl CallQueue) -> TakenCall {
+        queue.take_call(&[ContentHash::of("tool")], "worker", LEASE).await.unwrap().unwrap()
+    }
+
+    /// Runs each operation of a queue of the pool `trip`, which is empty.
+    async fn run_operations(queue: impl CallQueue, limits: QueueLimits) {
+        assert_eq!((queue.pool(), queue.limits(), queue.max_bytes()), ("trip", limits, 1 << 20));
+        for id in ["a-1", "b-1"] {
+            assert!(queue.put_call(new_call(id)).await.unwrap());
+        }
+        assert!(!queue.put_call(NewCall { request: "other".into(), ..new_call("a-1") }).await.unwrap());
+        let backlog = queue.read_backlog().await.unwrap();
+        assert!(backlog.calls == 2 && backlog.oldest_age.is_some(), "{backlog:?}");
+        let (call, request) = queue.read_call("a-1").await.unwrap().unwrap();
+        assert_eq!((call.state, &*request), (CallState::Queued, &b"request"[..]));
+        let taken = take(&queue).await;
+        assert_eq!((&*taken.call.id, &*taken.request), ("a-1", &b"request"[..]));
+        assert!(
+            queue.return_call(&taken.call).await.unwrap() && !queue.return_call(&taken.call).await.unwrap()
+        );
+        let taken = take(&queue).await.call;
+        assert_eq!(queue.extend_lease(&taken, LEASE).await.unwrap(), LeaseState::Held);
+        assert_eq!(queue.start_call(&taken).await.unwrap(), StartGrant::Given);
+        assert!(queue.end_call(&taken, "result".into()).await.unwrap());
+        assert_eq!(queue.find_call("a-1").await.unwrap().unwrap().state, CallState::Finished);
+        assert_eq!(queue.cancel_call("b-1").await.unwrap(), Some(CallState::Queued));
+        let listed = queue.list_calls(&CallState::ENDED).await.unwrap();
+        assert_eq!(listed.iter().map(|call| &*call.id).collect::<Vec<_>>(), ["a-1", "b-1"]);
+        assert!(queue.remove_call("a-1").await.unwrap() && !queue.remove_call("a-1").await.unwrap());
+        let purged = queue.purge_calls(&CallState::ENDED).await.unwrap();
+        assert_eq!(purged.iter().map(|call| &*call.id).collect::<Vec<_>>(), ["b-1"]);
+        assert!(queue.put_call(new_call("c-1")).await.unwrap());
+        tokio::time::advance(limits.call_age).await;
+        assert_eq!(queue.settle_calls().await.unwrap(), []);
+        tokio::time::advance(limits.result_age).await;
+        let removed = queue.settle_calls().await.unwrap();
+        assert_eq!(removed.iter().map(|call| &*call.id).collect::<Vec<_>>(), ["c-1"]);
+        assert!(queue.find_call("c-1").await.unwrap().is_none());
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_queue_that_is_chosen_while_the_program_runs_is_the_chosen_one() {
+        let (call_age, result_age) = (Duration::from_secs(60), Duration::from_secs(90));
+        let limits = QueueLimits { calls: 7, bytes: 700, call_age, result_age };
+        run_operations(MemoryCallQueue::with_limits("trip", limits), limits).await;
+        let chosen: Arc<dyn CallQueue> = Arc::new(MemoryCallQueue::with_limits("trip", limits));
+        run_operations(chosen, limits).await;
+    }
+}

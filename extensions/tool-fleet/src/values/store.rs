@@ -117,3 +117,69 @@ impl ValueStore for Arc<dyn ValueStore> {
         (**self).lifetime()
     }
 }
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used, reason = "a test may")]
+mod tests {
+    use std::{
+        collections::HashMap,
+        sync::{Mutex, PoisonError},
+    };
+
+    use super::*;
+
+    #[derive(Default)]
+    struct Values(Mutex<HashMap<String, Bytes>>, Option<Duration>);
+
+    impl Values {
+        fn change<T>(
+            &self,
+            change: impl FnOnce(&mut HashMap<String, Bytes>) -> T,
+        ) -> BoxFuture<'_, Result<T, FleetError>>
+        where
+            T: Send + 'static,
+        {
+            let changed = change(&mut self.0.lock().unwrap_or_else(PoisonError::into_inner));
+            Box::pin(async { Ok(changed) })
+        }
+    }
+
+    impl ValueStore for Values {
+        fn put<'a>(&'a self, name: &'a str, value: Bytes) -> BoxFuture<'a, Result<(), FleetError>> {
+            self.change(|values| drop(values.insert(name.to_owned(), value)))
+        }
+
+        fn get<'a>(
+            &'a self,
+            name: &'a str,
+            max_bytes: usize,
+        ) -> BoxFuture<'a, Result<Option<Bytes>, FleetError>> {
+            self.change(|values| values.get(name).filter(|value| value.len() <= max_bytes).cloned())
+        }
+
+        fn delete<'a>(&'a self, name: &'a str) -> BoxFuture<'a, Result<(), FleetError>> {
+            self.change(|values| drop(values.remove(name)))
+        }
+
+        fn lifetime(&self) -> Duration {
+            self.1.unwrap_or(DEFAULT_LIFETIME)
+        }
+    }
+
+    async fn run_operations(store: impl ValueStore, lifetime: Duration) {
+        assert_eq!(store.lifetime(), lifetime);
+        store.put("a", "value".into()).await.unwrap();
+        assert_eq!(store.get("a", 5).await.unwrap().as_deref(), Some(&b"value"[..]));
+        assert_eq!(store.get("a", 4).await.unwrap(), None);
+        store.delete("a").await.unwrap();
+        assert_eq!(store.get("a", 5).await.unwrap(), None);
+    }
+
+    #[tokio::test]
+    async fn a_store_that_is_chosen_while_the_program_runs_is_the_chosen_one() {
+        let lifetime = Duration::from_secs(7);
+        let chosen: Arc<dyn ValueStore> = Arc::new(Values(Mutex::default(), Some(lifetime)));
+        run_operations(chosen, lifetime).await;
+        run_operations(Values::default(), Duration::from_secs(3 * 24 * 60 * 60)).await;
+    }
+}

@@ -361,3 +361,15 @@ async fn the_values_of_purged_calls_are_deleted() {
     store.wait_until_empty(2).await;
     assert_eq!(pool.states().await, []);
 }
+
+#[tokio::test(start_paused = true)]
+async fn the_value_of_a_request_that_its_queue_refuses_is_deleted() {
+    let store = TestValues::new();
+    let limits = QueueLimits { calls: 0, ..QueueLimits::default() };
+    let mut pool = pool_with(Broker::Memory(Default::default()), "refused", limits, &store).await;
+    let caller = pool.caller(pool.durable(), &open_calls()).await;
+    let outcome = caller.call("keep", large_arguments()).await;
+    let text = outcome.result().unwrap().text();
+    assert!(text.contains("the call was not queued"), "{text:.200}");
+    store.wait_until_empty(1).await;
+}
