@@ -123,3 +123,69 @@ pub enum Payload {
     /// A message that named this subject for its answer had no receiver.
     NoReceiver,
 }
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used, reason = "a test may")]
+mod tests {
+    use std::sync::atomic::{AtomicUsize, Ordering};
+
+    use futures_util::StreamExt as _;
+
+    use super::*;
+
+    /// A transport that counts what it flushes, and is not connected.
+    struct LostTransport(MemoryTransport, AtomicUsize);
+
+    impl Transport for LostTransport {
+        fn send<'a>(
+            &'a self,
+            subject: &'a str,
+            reply: Option<&'a str>,
+            body: Bytes,
+        ) -> BoxFuture<'a, Result<(), FleetError>> {
+            self.0.send(subject, reply, body)
+        }
+
+        fn listen<'a>(
+            &'a self,
+            pattern: &'a str,
+            group: Option<&'a str>,
+        ) -> BoxFuture<'a, Result<Deliveries, FleetError>> {
+            self.0.listen(pattern, group)
+        }
+
+        fn max_bytes(&self) -> usize {
+            7
+        }
+
+        fn flush(&self) -> BoxFuture<'_, Result<(), FleetError>> {
+            self.1.fetch_add(1, Ordering::Relaxed);
+            Box::pin(async { Err(FleetError::Transport("lost".to_owned())) })
+        }
+
+        fn is_connected(&self) -> bool {
+            false
+        }
+    }
+
+    #[tokio::test]
+    async fn a_transport_that_is_chosen_while_the_program_runs_is_the_chosen_one() {
+        let lost = Arc::new(LostTransport(MemoryTransport::new(), AtomicUsize::new(0)));
+        let chosen: Arc<dyn Transport> = lost.clone();
+        let chosen = &chosen;
+        let mut deliveries = Transport::listen(chosen, "a.>", None).await.unwrap();
+        Transport::send(chosen, "a.b", Some("c"), "body".into()).await.unwrap();
+        let Delivery { subject, reply, payload } = deliveries.next().await.unwrap();
+        assert_eq!((&*subject, reply.as_deref()), ("a.b", Some("c")));
+        assert!(matches!(payload, Payload::Body(body) if body == "body"));
+        assert_eq!((Transport::max_bytes(chosen), Transport::is_connected(chosen)), (7, false));
+        assert!(Transport::flush(chosen).await.is_err());
+        assert_eq!(lost.1.load(Ordering::Relaxed), 1);
+    }
+
+    #[tokio::test]
+    async fn a_transport_without_a_connection_is_connected_and_has_nothing_to_flush() {
+        let transport = MemoryTransport::new();
+        assert!(transport.is_connected() && transport.flush().await.is_ok());
+    }
+}

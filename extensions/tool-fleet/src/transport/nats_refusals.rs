@@ -82,6 +82,8 @@ fn refused_subject(problem: &str) -> Option<(bool, &str)> {
 
 #[cfg(test)]
 mod tests {
+    use futures_util::FutureExt as _;
+
     use super::*;
 
     #[test]
@@ -90,6 +92,53 @@ mod tests {
         assert_eq!(refused_subject(subscription), Some((true, "tools.a.>")));
         let message = r#"'Permissions Violation for Publish to "tools.a.b"'"#;
         assert_eq!(refused_subject(message), Some((false, "tools.a.b")));
-        assert_eq!(refused_subject("Authorization Violation"), None);
+        for other in [
+            "Authorization Violation",
+            "Permissions Violation for Subscription to tools.a",
+            r#"Permissions Violation for Subscription to "tools.a"#,
+            r#"Permissions Violation for Import to "tools.a""#,
+        ] {
+            assert_eq!(refused_subject(other), None, "{other}");
+        }
+    }
+
+    fn refusal(operation: &str, subject: &str) -> Event {
+        let problem = format!("Permissions Violation for {operation} to \"{subject}\"");
+        Event::ServerError(ServerError::Other(problem))
+    }
+
+    #[test]
+    fn subscriptions_are_refused_until_they_are_forgotten_and_messages_while_their_answer_is_awaited() {
+        let refusals = Refusals::default();
+        let is_refused = |subject: &str| refusals.refused(subject).now_or_never().is_some();
+        refusals.note_event(&Event::Connected);
+        refusals.note_event(&refusal("Subscription", "a.>"));
+        assert!(is_refused("a.>") && !is_refused("b.>"));
+        refusals.forget("b.>");
+        assert!(is_refused("a.>"));
+        refusals.forget("a.>");
+        assert!(!is_refused("a.>"));
+        refusals.note_event(&refusal("Publish", "inbox.1"));
+        assert!(!is_refused("inbox.1"));
+        let answer = refusals.await_answer("inbox.1");
+        refusals.note_event(&refusal("Publish", "inbox.2"));
+        assert!(answer.refused().now_or_never().is_none() && !is_refused("inbox.2"));
+        refusals.note_event(&refusal("Publish", "inbox.1"));
+        assert!(answer.refused().now_or_never().is_some());
+        drop(answer);
+        assert!(!is_refused("inbox.1"));
+        refusals.note_event(&refusal("Publish", "inbox.1"));
+        assert!(!is_refused("inbox.1"));
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn those_that_wait_hear_of_a_refusal() {
+        let refusals = Refusals::default();
+        let refuse = async {
+            tokio::task::yield_now().await;
+            refusals.note_event(&refusal("Subscription", "a.>"));
+        };
+        let both = futures_util::future::join(refusals.refused("a.>"), refuse);
+        assert!(tokio::time::timeout(std::time::Duration::from_secs(1), both).await.is_ok());
     }
 }
