@@ -228,7 +228,7 @@ fn actions_become_these_forms_of_the_engine() {
 }
 
 #[test]
-fn an_offset_is_that_of_the_original() {
+fn offsets_are_in_the_original_text() {
     // In the text of the engine, the first action begins at 2, `cd` at 17, the second action at 19.
     let text = rewrite_actions("ab{{ .x }}cd{{ upper .y }}ef").unwrap();
     let offsets = [0, 1, 2, 3, 16, 17, 18, 19, 25].map(|offset| text.original_offset(offset));
