@@ -251,6 +251,15 @@ mod tests {
     }
 
     #[test]
+    fn usage_is_measured_since_a_mark() {
+        let now = UsageMark::of(&usage(3));
+        assert_eq!(now, UsageMark { rounds: 3, calls: 2, tokens: 134, cost: 0.75 });
+        let start = UsageMark { rounds: 1, calls: 2, tokens: 100, cost: 0.25 };
+        assert_eq!(now.since(start), UsageMark { rounds: 2, calls: 0, tokens: 34, cost: 0.5 });
+        assert_eq!(now.since(UsageMark::default()), now);
+    }
+
+    #[test]
     fn a_reply_is_awaited_once_by_an_agent_that_may() {
         let (billing, _) = after(&Control::default(), transfer("billing"));
         let awaits = || result(AWAIT_TOOL, Ok(ToolOutput::from("ask")));

@@ -301,3 +301,6 @@ pub(super) fn unexecuted_result(call: &ToolCall, reason: &str) -> ToolResult {
 fn error_result(id: &CallId, name: &str, reason: &str) -> ToolResult {
     ToolResult::new(id.clone(), Arc::<str>::from(name), Err(ToolError::failed(reason.to_owned())))
 }
+
+#[cfg(test)]
+mod tests;

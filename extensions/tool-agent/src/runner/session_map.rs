@@ -144,3 +144,80 @@ impl SessionMap {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn key(session: &str) -> SessionKey {
+        SessionKey { app: None, user: None, session: session.to_owned() }
+    }
+
+    fn map(max_sessions: usize) -> SessionMap {
+        SessionMap { max_sessions, ..SessionMap::default() }
+    }
+
+    /// Uses a session, and returns those that make room for it.
+    fn use_session(map: &mut SessionMap, name: &str) -> Vec<String> {
+        let ((session, _), displaced) = map.lease_for_run(&key(name));
+        map.release(&key(name), &session);
+        displaced.into_iter().map(|key| key.session).collect()
+    }
+
+    #[test]
+    fn sessions_make_room_by_their_last_use_while_others_are_still_removed() {
+        let mut map = map(2);
+        for name in ["a", "b", "a"] {
+            assert_eq!(use_session(&mut map, name), [""; 0], "{name}");
+        }
+        assert_eq!(use_session(&mut map, "c"), ["b"]);
+        // The session `b` is still there, but on its way out.
+        assert_eq!((map.len(), use_session(&mut map, "d")), (3, vec!["a".to_owned()]));
+        let remove_displaced = |map: &mut SessionMap, name: &str| {
+            map.sessions.remove(&key(name));
+            map.end_displacement(&key(name));
+        };
+        remove_displaced(&mut map, "a");
+        assert_eq!((map.len(), use_session(&mut map, "e")), (3, vec!["c".to_owned()]));
+        remove_displaced(&mut map, "b");
+        remove_displaced(&mut map, "c");
+        map.max_sessions = 1;
+        assert_eq!((map.len(), use_session(&mut map, "f")), (2, ["d", "e"].map(str::to_owned).to_vec()));
+    }
+
+    #[test]
+    fn a_session_that_was_not_removed_is_idle_again_unless_it_has_a_run() {
+        let mut map = map(1);
+        use_session(&mut map, "a");
+        assert_eq!(use_session(&mut map, "b"), ["a"]);
+        map.end_displacement(&key("a"));
+        assert_eq!(use_session(&mut map, "c"), ["a", "b"]);
+        let lease = map.lease(&key("a"));
+        map.end_displacement(&key("a"));
+        map.end_displacement(&key("b"));
+        assert_eq!(
+            (lease.is_some(), use_session(&mut map, "d")),
+            (true, vec!["b".to_owned(), "c".to_owned()])
+        );
+    }
+
+    #[test]
+    fn a_session_is_idle_after_the_last_of_its_leases() {
+        let mut map = map(1);
+        let ((session, _), _) = map.lease_for_run(&key("a"));
+        let second = map.lease(&key("a")).map(|(session, _)| session);
+        assert!(second.is_some_and(|second| Arc::ptr_eq(&second, &session)));
+        assert!(map.lease(&key("b")).is_none());
+        map.remove_unless_shared(&key("a"));
+        assert_eq!(map.len(), 1);
+        map.release(&key("a"), &session);
+        assert_eq!(use_session(&mut map, "b"), [""; 0]);
+        // That of another session with this key has no lease here.
+        map.release(&key("a"), &SharedSession::default());
+        assert_eq!(map.idle.len(), 1);
+        map.remove_unless_shared(&key("a"));
+        assert_eq!(map.len(), 1);
+        map.release(&key("a"), &session);
+        assert_eq!(map.idle.len(), 1);
+    }
+}
