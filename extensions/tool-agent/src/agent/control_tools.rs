@@ -114,3 +114,33 @@ impl Tool for AwaitReplyTool {
         Ok(Prepared::new(arguments, move |_, _| Box::pin(std::future::ready(Ok(ToolOutput::from(text))))))
     }
 }
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used, reason = "a test may")]
+mod tests {
+    use super::*;
+    use crate::ScriptedModel;
+
+    #[test]
+    fn the_tools_of_control_run_again_after_a_crash_and_name_their_agents() {
+        let agent = |name: &str, description: &str| {
+            let agent = Agent::builder(name, ScriptedModel::new([])).description(description);
+            agent.build().unwrap()
+        };
+        let targets = [agent("billing", "Knows invoices."), agent("tech", "")];
+        let (transfer, reply) = (TransferTool::new(&targets).unwrap(), AwaitReplyTool::new().unwrap());
+        for (definition, name) in [(transfer.definition(), TRANSFER_TOOL), (reply.definition(), AWAIT_TOOL)] {
+            let metadata = definition.metadata();
+            assert_eq!(definition.name().as_str(), name);
+            assert_eq!((metadata.read_only, metadata.idempotent), (Some(true), Some(true)), "{name}");
+        }
+        let schema = transfer.definition().input_schema().as_value();
+        assert_eq!(schema["properties"]["agent_name"]["enum"], json!(["billing", "tech"]));
+        assert_eq!(
+            (&schema["required"], &schema["additionalProperties"]),
+            (&json!(["agent_name"]), &json!(false))
+        );
+        let description = transfer.definition().description();
+        assert!(description.ends_with("\n- `billing`: Knows invoices.\n- `tech`"), "{description}");
+    }
+}

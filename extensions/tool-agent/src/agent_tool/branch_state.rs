@@ -95,3 +95,92 @@ impl<'a> BranchState<'a> {
 fn is_empty_or_branch_below(rest: &str) -> bool {
     rest.is_empty() || rest.starts_with('.')
 }
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used, reason = "a test may")]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn state(is_of_run_above: bool) -> BranchState<'static> {
+        static NAMES: std::sync::LazyLock<[Arc<str>; 1]> = std::sync::LazyLock::new(|| ["plan".into()]);
+        BranchState { names: &*NAMES, branch: "desk.scout".to_owned(), is_of_run_above }
+    }
+
+    fn map(value: Value) -> Map<String, Value> {
+        value.as_object().cloned().unwrap()
+    }
+
+    fn shared(names: &[&str]) -> ChildState {
+        ChildState::Shared(names.iter().map(|name| (*name).to_owned()).collect())
+    }
+
+    #[test]
+    fn the_state_of_a_branch_is_that_of_the_agent_and_of_those_below_it() {
+        for (name, is_own, is_dropped) in [
+            ("plan:desk.scout", true, false),
+            ("plan:desk.scout.below", true, true),
+            ("plan:desk.scouts", false, false),
+            ("plan:desk", false, false),
+            ("plan", false, false),
+            ("other:desk.scout", false, false),
+            ("other:desk.scout.below", false, true),
+            ("planning:desk.scout", false, false),
+        ] {
+            let own = state(false);
+            let owns = (own.belongs_to_branch(name), own.belongs_to_branch_and_lasts(name));
+            assert_eq!((owns, own.is_dropped_with_run(name)), ((is_own, is_own), is_dropped), "{name}");
+            // In the branch of the run above, it is the state of that run.
+            let above = state(true);
+            let owns = (above.belongs_to_branch(name), above.belongs_to_branch_and_lasts(name));
+            assert_eq!(owns, (is_own, false), "{name}");
+            assert_eq!(above.is_dropped_with_run(name), is_own || is_dropped, "{name}");
+        }
+    }
+
+    #[test]
+    fn changes_of_a_run_are_those_of_its_branch_and_of_what_is_shared() {
+        let before = map(json!({ "kept": 1 }));
+        let after = map(json!({
+            "kept": 1, "user:a": 2, "temp:x": 3, "plan:desk.scout": 4, "plan:desk.scout.below": 5, "other:desk.scout.below": 6,
+        }));
+        let own = map(json!({ "plan:desk.scout": 4, "plan:desk.scout.below": 5 }));
+        for granted in [ChildState::None, ChildState::Copy] {
+            let changes = state(false).shared_changes(&granted, &before, &after);
+            assert_eq!(changes.map_err(|error| error.to_string()), Ok(own.clone()), "{granted:?}");
+            let changes = state(true).shared_changes(&granted, &before, &after);
+            assert_eq!(changes.map_err(|error| error.to_string()), Ok(Map::new()), "{granted:?}");
+        }
+        let changes = state(false).shared_changes(&shared(&["user:a", "kept"]), &before, &after);
+        let mut expected = own;
+        expected.insert("user:a".to_owned(), json!(2));
+        assert_eq!(changes.map_err(|error| error.to_string()), Ok(expected));
+        let problem = state(false).shared_changes(&shared(&["kept"]), &before, &after).unwrap_err();
+        let expected = "agent error: the agent changed the state `user:a`, which is not shared with it";
+        assert!(problem.to_string().contains(expected), "{problem}");
+        // A state that is shared by its name is not dropped.
+        let changes =
+            state(true).shared_changes(&shared(&["user:a", "other:desk.scout.below"]), &before, &after);
+        let expected = map(json!({ "user:a": 2, "other:desk.scout.below": 6 }));
+        assert_eq!(changes.map_err(|error| error.to_string()), Ok(expected));
+    }
+
+    #[test]
+    fn the_branch_of_the_run_above_is_that_of_its_agent() {
+        let agent = Agent::builder("scout", crate::ScriptedModel::new([])).build().unwrap();
+        let root = RunContext::new().with_agent("desk");
+        let child = root.child("scout");
+        let branch = child.branch().map(str::to_owned);
+        assert!(branch.as_ref().is_some_and(|branch| branch.ends_with("scout")), "{branch:?}");
+        let of = |run: &RunContext, above: Option<&RunContext>| {
+            BranchState::of(&agent, run, above).is_of_run_above
+        };
+        assert_eq!(
+            [of(&child, None), of(&child, Some(&root)), of(&child, Some(&child))],
+            [false, false, true]
+        );
+        let unnamed = RunContext::new();
+        assert!(!of(&unnamed, Some(&unnamed)));
+    }
+}

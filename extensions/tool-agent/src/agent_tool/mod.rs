@@ -369,3 +369,6 @@ impl fmt::Debug for AgentTool {
         f.debug_struct("AgentTool").field("definition", &self.definition).finish_non_exhaustive()
     }
 }
+
+#[cfg(test)]
+mod tests;

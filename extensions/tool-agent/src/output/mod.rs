@@ -256,6 +256,17 @@ mod tests {
     }
 
     #[test]
+    fn the_tools_of_the_framework_change_nothing_and_may_be_called_again() {
+        use tool_runtime::Tool as _;
+
+        let output = OutputTool::new(OutputType::any()).map(|tool| tool.definition().metadata().clone());
+        let exit = crate::exit_loop().definition().metadata().clone();
+        for metadata in [output.unwrap_or_default(), exit] {
+            assert_eq!((metadata.read_only, metadata.idempotent), (Some(true), Some(true)), "{metadata:?}");
+        }
+    }
+
+    #[test]
     fn a_value_that_is_no_object_is_wrapped() {
         let wraps =
             |output: OutputType| (output.0.wrapped, output.0.value.pointer("/properties/output").is_some());

@@ -116,3 +116,24 @@ fn quoted_short_names<'n>(names: impl ExactSizeIterator<Item = &'n str>) -> Stri
     let shown = shown.collect::<Vec<_>>().join(", ");
     if more == 0 { shown } else { format!("{shown} and {more} more") }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_of_a_message_are_bounded_in_number_and_length() {
+        let quoted = |names: &[String]| quoted_short_names(names.iter().map(String::as_str));
+        let names = |count: usize| (0..count).map(|at| format!("t{at}")).collect::<Vec<_>>();
+        assert_eq!(quoted(&[]), "");
+        assert_eq!(quoted(&names(2)), "`t0`, `t1`");
+        let all = quoted(&names(MAX_SHOWN_NAMES));
+        assert!(all.ends_with("`t30`, `t31`"), "{all}");
+        assert_eq!(quoted(&names(MAX_SHOWN_NAMES + 1)), format!("{all} and 1 more"));
+        let long = "x".repeat(MAX_SHOWN_NAME_CHARS);
+        assert_eq!(
+            quoted(&[long.clone(), format!("{long}y"), "a\nb".to_owned()]),
+            format!("`{long}`, `{long}`, `a\\nb`")
+        );
+    }
+}

@@ -127,3 +127,59 @@ impl RequestFields {
         serde_json::from_value(Value::Object(arguments)).map_err(invalid)
     }
 }
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used, reason = "a test may")]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_schema_has_the_fields_that_are_offered_with_their_descriptions() {
+        let mut fields = RequestFields::default();
+        assert!(fields.offers(RequestField::Tools) && !fields.offers(RequestField::Skills));
+        let description = |field: RequestField| field.default_description();
+        let text_list = |description: &str| json!({ "type": "array", "items": { "type": "string" }, "description": description });
+        let request =
+            |description: &str| json!({ "type": "string", "pattern": "\\S", "description": description });
+        let expected = json!({
+            "type": "object",
+            "properties": {
+                "request": request(REQUEST_DESCRIPTION),
+                "instruction": { "type": "string", "description": description(RequestField::Instruction) },
+                "tools": text_list(description(RequestField::Tools)),
+            },
+            "required": ["request"],
+        });
+        assert_eq!(fields.argument_schema(None), expected);
+        fields.show(RequestField::Skills);
+        fields.describe(RequestField::Request, "What to do.".to_owned());
+        // The request is always there.
+        fields.hide(RequestField::Request);
+        fields.hide(RequestField::Instruction);
+        let mut tools = text_list(description(RequestField::Tools));
+        tools["items"]["enum"] = json!(["look"]);
+        let expected = json!({
+            "type": "object",
+            "properties": {
+                "request": request("What to do."),
+                "tools": tools,
+                "skills": text_list(description(RequestField::Skills)),
+            },
+            "required": ["request"],
+        });
+        assert_eq!(fields.argument_schema(Some(&["look".to_owned()])), expected);
+    }
+
+    #[test]
+    fn a_field_that_is_not_offered_has_no_effect() {
+        let mut fields = RequestFields::default();
+        fields.hide(RequestField::Tools);
+        let arguments = r#"{"request":"Go.","instruction":"Fast.","tools":["a"],"skills":["b"],"other":1}"#;
+        let DynamicRequest { request, instruction, tools, skills } =
+            fields.read_arguments(arguments).unwrap();
+        assert_eq!((&*request, instruction.as_deref(), tools, skills), ("Go.", Some("Fast."), None, None));
+        fields.show(RequestField::Tools);
+        assert_eq!(fields.read_arguments(arguments).unwrap().tools, Some(vec!["a".to_owned()]));
+        assert!(fields.read_arguments("{}").is_err() && fields.read_arguments("[]").is_err());
+    }
+}
