@@ -114,3 +114,78 @@ fn first_index_within_age(messages: &[Message], age: Duration) -> usize {
         None => messages.len(),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Part, message::MessageOrigin};
+
+    fn question(text: &str) -> Message {
+        Message::user(text)
+    }
+
+    fn input(text: &str) -> Message {
+        Message::user(text).marked_as_input(true)
+    }
+
+    fn answer(text: &str) -> Message {
+        Message::assistant([Part::Text(text.to_owned())])
+    }
+
+    /// Returns a message that was made an hour ago.
+    fn old(message: Message) -> Message {
+        let time = SystemTime::now().checked_sub(Duration::from_secs(3_600));
+        message.with_origin(MessageOrigin { time, branch: None })
+    }
+
+    fn untimed(message: Message) -> Message {
+        message.with_origin(MessageOrigin::default())
+    }
+
+    #[test]
+    fn a_filter_begins_at_a_message_of_the_user() {
+        let hour = Duration::from_secs(3_600);
+        let shown = |filter: MessageFilter, messages: &[Message]| {
+            filter.filtered_messages("a", messages).iter().map(Message::text).collect::<Vec<_>>().concat()
+        };
+        let of_run = || MessageFilter::all().only_this_run();
+        let newer = |age: Duration| MessageFilter::all().only_newer_than(age);
+        let talk =
+            [old(question("1")), old(answer("2")), question("3"), answer("4"), input("5"), answer("6")];
+        assert_eq!(shown(MessageFilter::all(), &talk), "123456");
+        assert_eq!(shown(of_run(), &talk), "56");
+        assert_eq!(shown(newer(hour / 2), &talk), "3456");
+        assert_eq!(shown(newer(2 * hour), &talk), "123456");
+        assert_eq!(shown(newer(Duration::MAX), &talk), "123456");
+        // Both limits: the run.
+        assert_eq!(shown(of_run().only_newer_than(2 * hour), &talk), "56");
+        // Without a message that is new, the run is shown.
+        let old_talk = talk.clone().map(old);
+        assert_eq!(shown(newer(hour / 2), &old_talk), "56");
+        // Without the message of the run, as after a compaction, all is shown.
+        assert_eq!(shown(of_run(), &talk[..4]), "1234");
+        assert_eq!(shown(newer(hour / 2), &old_talk[..4]), "1234");
+        // An answer without a question before it is new itself, and a message without a time is.
+        assert_eq!(shown(newer(hour / 2), &[answer("4"), input("5")]), "45");
+        assert_eq!(shown(newer(hour / 2), &[old(question("1")), untimed(answer("2")), input("5")]), "125");
+        assert_eq!(
+            shown(
+                newer(hour / 2),
+                &[old(question("1")), old(answer("2")), untimed(question("3")), input("5")]
+            ),
+            "35"
+        );
+    }
+
+    #[test]
+    fn a_filter_that_limits_nothing_shows_all() {
+        assert!(MessageFilter::all().is_all());
+        let some = [
+            MessageFilter::all().only_agents(["a"]),
+            MessageFilter::all().only_branches(["a"]),
+            MessageFilter::all().only_newer_than(Duration::ZERO),
+            MessageFilter::all().only_this_run(),
+        ];
+        assert!(some.iter().all(|filter| !filter.is_all()));
+    }
+}
