@@ -178,3 +178,87 @@ fn metadata_bytes(metadata: &Map<String, Value>) -> usize {
 fn nonzero_count(count: usize) -> Option<u64> {
     u64::try_from(count).ok().filter(|count| *count > 0)
 }
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+    use crate::knowledge::{AgentKnowledge, Knowledge};
+
+    fn found(bytes: usize) -> KnowledgeMatch {
+        KnowledgeMatch::new("x".repeat(bytes))
+    }
+
+    fn described(bytes: usize, metadata: &Value) -> KnowledgeMatch {
+        let metadata = metadata.as_object().cloned().unwrap_or_default();
+        KnowledgeMatch { metadata, ..found(bytes) }
+    }
+
+    #[test]
+    fn a_result_has_a_maximum_of_bytes_of_texts_sources_and_metadata() {
+        let shown = |found: Vec<KnowledgeMatch>, max: usize| {
+            let KnowledgeTexts { texts, left_out, note } = KnowledgeTexts::new(found, max);
+            assert_eq!(note.is_some(), left_out.is_some());
+            (texts.iter().map(|text| text.text.len()).collect::<Vec<_>>(), left_out)
+        };
+        let full = MAX_TEXT_BYTES;
+        assert_eq!(shown(vec![found(full); 4], 10), (vec![full; 4], None));
+        assert_eq!(shown(vec![found(1); 3], 2), (vec![1; 2], Some(1)));
+        let three = || vec![found(full); 3];
+        let with = |last: Vec<KnowledgeMatch>| shown([three(), last].concat(), 10);
+        let kept = |last: &[usize]| [&[full; 3][..], last].concat();
+        assert_eq!(with(vec![found(full), found(1)]), (kept(&[full]), Some(1)));
+        assert_eq!(with(vec![found(full - 1), found(1)]), (kept(&[full - 1, 1]), None));
+        assert_eq!(with(vec![found(full - 3).with_source("abc")]), (kept(&[full - 3]), None));
+        assert_eq!(with(vec![found(full - 2).with_source("abc")]), (kept(&[]), Some(1)));
+        let metadata = json!({ "a": 1 });
+        assert_eq!(with(vec![described(full - 7, &metadata)]), (kept(&[full - 7]), None));
+        assert_eq!(with(vec![described(full - 6, &metadata), found(1)]), (kept(&[1]), Some(1)));
+    }
+
+    #[test]
+    fn each_part_of_a_text_has_a_maximum() {
+        for (bytes, left_out) in [(MAX_TEXT_BYTES, None), (MAX_TEXT_BYTES + 1, Some(1))] {
+            let text = KnowledgeText::new(found(bytes));
+            assert_eq!((text.text.len(), text.left_out_bytes), (MAX_TEXT_BYTES, left_out));
+        }
+        let metadata = |bytes: usize| json!({ "a": "x".repeat(bytes - r#"{"a":""}"#.len()) });
+        for (bytes, left_out) in [(MAX_METADATA_BYTES, None), (MAX_METADATA_BYTES + 1, Some(4_097))] {
+            let text = KnowledgeText::new(described(1, &metadata(bytes)));
+            assert_eq!(
+                (text.metadata.len(), text.left_out_metadata_bytes),
+                (usize::from(left_out.is_none()), left_out)
+            );
+        }
+        let source = |chars: usize| KnowledgeText::new(found(1).with_source("s".repeat(chars))).source;
+        assert_eq!(source(500), Some("s".repeat(500)));
+        assert_ne!(source(501), Some("s".repeat(501)));
+        let mut scored = found(1);
+        scored.score = Some(0.5);
+        assert_eq!(KnowledgeText::new(scored).score, Some(0.5));
+    }
+
+    #[test]
+    fn an_unknown_filter_is_quoted_up_to_100_characters() {
+        struct Nothing;
+        impl Knowledge for Nothing {
+            async fn search(
+                &self,
+                _: &KnowledgeQuery,
+                _: &RunContext,
+            ) -> Result<Vec<KnowledgeMatch>, ToolError> {
+                Ok(Vec::new())
+            }
+        }
+        let AgentKnowledge(settings) = AgentKnowledge::new(Nothing).with_filter("topic", "a topic");
+        let problem = |name: &str| {
+            let filters = BTreeMap::from([(name.to_owned(), String::new())]);
+            settings.check_filters(&filters).err().map(|error| error.to_string()).unwrap_or_default()
+        };
+        assert_eq!(problem("topic"), "");
+        let longest = "x".repeat(100);
+        assert!(problem(&longest).contains(&format!("there is no filter `{longest}`;")));
+        assert!(!problem(&"x".repeat(101)).contains(&"x".repeat(101)));
+    }
+}

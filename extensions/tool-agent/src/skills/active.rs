@@ -123,3 +123,22 @@ impl ActiveSkills {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 }
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used, reason = "a test may")]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_skill_narrows_once_unless_it_has_changed() {
+        let active = ActiveSkills::of_run(&RunContext::new());
+        let tools = |text: &str| AllowedTools::parse(text).unwrap();
+        for (name, allowed, count) in
+            [("a", "look", 1), ("a", "look", 1), ("b", "look", 2), ("a", "look find", 3), ("b", "look", 3)]
+        {
+            active.add(&name.into(), tools(allowed));
+            assert_eq!(active.active_skills().len(), count, "{name} {allowed}");
+        }
+        assert!(active.contains("a") && active.contains("b") && !active.contains("c"));
+    }
+}

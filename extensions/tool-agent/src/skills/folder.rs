@@ -296,9 +296,12 @@ struct FolderNames {
 
 impl FolderNames {
     fn of(dir: &Dir) -> io::Result<Self> {
+        Ok(Self::of_names(dir.entries()?.filter_map(|entry| Some(entry.ok()?.file_name()))))
+    }
+
+    fn of_names(names: impl Iterator<Item = OsString>) -> Self {
         let (mut found, mut dot_entries) = (Self::default(), 0);
-        for entry in dir.entries()?.filter_map(Result::ok) {
-            let name = entry.file_name();
+        for name in names {
             let is_dot_entry = name.as_encoded_bytes().starts_with(b".");
             dot_entries += usize::from(is_dot_entry);
             found.has_more =
@@ -311,7 +314,7 @@ impl FolderNames {
             }
         }
         found.names.sort_unstable();
-        Ok(found)
+        found
     }
 }
 
@@ -352,5 +355,27 @@ fn unreadable_file_error(path: &str, error: &io::Error) -> SkillError {
             "`{path}` leads out of the folder of the skill; replace the link by the file"
         )),
         _ => SkillError::invalid(format!("`{path}` cannot be read: {error}")),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_folder_has_more_names_from_one_above_each_maximum_on() {
+        for (entries, dot_entries, has_more) in [
+            (MAX_ENTRIES, MAX_DOT_ENTRIES, false),
+            (MAX_ENTRIES, MAX_DOT_ENTRIES + 1, true),
+            (MAX_ENTRIES + 1, MAX_DOT_ENTRIES, true),
+        ] {
+            let names = (0..entries).map(|at| format!("{at:05}"));
+            let dot_names = (0..dot_entries).map(|at| format!(".{at}"));
+            let found = FolderNames::of_names(names.chain(dot_names).map(OsString::from));
+            assert_eq!(found.has_more, has_more, "{entries} {dot_entries}");
+            assert_eq!(found.names.len(), entries.min(MAX_ENTRIES));
+        }
+        let found = FolderNames::of_names(["b", ".a", "a"].map(OsString::from).into_iter());
+        assert_eq!((found.names, found.has_more), (vec!["a".into(), "b".into()], false));
     }
 }

@@ -10,7 +10,7 @@ use tool_runtime::{
 use super::{
     Skill, SkillDiagnostic, SkillError, SkillList, Skills,
     path::relative_path,
-    skill::{check_body, check_name, check_text_length},
+    skill::{MAX_DESCRIPTION_CHARS, check_body, check_name, check_text_length},
 };
 
 /// A handle to [`Skills`] of any type; clones share the store. It validates names, paths and limits, and a panic of the store is an
@@ -50,7 +50,7 @@ impl SharedSkills {
         let (mut names, mut valid) = (HashSet::new(), Vec::with_capacity(headers.len()));
         for header in headers {
             let check = check_name(&header.name)
-                .and_then(|()| check_text_length("description", &header.description, 1024));
+                .and_then(|()| check_text_length("description", &header.description, MAX_DESCRIPTION_CHARS));
             match check {
                 Err(error) => diagnostics.push(SkillDiagnostic::new(&header.name, error.to_string())),
                 Ok(()) if !names.insert(Arc::clone(&header.name)) => {

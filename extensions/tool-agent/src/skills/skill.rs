@@ -6,6 +6,11 @@ use serde_json::{Map, Value};
 
 use super::{AllowedTools, SkillError, error::short_line};
 
+/// The maximum number of characters of a description, as the format of skills has it.
+pub(super) const MAX_DESCRIPTION_CHARS: usize = 1_024;
+/// The maximum number of characters of the compatibility, as the format of skills has it.
+const MAX_COMPATIBILITY_CHARS: usize = 500;
+
 /// The description of a skill: what a model knows before it loads the skill.
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
@@ -99,7 +104,7 @@ impl Skill {
     ) -> Result<Self, SkillError> {
         let (name, description, body) = (name.into(), description.into(), body.into());
         check_name(&name)?;
-        check_text_length("description", &description, 1024)?;
+        check_text_length("description", &description, MAX_DESCRIPTION_CHARS)?;
         check_body(&body)?;
         let header = SkillHeader {
             name,
@@ -126,7 +131,7 @@ impl Skill {
     /// Returns an error if the text is blank, or longer than 500 characters.
     pub fn with_compatibility(mut self, text: impl Into<String>) -> Result<Self, SkillError> {
         let text = text.into();
-        check_text_length("compatibility", &text, 500)?;
+        check_text_length("compatibility", &text, MAX_COMPATIBILITY_CHARS)?;
         self.header.compatibility = Some(text);
         Ok(self)
     }

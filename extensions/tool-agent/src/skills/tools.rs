@@ -76,3 +76,49 @@ fn list_text(list: &SkillList) -> String {
     text.truncate(text.trim_end().len());
     text
 }
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used, reason = "a test may")]
+mod tests {
+    use super::*;
+    use crate::skills::{Skill, SkillDiagnostic, SkillHeader};
+
+    fn headers(count: usize, description: &str) -> Vec<SkillHeader> {
+        let header = |at: usize| Skill::new(format!("s-{at:04}"), description, "").unwrap().header;
+        (0..count).map(header).collect()
+    }
+
+    #[test]
+    fn skills_are_listed_up_to_a_number_of_bytes() {
+        let headers = headers(3, "d");
+        let lines = "- `s-0000`: d\n- `s-0001`: d\n";
+        for (max_bytes, expected) in [
+            (lines.len(), (lines.to_owned(), 1)),
+            (lines.len() - 1, ("- `s-0000`: d\n".to_owned(), 2)),
+            (lines.len() * 3 / 2, (format!("{lines}- `s-0002`: d\n"), 0)),
+            (0, (String::new(), 3)),
+        ] {
+            assert_eq!(header_lines(&headers, max_bytes), expected, "{max_bytes}");
+        }
+    }
+
+    #[test]
+    fn the_list_names_what_it_leaves_out() {
+        let list = |headers: Vec<SkillHeader>, diagnostics: usize| {
+            let diagnostic = |at: usize| SkillDiagnostic::new(&format!("d-{at}"), "it is broken");
+            SkillList { headers, diagnostics: (0..diagnostics).map(diagnostic).collect() }
+        };
+        assert_eq!(list_text(&list(Vec::new(), 0)), "There are no skills.");
+        assert_eq!(list_text(&list(headers(1, "d"), 0)), "- `s-0000`: d");
+        let broken = |at: usize| format!("\nthe skill `d-{at}` cannot be used: it is broken");
+        let ten: String = (0..10).map(broken).collect();
+        assert_eq!(list_text(&list(headers(1, "d"), 10)), format!("- `s-0000`: d{ten}"));
+        let more = "\n1 more skills cannot be used.";
+        assert_eq!(list_text(&list(headers(1, "d"), 11)), format!("- `s-0000`: d{ten}{more}"));
+        let description = "x".repeat(1_000);
+        let fitting = MAX_LIST_BYTES / (description.len() + "- `s-0000`: \n".len());
+        let left_out = "1 more skills are not listed: the list would be too long.";
+        assert!(!list_text(&list(headers(fitting, &description), 0)).contains("more skills"));
+        assert!(list_text(&list(headers(fitting + 1, &description), 0)).ends_with(left_out));
+    }
+}
