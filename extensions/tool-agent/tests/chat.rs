@@ -51,7 +51,10 @@ fn runs() {
     let arguments = std::env::var(ARGUMENTS).unwrap();
     let arguments: Vec<String> = serde_json::from_str(&arguments).unwrap();
     let chat = match std::env::var(MODEL) {
-        Ok(model) => Chat::new().model(model).configure(|agent| agent.instruction("You are configured.")),
+        Ok(model) => Chat::new().model(model).configure(|agent| {
+            // The program decides who answers questions.
+            agent.instruction("You are configured.").approvals_by_handle(true).wait_for_answers(true)
+        }),
         Err(_) => Chat::new(),
     };
     let cli = Cli::new().command(chat);
@@ -59,10 +62,11 @@ fn runs() {
     std::process::exit(exit.code().into());
 }
 
-/// The standard output, the standard error in one line, and the exit code.
+/// The standard output, the standard error in one line and as it was written, and the exit code.
 struct Ran {
     out: String,
     err: String,
+    err_text: String,
     code: Option<i32>,
 }
 
@@ -99,9 +103,9 @@ fn ran(child: Child) -> Ran {
     let output = child.wait_with_output().unwrap();
     let out = String::from_utf8(output.stdout).unwrap();
     let (_, out) = out.split_once("running 1 test\n").unwrap();
-    let err = String::from_utf8(output.stderr).unwrap();
-    let err = err.split_whitespace().collect::<Vec<_>>().join(" ");
-    Ran { out: out.to_owned(), err, code: output.status.code() }
+    let err_text = String::from_utf8(output.stderr).unwrap();
+    let err = err_text.split_whitespace().collect::<Vec<_>>().join(" ");
+    Ran { out: out.to_owned(), err, err_text, code: output.status.code() }
 }
 
 fn run(arguments: &[&str], input: &str) -> Ran {
@@ -172,7 +176,7 @@ fn lines_are_messages_and_commands_and_the_worst_turn_is_the_exit_code() {
     let ran = run(&["--script", &script("failing", &[HELLO, BROKEN])], "Hi.\nHi.\n");
     assert_eq!((ran.out.as_str(), ran.code), ("Hello.\n", Some(1)));
     let ran = run(&["--script", &script("fine", &[HELLO, HELLO])], "Hi.\nHi.\n");
-    assert_eq!((ran.out.as_str(), ran.code), ("Hello.\nHello.\n", Some(0)));
+    assert_eq!((ran.out.as_str(), ran.err_text.as_str(), ran.code), ("Hello.\nHello.\n", "", Some(0)));
     let ran = run(&["--script", &script("broken", &[BROKEN])], "");
     assert_eq!((ran.out.as_str(), ran.code), ("", Some(0)), "no message, no turn");
 }
@@ -186,6 +190,12 @@ fn a_call_that_is_not_approved_is_an_exit_code_of_its_own() {
     let ran = run(&["--script", &path, "--approve", "always", "--prompt", "Cancel it."], "");
     assert_eq!((ran.out.as_str(), ran.code), ("Hello.\n", Some(0)));
     assert!(ran.err.contains("cancel_order: order 7 is cancelled"), "{}", ran.err);
+    // Nobody else is asked, whatever the agent is configured for.
+    for option in [&["--approve", "never"][..], &[]] {
+        let arguments = [&["--script", &path, "--prompt", "Cancel it."], option].concat();
+        let ran = run_with(&arguments, "", &[(MODEL, "gemini:g")]);
+        assert_eq!((ran.out.as_str(), ran.code), ("Hello.\n", Some(3)), "{option:?}: {}", ran.err);
+    }
 }
 
 #[test]
@@ -255,7 +265,7 @@ fn an_interrupt_cancels_the_turn_of_a_prompt() {
     assert!(sent.success());
     let ran = ran(child);
     assert_eq!((ran.out.as_str(), ran.code), ("", Some(130)));
-    assert!(ran.err.contains("error: the turn was cancelled"), "{}", ran.err);
+    assert_eq!(ran.err_text, "error: the turn was cancelled\n");
 }
 
 #[cfg(unix)]

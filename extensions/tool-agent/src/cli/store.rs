@@ -75,3 +75,50 @@ fn load_or_create_program_key(location: &StoreLocation) -> Result<ProgramKey, Fa
     }
     ProgramKey::load_or_create(path).map_err(|error| failure(&error))
 }
+
+#[cfg(all(test, unix))]
+#[allow(clippy::unwrap_used, reason = "a test may")]
+mod tests {
+    use std::{fs, os::unix::fs::MetadataExt as _, path::Path};
+
+    use tool_cli::{Cli, Command};
+
+    use super::*;
+
+    fn mode(path: &Path) -> u32 {
+        fs::metadata(path).unwrap().mode() & 0o777
+    }
+
+    struct Load;
+
+    impl Command for Load {
+        fn grammar(&self) -> clap::Command {
+            clap::Command::new("load")
+        }
+
+        fn run(&self, program: &Program, _: &ArgMatches) -> Result<Exit, Failure> {
+            let folder = tempfile::tempdir().unwrap();
+            let location = |path: &str| {
+                let url = format!("sqlite:{}", folder.path().join(path).display());
+                StoreLocation::new(program, Some(url.as_str()))
+            };
+            let nested = location("a/b/sessions.sqlite")?;
+            load_or_create_program_key(&nested)?;
+            assert_eq!(["a", "a/b"].map(|path| mode(&folder.path().join(path))), [0o700; 2]);
+            let first = fs::read(nested.key_file()).unwrap();
+            assert_eq!((first.len(), mode(nested.key_file())), (32, 0o600));
+            // The next use has the same key.
+            load_or_create_program_key(&nested)?;
+            assert_eq!(fs::read(nested.key_file()).unwrap(), first);
+            fs::write(folder.path().join("file"), "").unwrap();
+            let failure = load_or_create_program_key(&location("file/b/sessions.sqlite")?).err().unwrap();
+            assert!(failure.to_string().starts_with("the key of the program cannot be used: "), "{failure}");
+            Ok(Exit::Done)
+        }
+    }
+
+    #[test]
+    fn the_key_of_a_program_is_made_in_folders_of_its_owner() {
+        assert_eq!(Cli::new().command(Load).run(["program", "load"]), Exit::Done);
+    }
+}

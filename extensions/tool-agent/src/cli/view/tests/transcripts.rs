@@ -90,7 +90,9 @@ fn agent(case: &str) -> Agent {
     }
     let limits = Limits { rounds: Some(1), ..Limits::default() };
     let model: SharedModel = match case {
-        "chatty" | "limit" => ScriptedModel::new([says_and_calls("chatty"), Reply::text("Done.")]).into(),
+        "chatty" | "limit" | "cancelled" => {
+            ScriptedModel::new([says_and_calls("chatty"), Reply::text("Done.")]).into()
+        }
         "external" => ScriptedModel::new([says_and_calls("deliver")]).into(),
         "line" => ScriptedModel::new([Reply::text("Done.\n")]).into(),
         "failed" => ScriptedModel::new([Reply::error(ModelErrorKind::Refused, "no")]).into(),
@@ -109,6 +111,13 @@ fn agent(case: &str) -> Agent {
     let agent = match case {
         "limit" => agent.limits(limits),
         "submitted" => agent.output_type(OutputType::any()),
+        "cancelled" => agent.hook(crate::hook::before_model(|step| async move {
+            if step.number > 1 {
+                step.request.run.cancellation().cancel();
+                std::future::pending::<()>().await;
+            }
+            Ok(step.into())
+        })),
         _ => agent,
     };
     agent.build().unwrap()
@@ -189,7 +198,10 @@ fn a_turn_is_written_as_its_form_says() {
         ("whole", "panel of a team", "three\n", String::new(), 0),
         ("streams", "limit", "Let me see\n", chatty.to_owned(), 1),
         ("whole", "limit", "", format!("{chatty}{before}"), 1),
+        ("streams", "cancelled", "Let me see\n", chatty.to_owned(), 130),
+        ("whole", "cancelled", "", format!("{chatty}{before}"), 130),
         ("streams", "failed", "", String::new(), 1),
+        ("whole", "failed", "", String::new(), 1),
         ("streams", "submitted", "{\"a\":1}\n", String::new(), 0),
         ("whole", "submitted", "{\"a\":1}\n", String::new(), 0),
         ("streams", "external", "Let me see\n", external.to_owned(), 1),
@@ -236,6 +248,10 @@ fn a_turn_is_written_as_its_form_says() {
     let types: Vec<_> =
         out.lines().map(|line| serde_json::from_str::<serde_json::Value>(line).unwrap()).collect();
     assert_eq!((types.last().unwrap()["type"].as_str(), err.as_str(), code), (Some("ended"), "", Some(0)));
+    let (_, err, code) = transcript("json", "below");
+    assert_eq!((err.as_str(), code), ("", Some(0)));
+    let (_, err, code) = transcript("json", "external");
+    assert!(err.starts_with("error: ") && code == Some(1), "{err}");
     let (_, err, code) = transcript("json", "limit");
     assert!(err.starts_with("error: ") && code == Some(1), "{err}");
 }
