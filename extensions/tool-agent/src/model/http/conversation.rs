@@ -283,6 +283,7 @@ mod tests {
         }
         // By the definition of FNV-1a, of no byte and of `a`.
         assert_eq!(provider_safe_id(""), "_cbf29ce484222325");
+        assert_eq!(provider_safe_id("."), "_af63a34c86018bb1");
         assert_eq!(provider_safe_id("\u{e4}").len(), 17);
         let long = provider_safe_id(&format!("{longest}x"));
         assert!(long.starts_with(&format!("{}_", "x".repeat(MAX_ID_CHARS - 17))), "{long}");

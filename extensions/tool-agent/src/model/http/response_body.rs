@@ -124,6 +124,8 @@ pub(super) fn broken_stream(error: sse_stream::Error) -> ModelError {
 #[cfg(test)]
 #[allow(clippy::unwrap_used, reason = "a test may")]
 mod tests {
+    use futures_util::FutureExt as _;
+
     use super::*;
 
     type Chunk = Result<Bytes, BodyError>;
@@ -154,6 +156,17 @@ mod tests {
             let text = read_text(body.into_chunks()).await.unwrap();
             let whole = parts.concat();
             assert_eq!(text, whole.trim_start_matches('\u{feff}').trim_start(), "{parts:?}");
+        }
+    }
+
+    #[test]
+    fn a_body_is_recognized_by_as_few_bytes_as_the_longest_field_has() {
+        for (part, is_recognized) in
+            [("event:", true), ("\u{feff} event:", true), ("event", false), ("{", false)]
+        {
+            let body = chunks(&[part]).chain(stream::pending());
+            let read = PeekedBody::read_until_recognized(body).now_or_never();
+            assert_eq!(read.is_some(), is_recognized, "{part}");
         }
     }
 

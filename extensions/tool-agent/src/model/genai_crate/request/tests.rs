@@ -181,3 +181,27 @@ fn content_without_a_place_is_a_note_that_names_it() {
         assert_eq!(sent_parts(content), (is_binary, remarks));
     }
 }
+
+#[test]
+fn calls_and_results_have_the_names_and_values_of_the_provider() {
+    let output = ToolOutput::new([Content::text("a dot"), Content::image(vec![1], "image/png")]);
+    let failed = ToolResult::new("c2".to_owned().into(), "add", Err(ToolError::failed("no")));
+    let failure = format!("Error: {}", failed.text());
+    let results = [ToolResult::new("c1".to_owned().into(), "add", Ok(output)), failed];
+    let calls = [(r#"{"a":1.5}"#, "c1"), ("{\"a\"", "c2")]
+        .map(|(arguments, id)| Part::Call(tool_runtime::ToolCall::new("add", arguments).with_id(id)));
+    let request = Request::new([Message::assistant(calls), Message::results(results)]);
+    let request = request.with_tools(Registry::builder().tool::<add>().build().unwrap());
+    let PreparedRequest { request, names, unsupported, .. } = sent(&request, ChatOptions::default());
+    let calls = request.messages[0].content.tool_calls();
+    let calls: Vec<_> =
+        calls.into_iter().map(|it| (&*it.call_id, &*it.fn_name, it.fn_arguments.clone())).collect();
+    assert_eq!(calls, [("c1", "add", json!({ "a": 1.5 })), ("c2", "add", json!("{\"a\""))]);
+    let responses = request.messages[1].content.tool_responses();
+    let responses: Vec<_> =
+        responses.into_iter().map(|it| (&*it.call_id, it.fn_name.as_deref(), &*it.content)).collect();
+    let shown = "a dot\n[an image of type image/png]";
+    assert_eq!(responses, [("c1", Some("add"), shown), ("c2", Some("add"), &*failure)]);
+    assert_eq!(names, HashMap::from([("add".to_owned(), "add".to_owned())]));
+    assert_eq!(unsupported.len(), 1);
+}
