@@ -25,6 +25,11 @@ use crate::{
     model::{ModelError, ModelErrorKind, ModelEvent, Request, Response},
 };
 
+/// The pause before the first retry, on average.
+const FIRST_PAUSE: Duration = Duration::from_millis(500);
+/// The maximum number of times that a pause is doubled, to nine hours: any setting of the longest pause is below.
+const MAX_DOUBLINGS: u32 = 16;
+
 type Events = Emitter<Result<ModelEvent, ModelError>>;
 
 /// Sends `request` until a response is complete or an error is final.
@@ -76,9 +81,9 @@ impl HttpExchange<'_> {
         match error.retry_after() {
             Some(after) if after > longest => None,
             Some(after) => Some(after),
-            // Half a second, doubled by each attempt, with jitter so that many clients do not return at once.
+            // Doubled by each attempt, with jitter so that many clients do not return at once.
             None => {
-                let base = Duration::from_millis(500).saturating_mul(1 << (attempt - 1).min(16));
+                let base = FIRST_PAUSE.saturating_mul(1 << (attempt - 1).min(MAX_DOUBLINGS));
                 Some(base.mul_f64(0.75 + 0.5 * fastrand::f64()).min(longest))
             }
         }

@@ -29,6 +29,15 @@ use self::{exchange::run_exchange, strict::StrictSchemaCache};
 use super::{Model, ModelError, ModelErrorKind, Request, ResponseStream};
 use crate::event_stream::EventStream;
 
+/// The default number of retries of a failed request.
+const DEFAULT_RETRIES: u32 = 2;
+/// The default idle timeout.
+const DEFAULT_TIMEOUT: Duration = Duration::from_secs(120);
+/// The default maximum of a pause before a retry.
+const DEFAULT_LONGEST_PAUSE: Duration = Duration::from_secs(60);
+/// The default maximum size of a response, far above the responses of models: 64 MiB.
+const DEFAULT_LONGEST_RESPONSE_BYTES: usize = 64 << 20;
+
 /// A model over HTTP: OpenAI chat completions and every compatible server, OpenAI responses, Anthropic, Gemini. Cheap
 /// to clone.
 ///
@@ -180,10 +189,10 @@ impl HttpModel {
             headers: Vec::new(),
             parameters: Map::new(),
             streams: true,
-            retries: 2,
-            timeout: Duration::from_secs(120),
-            longest_pause: Duration::from_secs(60),
-            longest_response: 64 << 20,
+            retries: DEFAULT_RETRIES,
+            timeout: DEFAULT_TIMEOUT,
+            longest_pause: DEFAULT_LONGEST_PAUSE,
+            longest_response: DEFAULT_LONGEST_RESPONSE_BYTES,
             cache: false,
             context_window: None,
             strict_output: None,
@@ -355,8 +364,8 @@ fn provider_names() -> String {
     let names: Vec<_> =
         providers().iter().filter_map(|it| Some(format!("`{}`", it.short_names().first()?))).collect();
     match names.split_last() {
-        Some((last, rest)) if !rest.is_empty() => format!("{} or {last}", rest.join(", ")),
-        _ => names.concat(),
+        Some((last, rest)) => format!("{} or {last}", rest.join(", ")),
+        None => String::new(),
     }
 }
 
