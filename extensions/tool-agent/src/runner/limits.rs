@@ -119,15 +119,14 @@ impl RunLimits {
     /// Ends the run if `used` reaches a limit of `agent`: the root limits the whole run, and another agent what is used since its start.
     fn check_usage(&self, scope: &RunScope, agent: &Agent, used: UsageMark, spender: &str) -> Flow {
         let limits = &agent.0.limits;
-        let is_reached = |limit: Option<u64>, used: u64| limit.is_some_and(|limit| used >= limit);
+        let reached = |limit: Option<u64>, used: u64| limit.filter(|limit| used >= *limit);
         let UsageMark { rounds, tokens, .. } = used;
-        if is_reached(limits.rounds, rounds) {
+        if reached(limits.rounds, rounds).is_some() {
             let message =
                 format!("{spender} made {rounds} requests to the model, which is the limit `Limits::rounds`");
             return end_at_limit(Limit::Rounds, message);
         }
-        if is_reached(limits.tokens, tokens) {
-            let limit = limits.tokens.unwrap_or(0);
+        if let Some(limit) = reached(limits.tokens, tokens) {
             return end_at_limit(
                 Limit::Tokens,
                 format!("{spender} used {tokens} tokens, and may use {limit}"),

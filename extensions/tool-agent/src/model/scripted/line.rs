@@ -100,9 +100,10 @@ pub(super) fn read_script(name: &Arc<str>, text: &str) -> Result<Vec<ScriptedExc
 
 fn read_exchange(number: usize, line: &str) -> Result<ScriptedExchange, String> {
     let got = || {
+        let line = line.trim();
         let more = line.chars().count().saturating_sub(MAX_QUOTED_CHARS);
         let more = if more > 0 { format!("… ({more} more characters)") } else { String::new() };
-        let shown: String = line.trim().chars().take(MAX_QUOTED_CHARS).collect();
+        let shown: String = line.chars().take(MAX_QUOTED_CHARS).collect();
         format!("got `{shown}`{more}")
     };
     let expected = "expected `{\"response\": {..}}` or `{\"error\": {..}}`, with `request` beside it or not";
