@@ -45,11 +45,22 @@ pub struct Fetch {
     lookup: Option<HostLookup>,
 }
 
+/// The default time for a document, with all redirects.
+const DEFAULT_TIMEOUT: Duration = Duration::from_secs(30);
+
+/// The time that a request has beyond the time of the whole fetch, which ends first and has the message.
+const REQUEST_GRACE: Duration = Duration::from_secs(1);
+
 impl Fetch {
     /// Creates a request for the document at `url`.
     pub fn new(url: impl Into<String>) -> Self {
-        let timeout = Duration::from_secs(30);
-        Self { url: url.into(), headers: Vec::new(), allow_private: false, timeout, lookup: None }
+        Self {
+            url: url.into(),
+            headers: Vec::new(),
+            allow_private: false,
+            timeout: DEFAULT_TIMEOUT,
+            lookup: None,
+        }
     }
 
     /// Sends a bearer token.
@@ -125,8 +136,7 @@ impl Fetch {
                 true => unguarded_client(self.lookup.as_ref())?,
                 false => guarded_client(self.lookup.as_ref())?,
             };
-            // The time of the whole fetch ends first, and has the message.
-            let deadline = deadline + Duration::from_secs(1);
+            let deadline = deadline + REQUEST_GRACE;
             let response =
                 client.execute(request, deadline).await.map_err(|error| fetch_failure(&url, error))?;
             match redirects.next(response.status(), response.headers(), true) {
@@ -276,5 +286,15 @@ mod tests {
             assert_eq!(sent.headers().contains_key("authorization"), has_them, "{target}"); // E10
             assert!(sent.headers().contains_key(ACCEPT));
         }
+    }
+
+    #[test]
+    fn headers_are_marked_as_secrets_and_a_fragment_is_removed() {
+        let fetch = Fetch::new("https://a.example/b?c#d").bearer("hunter2").header("x-key", "k");
+        let (url, headers) = fetch.validated_url_and_headers().unwrap();
+        assert_eq!(url.as_str(), "https://a.example/b?c");
+        let names: Vec<_> = headers.keys().map(HeaderName::as_str).collect();
+        assert_eq!(names, ["authorization", "x-key"]);
+        assert!(headers.values().all(HeaderValue::is_sensitive));
     }
 }

@@ -249,3 +249,7 @@ fn is_nested_within(value: &Value, levels: usize) -> bool {
         _ => true,
     }
 }
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used, reason = "a test may")]
+mod tests;
