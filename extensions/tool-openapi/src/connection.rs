@@ -60,3 +60,29 @@ pub(crate) fn unavailable_error(error: &HttpError) -> ToolError {
     };
     ToolError::failed(what).retryable(error.kind() != HttpErrorKind::Invalid)
 }
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used, reason = "a test may")]
+mod tests {
+    use reqwest::Url;
+
+    use super::*;
+
+    #[test]
+    fn a_request_that_is_refused_is_explained_to_the_program_and_to_the_model() {
+        let client = guarded_client(None).unwrap();
+        let refused = |url: &str| client.check(&Url::parse(url).unwrap()).unwrap_err();
+        let error = request_failure(&refused("http://127.0.0.1/?key=hunter2"));
+        assert_eq!(
+            error.feedback(),
+            "the server of this operation has no public address, so that no request was sent"
+        );
+        let message = "`127.0.0.1` is not a host of the public Internet; allow it with `allow_private_servers`, or set `base_url`";
+        assert!(error.to_string().contains(message), "{error}");
+        assert!(!error.is_retryable());
+        let error = request_failure(&refused("http://user@a.example/"));
+        let reason = "the URL has a user name or password; send them in a header; give shorter values";
+        assert_eq!((&*error.reason(), error.is_retryable()), (reason, false));
+        assert!(unguarded_client(None).unwrap().check(&Url::parse("http://127.0.0.1/").unwrap()).is_ok());
+    }
+}

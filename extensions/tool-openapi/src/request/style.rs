@@ -232,7 +232,10 @@ impl<'p> ParameterEncoding<'p> {
     pub(super) fn header_text(&self, value: &RawValue) -> Result<Option<String>, String> {
         let part = |text: &str, also: &str| match text.contains(|it| it == ',' || also.contains(it)) {
             false => Ok(text.to_owned()),
-            true => Err(format!("has an item with `,`{also}, which separates the items in a header")),
+            true if also.is_empty() => {
+                Err("has an item with `,`, which separates the items in a header".to_owned())
+            }
+            true => Err(format!("has a name with `,` or `{also}`, which separate the members in a header")),
         };
         let text = match self.value_shape(value)? {
             ValueShape::Scalar(text) => text.into_owned(),
@@ -299,7 +302,7 @@ impl<'p> ParameterEncoding<'p> {
                 members.iter().map(of).collect::<Result<_, String>>()?
             }
             ValueShape::Object(members) => {
-                let mut parts = Vec::with_capacity(members.len() * 2);
+                let mut parts = Vec::new();
                 for (key, value) in &members {
                     parts.push(self.encode_text(key, true)?);
                     parts.push(self.encode_text(&read_scalar(value)?, true)?);
@@ -355,4 +358,31 @@ fn percent_encode(text: &str, set: &'static AsciiSet) -> String {
 
 fn read_scalar(value: &RawValue) -> Result<Cow<'_, str>, String> {
     scalar_text(value).map_err(|error| format!("cannot be read: {error}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{ParameterLocation, ParameterStyle};
+
+    #[test]
+    fn a_style_exists_in_its_locations_only() {
+        use ParameterLocation::{Cookie, Header, Path, Query, QueryString};
+        let locations = [Path, Query, QueryString, Header, Cookie];
+        for (name, style, known) in [
+            ("simple", ParameterStyle::Simple, &[Path, Header][..]),
+            ("label", ParameterStyle::Label, &[Path]),
+            ("matrix", ParameterStyle::Matrix, &[Path]),
+            ("form", ParameterStyle::Form, &[Query, QueryString, Cookie]),
+            ("cookie", ParameterStyle::Cookie, &[Cookie]),
+            ("spaceDelimited", ParameterStyle::SpaceDelimited, &[Query]),
+            ("pipeDelimited", ParameterStyle::PipeDelimited, &[Query]),
+            ("deepObject", ParameterStyle::DeepObject, &[Query]),
+            ("tabDelimited", ParameterStyle::Simple, &[]),
+        ] {
+            for location in locations {
+                let expected = known.contains(&location).then_some(style);
+                assert_eq!(ParameterStyle::of_name(name, location), expected, "{name} {location:?}");
+            }
+        }
+    }
 }

@@ -17,6 +17,7 @@ mod credentials;
 mod discriminators;
 mod echoes;
 mod exact_bodies;
+mod exact_errors;
 mod exact_links;
 mod fetch;
 mod files;
