@@ -183,3 +183,70 @@ impl fmt::Debug for IssuedCredentials {
         f.debug_struct("IssuedCredentials").finish_non_exhaustive()
     }
 }
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used, reason = "a test may")]
+mod tests {
+    use super::*;
+
+    /// The credentials of a request with one secret.
+    fn issued(carrier: &Carrier, secret: &str) -> IssuedCredentials {
+        let secret = Secret::new(secret);
+        let item = carrier.item_with_secret(&secret).unwrap();
+        IssuedCredentials { items: vec![(secret, item)], needles: OnceLock::new() }
+    }
+
+    #[test]
+    fn a_secret_is_replaced_in_each_of_its_forms() {
+        let basic = issued(&Carrier::Basic, "aladdin:open sesame");
+        for (text, expected) in [
+            ("aladdin:open sesame", "***"),
+            ("open sesame, aladdin, open+sesame", "***, aladdin, ***"),
+            ("Basic YWxhZGRpbjpvcGVuIHNlc2FtZQ==", "Basic ***"),
+            ("éopen sesameé", "é***é"),
+            ("open", "open"),
+        ] {
+            assert_eq!(basic.redacted_text(text), expected, "{text}"); // E10
+            assert_eq!(basic.has_redactable_secret_in(text.as_bytes()), text != expected, "{text}");
+        }
+        assert_eq!(basic.redacted_cut_text("it is open ses"), "it is ***"); // E10
+        assert_eq!(basic.redacted_text("it is open ses"), "it is open ses");
+        let none = IssuedCredentials::default();
+        assert_eq!((none.redacted_text("a"), none.has_any_secret_in("a")), (Cow::Borrowed("a"), false));
+        assert!(!none.has_redactable_secret_in(b"a"));
+    }
+
+    #[test]
+    fn a_short_secret_is_found_as_it_is_and_as_a_part_of_a_query() {
+        let issued = issued(&Carrier::Query("key".into()), "a&");
+        for (text, is_found) in [("xa&", true), ("xa%26", true), ("xa", false), ("", false)] {
+            assert_eq!(issued.has_any_secret_in(text), is_found, "{text}"); // E10
+            assert_eq!(issued.redacted_text(text), text);
+        }
+        let long = self::issued(&Carrier::Http("Bearer".into()), "hunter2");
+        assert!(long.has_any_secret_in("x%68unter2") && !long.has_any_secret_in("hunter"));
+    }
+
+    #[test]
+    fn a_url_has_no_credential_in_any_of_its_parts() {
+        let cleaned = |carrier: &Carrier, secret: &str, url: &str| {
+            issued(carrier, secret).url_without_credentials(&Url::parse(url).unwrap()).to_string()
+        };
+        let (query, header) = (Carrier::Query("key".into()), Carrier::Http("Bearer".into()));
+        for (carrier, secret, url, expected) in [
+            (&query, "hunter2", "https://a.example/b?c&key=hunter2&d#e", "https://a.example/b?c&d#e"),
+            (&query, "a", "https://a.example/?key=a", "https://a.example/"),
+            (&header, "hunter2", "https://u:p@a.example/b", "https://a.example/b"),
+            (
+                &header,
+                "hunter2",
+                "https://a.example/hunter2?a=hunter2#hunter2",
+                "https://a.example/***?a=***#***",
+            ),
+            // Without the secret, the text is no URL.
+            (&header, "https:", "https://a.example/b?c#d", "https://a.example/***"),
+        ] {
+            assert_eq!(cleaned(carrier, secret, url), expected, "{url}"); // E10
+        }
+    }
+}

@@ -143,3 +143,108 @@ pub(super) fn form_escaped(text: &str) -> impl std::fmt::Display {
 fn is_cookie_octet(byte: u8) -> bool {
     byte.is_ascii_graphic() && !matches!(byte, b'"' | b',' | b';' | b'\\')
 }
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used, reason = "a test may")]
+mod tests {
+    use reqwest::{Method, header::HeaderMap};
+
+    use super::*;
+
+    /// The headers and the URL of a request to `url` with `secret` in its place.
+    fn request_with(
+        carrier: &Carrier,
+        secret: &str,
+        url: &str,
+        cookies: &[&'static str],
+    ) -> (HeaderMap, String) {
+        let mut request = Request::new(Method::GET, Url::parse(url).unwrap());
+        for cookie in cookies.iter().copied() {
+            request.headers_mut().append(COOKIE, HeaderValue::from_static(cookie));
+        }
+        carrier.item_with_secret(&Secret::new(secret)).unwrap().set_in_request(&mut request);
+        (request.headers().clone(), request.url().to_string())
+    }
+
+    #[test]
+    fn headers_with_a_secret_are_marked() {
+        for carrier in [
+            Carrier::Header(HeaderName::from_static("x-key")),
+            Carrier::Basic,
+            Carrier::Http("Bearer".into()),
+            Carrier::Cookie("key".into()),
+        ] {
+            let (headers, _) = request_with(&carrier, "a:b", "https://a.example/", &[]);
+            assert_eq!(headers.len(), 1, "{carrier:?}");
+            assert!(headers.values().all(HeaderValue::is_sensitive), "{carrier:?}"); // E10
+        }
+    }
+
+    #[test]
+    fn a_credential_replaces_what_has_its_name() {
+        let query = Carrier::Query("the key".into());
+        for (before, after) in [
+            ("", "?the%20key=s"),
+            ("?", "?&the%20key=s"),
+            ("?a=b", "?a=b&the%20key=s"),
+            ("?the+key=1&a&the%20key=2&thekey=3", "?a&thekey=3&the%20key=s"),
+            ("?the+key", "?the%20key=s"),
+        ] {
+            let (_, url) = request_with(&query, "s", &format!("https://a.example/{before}"), &[]);
+            assert_eq!(url, format!("https://a.example/{after}"), "{before}");
+        }
+        let cookie = Carrier::Cookie("key".into());
+        for (cookies, expected) in [
+            (&[][..], "key=s"),
+            (&["key=1; a=b"], "key=s; a=b"),
+            (&["a=b;  key = 1 ;;c", "keys=2; key"], "key=s; a=b; c; keys=2"),
+        ] {
+            let (headers, _) = request_with(&cookie, "s", "https://a.example/", cookies);
+            assert_eq!(headers.get_all(COOKIE).iter().collect::<Vec<_>>(), [expected], "{cookies:?}");
+        }
+    }
+
+    #[test]
+    fn only_credentials_of_one_place_conflict() {
+        let authorization = [
+            Carrier::Basic,
+            Carrier::Http("Bearer".into()),
+            Carrier::Http("Digest".into()),
+            Carrier::Header(AUTHORIZATION),
+        ];
+        let others = [
+            Carrier::Header(HeaderName::from_static("x-key")),
+            Carrier::Query("key".into()),
+            Carrier::Query("other".into()),
+            Carrier::Cookie("key".into()),
+        ];
+        for one in &authorization {
+            assert!(authorization.iter().all(|it| it.conflicts_with(one)), "{one:?}");
+            assert!(!others.iter().any(|it| it.conflicts_with(one) || one.conflicts_with(it)), "{one:?}");
+        }
+        for one in &others {
+            let conflicts: Vec<_> = others.iter().filter(|it| it.conflicts_with(one)).collect();
+            assert_eq!(conflicts, [one]);
+        }
+    }
+
+    #[test]
+    fn a_secret_that_has_no_place_is_refused() {
+        let header = "has characters that no header may have, such as a line break";
+        let cookie = "has characters that no cookie may have, such as `;` or a line break";
+        for (carrier, secret, problem) in [
+            (Carrier::Query("key".into()), "", "is empty"),
+            (Carrier::Basic, "hunter2", "is not a user and a password; use `basic`"),
+            (Carrier::Http("Bearer".into()), "a\nb", header),
+            (Carrier::Header(AUTHORIZATION), "a\u{7f}", header),
+            (Carrier::Cookie("key".into()), "a b", cookie),
+            (Carrier::Cookie("key".into()), "a\"", cookie),
+            (Carrier::Cookie("key".into()), "a,", cookie),
+            (Carrier::Cookie("key".into()), "a;", cookie),
+            (Carrier::Cookie("key".into()), "a\\", cookie),
+            (Carrier::Cookie("key".into()), "é", cookie),
+        ] {
+            assert_eq!(carrier.item_with_secret(&Secret::new(secret)).err(), Some(problem), "{secret}");
+        }
+    }
+}

@@ -53,8 +53,6 @@ impl SecretNeedles {
                 }
             }
         }
-        // Of two secrets, one may begin with the other.
-        all.sort_by_key(|it| std::cmp::Reverse(it.len()));
         Self(all)
     }
 
@@ -62,7 +60,7 @@ impl SecretNeedles {
     /// of one there.
     pub(super) fn secret_ranges(&self, text: &str, is_cut: bool) -> Vec<Range<usize>> {
         let mut found: Vec<Range<usize>> = Vec::new();
-        let Some(longest) = self.0.first().map(Vec::len) else { return found };
+        let Some(longest) = self.0.iter().map(Vec::len).max() else { return found };
         // A secret at the end of a window is found in the next one.
         let overlap = longest * MAX_ESCAPED_BYTES;
         let window = WINDOW_BYTES.max(overlap);
@@ -290,6 +288,26 @@ mod tests {
                 assert_eq!(shown.trim(), "***", "{name} {before}");
             }
         }
+        // Each letter with two escapes around each other, the second of which is about 30 bytes long.
+        let escaped: String = "hunter2".chars().map(|it| format!("\\u{:04x}", u32::from(it))).collect();
+        let escaped: String = escaped.chars().map(|it| format!("&#{};", u32::from(it))).collect();
+        let blank = " ".repeat(WINDOW_BYTES - 1);
+        assert_eq!(redacted("hunter2", &format!("{blank}{escaped}{blank}")).trim(), "***"); // E10
+        // The parts overlap by the length of the longest secret, also if that is not the first one.
+        let long = "long-secret/".repeat(100);
+        let text = format!("{blank}{long}{blank}");
+        for secrets in [["hunter2", &*long], [&*long, "hunter2"]] {
+            let ranges = SecretNeedles::new(secrets.into_iter()).secret_ranges(&text, false);
+            assert_eq!(ranges, [blank.len()..blank.len() + long.len()]); // E10
+        }
+    }
+
+    #[test]
+    fn a_secret_is_searched_from_three_characters_on() {
+        assert_eq!(redacted("abc", "abc %61%62%63"), "abc ***"); // E10
+        assert_eq!(redacted("a b", "%61+%62"), "***"); // E10
+        assert_eq!(redacted("ab", "%61%62%61%62"), "%61%62%61%62");
+        assert_eq!(redacted("a ", "&#97;+"), "&#97;+");
     }
 
     #[test]

@@ -239,4 +239,24 @@ mod tests {
         assert_eq!(answer.response.status(), StatusCode::NO_CONTENT);
         serving.await.unwrap();
     }
+
+    #[test]
+    fn the_note_of_a_redirect_has_a_short_target_only() {
+        let issued = IssuedCredentials::default();
+        let note = |bytes: usize| {
+            let start = "https://a.example/";
+            let url = Url::parse(&format!("{start}{}", "x".repeat(bytes - start.len()))).unwrap();
+            (refused_redirect_note(Some(&url), "no", &issued), url)
+        };
+        let (text, url) = note(MAX_TARGET_BYTES);
+        assert_eq!(text, format!("the response redirects to {url}, which was not followed: no"));
+        let (text, _) = note(MAX_TARGET_BYTES + 1);
+        assert_eq!(
+            text,
+            "the response redirects to a long URL at `https://a.example`, which was not followed: no"
+        );
+        let text = refused_redirect_note(None, "no", &issued);
+        assert_eq!(text, "the response is a redirect that was not followed: no");
+        assert_eq!(format!("{issued:?}"), "IssuedCredentials { .. }");
+    }
 }
