@@ -94,3 +94,39 @@ fn fixed_part_headers(
     }
     headers
 }
+
+#[cfg(test)]
+mod tests {
+    use super::{are_file_media_types, first_concrete_media_type};
+
+    #[test]
+    fn a_part_has_the_first_media_type_that_is_no_range() {
+        for (list, first) in [
+            ("image/png", Some("image/png")),
+            ("image/*, image/png , text/plain", Some("image/png")),
+            ("*/*", None),
+            ("png, image/png", Some("image/png")),
+            ("a/\u{7}b, c/d", Some("c/d")),
+            ("png", None),
+            ("", None),
+        ] {
+            assert_eq!(first_concrete_media_type(list), first, "{list}");
+        }
+    }
+
+    #[test]
+    fn a_file_has_media_types_of_neither_text_nor_json() {
+        for (list, are_files) in [
+            ("image/png", true),
+            ("image/png, image/*", true),
+            ("application/octet-stream", true),
+            ("image/png, text/plain", false),
+            ("application/json", false),
+            ("*/*", false),
+            ("png", false),
+            ("", false),
+        ] {
+            assert_eq!(are_file_media_types(list), are_files, "{list}");
+        }
+    }
+}

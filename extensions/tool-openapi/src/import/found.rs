@@ -121,3 +121,17 @@ fn shortened_path(path: &str) -> &str {
     let end = (0..=BEGINNING).rev().find(|at| path.is_char_boundary(*at)).unwrap_or_default();
     &path[..end]
 }
+
+#[cfg(test)]
+mod tests {
+    use super::{MAX_PATH_BYTES, shortened_path};
+
+    #[test]
+    fn a_long_path_is_shortened_between_characters() {
+        let path = "a".repeat(MAX_PATH_BYTES);
+        assert_eq!(shortened_path(&path), path);
+        assert_eq!(shortened_path(&format!("{path}b")), "a".repeat(200));
+        let wide = format!("{}{}", "a".repeat(199), "é".repeat(MAX_PATH_BYTES));
+        assert_eq!(shortened_path(&wide), "a".repeat(199));
+    }
+}

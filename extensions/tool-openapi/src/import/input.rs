@@ -162,3 +162,31 @@ impl Tool for DefinitionOnlyTool {
         Err(ToolError::failed("this tool is never called"))
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::{InputSchemas, MAX_VALUES};
+
+    #[test]
+    fn the_values_of_all_schemas_have_a_limit() {
+        let mut inputs = InputSchemas { values: MAX_VALUES - 2, ..InputSchemas::default() };
+        let reason = "the tools of the document have more than 8000000 values, or texts of their size; select fewer operations";
+        assert_eq!(inputs.add_value_count_within_limit(3), Err(reason.to_owned()));
+        assert_eq!(inputs.add_value_count_within_limit(1), Ok(()));
+        assert_eq!(inputs.add_value_count_within_limit(1), Ok(()));
+        assert_eq!(inputs.add_value_count_within_limit(1), Err(reason.to_owned()));
+    }
+
+    #[test]
+    fn only_the_bytes_of_imported_definitions_stay() {
+        let mut inputs = InputSchemas::new(10);
+        let reason = "the definitions of the document exceed 10 bytes in all; select fewer operations, or set `definitions_limit`";
+        assert_eq!(inputs.add_pending_bytes_within_limit(4), Ok(()));
+        assert_eq!(inputs.add_pending_bytes_within_limit(7), Err(reason.to_owned()));
+        inputs.commit_pending_bytes();
+        assert_eq!(inputs.add_pending_bytes_within_limit(6), Ok(()));
+        assert_eq!(inputs.add_pending_bytes_within_limit(1), Err(reason.to_owned()));
+        inputs.reset_pending_bytes();
+        assert_eq!(inputs.add_pending_bytes_within_limit(6), Ok(()));
+    }
+}

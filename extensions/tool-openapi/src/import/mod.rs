@@ -300,3 +300,28 @@ impl ImportReport {
 pub(crate) fn non_empty_text_member<'v>(value: &'v Value, key: &str) -> Option<&'v str> {
     value.get(key).and_then(Value::as_str).map(str::trim).filter(|it| !it.is_empty())
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn entries_of_a_report_have_a_maximum_size_in_all() {
+        let place = DocumentPlace::new(0, "/paths");
+        let mut report = ImportReport::default();
+        report.warn("paths", "tool", &place, "message");
+        let entry = ENTRY_BYTES + 2 * "/paths".len() + "tool".len() + "message".len();
+        assert_eq!(report.size, entry);
+        report.add_skipped_value("operation", &place, "reason");
+        let skipped = ENTRY_BYTES + 2 * "/paths".len() + "operation".len() + "reason".len();
+        assert_eq!(report.size, entry + skipped);
+        report.size = MAX_REPORT_BYTES - entry;
+        report.note("paths", "tool", &place, "message");
+        assert_eq!((report.size, report.omitted, report.diagnostics.len()), (MAX_REPORT_BYTES, 0, 2));
+        report.size = MAX_REPORT_BYTES - entry + 1;
+        report.note("paths", "tool", &place, "message");
+        report.add_skipped_value("tool", &place, "message");
+        assert_eq!((report.omitted, report.diagnostics.len(), report.skipped.len()), (2, 2, 1));
+        assert_eq!(report.size, MAX_REPORT_BYTES - entry + 1);
+    }
+}

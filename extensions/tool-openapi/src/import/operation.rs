@@ -179,7 +179,6 @@ impl<'d> OperationReader<'d> {
         let root = arguments_schema(properties);
         let input = self.inputs.borrow_mut().input_schema_with_components(root, &requests);
         let input = input.map_err(|reason| ImportProblem::new(&found.place, reason))?;
-        drop(requests);
         let base = self.base_url(found, &tool, report)?;
         let scope = (self.documents, &self.credentials);
         let authorization =

@@ -316,3 +316,51 @@ fn scalar_text(value: &Value) -> Option<String> {
         Value::Null | Value::Array(_) | Value::Object(_) => None,
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::{
+        MAX_URL_BYTES, has_no_url_scheme, length_checked_url, scalar_text, variable_by_trimmed_name,
+    };
+
+    #[test]
+    fn a_url_without_a_scheme_has_no_colon_in_its_first_part() {
+        for (text, has_none) in [
+            ("", true),
+            ("/v1", true),
+            ("v1/a:b", true),
+            ("v1?a:b", true),
+            ("v1#a:b", true),
+            ("//h:1/v1", true),
+            ("http://h", false),
+            ("h:1/v1", false),
+            (":", false),
+        ] {
+            assert_eq!(has_no_url_scheme(text), has_none, "{text}");
+        }
+    }
+
+    #[test]
+    fn a_url_has_a_maximum_length() {
+        let url = "u".repeat(MAX_URL_BYTES);
+        assert_eq!(length_checked_url(&url), Ok(&*url));
+        let problem = "the URL of the server has 4097 bytes; at most 4096 are carried";
+        assert_eq!(length_checked_url(&format!("{url}u")), Err(problem.to_owned()));
+    }
+
+    #[test]
+    fn a_variable_has_its_own_name_or_one_with_blanks() {
+        let variables = json!({ "a": 1, " a": 2, " b ": 3 });
+        for (name, value) in [("a", Some(1)), (" a", Some(2)), ("a ", Some(1)), ("b", Some(3)), ("c", None)] {
+            let found = variable_by_trimmed_name(Some(&variables), name);
+            assert_eq!(found, value.map(|it| json!(it)).as_ref(), "{name}");
+        }
+        assert_eq!(variable_by_trimmed_name(None, "a"), None);
+        assert_eq!(variable_by_trimmed_name(Some(&json!([1])), "a"), None);
+        let texts = [json!("a"), json!(443), json!(1.5), json!(true), json!(null), json!([]), json!({})];
+        let expected = [Some("a"), Some("443"), Some("1.5"), Some("true"), None, None, None];
+        assert_eq!(texts.each_ref().map(scalar_text), expected.map(|it| it.map(str::to_owned)));
+    }
+}

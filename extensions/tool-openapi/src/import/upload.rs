@@ -202,3 +202,67 @@ fn with_list_annotations(mut new: Value, old: &Value) -> Value {
     }
     new
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_schema_of_bytes_has_their_format_or_their_media_type() {
+        for (schema, is_binary) in [
+            (json!({ "type": "string", "format": "binary" }), true),
+            (json!({ "format": "binary" }), true),
+            (json!({ "type": ["string", "null"], "format": "binary" }), true),
+            (json!({ "type": "file" }), true),
+            (json!({ "type": "file", "format": "byte" }), true),
+            (json!({ "contentMediaType": "image/png" }), true),
+            (json!({ "type": "string", "contentMediaType": "image/png" }), true),
+            (json!({ "contentMediaType": "image/png", "contentEncoding": "binary" }), true),
+            (json!({ "contentMediaType": "image/png", "contentEncoding": "base64" }), false),
+            (json!({ "contentMediaType": "text/plain" }), false),
+            (json!({ "contentMediaType": "application/json" }), false),
+            (json!({ "type": "integer", "format": "binary" }), false),
+            (json!({ "type": ["integer", "null"], "format": "binary" }), false),
+            (json!({ "type": "integer", "contentMediaType": "image/png" }), false),
+            (json!({ "type": "string" }), false),
+            (json!({ "type": "string", "format": "byte" }), false),
+            (json!({ "contentEncoding": "binary" }), false),
+            (json!({}), false),
+            (json!(true), false),
+        ] {
+            assert_eq!(is_binary_schema(&schema), is_binary, "{schema}");
+        }
+    }
+
+    #[test]
+    fn the_schema_of_a_file_says_how_a_model_gives_it() {
+        let content = "The content of a file in base64.";
+        let reference = "A reference to a file, such as its name; the program reads the file.";
+        let old = json!({ "type": "string", "format": "binary", "description": "The photo." });
+        for (old, is_reference, expected) in [
+            (
+                &json!({}),
+                false,
+                json!({ "type": "string", "description": content, "contentEncoding": "base64" }),
+            ),
+            (&json!({}), true, json!({ "type": "string", "description": reference })),
+            (
+                &old,
+                false,
+                json!({ "type": "string", "description": format!("The photo. ({content})"), "contentEncoding": "base64" }),
+            ),
+            (&old, true, json!({ "type": "string", "description": format!("The photo. ({reference})") })),
+        ] {
+            assert_eq!(file_schema(old, is_reference), expected, "{old}");
+        }
+    }
+
+    #[test]
+    fn only_a_list_of_files_keeps_what_its_schema_says() {
+        let old = json!({ "description": "All.", "minItems": 1, "maxItems": 2, "uniqueItems": true });
+        let new = with_list_annotations(json!({ "items": {} }), &old);
+        assert_eq!(new, json!({ "items": {}, "description": "All.", "minItems": 1, "maxItems": 2 }));
+        assert_eq!(with_list_annotations(json!({ "a": 1 }), &old), json!({ "a": 1 }));
+        assert_eq!(with_list_annotations(json!({ "items": {} }), &json!({})), json!({ "items": {} }));
+    }
+}

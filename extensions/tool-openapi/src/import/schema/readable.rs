@@ -299,3 +299,59 @@ fn make_nullable(new: &mut Map<String, Value>) {
         None => {}
     }
 }
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used, reason = "a test may")]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_number_of_items_is_read_in_each_of_its_spellings() {
+        for (value, count) in [
+            (json!(3), Some(3)),
+            (json!(3.0), Some(3)),
+            (json!("3"), Some(3)),
+            (json!(0), Some(0)),
+            (json!(3.5), None),
+            (json!(-1), None),
+            (json!(-1.0), None),
+            (json!("3.0"), None),
+            (json!(null), None),
+            (json!([3]), None),
+        ] {
+            assert_eq!(parse_item_count(&value), count, "{value}");
+        }
+    }
+
+    #[test]
+    fn only_texts_that_are_repeated_are_removed() {
+        let mut values =
+            vec![json!("a"), json!(1), json!("b"), json!("a"), json!(1), json!(null), json!(null)];
+        remove_repeated_strings(&mut values);
+        assert_eq!(values, [json!("a"), json!(1), json!("b"), json!(1), json!(null), json!(null)]);
+    }
+
+    #[test]
+    fn a_constant_of_a_nullable_schema_is_one_of_two() {
+        for (schema, expected) in [
+            (json!({ "const": 1 }), json!({ "enum": [1, null] })),
+            (json!({ "const": null }), json!({ "enum": [null] })),
+            (json!({ "const": 1, "enum": [2] }), json!({ "enum": [2, null] })),
+            (
+                json!({ "type": "integer", "const": 1 }),
+                json!({ "type": ["integer", "null"], "enum": [1, null] }),
+            ),
+            (json!({ "title": "It" }), json!({ "title": "It" })),
+            (
+                json!({ "$ref": "#/$defs/A" }),
+                json!({ "anyOf": [{ "$ref": "#/$defs/A" }, { "type": "null" }] }),
+            ),
+            (json!({ "allOf": [] }), json!({ "anyOf": [{ "allOf": [] }, { "type": "null" }] })),
+            (json!({ "anyOf": [] }), json!({ "anyOf": [{ "anyOf": [] }, { "type": "null" }] })),
+        ] {
+            let mut members = schema.as_object().unwrap().clone();
+            make_nullable(&mut members);
+            assert_eq!(Value::Object(members), expected, "{schema}");
+        }
+    }
+}
