@@ -84,15 +84,12 @@ impl ViewNode {
                 shown.push('{');
                 for (name, value) in Members::of(value.get())?.iter() {
                     let Some(child) = self.child_node(name) else { continue };
-                    let before = shown.len();
                     let mut part = String::new();
                     if child.write_visible_members(value, &mut part)? {
                         next(shown);
                         shown.push_str(&serde_json::to_string(name)?);
                         shown.push(':');
                         shown.push_str(&part);
-                    } else {
-                        shown.truncate(before);
                     }
                 }
                 shown.push('}');
@@ -128,6 +125,8 @@ impl fmt::Debug for View {
 #[cfg(test)]
 #[allow(clippy::unwrap_used, reason = "a test may")]
 mod tests {
+    use std::sync::Arc;
+
     use super::View;
 
     #[test]
@@ -153,7 +152,14 @@ mod tests {
             let view = View::of_pointers(&pointers).unwrap();
             assert_eq!(view.apply_view(text).unwrap(), expected, "{pointers:?}");
         }
-        assert_eq!(View::of_pointers(&["/a".to_owned()]).unwrap().apply_view("3").unwrap(), "");
+        let view = View::of_pointers(&["/a".to_owned()]).unwrap();
+        assert_eq!(view.apply_view("3").unwrap(), "");
+        let child = "\"a\": ViewNode { whole: true, members: {}, each: None }";
+        assert_eq!(
+            format!("{view:?}"),
+            format!("ViewNode {{ whole: false, members: {{{child}}}, each: None }}")
+        );
+        assert_eq!(format!("{:?}", View::Closure(Arc::new(|it: serde_json::Value| it))), "..");
         for wrong in ["id", "#/id", " "] {
             assert_eq!(View::of_pointers(&["/a".to_owned(), wrong.to_owned()]).unwrap_err(), wrong);
         }

@@ -84,3 +84,53 @@ impl FormFields {
 pub(super) fn part_text(value: &RawValue) -> Result<String, String> {
     scalar_text(value).map(|it| it.into_owned()).map_err(|error| format!("cannot be read: {error}"))
 }
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used, reason = "a test may")]
+mod tests {
+    use super::*;
+
+    fn field(name: &str) -> FormField {
+        FormField { name: name.into(), ..FormField::default() }
+    }
+
+    /// The pairs of a form as `name=value`.
+    fn pairs(fields: &[FormField], value: &str) -> Result<Vec<String>, String> {
+        let pairs = FormFields(fields.to_vec()).form_pairs(serde_json::from_str(value).unwrap())?;
+        Ok(pairs.iter().map(QueryPair::cookie_text).collect())
+    }
+
+    #[test]
+    fn a_property_is_written_by_its_value_or_its_encoding() {
+        let styled = |explode: bool, reserved: bool| FormField {
+            style: Some((ParameterStyle::Form, explode, reserved)),
+            ..field("a")
+        };
+        let json = FormField { media_type: Some("application/json".into()), ..field("a") };
+        let text = FormField { media_type: Some("text/plain".into()), ..field("a") };
+        for (fields, value, expected) in [
+            (vec![], r#"{"a": "x y", "b c": 1}"#, &["a=x%20y", "b%20c=1"][..]),
+            (vec![], r#"{"a": [1, null, "x"], "b": null}"#, &["a=1", "a=x"]),
+            (vec![], r#"{"a": {"b": 1}}"#, &["a=%7B%22b%22%3A%201%7D"]),
+            (vec![field("a")], r#"{"a": {"b":1}}"#, &["a=%7B%22b%22%3A1%7D"]),
+            (vec![text], r#"{"a": "x"}"#, &["a=x"]),
+            (vec![json.clone()], r#"{"a": "x"}"#, &["a=%22x%22"]),
+            (vec![json], r#"{"a": [1]}"#, &["a=%5B1%5D"]),
+            (vec![styled(true, false)], r#"{"a": {"b": 1, "c": 2}}"#, &["b=1", "c=2"]),
+            (vec![styled(true, false)], r#"{"a": {"a": 1}}"#, &["a=1"]),
+            (vec![styled(false, false)], r#"{"a": {"b": 1}}"#, &["a=b,1"]),
+            (vec![styled(false, false)], r#"{"a": [1, 2]}"#, &["a=1,2"]),
+            (vec![styled(true, true)], r#"{"a": "/:x"}"#, &["a=/:x"]),
+            (vec![styled(true, false)], r#"{"a": "/:x"}"#, &["a=%2F%3Ax"]),
+            (vec![], "{}", &[]),
+        ] {
+            let expected: Vec<_> = expected.iter().map(|it| (*it).to_owned()).collect();
+            assert_eq!(pairs(&fields, value), Ok(expected), "{value}");
+        }
+        let problem = "has the property `a` with the member `b`, which is the name of another property";
+        assert_eq!(pairs(&[styled(true, false), field("b")], r#"{"a": {"b": 1}}"#), Err(problem.to_owned()));
+        for value in ["3", "[]", "\"{}\""] {
+            assert_eq!(pairs(&[], value), Err("is not an object, which a form is".to_owned()));
+        }
+    }
+}

@@ -278,8 +278,8 @@ fn split_items(raw: &str, style: ParameterStyle) -> Vec<String> {
 mod tests {
     use serde_json::{Value, json};
 
-    use super::{LinkPair, SchemaInRoot, split_items};
-    use crate::request::ParameterStyle;
+    use super::{LinkPair, MAX_MEMBER_DEPTH, MAX_SCHEMAS, SchemaInRoot, split_items};
+    use crate::request::{ParameterLocation, ParameterStyle, RequestParameter};
 
     #[test]
     fn the_items_of_a_list_are_separated_by_its_style() {
@@ -334,5 +334,42 @@ mod tests {
         {
             assert_eq!(SchemaInRoot { root: &root, schema: Some(schema) }.is_object(), is_object, "{schema}");
         }
+    }
+
+    #[test]
+    fn a_type_is_searched_in_a_limited_number_of_schemas() {
+        // Branches are searched from the last one to the first one, after the schema that has them.
+        for (others, is_found) in [(MAX_SCHEMAS - 2, true), (MAX_SCHEMAS - 1, false)] {
+            let mut branches = vec![json!({ "type": "integer" })];
+            branches.resize(others + 1, json!({ "type": "string" }));
+            let schema = json!({ "anyOf": branches });
+            let schema = SchemaInRoot { root: &Value::Null, schema: Some(&schema) };
+            assert_eq!(schema.may_have_type("integer"), is_found, "{others}");
+        }
+    }
+
+    #[test]
+    fn a_pair_names_a_member_to_a_maximum_depth() {
+        let parameter = RequestParameter {
+            property: "f".into(),
+            name: "f".into(),
+            location: ParameterLocation::Query,
+            style: ParameterStyle::DeepObject,
+            explode: true,
+            allow_reserved: false,
+            is_json: false,
+            fields: None,
+        };
+        let schema = SchemaInRoot { root: &Value::Null, schema: None };
+        let value = |text: &str| schema.parameter_value(&parameter, &[LinkPair::parse(text)]);
+        let deep = |depth: usize| format!("f{}=1", "[a]".repeat(depth));
+        let nested = (0..MAX_MEMBER_DEPTH).fold(json!("1"), |it, _| json!({ "a": it }));
+        assert_eq!(value(&deep(MAX_MEMBER_DEPTH)), Some(nested));
+        assert_eq!(value(&deep(MAX_MEMBER_DEPTH + 1)), None);
+        for wrong in ["f=1", "f[a=1", "fa]=1"] {
+            assert_eq!(value(wrong), None, "{wrong}");
+        }
+        let both = [LinkPair::parse("f[a]=1"), LinkPair::parse("f[a]=2")];
+        assert_eq!(schema.parameter_value(&parameter, &both), None);
     }
 }
