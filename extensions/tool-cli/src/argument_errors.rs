@@ -13,6 +13,12 @@ use crate::{
     terminal::Terminal,
 };
 
+/// The blanks before a line of arguments.
+const LINE_INDENT: &str = "    ";
+
+/// The least number of columns for a line of arguments after its place.
+const MIN_LINE_COLUMNS: usize = 20;
+
 /// The message about all violations of `arguments`.
 pub(crate) fn invalid_arguments_page(
     terminal: &Terminal,
@@ -138,13 +144,14 @@ fn add_marked_line(page: &mut Page, width: usize, arguments: &CallArguments, ran
         None => String::new(),
     };
     let place = escaped_line(&place);
-    let room = width.saturating_sub(4 + measure_text_width(&place)).max(20);
+    let before_line = LINE_INDENT.len() + measure_text_width(&place);
+    let room = width.saturating_sub(before_line).max(MIN_LINE_COLUMNS);
     // Escapes are wider than the characters.
     let escaped = |text: &str| Escape::LINE.text(&text.replace('\t', " "));
     let (before, value, after) = shorten_line(&escaped(before), &escaped(value), &escaped(after), room);
-    let blanks = 4 + measure_text_width(&place) + measure_text_width(&before);
+    let blanks = before_line + measure_text_width(&before);
     let marks = "^".repeat(measure_text_width(&value).max(1));
-    page.add("    ").add_styled_text(TextStyle::Dim, &place).add(&format!("{before}{value}{after}\n"));
+    page.add(LINE_INDENT).add_styled_text(TextStyle::Dim, &place).add(&format!("{before}{value}{after}\n"));
     page.add_blanks(blanks).add_styled_text(TextStyle::Error, &marks).add("\n");
 }
 
@@ -189,10 +196,8 @@ pub(crate) fn invalid_json_page(
     }
     let line_start: usize =
         arguments.text.split_inclusive('\n').take(error.line().saturating_sub(1)).map(str::len).sum();
-    let mut at = (line_start + error.column().saturating_sub(1)).min(arguments.text.len());
-    while !arguments.text.is_char_boundary(at) {
-        at -= 1;
-    }
+    let at = (line_start + error.column().saturating_sub(1)).min(arguments.text.len());
+    let at = (0..=at).rev().find(|at| arguments.text.is_char_boundary(*at)).unwrap_or_default();
     let length = arguments.text[at..].chars().next().map_or(0, char::len_utf8);
     page.add("\n");
     add_marked_line(&mut page, terminal.width(), arguments, at..at + length);
@@ -212,6 +217,23 @@ mod tests {
             let (before, value, after) = shorten_line(before, value, after, 21);
             let columns = console::measure_text_width(&format!("{before}{value}{after}"));
             assert!(columns <= 21 && !value.is_empty(), "{before}{value}{after}: {columns}");
+        }
+        let cut = |before: usize, value: usize, after: usize, room: usize| {
+            let (before, value, after) =
+                shorten_line(&"b".repeat(before), &"v".repeat(value), &"a".repeat(after), room);
+            format!("{before} {value} {after}")
+        };
+        // The value takes two thirds at most, and what is before it half of the rest.
+        for (before, value, after, room, expected) in [
+            (30, 30, 30, 21, "…bb vvvvvvvvvvvvv… aaa…"),
+            (30, 30, 0, 21, "…bb vvvvvvvvvvvvv… "),
+            (2, 30, 30, 21, "bb vvvvvvvvvvvvv… aaaa…"),
+            (30, 3, 30, 21, "…bbbbbbbb vvv aaaaaaaa…"),
+            (30, 4, 30, 21, "…bbbbbbb vvvv aaaaaaaa…"),
+            (7, 7, 7, 21, "bbbbbbb vvvvvvv aaaaaaa"),
+            (7, 7, 8, 21, "bbbbbbb vvvvvvv aaaaaa…"),
+        ] {
+            assert_eq!(cut(before, value, after, room), expected, "{before} {value} {after} {room}");
         }
         let cut = shorten_line("some words before ", "the value", " and after", 21);
         assert_eq!(cut, ("…fore ".to_owned(), "the value".to_owned(), " and …".to_owned()));

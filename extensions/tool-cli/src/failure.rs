@@ -89,3 +89,31 @@ impl From<io::Error> for Failure {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_end_has_its_exit_code() {
+        let ends = [Exit::Done, Exit::Failed, Exit::Usage, Exit::Refused, Exit::Unusable, Exit::Cancelled];
+        let codes = [0, 1, 2, 3, 4, 130];
+        assert_eq!(ends.map(Exit::code), codes);
+        // An exit code of a process cannot be compared.
+        let reported = ends.map(|end| format!("{:?}", end.report()));
+        assert_eq!(reported, codes.map(|code| format!("{:?}", ExitCode::from(code))));
+    }
+
+    #[test]
+    fn a_closed_output_is_no_failure() {
+        let failure = |kind: io::ErrorKind| {
+            let Failure { exit, message } = io::Error::from(kind).into();
+            (exit, message)
+        };
+        assert_eq!(failure(io::ErrorKind::BrokenPipe), (Exit::Done, String::new()));
+        let (exit, message) = failure(io::ErrorKind::PermissionDenied);
+        assert_eq!((exit, &*message), (Exit::Failed, "the output cannot be written: permission denied"));
+        let quoted = Failure::quoting(Exit::Refused, "a\u{7}\nerror: b\n");
+        assert_eq!((quoted.exit, quoted.to_string()), (Exit::Refused, "a\\u{7}\n    error: b".to_owned()));
+    }
+}

@@ -258,3 +258,44 @@ mod hidden {
         console::Term::stderr().read_secure_line().map(Some)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::{first_redacted_member, without_line_end};
+
+    #[test]
+    fn one_line_end_is_removed() {
+        for (text, expected) in [
+            ("a\n", "a"),
+            ("a\r\n", "a"),
+            ("a\n\n", "a\n"),
+            ("a\r", "a\r"),
+            ("a\n\r", "a\n\r"),
+            ("\n", ""),
+            ("", ""),
+            ("a", "a"),
+        ] {
+            assert_eq!(without_line_end(text.to_owned()), expected, "{text:?}");
+        }
+    }
+
+    #[test]
+    fn the_first_member_that_is_hidden_is_found_at_any_depth() {
+        for (text, redacted, name) in [
+            (r#"{"a": 1, "b": "x"}"#, r#"{"a": 1, "b": "***"}"#, Some("b")),
+            (r#"{"a": 1, "b": 2}"#, r#"{"a": "***", "b": "***"}"#, Some("a")),
+            (r#"{"a": {"b": [1, {"c": "x"}]}}"#, r#"{"a": {"b": [1, {"c": "***"}]}}"#, Some("c")),
+            (r#"{"a": ["x", "y"]}"#, r#"{"a": ["x", "***"]}"#, Some("a")),
+            (r#"{"a": {"b": 1}}"#, r#"{"a": "***"}"#, Some("a")),
+            (r#"{"a": [1]}"#, r#"{"a": "***"}"#, Some("a")),
+            (r#""x""#, r#""***""#, Some("")),
+            // Nothing is hidden: the value is no secret, or was hidden before.
+            (r#"{"a": null}"#, r#"{"a": "***"}"#, None),
+            (r#"{"a": "***"}"#, r#"{"a": "***"}"#, None),
+            (r#"{"a": "x"}"#, r#"{"a": "x"}"#, None),
+            ("{}", "{}", None),
+        ] {
+            assert_eq!(first_redacted_member("", text, redacted).as_deref(), name, "{text}");
+        }
+    }
+}

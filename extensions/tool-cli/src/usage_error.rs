@@ -44,3 +44,51 @@ pub(crate) fn escaped_context(kind: ContextKind, value: &ContextValue) -> Contex
         other => other.clone(),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use clap::error::ErrorKind;
+
+    use super::*;
+
+    #[test]
+    fn each_text_of_a_context_is_escaped() {
+        for (kind, value, expected) in [
+            (
+                ContextKind::InvalidArg,
+                ContextValue::String("a\u{7}\nb".into()),
+                ContextValue::String("a\\u{7}\\nb".into()),
+            ),
+            (
+                ContextKind::ValidValue,
+                ContextValue::Strings(vec!["a\u{7}".into(), "b".into()]),
+                ContextValue::Strings(vec!["a\\u{7}".into(), "b".into()]),
+            ),
+            (ContextKind::ActualNumValues, ContextValue::Number(3), ContextValue::Number(3)),
+        ] {
+            assert_eq!(escaped_context(kind, &value), expected, "{kind:?}");
+        }
+    }
+
+    #[test]
+    fn a_suggested_alias_is_replaced_by_its_command() {
+        let list = clap::Command::new("list").visible_alias("ls");
+        let grammar = clap::Command::new("it").subcommands([list, clap::Command::new("lint")]);
+        let strings =
+            |names: &[&str]| ContextValue::Strings(names.iter().map(|it| (*it).to_owned()).collect());
+        for (suggested, expected) in [
+            (Some(ContextValue::String("ls".into())), Some(strings(&["list"]))),
+            (Some(ContextValue::String("lint".into())), Some(strings(&["lint"]))),
+            (Some(strings(&["ls", "lint", "list", "none"])), Some(strings(&["list", "lint", "none"]))),
+            (Some(ContextValue::Bool(true)), Some(ContextValue::Bool(true))),
+            (None, None),
+        ] {
+            let mut error = clap::Error::new(ErrorKind::InvalidSubcommand);
+            if let Some(suggested) = suggested {
+                error.insert(ContextKind::SuggestedSubcommand, suggested);
+            }
+            replace_suggested_aliases(&mut error, &grammar);
+            assert_eq!(error.get(ContextKind::SuggestedSubcommand), expected.as_ref());
+        }
+    }
+}

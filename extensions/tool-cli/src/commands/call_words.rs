@@ -285,3 +285,78 @@ fn closest_flag(grammar: &Command, name: &str) -> Option<String> {
         _ => None,
     }
 }
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used, reason = "a test may")]
+mod tests {
+    use clap::{Arg, ArgAction};
+
+    use super::*;
+
+    /// A grammar with a flag that takes a value, one that takes it after `=` only, and one without a value.
+    fn grammar() -> Command {
+        let eggs = Arg::new("eggs").long("eggs").short('e').alias("number_of_eggs");
+        let vegan = Arg::new("vegan").long("vegan").require_equals(true).num_args(0..=1);
+        let force = Arg::new("force").long("force").action(ArgAction::SetTrue);
+        let help = Arg::new("help").long("help").short('h').action(ArgAction::SetTrue);
+        Command::new("bake").disable_help_flag(true).args([eggs, vegan, force, help])
+    }
+
+    #[test]
+    fn words_are_flags_their_values_or_loose() {
+        let none: &[(&str, Option<&str>)] = &[];
+        for (words, unknown, loose, has_help) in [
+            (&["--eggs", "2", "a"][..], none, &[2][..], false),
+            (&["--eggs=2", "a", "-e", "3", "--number_of_eggs", "4"], none, &[1], false),
+            (&["--vegan", "yes", "--vegan=yes", "--force", "b"], none, &[1, 4], false),
+            (&["-", "-1", "-1.5", "a"], none, &[0, 1, 2, 3], false),
+            (&["--eggs", "-1"], none, &[], false),
+            (&["--eggs", "--", "-x", "--eggs"], none, &[2, 3], false),
+            (&["--force", "--help"], none, &[], true),
+            (&["-h"], none, &[], true),
+            (&["--", "-h"], none, &[1], false),
+            (&["--egs", "2", "a"], &[("--egs", None)], &[2], false),
+            (&["--egs=2", "a"], &[("--egs", None)], &[1], false),
+            (&["-xyz", "a", "-q=1", "b"], &[("-x", None), ("-q", None)], &[3], false),
+            (&["--eggs", "-x"], &[("-x", Some("--eggs"))], &[], false),
+            (&["--none", "--other"], &[("--none", None), ("--other", Some(""))], &[], false),
+            (&[], none, &[], false),
+        ] {
+            let written: Vec<_> = words.iter().map(OsString::from).collect();
+            let read = CallWords::classify(&grammar(), &written).unwrap();
+            let seen: Vec<_> =
+                read.unknown.iter().map(|(flag, before)| (&**flag, before.as_deref())).collect();
+            assert_eq!((&*seen, &*read.loose, read.has_help), (unknown, loose, has_help), "{words:?}");
+            assert_eq!(read.all, words);
+        }
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn words_that_are_no_text_have_no_roles() {
+        use std::os::unix::ffi::OsStringExt as _;
+
+        assert!(CallWords::classify(&grammar(), &["a".into(), OsString::from_vec(vec![0xff])]).is_none());
+    }
+
+    #[test]
+    fn a_word_is_quoted_for_a_shell_where_it_has_to_be() {
+        for (word, quoted) in [
+            ("a-B_1./:@%+=,", "a-B_1./:@%+=,"),
+            ("größe", "größe"),
+            ("", "''"),
+            ("a b", "'a b'"),
+            ("$a", "'$a'"),
+            ("it's", "'it'\\''s'"),
+        ] {
+            assert_eq!(shell_quoted(word), quoted, "{word}");
+        }
+    }
+
+    #[test]
+    fn a_flag_that_is_close_to_an_unknown_one_is_suggested() {
+        for (name, close) in [("--egs", Some("--eggs")), ("--hlp", None), ("--zzzzzz", None)] {
+            assert_eq!(closest_flag(&grammar(), name).as_deref(), close, "{name}");
+        }
+    }
+}

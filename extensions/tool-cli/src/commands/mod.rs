@@ -124,3 +124,107 @@ fn first_paragraph(description: &str) -> String {
     let first = description.trim().split("\n\n").next().unwrap_or_default();
     first.split_whitespace().collect::<Vec<_>>().join(" ")
 }
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used, reason = "a test may")]
+mod tests {
+    use std::time::Duration;
+
+    use serde_json::json;
+    use tool_runtime::{
+        Content, ToolError, ToolName, ToolOutput,
+        call::CallId,
+        definition::{Confirmation, Metadata},
+        schema::InputSchema,
+    };
+
+    use super::*;
+
+    #[test]
+    fn the_exit_code_follows_from_the_result() {
+        let end = |outcome| exit_of_result(&ToolResult::new(CallId::generate(), "it", outcome));
+        assert_eq!(end(Ok("done".into())), Exit::Done);
+        assert_eq!(end(Ok(ToolOutput::new([Content::text("no flour")]).as_failure())), Exit::Failed);
+        for (kind, exit) in [
+            (ErrorKind::UnknownTool, Exit::Usage),
+            (ErrorKind::InvalidArguments, Exit::Usage),
+            (ErrorKind::Denied, Exit::Refused),
+            (ErrorKind::ApprovalRequired, Exit::Refused),
+            (ErrorKind::Cancelled, Exit::Cancelled),
+            (ErrorKind::Failed, Exit::Failed),
+            (ErrorKind::TimedOut, Exit::Failed),
+        ] {
+            assert_eq!(end(Err(ToolError::new(kind, "it"))), exit, "{kind:?}");
+        }
+    }
+
+    #[test]
+    fn each_hint_has_its_words() {
+        let words = |metadata: Metadata| {
+            let schema = InputSchema::new(json!({ "type": "object" })).unwrap();
+            let definition = ToolDefinition::new(ToolName::new("it").unwrap(), "It.", schema);
+            hint_words(&definition.with_metadata(metadata))
+        };
+        assert_eq!(words(Metadata::default()), Vec::<&str>::new());
+        let none = Metadata {
+            read_only: Some(false),
+            destructive: Some(false),
+            idempotent: Some(false),
+            open_world: Some(false),
+            long_running: Some(false),
+            strict: Some(false),
+            timeout: Some(Duration::from_secs(1)),
+            ..Metadata::default()
+        };
+        assert_eq!(words(none), Vec::<&str>::new());
+        let all = Metadata {
+            read_only: Some(true),
+            destructive: Some(true),
+            idempotent: Some(true),
+            open_world: Some(true),
+            long_running: Some(true),
+            confirmation: Confirmation::Always,
+            permission: true,
+            strict: Some(true),
+            sequential: true,
+            blocking: true,
+            ..Metadata::default()
+        };
+        let expected = [
+            "read-only",
+            "destructive",
+            "idempotent",
+            "open-world",
+            "long-running",
+            "confirm",
+            "permission",
+            "strict",
+            "sequential",
+            "blocking",
+        ];
+        assert_eq!(words(all), expected);
+    }
+
+    #[test]
+    fn the_first_paragraph_is_one_line() {
+        for (text, first) in [
+            ("One.", "One."),
+            (" One\n\ttwo.\n\nThree.", "One two."),
+            ("\n\nOne.\n \nTwo.", "One. Two."),
+            ("", ""),
+        ] {
+            assert_eq!(first_paragraph(text), first, "{text:?}");
+        }
+    }
+
+    #[test]
+    fn grammars_are_those_of_the_names_in_their_order() {
+        let names = |names: &[&str]| -> Vec<String> {
+            grammars(names.iter().copied()).iter().map(|it| it.get_name().to_owned()).collect()
+        };
+        assert_eq!(names(&["show", "none", "list"]), ["show", "list"]);
+        assert_eq!(names(&[]), Vec::<String>::new());
+        let all = ["list", "show", "call", "run", "lint", "export", "pin", "check", "completions"];
+        assert_eq!(names(&all), all);
+    }
+}

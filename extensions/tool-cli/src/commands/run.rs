@@ -146,3 +146,40 @@ fn parse_strategy(text: &str) -> Result<ExecutionStrategy, String> {
         _ => Err("expected `parallel`, `sequential`, or `batched=4` or another size".to_owned()),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_strategy_is_read_by_its_name() {
+        for (text, strategy) in [
+            ("parallel", Some(ExecutionStrategy::Parallel)),
+            ("sequential", Some(ExecutionStrategy::Sequential)),
+            ("batched=1", Some(ExecutionStrategy::Batched { size: 1 })),
+            ("batched=12", Some(ExecutionStrategy::Batched { size: 12 })),
+            ("batched=0", None),
+            ("batched=", None),
+            ("batched", None),
+            ("", None),
+        ] {
+            assert_eq!(parse_strategy(text).ok(), strategy, "{text}");
+        }
+    }
+
+    #[test]
+    fn the_number_of_calls_at_once_follows_from_the_strategy() {
+        let strategies = [
+            ExecutionStrategy::Sequential,
+            ExecutionStrategy::Batched { size: 4 },
+            ExecutionStrategy::Parallel,
+        ];
+        assert_eq!(strategies.map(max_concurrent_calls), [1, 4, usize::MAX]);
+    }
+
+    #[test]
+    fn the_worst_end_of_several_calls_counts() {
+        let ends = [Exit::Done, Exit::Failed, Exit::Usage, Exit::Refused, Exit::Cancelled];
+        assert!(ends.map(exit_severity).is_sorted_by(|one, other| one < other));
+    }
+}

@@ -81,7 +81,7 @@ impl<'de: 't, 't> Deserialize<'de> for ObjectPairs<'t> {
 #[cfg(test)]
 #[allow(clippy::unwrap_used, reason = "a test may")]
 mod tests {
-    use super::parse_lossless_json;
+    use super::{object_members, parse_lossless_json};
 
     #[test]
     fn json_that_a_value_would_change_is_refused() {
@@ -93,5 +93,25 @@ mod tests {
         let error = parse_lossless_json(r#"{"a": 18446744073709551616}"#).unwrap_err();
         assert!(error.starts_with("18446744073709551616 has more than 64 bits"), "{error}");
         assert!(parse_lossless_json(&"[".repeat(100_000)).is_err());
+        for (text, is_kept) in [
+            ("-9223372036854775808", true),
+            ("-9223372036854775809", false),
+            ("18446744073709551615", true),
+            ("18446744073709551616.0", true),
+            ("18446744073709551616e1", true),
+            ("18446744073709551616E1", true),
+            ("[1, 18446744073709551616]", false),
+            ("\"18446744073709551616\"", true),
+            ("[{\"a\": 1}, {\"a\": 1}]", true),
+            (" {\"a\": 1, \"a\": 1} ", false),
+            ("null", true),
+            ("{", false),
+        ] {
+            assert_eq!(parse_lossless_json(text).is_ok(), is_kept, "{text}");
+        }
+        let names: Vec<_> = object_members(r#"{"b": 1, "a": [2], "b": 3}"#).unwrap();
+        let names: Vec<_> = names.iter().map(|(name, value)| format!("{name}={value}")).collect();
+        assert_eq!(names, ["b=1", "a=[2]", "b=3"]);
+        assert!(object_members("[]").is_none() && object_members("{").is_none());
     }
 }

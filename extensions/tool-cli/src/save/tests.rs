@@ -178,3 +178,19 @@ fn sizes_are_grouped() {
     let sizes = [0, 999, 1000, 1_234_567].map(grouped_digits);
     assert_eq!(sizes, ["0", "999", "1,000", "1,234,567"]);
 }
+
+#[test]
+fn a_file_in_a_folder_has_a_number_below_the_limit() {
+    let folder = folder("numbers");
+    let image = Content::image(*b"x", "image/png");
+    let attachment = Attachment::of(&image).unwrap();
+    let destination = to(&folder, false).unwrap();
+    let last = MAX_FILE_NUMBER - 1;
+    let line = destination.save_and_describe(&attachment, "draw", last, 1).unwrap();
+    assert!(line.contains("draw-9999.png"), "{line}");
+    let failure = destination.save_and_describe(&attachment, "draw", last, 1).unwrap_err();
+    let path = folder.display();
+    assert_eq!(failure.exit, Exit::Failed);
+    assert_eq!(failure.message, format!("{path}: the image cannot be saved: entity already exists"));
+    fs::remove_dir_all(folder).unwrap();
+}
