@@ -118,7 +118,6 @@ pub(crate) fn make_output(
         Ok(text) => call.text_output(&head, opening, TextBody { text, json, is_cut }, tail)?,
         Err(content) => ToolOutput::new([Content::text(join_text(opening, "", &tail)), content]),
     };
-    drop(media_type);
     let details = ResponseDetails { method: call.plan.method.clone(), head, size, next, mismatch };
     call.add_details_or_fail_if_set(details, output)
 }
