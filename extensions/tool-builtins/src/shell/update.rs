@@ -73,6 +73,8 @@ impl LineBuffer {
 
 #[cfg(test)]
 mod tests {
+    use tokio::time;
+
     use super::*;
 
     // R02
@@ -105,5 +107,48 @@ mod tests {
         shown.push_str(&text.take_rest());
         assert_eq!(shown, "€".repeat(10_000));
         assert_eq!(text.push_and_take_lines(b"\xff\n\xe2\x82"), "\u{fffd}\n");
+    }
+
+    // R02
+    #[test]
+    fn a_part_of_a_line_of_up_to_8_kib_is_held() {
+        let mut text = LineBuffer::default();
+        let long = "a".repeat(MAX_HELD_BYTES);
+        assert_eq!(text.push_and_take_lines(long.as_bytes()), "");
+        assert_eq!(text.push_and_take_lines(b"b"), format!("{long}b"));
+        let line = format!("{}\n", "a".repeat(MAX_HELD_BYTES - 1));
+        assert_eq!(text.push_and_take_lines(format!("{line}b").as_bytes()), line);
+        assert_eq!(text.take_rest(), "b");
+    }
+
+    // R02
+    #[tokio::test(start_paused = true)]
+    async fn a_part_of_a_line_waits_100_ms_from_its_first_byte() {
+        let mut text = LineBuffer::default();
+        let start = Instant::now();
+        let after = |millis: u64| Some(start + Duration::from_millis(millis));
+        assert_eq!(text.next_show_time(), None);
+        text.push_and_take_lines(b"a");
+        assert_eq!(text.next_show_time(), after(100));
+        time::advance(Duration::from_millis(10)).await;
+        text.push_and_take_lines(b"b");
+        assert_eq!(text.next_show_time(), after(100));
+        // A line ends, and another one begins.
+        assert_eq!(text.push_and_take_lines(b"\nc"), "ab\n");
+        assert_eq!(text.next_show_time(), after(110));
+        assert_eq!(text.take_due(start + Duration::from_millis(109)), "");
+        assert_eq!(text.take_due(start + Duration::from_millis(110)), "c");
+        assert_eq!(
+            (text.next_show_time(), text.take_due(start + Duration::from_secs(1))),
+            (None, String::new())
+        );
+        text.push_and_take_lines(b"d");
+        assert_eq!(text.push_and_take_lines(b"\n"), "d\n");
+        assert_eq!(text.next_show_time(), None);
+        // A part of a character stays after an attempt to show it, and waits for another byte.
+        text.push_and_take_lines(b"\xe2");
+        assert_eq!((text.take_rest(), text.next_show_time()), (String::new(), None));
+        text.push_and_take_lines(b"\x82");
+        assert_eq!(text.next_show_time(), after(110));
     }
 }
