@@ -163,3 +163,187 @@ fn image_mime_type(first_bytes: &[u8]) -> Option<&'static str> {
         _ => None,
     }
 }
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used, reason = "a test may")]
+mod tests {
+    use std::{fs, os::unix::fs::symlink};
+
+    use cap_std::ambient_authority;
+    use tempfile::TempDir;
+
+    use super::*;
+
+    const PNG: &[u8] = b"\x89PNG\r\n\x1a\n";
+
+    /// The result of a program that wrote `output` and left these files.
+    fn result_with_files(output: &str, files: &[(&str, &[u8])]) -> ToolOutput {
+        let folder = tempfile::tempdir().unwrap();
+        for (path, content) in files {
+            let path = folder.path().join(path);
+            fs::create_dir_all(path.parent().unwrap()).unwrap();
+            fs::write(path, content).unwrap();
+        }
+        result_of(output, &folder)
+    }
+
+    fn result_of(output: &str, folder: &TempDir) -> ToolOutput {
+        let opened = Dir::open_ambient_dir(folder.path(), ambient_authority()).unwrap();
+        let result = ToolOutput::from(output.to_owned()).with_details(json!({ "exit_code": 0 }));
+        let result = ProgramFiles::read_below(&opened).append_to_result(result);
+        assert_eq!(result.details(), Some(&json!({ "exit_code": 0 })));
+        result
+    }
+
+    fn images(result: &ToolOutput) -> Vec<Content> {
+        result.content().iter().filter(|block| matches!(block, Content::Image { .. })).cloned().collect()
+    }
+
+    #[test]
+    fn the_texts_of_files_follow_the_output_in_the_order_of_their_paths() {
+        let result =
+            result_with_files("done", &[("b", b"two\n"), ("a/c", b"one"), ("c", b""), ("d", b"three")]);
+        assert_eq!(
+            result.text(),
+            "done\n[a/c, 3 bytes]\none\n[b, 4 bytes]\ntwo\n[c, 0 bytes]\n[d, 5 bytes]\nthree"
+        );
+        assert_eq!(result_with_files("done\n", &[("a", b"x")]).text(), "done\n[a, 1 bytes]\nx");
+        assert_eq!(result_with_files("done", &[]).text(), "done");
+    }
+
+    #[test]
+    fn a_text_is_cut_after_16_kib_between_characters() {
+        let text = |bytes: usize| "a".repeat(bytes);
+        let note = |bytes: usize| format!("\n[.. the rest of {bytes} bytes left out ..]");
+        for (content, shown) in [
+            (text(16_384), text(16_384)),
+            (text(16_385), format!("{}{}", text(16_384), note(16_385))),
+            (format!("{}é", text(16_383)), format!("{}{}", text(16_383), note(16_385))),
+            (format!("{}€", text(16_382)), format!("{}{}", text(16_382), note(16_385))),
+        ] {
+            let result = result_with_files("x", &[("a", content.as_bytes())]);
+            assert_eq!(result.text(), format!("x\n[a, {} bytes]\n{shown}", content.len()));
+        }
+    }
+
+    #[test]
+    fn a_file_that_is_no_text_is_named_alone() {
+        let cut_character = [&vec![b'a'; 16_383][..], b"\xc3"].concat();
+        let long = [&b"\xff"[..], &vec![b'a'; 16_400]].concat();
+        for content in [&b"\xff"[..], b"a\0b", b"a\xffb", b"a\xc3", &cut_character, &long] {
+            let result = result_with_files("x", &[("a", content)]);
+            assert_eq!(result.text(), format!("x\n[a, {} bytes]", content.len()));
+            assert!(images(&result).is_empty());
+        }
+        for text in ["GIF88a", "RIFF1234WEBQ"] {
+            let result = result_with_files("x", &[("a", text.as_bytes())]);
+            assert_eq!(result.text(), format!("x\n[a, {} bytes]\n{text}", text.len()));
+            assert!(images(&result).is_empty());
+        }
+    }
+
+    #[test]
+    fn images_of_four_kinds_are_blocks_of_the_result() {
+        for (start, mime_type) in [
+            (PNG, "image/png"),
+            (b"\xff\xd8\xff", "image/jpeg"),
+            (b"GIF87a", "image/gif"),
+            (b"GIF89a", "image/gif"),
+            (b"RIFF\x01\x02\x03\x04WEBP", "image/webp"),
+        ] {
+            let content = [start, &vec![7; 20_000]].concat();
+            let result = result_with_files("x", &[("a", &content)]);
+            assert_eq!(images(&result), [Content::image(content.clone(), mime_type)]);
+            assert_eq!(result.text(), format!("x\n[a, {} bytes]", content.len()));
+        }
+    }
+
+    #[test]
+    fn eight_images_of_5_mib_each_and_10_mib_together_are_shown() {
+        let image = |bytes: usize| [PNG, &vec![0; bytes - PNG.len()]].concat();
+        let mib = 1 << 20;
+        let result_of = |sizes: &[usize]| {
+            let names: Vec<_> = (1..=sizes.len()).map(|number| number.to_string()).collect();
+            let contents: Vec<_> = sizes.iter().map(|bytes| image(*bytes)).collect();
+            let files: Vec<_> =
+                names.iter().zip(&contents).map(|(name, content)| (&**name, &**content)).collect();
+            let result = result_with_files("x", &files);
+            let note =
+                result.text().lines().last().filter(|line| line.contains("left out")).map(str::to_owned);
+            (images(&result).len(), note)
+        };
+        let note = |count: usize| {
+            Some(format!("[.. {count} images left out: at most 8 have 5 MiB each, and 10 MiB together ..]"))
+        };
+        for (sizes, shown, omitted) in [
+            (&[100; 8][..], 8, 0),
+            (&[100; 9], 8, 1),
+            (&[100; 11], 8, 3),
+            (&[5 * mib], 1, 0),
+            (&[5 * mib + 1], 0, 1),
+            (&[5 * mib, 5 * mib], 2, 0),
+            (&[5 * mib, 5 * mib, 100], 2, 1),
+            (&[5 * mib, 5 * mib - 99, 100, 99], 3, 1),
+        ] {
+            assert_eq!(
+                result_of(sizes),
+                (shown, if omitted > 0 { note(omitted) } else { None }),
+                "{sizes:?}"
+            );
+        }
+    }
+
+    #[test]
+    fn sixteen_files_of_up_to_1000_entries_within_eight_folders_are_shown() {
+        let more = "[.. more files left out; a program can pack them into one ..]";
+        let shown = |folder: &TempDir| {
+            let text = result_of("x", folder).text().to_string();
+            (text.matches(" bytes]").count(), text.ends_with(&format!("\n{more}")))
+        };
+        let folder = tempfile::tempdir().unwrap();
+        for number in 0..998 {
+            fs::create_dir(folder.path().join(format!("folder{number}"))).unwrap();
+        }
+        fs::write(folder.path().join("a"), "one").unwrap();
+        assert_eq!(shown(&folder), (1, false));
+        fs::write(folder.path().join("b"), "two").unwrap();
+        assert_eq!(shown(&folder), (2, true));
+        let folder = tempfile::tempdir().unwrap();
+        for number in 0..16 {
+            fs::write(folder.path().join(format!("{number}")), "one").unwrap();
+        }
+        assert_eq!(shown(&folder), (16, false));
+        fs::write(folder.path().join("more"), "one").unwrap();
+        assert_eq!(shown(&folder), (16, true));
+        let (folder, deep) = (tempfile::tempdir().unwrap(), |depth: usize| "d/".repeat(depth));
+        fs::create_dir_all(folder.path().join(deep(9))).unwrap();
+        for depth in [7, 8, 9] {
+            fs::write(folder.path().join(format!("{}{depth}", deep(depth))), "one").unwrap();
+        }
+        let expected = format!("x\n[{0}7, 3 bytes]\none\n[{0}d/8, 3 bytes]\none", deep(7));
+        assert_eq!(result_of("x", &folder).text(), expected);
+    }
+
+    #[test]
+    fn links_and_pipes_are_left_out_and_names_are_escaped_and_cut() {
+        let folder = tempfile::tempdir().unwrap();
+        fs::write(folder.path().join("a\nb"), "one").unwrap();
+        fs::write(folder.path().join("c".repeat(201)), "two").unwrap();
+        symlink("a\nb", folder.path().join("link")).unwrap();
+        symlink(".", folder.path().join("self")).unwrap();
+        rustix::fs::mknodat(
+            rustix::fs::CWD,
+            folder.path().join("pipe"),
+            rustix::fs::FileType::Fifo,
+            rustix::fs::Mode::RWXU,
+            0,
+        )
+        .unwrap();
+        let text = format!("x\n[a\\nb, 3 bytes]\none\n[{}, 3 bytes]\ntwo", "c".repeat(200));
+        assert_eq!(result_of("x", &folder).text(), text);
+        let opened = Dir::open_ambient_dir(folder.path(), ambient_authority()).unwrap();
+        for name in ["link", "pipe", "none"] {
+            assert!(open_regular_file_without_links(&opened, &name.into()).is_err(), "{name}");
+        }
+    }
+}

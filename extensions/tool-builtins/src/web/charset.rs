@@ -52,3 +52,59 @@ fn declared_encoding(bytes: &[u8]) -> Option<&'static Encoding> {
     }
     None
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_declaration_of_a_page_names_its_encoding() {
+        for (declaration, expected) in [
+            ("<meta charset=koi8-r>", "KOI8-R"),
+            ("<META CharSet = \"koi8-r\">", "KOI8-R"),
+            ("<meta charset='koi8-r' >", "KOI8-R"),
+            ("<meta charset=koi8-r/>", "KOI8-R"),
+            ("<meta charset= ' koi8-r'>", "KOI8-R"),
+            ("<meta content='text/html; charset=koi8-r; a'>", "KOI8-R"),
+            ("<meta name=a><meta><p><meta charset=koi8-r>", "KOI8-R"),
+            ("<meta charset=unknown><meta charset=koi8-r>", "KOI8-R"),
+            ("<meta charset=koi8-r ", "KOI8-R"),
+            ("<meta charset=utf-16>", "UTF-8"),
+            ("<meta charset=utf-16be>", "UTF-8"),
+            ("<meta charset koi8-r>", "windows-1252"),
+            ("<meta><p charset=koi8-r>", "windows-1252"),
+            ("<p charset=koi8-r>", "windows-1252"),
+        ] {
+            let page = [declaration.as_bytes(), b"\xe9"].concat();
+            assert_eq!(DecodedText::decode(&page, None, true).charset, expected, "{declaration}");
+            // A text that is no page declares nothing.
+            assert_eq!(DecodedText::decode(&page, None, false).charset, "windows-1252");
+            assert_eq!(DecodedText::decode(&page, Some("utf-8"), true).charset, "UTF-8");
+        }
+        let late = |bytes: usize| {
+            let page = [" ".repeat(bytes).as_bytes(), b"<meta charset=koi8-r>\xe9"].concat();
+            DecodedText::decode(&page, None, true).charset
+        };
+        assert_eq!((late(1024 - 21), late(1024)), ("KOI8-R", "windows-1252"));
+    }
+
+    #[test]
+    fn bytes_with_a_zero_in_the_first_64_kib_are_binary_but_in_encodings_of_two_bytes() {
+        let zero_after = |count: usize| [vec![b'a'; count], vec![0]].concat();
+        for (bytes, label, expected) in [
+            (zero_after(0), None, true),
+            (zero_after(65_535), None, true),
+            (zero_after(65_536), None, false),
+            (b"text\x01".to_vec(), None, false),
+            (b"a\0".to_vec(), Some("utf-16"), false),
+            (b"\0a".to_vec(), Some("utf-16be"), false),
+            (b"a\0".to_vec(), Some("utf-8"), true),
+            (b"a\0".to_vec(), Some("unknown"), true),
+            (b"\xff\xfea\0".to_vec(), Some("utf-8"), false),
+            (b"\xfe\xff\0a".to_vec(), None, false),
+            (b"\xef\xbb\xbf\0a".to_vec(), Some("utf-16"), true),
+        ] {
+            assert_eq!(DecodedText::is_binary(&bytes, label), expected, "{label:?}");
+        }
+    }
+}
