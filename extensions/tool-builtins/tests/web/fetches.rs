@@ -180,3 +180,73 @@ async fn a_compressed_page_is_read() {
     let text = fetch(&builder().build().unwrap(), &site.url("/")).await.unwrap();
     assert!(text.ends_with("\n\ncompressed\n"), "{text}");
 }
+
+#[tokio::test]
+async fn a_page_is_requested_in_the_forms_that_can_be_read() {
+    let site = Site::html("page").await;
+    fetch(&builder().build().unwrap(), &site.url("/x")).await.unwrap();
+    let request = site.server.take().pop().unwrap();
+    let accepted = "text/html, application/xhtml+xml, text/markdown, text/plain;q=0.9, application/json;q=0.9, */*;q=0.5";
+    assert_eq!(request.header("accept"), Some(accepted));
+}
+
+#[tokio::test]
+async fn a_site_that_is_busy_can_be_asked_again() {
+    let tools = Registry::builder().toolset(builder().ignore_robots().build().unwrap()).build().unwrap();
+    for (status, is_retryable) in
+        [(429, true), (500, true), (503, true), (400, false), (404, false), (430, false)]
+    {
+        let site = Site::new(Answer::of(status, "text/html", "page")).await;
+        let error = tools.call("web_fetch", json!({ "url": site.url("/") })).await.unwrap_err();
+        assert_eq!(error.reason(), format!("`page.example` answered with status {status}; check the URL"));
+        assert_eq!(error.is_retryable(), is_retryable, "{status}");
+    }
+}
+
+#[tokio::test]
+async fn a_redirect_that_leads_to_no_other_host_of_the_web_is_an_error() {
+    let web = builder().build().unwrap();
+    for target in ["ftp://other.example/", "http://user@other.example/", "data:text/plain,a"] {
+        let site = Site::new(Answer::of(302, "text/plain", "").with_header("location", target)).await;
+        let error = fetch(&web, &site.url("/")).await.unwrap_err();
+        assert!(error.contains("a redirect of `page.example` is not followed: "), "{target}: {error}");
+    }
+    let site = Site::new(Answer::of(302, "text/plain", "").with_header("location", "/x")).await;
+    assert!(fetch(&web, &site.url("/x")).await.unwrap_err().contains("`page.example` is not followed: "));
+}
+
+#[tokio::test]
+async fn binary_content_is_named_by_up_to_60_characters_of_its_type() {
+    let web = builder().build().unwrap();
+    let long = format!("application/{}", "x".repeat(100));
+    for (media_type, name) in [("application/zip", "application/zip"), ("", "unknown"), (&*long, &long[..60])]
+    {
+        let site = Site::new(Answer::of(200, media_type, "\0")).await;
+        let error = fetch(&web, &site.url("/")).await.unwrap_err();
+        let expected =
+            format!("the content is binary (`{name}`), and not a page or text; use another source");
+        assert!(error.ends_with(&expected), "{error}");
+    }
+}
+
+#[tokio::test]
+async fn a_page_is_read_up_to_the_limit_and_a_pdf_document_not_beyond_it() {
+    let web = builder().body_limit(8).pdf_converter(Length).build().unwrap();
+    for (media_type, body, expected) in [
+        ("text/plain", "12345678", Ok("\n12345678\n")),
+        (
+            "text/plain",
+            "123456789",
+            Ok("\n12345678\n\n[the page is larger than 8 bytes; the rest was not read]\n"),
+        ),
+        ("application/pdf", "%PDF-1.7", Ok("\n8 bytes\n")),
+        ("application/pdf", "%PDF-1.78", Err("the PDF document is larger than 8 bytes; use another source")),
+    ] {
+        let site = Site::new(Answer::of(200, media_type, body)).await;
+        match (fetch(&web, &site.url("/")).await, expected) {
+            (Ok(text), Ok(end)) => assert!(text.ends_with(end), "{text}"),
+            (Err(error), Err(end)) => assert!(error.ends_with(end), "{error}"),
+            (found, expected) => panic!("{found:?} {expected:?}"),
+        }
+    }
+}

@@ -56,3 +56,34 @@ async fn rules_are_read_again_after_an_hour() {
         assert_eq!(received.iter().filter(|it| it.target == "/robots.txt").count(), reads, "{minutes}");
     }
 }
+
+#[tokio::test]
+async fn the_rules_are_about_the_path_and_the_query() {
+    let (_server, url) = site(200, "user-agent: *\ndisallow: /a?private\n").await;
+    let web = builder().build().unwrap();
+    for (target, is_allowed) in
+        [("/a", true), ("/a?public", true), ("/a?private=1", false), ("/b?private", true)]
+    {
+        assert_eq!(fetch(&web, &format!("{url}{target}")).await.is_ok(), is_allowed, "{target}");
+    }
+}
+
+#[tokio::test]
+async fn rules_behind_a_redirect_of_the_site_are_read_and_those_of_another_host_are_not() {
+    let rules = Answer::of(200, "text/plain", "user-agent: *\ndisallow: /\n");
+    let other_rules = rules.clone();
+    let other = Recorder::answering(move |_| other_rules.clone()).await;
+    let other_url = other.url.replace("127.0.0.1", "other.example");
+    for (location, is_allowed) in [("/rules", false), (&*other_url, true)] {
+        let (location, rules) = (location.to_owned(), rules.clone());
+        let server = Recorder::answering(move |received| match received.target.as_str() {
+            "/robots.txt" => Answer::of(301, "text/plain", "").with_header("location", &location),
+            "/rules" => rules.clone(),
+            _ => Answer::of(200, "text/plain", "page"),
+        });
+        let server = server.await;
+        let url = server.url.replace("127.0.0.1", "page.example");
+        assert_eq!(fetch(&builder().build().unwrap(), &format!("{url}/x")).await.is_ok(), is_allowed);
+    }
+    assert!(other.take().is_empty());
+}

@@ -50,3 +50,34 @@ async fn a_glob_finds_at_most_100_sorted_paths_inside() {
         world.call("glob", json!({ "pattern": "*", "path": ".." })).await.unwrap_err().contains("outside")
     );
 }
+
+// R17
+#[tokio::test]
+async fn the_first_64_kib_and_4096_rules_of_a_gitignore_are_read() {
+    let world = World::new();
+    world.write("a", "");
+    world.write("hidden", "");
+    // The name of the file has 7 bytes with its line end.
+    let padded = |bytes: usize| format!("#{}\nhidden\n", "x".repeat(bytes - 9));
+    for (rules, is_hidden) in [
+        ("x\n".repeat(4_095) + "hidden\n", true),
+        ("x\n".repeat(4_096) + "hidden\n", false),
+        // Comments and empty lines are no rules.
+        ("#\n".repeat(5_000) + "hidden\n", true),
+        ("\n".repeat(5_000) + "hidden\n", true),
+        (padded(65_536), true),
+        (padded(65_536 + 2), false),
+    ] {
+        world.write(".gitignore", &rules);
+        let expected = if is_hidden { ".gitignore\na\n" } else { ".gitignore\na\nhidden\n" };
+        assert_eq!(world.call("list_files", json!({})).await.unwrap(), expected, "{}", rules.len());
+    }
+    // The rules of a folder above count for those below it.
+    world.write("b/hidden", "");
+    world.write("b/.gitignore", "hidden\n");
+    for (count, is_hidden) in [(4_095, true), (4_096, false)] {
+        world.write(".gitignore", "x\n".repeat(count));
+        let list = world.call("list_files", json!({ "path": "b" })).await.unwrap();
+        assert_eq!(list, if is_hidden { "b/.gitignore\n" } else { "b/.gitignore\nb/hidden\n" });
+    }
+}

@@ -208,3 +208,13 @@ async fn a_text_is_utf_8_unless_its_first_64_kib_are_not() {
         assert_eq!(lines[1] == note, expected == "\u{fffd}", "{page}");
     }
 }
+
+// R05
+#[tokio::test]
+async fn bytes_that_are_not_valid_before_a_page_are_not_noted() {
+    let world = World::new();
+    let text = [&b"a\n".repeat(32 << 10)[..], b"\xff\nend\n"].concat();
+    world.write("a", text);
+    let page = world.call("read_file", read_arguments(Some(32_770), Some(1))).await.unwrap();
+    assert_eq!(page, "`a`, lines 32770-32770 of 32770\n 32770\tend\n");
+}
