@@ -242,4 +242,18 @@ mod tests {
         }
         assert_eq!(ExactValue::read(&format!("{}{}", "[".repeat(200), "]".repeat(200))), None);
     }
+
+    #[test]
+    fn a_value_is_exact_up_to_the_depth_of_a_text() {
+        let lists = |levels: u32| (1..levels).fold(json!([]), |inner, _| json!([inner, 1]));
+        let objects = |levels: u32| (1..levels).fold(json!({}), |inner, _| json!({ "a": inner, "b": 1 }));
+        for nested in [&lists as &dyn Fn(u32) -> Value, &objects] {
+            let value = nested(MAX_DEPTH);
+            assert_eq!(exact_value_within(&value, MAX_DEPTH).unwrap().to_string(), value.to_string());
+            assert_eq!(exact_value_within(&nested(MAX_DEPTH + 1), MAX_DEPTH), None);
+            assert!(
+                exact_value_within(&nested(3), 3).is_some() && exact_value_within(&nested(3), 2).is_none()
+            );
+        }
+    }
 }

@@ -168,4 +168,16 @@ mod tests {
             Some("the schema of arguments must be an object, not true")
         );
     }
+
+    #[test]
+    fn a_value_is_copied_until_a_caller_needs_it_as_one() {
+        use std::borrow::Cow;
+
+        let schema =
+            crate::InputSchema::with_shared(json!({}), [("a".into(), Arc::new(json!(true)))]).unwrap();
+        assert!(matches!(schema.to_value(), Cow::Owned(_)) && matches!(schema.to_value(), Cow::Owned(_)));
+        let copy = schema.to_value().into_owned();
+        assert_eq!(*schema.as_value(), copy);
+        assert!(matches!(schema.to_value(), Cow::Borrowed(value) if *value == copy));
+    }
 }

@@ -428,3 +428,12 @@ fn a_long_text_is_shortened_in_the_note_and_in_the_correction() {
         );
     }
 }
+
+#[test]
+fn a_text_of_blanks_is_left_as_it_is() {
+    for text in ["", " ", "\t\r\n "] {
+        assert_eq!(recover(text), RepairOutcome::Strict(text), "{text:?}");
+        assert_eq!((recover(text).text(), recover(text).note()), (text, None));
+    }
+    assert_eq!(refused("\u{a0}"), "there is no object at line 1 column 3");
+}

@@ -226,3 +226,10 @@ fn a_number_that_is_too_large_has_its_sign_for_other_rules() {
     let pointers: Vec<_> = violations.iter().map(|it| it.pointer.as_str()).collect();
     assert_eq!((pointers, violations.total()), (vec!["/low", "/high"], 2));
 }
+
+#[test]
+fn a_number_beyond_the_range_of_floats_is_compared_with_none() {
+    use crate::arguments::plan::number::ExactNumber::{Float, Integer};
+    assert_eq!((Integer(1).compare(Float(f64::NAN)), Float(f64::NAN).compare(Integer(-1))), (None, None));
+    assert_eq!(Float(f64::NAN).compare(Float(0.5)), None);
+}
