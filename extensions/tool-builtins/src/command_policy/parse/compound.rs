@@ -2,8 +2,6 @@
 
 use super::{Parsed, ShellParser};
 
-/// The maximum number of characters of a reserved word.
-const MAX_RESERVED_CHARS: usize = 8;
 /// The maximum number of characters of the variable of a loop.
 const MAX_LOOP_VARIABLE_CHARS: usize = 8;
 
@@ -13,7 +11,7 @@ impl ShellParser<'_> {
         let mut word = String::new();
         while let Some(c) = self.peek_at(word.len()) {
             match c {
-                'a'..='z' | '{' | '}' | '!' | '[' | ']' if word.len() < MAX_RESERVED_CHARS => word.push(c),
+                'a'..='z' | '{' | '}' | '!' | '[' | ']' => word.push(c),
                 _ if ends_word(c) => break,
                 _ => return String::new(),
             }
@@ -34,6 +32,7 @@ impl ShellParser<'_> {
         Ok(())
     }
 
+    /// Parses a command, and the blanks behind it.
     pub(super) fn parse_command(&mut self) -> Parsed {
         if self.peek() == Some('(') {
             if self.is_at("((") {

@@ -12,6 +12,8 @@
 mod compound;
 mod expansion;
 mod redirection;
+#[cfg(test)]
+mod tests;
 mod word;
 
 use self::redirection::HereDocument;
@@ -194,7 +196,6 @@ impl<'a> ShellParser<'a> {
                 return Ok(());
             }
             self.parse_and_or()?;
-            self.skip_blanks();
             match self.peek() {
                 Some(';') if !self.is_at_case_end() => self.position += 1,
                 Some('&') => {
@@ -215,7 +216,6 @@ impl<'a> ShellParser<'a> {
     fn parse_and_or(&mut self) -> Parsed {
         loop {
             self.parse_pipeline()?;
-            self.skip_blanks();
             if !self.consume_if_at("&&") && !self.consume_if_at("||") {
                 return Ok(());
             }
@@ -241,7 +241,6 @@ impl<'a> ShellParser<'a> {
         }
         loop {
             self.parse_command()?;
-            self.skip_blanks();
             if self.is_at("||") || !(self.consume_if_at("|&") || self.consume_if_at("|")) {
                 return Ok(());
             }

@@ -124,7 +124,6 @@ impl ShellParser<'_> {
                 })?;
             }
         }
-        self.position = self.position.min(self.characters.len());
         Ok(())
     }
 }
