@@ -71,3 +71,13 @@ fn levels_of_lists_and_objects_are_counted_alike() {
             && !is_nested_within(&json!({}), 0)
     );
 }
+
+#[test]
+fn values_are_nested_less_deeply_where_many_schemas_apply_to_the_same_value() {
+    for (schemas, deepest) in
+        [(1, 512), (2, 512), (4, 512), (5, 409), (8, 256), (16, 128), (63, 32), (64, 32)]
+    {
+        let chain = (1..schemas).fold(json!({ "type": "array" }), |inner, _| json!({ "allOf": [inner] }));
+        assert_eq!(plan(&chain).deepest, deepest, "{schemas}");
+    }
+}
