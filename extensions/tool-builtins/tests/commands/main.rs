@@ -8,6 +8,7 @@ mod exchanges;
 mod leftovers;
 mod refusals;
 mod results;
+mod settings;
 #[cfg(feature = "agent")]
 mod skills;
 mod tasks;

@@ -12,7 +12,7 @@ use std::{
 
 use tool_builtins::{CodeTools, Sandbox, ShellTools};
 use tool_runtime::{
-    BoxFuture, Executor,
+    BoxFuture, CancellationToken, Executor,
     context::CallSink,
     event::EventKind,
     policy::{Approval, ApprovalRequest, ResultStore},
@@ -283,6 +283,83 @@ async fn a_slow_listener_is_shown_the_end_of_a_command_and_of_a_program() {
         let output = tools.get(tool).unwrap().call(arguments.into(), &cx).await.unwrap();
         assert_eq!(output.text(), "one\ntwo", "{tool}");
         assert_eq!(*listener.0.lock().unwrap(), "one\ntwo", "{tool}");
+    }
+}
+
+/// Cancels the call when it is shown something.
+struct CancellingListener(CancellationToken);
+
+impl CallSink for CancellingListener {
+    fn update(&self, _: ToolOutput) -> BoxFuture<'_, ()> {
+        Box::pin(std::future::ready(()))
+    }
+
+    fn try_update(&self, _: ToolOutput) -> bool {
+        self.0.cancel();
+        true
+    }
+}
+
+// R03
+#[tokio::test]
+async fn a_call_that_is_cancelled_has_the_output_of_its_command_in_its_details() {
+    let world = World::new(Sandbox::Off);
+    let token = CancellationToken::new();
+    let sink: Arc<dyn CallSink> = Arc::new(CancellingListener(token.clone()));
+    let cx = world.tools.context_for("bash").unwrap().with_cancellation(token).with_sink(sink);
+    let arguments = json!({ "command": "echo one; sleep 1000" });
+    let error = world.tools.get("bash").unwrap().call(arguments.into(), &cx).await.unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::Cancelled);
+    assert_eq!(error.details(), Some(&json!({ "output": "one\n[stopped]" })));
+    world.assert_nothing_is_left();
+}
+
+// R02, R04
+#[tokio::test]
+async fn a_command_with_a_nul_character_or_another_folder_is_not_run() {
+    let world = World::new(Sandbox::Off);
+    fs::write(world.root().join("file"), "").unwrap();
+    for (arguments, kind, message) in [
+        (
+            json!({ "command": "touch began \0" }),
+            ErrorKind::BadParameter,
+            "the command contains a NUL character; leave it out",
+        ),
+        (
+            json!({ "command": "touch began", "folder": "none" }),
+            ErrorKind::NotFound,
+            "there is no folder `none`",
+        ),
+        (
+            json!({ "command": "touch began", "folder": "file" }),
+            ErrorKind::NotFound,
+            "there is no folder `file`",
+        ),
+        (
+            json!({ "command": "touch began", "folder": ".." }),
+            ErrorKind::BadParameter,
+            "`..` is outside of the folder; use a path inside of it",
+        ),
+    ] {
+        let error = world.call("bash", arguments).await.unwrap_err();
+        assert_eq!((error.kind(), &*error.reason()), (kind, message));
+    }
+    assert!(!world.root().join("began").exists() && !world.folder.path().join("began").exists());
+}
+
+// R04
+#[test]
+fn the_folder_of_the_tools_is_a_folder() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().canonicalize().unwrap().join("file");
+    fs::write(&file, "").unwrap();
+    let error = ShellTools::new(&file).unwrap_err();
+    assert_eq!(error.kind(), std::io::ErrorKind::NotADirectory);
+    assert_eq!(error.to_string(), format!("`{}` is no folder; commands run in one", file.display()));
+    assert!(ShellTools::new(folder.path().join("none")).is_err());
+    let shell = format!("{:?}", ShellTools::new(folder.path()).unwrap().deny("git push").memory_limit(7));
+    for part in ["denied_patterns: [\"git push\"]", "memory_bytes: 7", "writable: [", "sandbox: Preferred"] {
+        assert!(shell.contains(part), "{shell}");
     }
 }
 
