@@ -1,4 +1,4 @@
-//! What is read of a text: its commands, redirections and doubts.
+//! Readings of texts: their commands, redirections and doubts.
 
 use super::parse_script;
 use crate::command_policy::script::{ShellScript, ShellWord};
