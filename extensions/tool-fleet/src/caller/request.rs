@@ -74,3 +74,47 @@ pub(super) fn run_parts(run: &RunContext, state: Map<String, Value>) -> Result<R
         state,
     })
 }
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used, reason = "a test may")]
+mod tests {
+    use std::time::Duration;
+
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn the_state_of_a_run_travels_up_to_256_kib() {
+        let parts = |bytes: usize| {
+            // Its text is `{"a":"xx.."}`.
+            let state = Map::from_iter([("a".to_owned(), "x".repeat(bytes - 8).into())]);
+            run_parts(&RunContext::new(), state).map(|parts| parts.state.len())
+        };
+        assert_eq!(parts(MAX_STATE_BYTES).unwrap(), 1);
+        let error = parts(MAX_STATE_BYTES + 1).unwrap_err().feedback();
+        assert!(
+            error.contains("the state of the run has 262145 bytes, and a remote call takes at most 262144"),
+            "{error}"
+        );
+    }
+
+    #[test]
+    fn the_parts_of_a_run_are_those_of_its_context() {
+        let run = RunContext::new().with_id("run-1").with_session("s-1");
+        let state = Map::from_iter([("a".to_owned(), json!(1))]);
+        let parts = run_parts(&run, state.clone()).unwrap();
+        let RunParts { id, app, agent, user, session, user_content, has_budget, state: of_parts, .. } = parts;
+        assert_eq!((&*id, session.as_deref(), has_budget), ("run-1", Some("s-1"), false));
+        assert_eq!((app, agent, user, user_content), (None, None, None, None));
+        assert_eq!(of_parts, state);
+    }
+
+    #[test]
+    fn the_time_that_is_left_is_in_milliseconds() {
+        assert_eq!(millis_until(None), None);
+        assert_eq!(millis_until(Some(Instant::now())), Some(0));
+        let left = millis_until(Some(Instant::now() + Duration::from_secs(3_600)));
+        assert!(left.is_some_and(|left| (3_500_000..=3_600_000).contains(&left)), "{left:?}");
+    }
+}

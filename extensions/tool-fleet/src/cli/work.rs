@@ -190,4 +190,23 @@ mod tests {
     fn the_grammar_is_consistent() {
         Work::new(None, None, QueueLimits::default()).grammar_in("weather").debug_assert();
     }
+
+    #[test]
+    fn a_worker_has_these_options() {
+        let parse = |options: &[&str]| {
+            let work = Work::new(None, None, QueueLimits::default());
+            let connection = ["work", "--nats=nats://broker", "--key=pool.key"];
+            let matches = work.grammar().try_get_matches_from([&connection[..], options].concat()).ok()?;
+            let number = |option: &str| matches.get_one::<u32>(option).copied();
+            let health = matches.get_one::<SocketAddr>("health").copied();
+            Some((number("slots")?, number("drain")?, matches.get_flag("durable"), health))
+        };
+        assert_eq!(parse(&[]), Some((16, 30, false, None)));
+        let address = SocketAddr::from(([127, 0, 0, 1], 8080));
+        let options = ["--slots=1", "--drain=0", "--durable", "--health=127.0.0.1:8080", "--queue-calls=5"];
+        assert_eq!(parse(&options), Some((1, 0, true, Some(address))));
+        for option in ["--slots=0", "--drain=-1", "--health=8080", "--queue-calls=5"] {
+            assert_eq!(parse(&[option]), None, "{option}");
+        }
+    }
 }

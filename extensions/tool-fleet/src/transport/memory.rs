@@ -110,3 +110,66 @@ impl fmt::Debug for MemoryTransport {
         f.debug_struct("MemoryTransport").finish_non_exhaustive()
     }
 }
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used, reason = "a test may")]
+mod tests {
+    use futures_util::FutureExt as _;
+
+    use super::*;
+
+    /// Returns the bodies that have arrived; `-` for a message without a receiver.
+    fn arrived(deliveries: &mut Deliveries) -> String {
+        let next = || tokio::task::unconstrained(deliveries.next()).now_or_never().flatten();
+        let texts = std::iter::from_fn(next).map(|delivery| match delivery.payload {
+            Payload::Body(body) => String::from_utf8_lossy(&body).into_owned(),
+            Payload::NoReceiver => "-".to_owned(),
+        });
+        texts.collect()
+    }
+
+    #[test]
+    fn a_pattern_is_a_subject_or_all_subjects_below_a_beginning() {
+        let matches = |pattern: &str, subject: &str| {
+            let (deliveries, _) = mpsc::unbounded_channel();
+            Listener { pattern: pattern.to_owned(), group: None, deliveries }.matches(subject)
+        };
+        assert!(matches("a.b", "a.b") && matches("a.>", "a.b") && matches("a.>", "a.b.c"));
+        for (pattern, subject) in
+            [("a.b", "a.b.c"), ("a.b", "a"), ("a.>", "a."), ("a.>", "a"), ("a.>", "b.a.c")]
+        {
+            assert!(!matches(pattern, subject), "{pattern} {subject}");
+        }
+    }
+
+    #[tokio::test]
+    async fn each_receiver_and_one_member_of_each_group_receives_a_message() {
+        let transport = MemoryTransport::new();
+        let mut replies = transport.listen("reply", None).await.unwrap();
+        let send =
+            async |body: &'static str| transport.send("a.b", Some("reply"), body.into()).await.unwrap();
+        send("1").await;
+        assert_eq!(arrived(&mut replies), "-");
+        let mut alone =
+            [transport.listen("a.b", None).await.unwrap(), transport.listen("a.>", None).await.unwrap()];
+        let mut other = transport.listen("b.>", None).await.unwrap();
+        let mut members = Vec::new();
+        for group in ["first", "second", "first"] {
+            members.push(transport.listen("a.b", Some(group)).await.unwrap());
+        }
+        for _ in 0..50 {
+            send("2").await;
+        }
+        let counts: Vec<_> = members.iter_mut().map(|member| arrived(member).len()).collect();
+        assert_eq!((counts[0] + counts[2], counts[1]), (50, 50));
+        assert!(counts[0] > 0 && counts[2] > 0, "{counts:?}");
+        assert_eq!(alone.each_mut().map(|deliveries| arrived(deliveries).len()), [50, 50]);
+        assert_eq!((arrived(&mut other), arrived(&mut replies)), (String::new(), String::new()));
+        // Those that were dropped receive nothing.
+        drop((members, alone));
+        send("3").await;
+        assert_eq!(arrived(&mut replies), "-");
+        transport.send("a.b", None, "4".into()).await.unwrap();
+        assert_eq!(transport.listeners.lock().unwrap_or_else(PoisonError::into_inner).len(), 2);
+    }
+}
