@@ -117,3 +117,77 @@ fn json_of_event(event: &CatalogueEvent) -> Value {
         _ => json!({ "change": "list", "origin": origin }),
     }
 }
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used, reason = "a test may")]
+mod tests {
+    use super::*;
+
+    fn event(namespace: Option<&str>, change: CatalogueChange) -> CatalogueEvent {
+        CatalogueEvent { namespace: namespace.map(Into::into), change }
+    }
+
+    fn change_of(uri: &str) -> CatalogueChange {
+        CatalogueChange::Resource { uri: uri.into() }
+    }
+
+    #[test]
+    fn the_list_and_the_resources_of_their_origin_are_watched() {
+        let watched = |namespace: Option<&str>, uri: &str| WatchedResource {
+            namespace: namespace.map(str::to_owned),
+            uri: ResourceUri::parse(uri).unwrap(),
+        };
+        let both = [watched(None, "notes://a"), watched(Some("shop"), "notes://b")];
+        for (namespace, change, expected) in [
+            (None, CatalogueChange::Resources, true),
+            (Some("mail"), CatalogueChange::Resources, true),
+            (None, CatalogueChange::Prompts, false),
+            (None, CatalogueChange::Tools, false),
+            (None, change_of("notes://a"), true),
+            (None, change_of("NOTES://a"), true),
+            (Some("shop"), change_of("notes://a"), false),
+            (Some("shop"), change_of("notes://b"), true),
+            (None, change_of("notes://b"), false),
+            (None, change_of("notes://c"), false),
+            (None, change_of("a b"), false),
+        ] {
+            let event = event(namespace, change);
+            assert_eq!(is_watched(&event, &both), expected, "{event:?}");
+            let is_list = matches!(event.change, CatalogueChange::Resources);
+            assert_eq!(is_watched(&event, &[]), is_list, "{event:?}");
+        }
+    }
+
+    #[test]
+    fn a_change_is_a_line_of_text_or_json() {
+        for (namespace, change, text, expected) in [
+            (
+                None,
+                change_of("notes://a"),
+                "changed: notes://a\n",
+                json!({ "change": "content", "origin": "builtin", "uri": "notes://a" }),
+            ),
+            (
+                Some("shop"),
+                change_of("notes://a"),
+                "changed: notes://a of `shop`\n",
+                json!({ "change": "content", "origin": "shop", "uri": "notes://a" }),
+            ),
+            (
+                None,
+                CatalogueChange::Resources,
+                "the list of resources changed\n",
+                json!({ "change": "list", "origin": "builtin" }),
+            ),
+            (
+                Some("shop"),
+                CatalogueChange::Resources,
+                "the list of resources of `shop` changed\n",
+                json!({ "change": "list", "origin": "shop" }),
+            ),
+        ] {
+            let event = event(namespace, change);
+            assert_eq!((&*text_of_event(&event), json_of_event(&event)), (text, expected));
+        }
+    }
+}

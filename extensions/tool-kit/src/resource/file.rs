@@ -116,3 +116,22 @@ impl ReadableResource for FileResource {
         })
     }
 }
+
+#[cfg(all(test, unix))]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_uri_of_a_path_escapes_what_is_no_part_of_a_path() {
+        for (path, expected) in [
+            ("/", "file:///"),
+            ("/a/B-9._~/c.md", "file:///a/B-9._~/c.md"),
+            ("/a b%\u{e4}?#&", "file:///a%20b%25%C3%A4%3F%23%26"),
+            // Without a slash, as of a drive.
+            ("c:\\a", "file:///c%3A%5Ca"),
+            ("", "file:///"),
+        ] {
+            assert_eq!(file_uri(Path::new(path)), expected);
+        }
+    }
+}
