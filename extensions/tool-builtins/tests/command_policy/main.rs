@@ -7,6 +7,7 @@ mod conservative;
 mod hostile;
 #[cfg(target_os = "linux")]
 mod oracle;
+mod reasons;
 mod rules;
 mod table;
 mod verdicts;
