@@ -120,3 +120,75 @@ async fn a_task_is_known_to_its_user_and_session_alone() {
     world.shell.close().await;
     world.assert_nothing_is_left();
 }
+
+// R15
+#[tokio::test]
+async fn each_answer_about_a_task_has_its_text_and_details() {
+    let world = World::new(Sandbox::Off);
+    let command = json!({ "command": "echo one; sleep 1000", "run_in_background": true });
+    let started = world.call("bash", command).await.unwrap();
+    assert_eq!(started.text(), "task_1 runs; read it by `task_output`, end it by `task_stop`");
+    assert_eq!(
+        (&details(&started)["task_id"], &details(&started)["status"]),
+        (&json!("task_1"), &json!("not_ready"))
+    );
+    assert_eq!(details(&started)["enforced"]["missing"], json!(["sandbox: it is off"]));
+    let read = async |arguments: Value| world.call("task_output", arguments).await.unwrap();
+    let mut polled = read(json!({ "task_id": "task_1" })).await;
+    while !polled.text().contains("one") {
+        tokio::task::yield_now().await;
+        polled = read(json!({ "task_id": "task_1" })).await;
+    }
+    assert_eq!(polled.text(), "[not_ready: task_1 is still running]\none\n");
+    assert_eq!(details(&polled), &json!({ "task_id": "task_1", "status": "not_ready" }));
+    let awaited = read(json!({ "task_id": "task_1", "wait": true, "timeout_ms": 1 })).await;
+    assert_eq!(awaited.text(), "[timeout: task_1 is still running]\none\n");
+    assert_eq!(details(&awaited), &json!({ "task_id": "task_1", "status": "timeout" }));
+    let stopped = world.call("task_stop", json!({ "task_id": "task_1" })).await.unwrap();
+    assert_eq!(stopped.text(), "[task_1 is stopped]\none\n");
+    let expected = json!({ "task_id": "task_1", "status": "stopped", "exit_code": 137 });
+    assert_eq!(details(&stopped), &expected);
+    let again = world.call("task_stop", json!({ "task_id": "task_1" })).await.unwrap_err();
+    let message = "the task task_1 has ended with exit code 137; only a running task can be stopped";
+    assert_eq!((again.kind(), &*again.reason()), (ErrorKind::Conflict, message));
+    let ended = read(json!({ "task_id": "task_1" })).await;
+    assert_eq!(ended.text(), "one\n[stopped]");
+    let mut expected = details(&ended).clone();
+    for (name, value) in [
+        ("task_id", json!("task_1")),
+        ("status", json!("success")),
+        ("exit_code", json!(137)),
+        ("success", json!(false)),
+        ("stdout_bytes", json!(4)),
+    ] {
+        expected[name] = value;
+    }
+    assert_eq!(details(&ended), &expected);
+    let command =
+        json!({ "command": "echo two >&2; sleep 1000", "run_in_background": true, "timeout_ms": 50 });
+    world.call("bash", command).await.unwrap();
+    let ended = read(json!({ "task_id": "task_2", "wait": true })).await;
+    assert_eq!((&details(&ended)["exit_code"], &details(&ended)["timed_out"]), (&json!(124), &json!(true)));
+    world.assert_nothing_is_left();
+}
+
+// R15
+#[tokio::test]
+async fn the_last_64_tasks_are_known_and_those_that_run() {
+    let world = World::new(Sandbox::Off);
+    let start = async |command: &str| {
+        let command = json!({ "command": command, "run_in_background": true });
+        details(&world.call("bash", command).await.unwrap())["task_id"].clone()
+    };
+    start("sleep 1000").await;
+    for _ in 0..65 {
+        let id = start("true").await;
+        world.call("task_output", json!({ "task_id": id, "wait": true })).await.unwrap();
+    }
+    let error = world.call("task_output", json!({ "task_id": "task_2" })).await.unwrap_err();
+    let known: Vec<_> = [1].into_iter().chain(4..=66).map(|number| format!("task_{number}")).collect();
+    assert_eq!(error.kind(), ErrorKind::NotFound);
+    assert_eq!(error.reason(), format!("there is no task `task_2`; the known tasks: {}", known.join(", ")));
+    world.shell.close().await;
+    world.assert_nothing_is_left();
+}
