@@ -24,6 +24,7 @@ mod golden;
 mod history;
 mod lint;
 mod mcp;
+mod odd_events;
 mod openai_chat;
 mod openai_responses;
 mod parts;
