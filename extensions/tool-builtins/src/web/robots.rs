@@ -161,6 +161,7 @@ impl RobotsCache {
 }
 
 #[cfg(test)]
+#[allow(clippy::unwrap_used, reason = "tests may")]
 mod tests {
     use proptest::prelude::*;
 
@@ -214,5 +215,30 @@ mod tests {
         assert!(Robots::parse("", "bot").allows("/x") && !Robots::forbid_all().allows("/x"));
         let equal = Robots::parse("user-agent: *\nallow: /x\ndisallow: /x\n", "bot");
         assert!(equal.allows("/x"));
+    }
+
+    fn origin_of(number: usize) -> Origin {
+        Origin::parse(&format!("https://{number}.example")).unwrap()
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn rules_are_kept_for_an_hour_and_for_the_64_sites_that_were_asked_last() {
+        let cache = RobotsCache::default();
+        let rules_of = |number| cache.find(&origin_of(number)).map(|rules| rules.allows("/"));
+        cache.store(origin_of(0), Arc::new(Robots::forbid_all()));
+        assert_eq!((rules_of(0), rules_of(1)), (Some(false), None));
+        // The last rules of a site count, and take the place of those before.
+        cache.store(origin_of(0), Arc::default());
+        assert_eq!((rules_of(0), cache.known.lock().unwrap().len()), (Some(true), 1));
+        for number in 1..MAX_ORIGINS {
+            cache.store(origin_of(number), Arc::default());
+        }
+        assert_eq!((rules_of(0), rules_of(MAX_ORIGINS - 1)), (Some(true), Some(true)));
+        cache.store(origin_of(MAX_ORIGINS), Arc::default());
+        assert_eq!((rules_of(0), rules_of(1), rules_of(MAX_ORIGINS)), (None, Some(true), Some(true)));
+        tokio::time::advance(MAX_AGE - Duration::from_millis(1)).await;
+        assert_eq!(rules_of(1), Some(true));
+        tokio::time::advance(Duration::from_millis(1)).await;
+        assert_eq!(rules_of(1), None);
     }
 }
