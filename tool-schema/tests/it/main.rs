@@ -6,6 +6,7 @@ mod canonical;
 mod constant_types;
 mod examples;
 mod flatten;
+mod foreign_schemas;
 mod forms;
 mod integers;
 mod maps;

@@ -277,3 +277,26 @@ fn a_property_has_a_default_if_one_of_its_schemas_has_one() {
     let schema = json!({ "type": "object", "properties": { "any": true } });
     assert_eq!(places(&schema, "/any"), ["any"]);
 }
+
+#[test]
+fn nothing_is_within_a_property_that_permits_no_value_and_a_condition_may_describe_one() {
+    let schema = json!({
+        "type": "object",
+        "additionalProperties": false,
+        "properties": { "none": false, "text": { "type": "string" }, "when": {
+            "if": { "required": ["a"] },
+            "then": { "type": "object", "properties": { "b": { "default": 1 } } },
+            "else": { "type": "object", "properties": { "c": { "default": 1 } } },
+        } },
+    });
+    for (pointer, expected) in [
+        ("/none", &["none"][..]),
+        ("/none/a", &[]),
+        ("/text/a", &[]),
+        ("/when/b", &["when/b!"]),
+        ("/when/c", &["when/c!"]),
+        ("/when/d", &["when/d"]),
+    ] {
+        assert_eq!(places(&schema, pointer), expected, "{pointer}");
+    }
+}

@@ -239,3 +239,52 @@ fn a_schema_that_cannot_be_used_is_explained_by_its_mistake() {
         assert_eq!(Foreign::instead_of(&[], &schema).err(), Some(vec![mistake.to_owned()]), "{schema}");
     }
 }
+
+#[test]
+fn at_most_twenty_branches_are_listed() {
+    for count in [20, 21] {
+        let branches: Vec<_> = (0..count).map(|at| json!({ "const": at })).collect();
+        let listed = (0..20).map(|at| at.to_string()).collect::<Vec<_>>().join("; ");
+        let rest = if count > 20 { format!("; … ({count} in all)") } else { String::new() };
+        let expected = format!("the arguments: expected any of: {listed}{rest}, got \"x\"");
+        check(&[(json!({ "anyOf": branches }), json!("x"), &[&expected])]);
+    }
+}
+
+#[test]
+fn violations_within_objects_and_lists_come_in_the_order_of_the_document() {
+    let integer = || json!({ "type": "integer" });
+    let of = |name: &str| json!({ "properties": { name: integer() } });
+    let first = "/o/z: expected an integer, got \"x\"";
+    check(&[
+        (
+            json!({ "properties": { "o": { "allOf": [of("a"), of("z")] } } }),
+            json!({ "o": { "z": "x", "a": "y" } }),
+            &[first, "/o/a: expected an integer, got \"y\""],
+        ),
+        (
+            json!({ "allOf": [{ "prefixItems": [{}, integer()] }, { "prefixItems": [integer()] }] }),
+            json!(["x", "y"]),
+            &["/0: expected an integer, got \"x\"", "/1: expected an integer, got \"y\""],
+        ),
+        (
+            json!({ "allOf": [{ "items": of("a") }, { "items": of("z") }] }),
+            json!([{ "z": "x", "a": "y" }]),
+            &["/0/z: expected an integer, got \"x\"", "/0/a: expected an integer, got \"y\""],
+        ),
+    ]);
+}
+
+#[test]
+fn a_value_that_is_nested_too_deeply_is_refused_and_a_mistake_of_the_plan_stays() {
+    let nested = |levels: usize| (1..levels).fold(json!([]), |inner, _| json!([inner]));
+    let foreign = Foreign::instead_of(&[], &json!({ "pattern": "^(?!x)" })).unwrap();
+    assert!(foreign.violations(&nested(128)).is_empty());
+    assert_eq!(
+        foreign.violations(&nested(129))[0].to_string(),
+        "the arguments: expected a value that is nested at most 128 levels deep, got a value that is nested more deeply"
+    );
+    let mistakes = crate::Plan::compile(&json!({ "minLength": "x" })).unwrap_err();
+    let expected = mistakes.iter().map(ToString::to_string).collect();
+    assert_eq!(Foreign::instead_of(&mistakes, &json!({})).err(), Some(expected));
+}

@@ -37,6 +37,8 @@ fn unquoted_text_is_a_string_with_all_its_characters() {
 fn other_quotation_marks_are_quotes() {
     check(&[
         ("{'a':2}", r#"{"a":2}"#),
+        ("{'a':'x', 'b' : 1}", r#"{"a":"x","b":1}"#),
+        ("{'a':'x', b : 1}", r#"{"a":"x","b":1}"#),
         ("{'a':'foo', 'b':['c']}", r#"{"a":"foo","b":["c"]}"#),
         (r#"{"a":'say "hi"'}"#, r#"{"a":"say \"hi\""}"#),
         ("{'a': 'it's fine'}", r#"{"a":"it's fine"}"#),
@@ -108,6 +110,7 @@ fn surplus_closing_brackets_are_dropped() {
 fn comments_are_dropped() {
     check(&[
         ("// the call\n{\"a\":1}", r#"{"a":1}"#),
+        ("{//the call\na: 1}", r#"{"a":1}"#),
         ("{/* a */ \"a\" /* b */ : /* } */ 1 /* , */}", r#"{"a":1}"#),
         ("{\n\"a\": \"b\", // it's\n\"c\": [1, # one\n2]\n}", r#"{"a":"b","c":[1,2]}"#),
         ("{a: 'some text' // why\n, b: 1 //one\n, c: None # none\n}", r#"{"a":"some text","b":1,"c":null}"#),

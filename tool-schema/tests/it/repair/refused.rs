@@ -145,7 +145,12 @@ fn an_unterminated_string_does_not_hide_following_entries() {
 fn an_ambiguous_backslash_is_refused() {
     check(
         "a string with backslashes of two meanings",
-        &[(r#"{"a":"C:\Users\new"}"#, 6), (r#"{"a":"\bword\d"}"#, 6), (r#"{"a":"\d\u0041"}"#, 6)],
+        &[
+            (r#"{"a":"C:\Users\new"}"#, 6),
+            (r#"{"a":"\bword\d"}"#, 6),
+            (r#"{"a":"\d\u0041"}"#, 6),
+            (r#"{"a":"\uZZ\n",}"#, 6),
+        ],
     );
     check(
         "a string with a backslash before an apostrophe",

@@ -64,16 +64,18 @@ fn properties_are_counted_whether_they_are_named_or_not() {
 
 #[test]
 fn a_null_that_a_property_admits_is_its_value_and_any_other_is_absent() {
-    let schema = json!({
-        "properties": { "a": { "type": ["integer", "null"] }, "b": { "type": "integer" }, "c": {}, "d": { "enum": [null, 1] } },
-    });
-    let text = r#"{"d":null,"c":null,"b":null,"a":null,"x":null}"#;
+    let schema = json!({ "properties": { "e": { "enum": [1] }, "a": { "type": ["integer", "null"] }, "b": { "type": "integer" }, "c": {}, "d": { "enum": [null, 1] } } });
+    let text = r#"{"e":null,"d":null,"c":null,"b":null,"a":null,"x":null}"#;
     assert_eq!(
         decode::<Value>(&schema, text).unwrap(),
         json!({ "d": null, "c": null, "a": null, "x": null })
     );
     let required = json!({ "properties": { "b": { "type": "integer" } }, "required": ["b"] });
     assert_eq!(error_of::<Value>(&required, r#"{"b":null}"#).as_deref(), Some(REFUSED));
+    // Names are read in any order.
+    for text in [r#"{"x":1,"a":2}"#, r#"{"a":2,"x":1,"y":3}"#, r#"{"x":1,"c":2,"y":3,"a":4}"#] {
+        assert_eq!(decode::<Value>(&schema, text).unwrap(), serde_json::from_str::<Value>(text).unwrap());
+    }
 }
 
 #[test]
@@ -119,6 +121,10 @@ fn strings_booleans_and_null_are_read_if_they_are_permitted() {
         (json!({ "enum": ["a", true, null, 1] }), "1.0", true),
         (json!({ "enum": ["a", true, null, 1] }), "2", false),
         (json!({ "enum": ["a", true] }), "null", false),
+        (json!({ "enum": ["a", "b"] }), "true", false),
+        (json!({ "enum": ["a", "b"] }), "null", false),
+        (json!({ "enum": ["a", "b"] }), "1", false),
+        (json!({ "enum": ["a", "b"] }), r#""b""#, true),
         (json!({ "const": false }), "false", true),
         (json!({ "const": false }), "true", false),
         (json!({ "type": "integer" }), "true", false),
@@ -205,4 +211,82 @@ fn only_a_key_of_another_type_than_its_name_is_a_refused_key() {
     assert!(!key_of(decode::<HashMap<NonZeroU8, i64>>(&anything, r#"{"0":1}"#).unwrap_err()));
     assert!(key_of(decode::<BTreeMap<Vec<u8>, i64>>(&anything, r#"{"a":1}"#).unwrap_err()));
     assert!(!key_of(decode::<HashMap<String, i64>>(&anything, r#"{"a":"x"}"#).unwrap_err()));
+}
+
+/// Reads all items and properties, and asks for one more after the end.
+#[derive(Debug, PartialEq)]
+struct Asking(usize);
+
+impl<'de> Deserialize<'de> for Asking {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct AskingVisitor;
+
+        impl<'de> Visitor<'de> for AskingVisitor {
+            type Value = Asking;
+
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("a list or an object")
+            }
+
+            fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Asking, A::Error> {
+                let mut count = 0;
+                while map.next_entry::<String, Value>()?.is_some() {
+                    count += 1;
+                }
+                assert!(map.next_entry::<String, Value>()?.is_none());
+                Ok(Asking(count))
+            }
+
+            fn visit_seq<A: SeqAccess<'de>>(self, mut list: A) -> Result<Asking, A::Error> {
+                let mut count = 0;
+                while list.next_element::<Value>()?.is_some() {
+                    count += 1;
+                }
+                assert!(list.next_element::<Value>()?.is_none());
+                Ok(Asking(count))
+            }
+        }
+
+        deserializer.deserialize_any(AskingVisitor)
+    }
+}
+
+#[test]
+fn nothing_follows_the_end_of_an_object_or_a_list() {
+    let text = r#"[[1,2],{"a":1},[],{},[3]]"#;
+    let counts: Vec<_> = [2, 1, 0, 0, 1].map(Asking).into();
+    assert_eq!(decode::<Vec<Asking>>(&json!({}), text).unwrap(), counts);
+}
+
+#[test]
+fn a_value_that_is_not_normal_is_left_to_the_general_way() {
+    let schema = json!({ "anyOf": [{ "properties": { "a": { "type": "integer" } }, "required": ["a"] }] });
+    assert_eq!(decode::<Value>(&schema, r#"{"a":3}"#).unwrap(), json!({ "a": 3 }));
+    assert_eq!(decode::<Value>(&schema, r#"{"a":3,"b":1.5}"#).unwrap(), json!({ "a": 3, "b": 1.5 }));
+    assert_eq!(error_of::<Value>(&schema, r#"{"a":3.0}"#).as_deref(), Some(REFUSED));
+    let absent = json!({ "allOf": [{ "properties": { "a": { "type": "integer" } } }] });
+    assert_eq!(error_of::<Value>(&absent, r#"{"a":null}"#).as_deref(), Some(REFUSED));
+}
+
+#[test]
+fn a_variant_and_a_single_float_are_read_as_they_are_written() {
+    #[derive(Debug, Deserialize, PartialEq)]
+    enum Kind {
+        First,
+    }
+    for text in [r#""First""#, r#""\u0046irst""#] {
+        assert_eq!(decode::<Kind>(&json!({}), text).unwrap(), Kind::First, "{text}");
+    }
+    assert!(error_of::<Kind>(&json!({}), r#""Second""#).is_some());
+    // A number that would be rounded twice by way of a 64-bit float.
+    for text in ["1.00000017881393432617187499", "0.1", "-2.5", "16777217", "3.4028234e38"] {
+        assert_eq!(
+            decode::<f32>(&json!({}), text).unwrap().to_bits(),
+            text.parse::<f32>().unwrap().to_bits(),
+            "{text}"
+        );
+    }
+    assert!(
+        error_of::<f32>(&json!({}), "3.5e38").is_some() && error_of::<f64>(&json!({}), "1e309").is_some()
+    );
 }

@@ -327,3 +327,18 @@ fn annotations_refuse_nothing() {
     });
     check(schema, [json!("x"), json!(null)], []);
 }
+
+#[test]
+fn a_value_is_listed_and_equal_to_the_constant_in_either_order() {
+    for schema in [json!({ "enum": [1, 2], "const": 3 }), json!({ "const": 3, "enum": [1, 2] })] {
+        check(schema, [], [json!(1), json!(2), json!(3)]);
+    }
+    for schema in [json!({ "enum": [1, 2], "const": 2 }), json!({ "const": 2, "enum": [1, 2] })] {
+        check(schema, [json!(2), json!(2.0)], [json!(1), json!(3)]);
+    }
+    // More values than are searched one by one, in no order.
+    let names: Vec<_> = (0..30).map(|at| json!(format!("n{}", at * 7 % 30))).collect();
+    let good: [serde_json::Value; 30] = names.clone().try_into().unwrap();
+    check(json!({ "enum": names }), good, [json!("n30"), json!("n"), json!(1), json!(null)]);
+    assert!(super::problems(&json!({ "dependentRequired": 5 }))[0].contains("an object of lists of names"));
+}

@@ -110,6 +110,9 @@ fn mistake_in_a_pattern_is_named() {
         ("(*a)", "a repetition of nothing"),
         ("(?:+a)", "a repetition of nothing"),
         ("(?<n>?a)", "a repetition of nothing"),
+        ("a|*b", "a repetition of nothing"),
+        ("a$+", "a repetition of nothing"),
+        (r"a\B?", "a repetition of nothing"),
         ("a**", "a repetition of nothing"),
         ("a++", "a repetition of nothing"),
         ("^*", "a repetition of nothing"),
@@ -268,4 +271,10 @@ fn ranges_of_a_negated_class_may_overlap_or_touch() {
             [json!("a"), json!("b"), json!("d"), json!("m"), json!("n"), json!("z")],
         );
     }
+}
+
+#[test]
+fn characters_with_a_meaning_stand_for_themselves_where_they_are_escaped() {
+    check(r"a\.b|\+|\(", &["a.b", "xa.by", "+", "("], &["axb", "a", ")"]);
+    check(r"(?:\[|x)\*", &["[*", "x*"], &["[", "x", "*"]);
 }
