@@ -112,7 +112,7 @@ impl Serialize for Definitions<'_> {
 
 #[cfg(test)]
 mod tests {
-    #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
+    #![allow(clippy::panic, clippy::unwrap_used, reason = "a test fails by panicking")]
 
     use std::sync::Arc;
 

@@ -213,49 +213,49 @@ fn only_a_key_of_another_type_than_its_name_is_a_refused_key() {
     assert!(!key_of(decode::<HashMap<String, i64>>(&anything, r#"{"a":"x"}"#).unwrap_err()));
 }
 
-/// Reads all items and properties, and asks for one more after the end.
+/// The number of items or properties; reading asks for one more after the end.
 #[derive(Debug, PartialEq)]
-struct Asking(usize);
+struct EntryCount(usize);
 
-impl<'de> Deserialize<'de> for Asking {
+impl<'de> Deserialize<'de> for EntryCount {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        struct AskingVisitor;
+        struct EntryCountVisitor;
 
-        impl<'de> Visitor<'de> for AskingVisitor {
-            type Value = Asking;
+        impl<'de> Visitor<'de> for EntryCountVisitor {
+            type Value = EntryCount;
 
             fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
                 f.write_str("a list or an object")
             }
 
-            fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Asking, A::Error> {
+            fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<EntryCount, A::Error> {
                 let mut count = 0;
                 while map.next_entry::<String, Value>()?.is_some() {
                     count += 1;
                 }
                 assert!(map.next_entry::<String, Value>()?.is_none());
-                Ok(Asking(count))
+                Ok(EntryCount(count))
             }
 
-            fn visit_seq<A: SeqAccess<'de>>(self, mut list: A) -> Result<Asking, A::Error> {
+            fn visit_seq<A: SeqAccess<'de>>(self, mut list: A) -> Result<EntryCount, A::Error> {
                 let mut count = 0;
                 while list.next_element::<Value>()?.is_some() {
                     count += 1;
                 }
                 assert!(list.next_element::<Value>()?.is_none());
-                Ok(Asking(count))
+                Ok(EntryCount(count))
             }
         }
 
-        deserializer.deserialize_any(AskingVisitor)
+        deserializer.deserialize_any(EntryCountVisitor)
     }
 }
 
 #[test]
 fn nothing_follows_the_end_of_an_object_or_a_list() {
     let text = r#"[[1,2],{"a":1},[],{},[3]]"#;
-    let counts: Vec<_> = [2, 1, 0, 0, 1].map(Asking).into();
-    assert_eq!(decode::<Vec<Asking>>(&json!({}), text).unwrap(), counts);
+    let counts: Vec<_> = [2, 1, 0, 0, 1].map(EntryCount).into();
+    assert_eq!(decode::<Vec<EntryCount>>(&json!({}), text).unwrap(), counts);
 }
 
 #[test]
