@@ -164,7 +164,7 @@ fn image_mime_type(first_bytes: &[u8]) -> Option<&'static str> {
     }
 }
 
-#[cfg(test)]
+#[cfg(all(test, unix))]
 #[allow(clippy::unwrap_used, reason = "a test may")]
 mod tests {
     use std::{fs, os::unix::fs::symlink};
