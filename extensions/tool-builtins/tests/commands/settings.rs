@@ -1,4 +1,4 @@
-//! What a sandbox permits besides the folder of the tools.
+//! Settings, devices and readable files in a sandbox.
 
 use std::fs;
 
