@@ -294,3 +294,42 @@ fn each_property_of_a_text_counts_once() {
         agree(&closed, &text);
     }
 }
+
+#[test]
+fn values_of_another_type_and_unusual_names_are_reported_as_of_a_value() {
+    let number = json!({ "type": "integer" });
+    for (part, text) in [
+        (json!({ "type": "string", "properties": { "b": number }, "required": ["c"] }), r#"{"b":"x"}"#),
+        (json!({ "type": "string", "properties": { "b": number } }), r#"{"b":1}"#),
+        (json!({ "type": "string", "items": number }), r#"["x",1]"#),
+        (json!({ "type": "string", "items": number }), "[1]"),
+        (
+            json!({ "properties": { "b": number }, "propertyNames": { "maxLength": 1 } }),
+            r#"{"b":"x","long":1}"#,
+        ),
+        (
+            json!({ "properties": { "b": number }, "propertyNames": { "maxLength": 1 } }),
+            r#"{"b":1,"long":1}"#,
+        ),
+        (
+            json!({ "properties": { "b": number }, "patternProperties": { "^b": { "minimum": 5 } } }),
+            r#"{"b":1,"bc":2}"#,
+        ),
+        (json!({ "patternProperties": { "^b": number, "c$": { "minimum": 5 } } }), r#"{"bc":1.5,"b":"x"}"#),
+        (
+            json!({ "patternProperties": { "^b": number }, "propertyNames": { "maxLength": 2 } }),
+            r#"{"bcd":"x","b":"y"}"#,
+        ),
+        (json!({ "not": { "required": ["a"] } }), r#"{"a":1}"#),
+        (json!({ "type": "integer" }), r#""x""#),
+        (json!({ "maxLength": 1 }), r#""xy""#),
+    ] {
+        let plan = plan(&json!({ "properties": { "a": part } }));
+        let text = format!(r#"{{"a":{text}}}"#);
+        let value: serde_json::Value = serde_json::from_str(&text).unwrap();
+        let (violations, _) = plan.fit(text.as_str().into()).unwrap_err().into_parts();
+        let shown: Vec<_> = violations.iter().map(ToString::to_string).collect();
+        let expected: Vec<_> = plan.violations(&value).iter().map(ToString::to_string).collect();
+        assert!(!expected.is_empty() && shown == expected, "{part} {text}: {shown:?} {expected:?}");
+    }
+}
