@@ -353,6 +353,24 @@ fn a_caught_panic_becomes_an_error_of_its_kind() {
 }
 
 #[test]
+fn a_payload_that_panics_when_it_is_dropped_is_caught_too() {
+    /// Panics with another one when it is dropped.
+    struct Explosive(u8);
+    impl Drop for Explosive {
+        fn drop(&mut self) {
+            if let Some(left) = self.0.checked_sub(1) {
+                std::panic::panic_any(Self(left));
+            }
+        }
+    }
+    for left in 0..4 {
+        let caught = tool_core::guard::catch(|| std::panic::panic_any(Explosive(left)));
+        let caught: Result<(), _> = caught;
+        assert_eq!(caught.unwrap_err().to_string(), "panicked", "{left}");
+    }
+}
+
+#[test]
 fn a_long_reason_for_wrong_arguments_is_cut_at_1024_characters() {
     let text = ToolError::new(ErrorKind::InvalidArguments, "z".repeat(5_000)).feedback();
     assert_eq!(text.matches('z').count(), 1_024, "{text}");
