@@ -256,3 +256,41 @@ fn a_bound_that_is_no_number_is_left_to_the_compiler() {
     } });
     assert_eq!(canonical_output(schema), expected);
 }
+
+// B21
+#[test]
+fn parts_of_a_result_that_cannot_be_merged_stay_separate_and_are_canonical() {
+    let unit =
+        |names: [&str; 2]| json!({ "oneOf": names.map(|name| json!({ "type": "string", "const": name })) });
+    let one = json!({ "type": "object", "properties": { "a": { "type": "string" } } });
+    let mut schema = json!({
+        "type": "object",
+        "properties": { "a": { "type": "integer", "format": "uint8", "minimum": 0 }, "k": unit(["x", "y"]) },
+        "anyOf": [
+            one,
+            { "type": "object", "properties": { "b": unit(["z", "w"]) }, "required": ["b", "b"] },
+        ],
+    });
+    assert_eq!(
+        canonical_output(schema.clone()),
+        json!({
+            "type": "object",
+            "properties": {
+                "a": { "type": "integer", "minimum": 0, "maximum": 255 },
+                "k": { "type": "string", "enum": ["x", "y"] },
+            },
+            "anyOf": [
+                one,
+                {
+                    "type": "object",
+                    "properties": { "b": { "type": "string", "enum": ["z", "w"] } },
+                    "required": ["b"],
+                },
+            ],
+        })
+    );
+    // Arguments have no such parts.
+    let error = canonicalize_schema(&mut schema, Closing::Closed).unwrap_err().to_string();
+    let expected = "two parts of this object describe the property `a` in different ways; rename one of them";
+    assert_eq!(error, expected);
+}
