@@ -55,4 +55,7 @@ fn mistakes_are_listed_in_the_order_of_the_schema() {
         "properties": { "a": { "minLength": "x" }, "b": { "maxLength": "y" }, "c": { "minimum": "z" } },
     }));
     assert_eq!(places, ["/properties/a", "/properties/b", "/properties/c"]);
+    let (_, places) =
+        read(json!({ "type": "object", "properties": { "a": { "items": [{ "type": "string" }] } } }));
+    assert_eq!(places, ["/properties/a"]);
 }
