@@ -172,6 +172,39 @@ fn a_file_is_found_within_branches_to_a_limit() {
     assert_eq!(property_of_form(form.clone(), json!({})), form["properties"]["file"]);
 }
 
+#[test]
+fn a_form_has_copies_of_a_limited_number_of_components() {
+    let file =
+        |at: usize| json!({ "properties": { format!("f{at}"): { "type": "string", "format": "binary" } } });
+    for (count, copies) in [(200, 200), (201, 200)] {
+        let schemas = (0..count).map(|at| (format!("C{at}"), file(at))).collect();
+        let parts = (0..count).map(|at| json!({ "$ref": format!("#/components/schemas/C{at}") }));
+        let form = json!({ "type": "object", "allOf": parts.collect::<Vec<_>>() });
+        let content = json!({ "multipart/form-data": { "schema": form } });
+        let set =
+            built(OpenApiToolSet::builder(posting(content, Value::Object(schemas))).base_url("http://h"));
+        let text = set.tools()[0].definition().input_schema().as_value().to_string();
+        assert_eq!(text.matches(r#""contentEncoding":"base64""#).count(), copies, "{count}");
+    }
+}
+
+#[test]
+fn a_long_name_of_a_component_has_a_hash() {
+    for (chars, is_shortened) in [(64, false), (65, true)] {
+        let name = "n".repeat(chars);
+        let schema = json!({ "$ref": format!("#/components/schemas/{name}") });
+        let content = json!({ "application/json": { "schema": { "items": schema, "not": schema } } });
+        // As large as a component that is not copied into the schema.
+        let schemas = json!({ name: { "type": "string", "description": "d".repeat(5000) } });
+        let set = built(OpenApiToolSet::builder(posting(content, schemas)).base_url("http://h"));
+        let root = set.tools()[0].definition().input_schema().as_value().clone();
+        let names: Vec<_> = root["$defs"].as_object().unwrap().keys().cloned().collect();
+        assert_eq!(names.len(), 1, "{names:?}");
+        assert_eq!(names[0].starts_with(&format!("{}_", "n".repeat(64))), is_shortened, "{names:?}");
+        assert_eq!(names[0].len(), if is_shortened { 64 + 1 + 10 } else { 64 }, "{names:?}");
+    }
+}
+
 /// Components `C0` to `C<last>`, each of which refers to the next one in `folder`; the last one is `end`.
 fn chain(folder: &str, last: usize, end: &Value) -> Value {
     let reference = |at: usize| json!({ "$ref": format!("#/components/{folder}/C{}", at + 1) });
