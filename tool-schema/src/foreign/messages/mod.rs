@@ -4,7 +4,7 @@
 
 mod lookups;
 #[cfg(test)]
-#[allow(clippy::panic, reason = "a test may")]
+#[allow(clippy::panic, clippy::unwrap_used, reason = "a test may")]
 mod tests;
 
 use std::slice;
