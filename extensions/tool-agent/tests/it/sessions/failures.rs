@@ -21,7 +21,7 @@ use crate::runner::open::assert_valid;
 
 /// A store whose writes fail as often as a test says.
 #[derive(Clone, Default)]
-struct Flaky {
+pub(super) struct Flaky {
     store: InMemoryStore,
     failures: Arc<AtomicU32>,
     renewals: Arc<AtomicU32>,
@@ -34,6 +34,10 @@ struct Flaky {
     /// The kind of entries that are not written.
     refused_kind: Option<&'static str>,
     is_unreadable: Arc<AtomicBool>,
+    /// The number of leases that were given up before their expiry.
+    pub(super) given_up: Arc<AtomicU32>,
+    /// The error of an operation that gives up a lease, or deletes a session.
+    removal_error: Option<fn() -> SessionError>,
 }
 
 impl Flaky {
@@ -46,6 +50,18 @@ impl Flaky {
     fn fails(&self) -> bool {
         let less = |failures: u32| failures.checked_sub(1);
         self.failures.fetch_update(Ordering::SeqCst, Ordering::SeqCst, less).is_ok()
+    }
+
+    /// A store that refuses entries of a kind, and removals with an error.
+    pub(super) fn refusing(
+        refused_kind: Option<&'static str>,
+        removal_error: Option<fn() -> SessionError>,
+    ) -> Self {
+        Self { refused_kind, removal_error, ..Self::default() }
+    }
+
+    fn check_removal(&self) -> Result<(), SessionError> {
+        self.removal_error.map_or(Ok(()), |error| Err(error()))
     }
 }
 
@@ -82,10 +98,14 @@ impl SessionStore for Flaky {
     }
 
     async fn release(&self, lease: &Lease) -> Result<(), SessionError> {
+        self.given_up.fetch_add(1, Ordering::SeqCst);
+        self.check_removal()?;
         self.store.release(lease).await
     }
 
     async fn abandon(&self, lease: &Lease) -> Result<(), SessionError> {
+        self.given_up.fetch_add(1, Ordering::SeqCst);
+        self.check_removal()?;
         self.store.abandon(lease).await
     }
 
@@ -110,6 +130,7 @@ impl SessionStore for Flaky {
     }
 
     async fn delete(&self, key: &SessionKey) -> Result<bool, SessionError> {
+        self.check_removal()?;
         self.store.delete(key).await
     }
 
@@ -130,7 +151,7 @@ impl SessionStore for Flaky {
     }
 }
 
-fn runner(store: &Flaky, replies: impl IntoIterator<Item = Reply>) -> Runner {
+pub(super) fn runner(store: &Flaky, replies: impl IntoIterator<Item = Reply>) -> Runner {
     let store = tool_session::SharedSessionStore::new(store.clone());
     Runner::new(agent(replies).0.build().unwrap()).with_store(store)
 }

@@ -11,6 +11,7 @@ mod default_store;
 mod dynamic_agents;
 mod failures;
 mod fresh_histories;
+mod given_up_leases;
 mod histories;
 mod kills;
 mod member_progress;
