@@ -220,6 +220,29 @@ async fn a_run_that_was_recovered_under_another_id_is_remembered_with_its_questi
     }
 }
 
+#[tokio::test]
+async fn a_fork_remembers_its_own_messages_and_not_those_of_its_original() {
+    for database in databases().await {
+        let (runner, _) = database.runner([Reply::text("A spaniel."), Reply::text("A poodle.")]);
+        runner.run_with(run("s"), "My dog is called Rex.").answer().await.unwrap();
+        let original = SessionKey::new("shop", "u-7", "s").unwrap();
+        // With the question and the answer of the original.
+        database.sessions.fork(&original, 2, "t").await.unwrap();
+        runner.run_with(run("t"), "Your dog is called Bella.").answer().await.unwrap();
+        let user = UserKey::new("shop", "u-7").unwrap();
+        for (query, texts) in [
+            ("dog called", &["My dog is called Rex.", "Your dog is called Bella."][..]),
+            ("spaniel", &["A spaniel."]),
+            ("poodle", &["A poodle."]),
+        ] {
+            let found = database.memory.search(&user, query, 10).await.unwrap();
+            let mut found: Vec<_> = found.iter().map(|it| &*it.note.content.text).collect();
+            found.sort_unstable();
+            assert_eq!(found, texts, "{query}");
+        }
+    }
+}
+
 // V06
 #[tokio::test]
 async fn a_call_in_a_run_without_a_user_is_answered_with_an_error_that_says_so() {

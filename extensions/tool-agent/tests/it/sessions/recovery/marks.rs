@@ -1,17 +1,19 @@
 //! The marks of a run beside its messages: a response that was cut off, and a cost that is known in part.
 
+use std::sync::Arc;
+
 use tool_agent::{
     EndReason, Limit, Limits, Message, Part, Price, hook,
     model::{Reply, Response},
 };
-use tool_runtime::{dialect::Usage, prelude::*};
-use tool_session::{EntryContent, JsonText, LeaseRequest, SessionWrite};
+use tool_runtime::{ToolCall, context::Budget, dialect::Usage, prelude::*};
+use tool_session::EntryContent;
 
 use super::{
     Program,
-    world::{call, failure, results, until_stuck},
+    world::{call, failure, results, until_results, until_stuck},
 };
-use crate::sessions::world::{StoreFactory, key, run};
+use crate::sessions::world::{Gate, StoreFactory, run};
 
 fn cut_off(parts: impl IntoIterator<Item = Part>) -> Response {
     let mut response = Response::new(Message::assistant(parts));
@@ -43,14 +45,7 @@ pub(super) async fn a_text_that_was_cut_off_is_no_answer_after_a_crash<F: StoreF
     let hook = hook::after_model(|_, _| async { Ok(Some(cut_off([Part::Text("Once upon a".to_owned())]))) });
     let end = first.runner.with_hook(hook).run_with(run("s"), "Tell.").end().await;
     assert!(matches!(end.reason, EndReason::Truncated { .. }), "{}", end.reason);
-    // The same session in the moment before the end of its run.
-    let store = &program.world.store;
-    let lease = store.acquire(&key("t"), &LeaseRequest::new("run-1", "crashed")).await.unwrap().lease;
-    let entries = program.world.entries("s").await;
-    let messages = entries.into_iter().map(|it| it.content).filter(|it| &*it.kind == EntryContent::MESSAGE);
-    let write = SessionWrite::new(0).entries(messages).usage(JsonText::new("{}").unwrap());
-    store.write(&lease, &write).await.unwrap();
-    program.world.pass(31);
+    program.copy_as_crashed(2).await;
     let second = program.process(false, []);
     let end = second.runner.recover(run("t")).end().await;
     assert_eq!(end.reason, EndReason::Truncated { stop_reason: Some("length".to_owned()) });
@@ -139,4 +134,54 @@ pub(super) async fn two_calls_with_one_id_have_no_outcome_after_a_crash<F: Store
     let results = results(&second.model);
     assert!(results.iter().all(|it| it.contains("may have taken effect")), "{results:?}");
     assert!(second.bodies.started().is_empty());
+}
+
+fn looks_up(id: &'static str) -> Reply {
+    counted(Reply::calls([ToolCall::new("look_up", json!({ "name": "a" })).with_id(id)]))
+}
+
+pub(super) async fn a_recovered_run_goes_on_with_its_budget_and_its_repeated_calls<F: StoreFactory>() {
+    for (max_rounds, is_ended) in [(2, true), (3, false)] {
+        let mut program = Program::new::<F>().await;
+        program.limits = Limits { repeated_calls: Some(max_rounds), ..Limits::default() };
+        let first = program.process(false, [looks_up("a1"), looks_up("a2")]);
+        let gate = Gate::closed();
+        let mut events = first.runner.with_hook(gate.hook_from(3)).run_with(run("s"), "Go.");
+        until_results(&mut events, 2).await;
+        drop(events);
+        program.world.pass(31);
+        let second = program.process(false, [looks_up("a3"), counted(Reply::text("Done."))]);
+        let events = second.runner.recover(run("s").with_budget(Budget::default()));
+        let context = Arc::clone(events.run());
+        let end = events.end().await;
+        let limit = matches!(end.reason, EndReason::Limit { limit: Limit::RepeatedCalls, .. });
+        assert_eq!(limit, is_ended, "{}", end.reason);
+        let spent = context.spent();
+        let expected = if is_ended { (3, 2, 60) } else { (4, 3, 80) };
+        assert_eq!((spent.rounds, spent.calls, spent.tokens), expected);
+        assert_eq!((end.usage.rounds, end.usage.tokens()), (expected.0, expected.2));
+    }
+}
+
+pub(super) async fn a_cost_is_known_after_a_crash_if_each_response_has_one<F: StoreFactory>() {
+    let price = Some(Price { input: 1.0, output: 1.0, ..Price::default() });
+    for (requests, price_before, is_known) in [(0, None, true), (1, None, false), (1, price, true)] {
+        let mut program = Program::new::<F>().await;
+        program.price = price_before;
+        let first = program.process(false, [looks_up("a1")]);
+        let gate = Gate::closed();
+        let mut events = first.runner.with_hook(gate.hook_from(requests + 1)).run_with(run("s"), "Go.");
+        match requests {
+            0 => crate::sessions::world::start(&mut events).await,
+            _ => until_results(&mut events, 1).await,
+        }
+        drop(events);
+        program.world.pass(31);
+        program.price = price;
+        program.limits = Limits { cost: Some(1.0), ..Limits::default() };
+        let second = program.process(false, [counted(Reply::text("Done."))]);
+        let end = second.runner.recover(run("s")).end().await;
+        assert_eq!(end.reason == EndReason::Answered, is_known, "{}", end.reason);
+        assert_eq!(second.model.requests().len(), usize::from(is_known));
+    }
 }

@@ -1,6 +1,7 @@
 //! Runs that are interrupted within a batch of calls, and continued by another process: the executors share a store of open calls.
 
 mod marks;
+mod steps;
 mod world;
 
 use std::sync::Arc;
@@ -15,11 +16,18 @@ use tool_session::EntryContent;
 
 use self::marks::{
     a_call_that_was_cut_off_does_not_run_after_a_crash,
+    a_cost_is_known_after_a_crash_if_each_response_has_one,
     a_cost_that_is_known_in_part_is_no_known_cost_after_a_crash,
+    a_recovered_run_goes_on_with_its_budget_and_its_repeated_calls,
     a_text_that_was_cut_off_is_no_answer_after_a_crash,
     the_end_of_a_recovered_run_names_no_run_before_the_last_question,
     the_end_of_a_recovered_run_names_the_runs_that_it_continued,
     two_calls_with_one_id_have_no_outcome_after_a_crash,
+};
+use self::steps::{
+    a_fork_does_not_continue_the_calls_of_its_original, a_run_that_a_call_stopped_is_stopped_after_a_crash,
+    a_tool_is_no_more_required_after_calls_that_were_open_or_interrupted,
+    a_tool_is_required_until_the_first_call_also_after_a_crash,
 };
 use self::world::{Program, ProgramJournal, batch, call, failure, redirected, results, until, until_stuck};
 use super::{
@@ -313,7 +321,12 @@ tests! {
     the_journal_of_the_program_is_called_beside_the_session,
     a_call_that_was_cut_off_does_not_run_after_a_crash, a_text_that_was_cut_off_is_no_answer_after_a_crash,
     a_cost_that_is_known_in_part_is_no_known_cost_after_a_crash,
+    a_cost_is_known_after_a_crash_if_each_response_has_one,
+    a_recovered_run_goes_on_with_its_budget_and_its_repeated_calls,
     the_end_of_a_recovered_run_names_the_runs_that_it_continued,
     the_end_of_a_recovered_run_names_no_run_before_the_last_question,
     two_calls_with_one_id_have_no_outcome_after_a_crash,
+    a_fork_does_not_continue_the_calls_of_its_original,
+    a_tool_is_no_more_required_after_calls_that_were_open_or_interrupted,
+    a_tool_is_required_until_the_first_call_also_after_a_crash,
 }

@@ -4,7 +4,8 @@ use std::sync::{Arc, Mutex};
 
 use tokio::sync::Notify;
 use tool_agent::{
-    Agent, AgentStream, EndReason, Limits, Message, Price, Runner, ScriptedModel, model::Reply,
+    Agent, AgentEventKind, AgentStream, EndReason, Limits, Message, Price, Runner, ScriptedModel,
+    model::{Reply, ToolChoice},
 };
 use tool_runtime::{
     CallOutcome, Executor, RunContext, State, ToolCall,
@@ -13,10 +14,11 @@ use tool_runtime::{
     open_calls::{MemoryOpenCalls, ProgramKey, SharedOpenCallStore},
     prelude::*,
 };
+use tool_session::{EntryContent, JsonText, LeaseRequest, SessionWrite};
 
 use crate::sessions::{
     caller::Caller,
-    world::{StoreFactory, World, run},
+    world::{StoreFactory, World, key, run},
 };
 
 /// The bodies that ran, in order.
@@ -88,6 +90,7 @@ pub(super) struct Program {
     pub(super) strategy: ExecutionStrategy,
     pub(super) limits: Limits,
     pub(super) price: Option<Price>,
+    pub(super) tool_choice: ToolChoice,
     pub(super) journal: Option<SharedCallJournal>,
 }
 
@@ -99,6 +102,7 @@ impl Program {
             strategy: ExecutionStrategy::Sequential,
             limits: Limits::default(),
             price: None,
+            tool_choice: ToolChoice::Auto,
             journal: None,
         }
     }
@@ -116,6 +120,7 @@ impl Program {
             executor.strategy(self.strategy).program_key(ProgramKey::new([1; 32])).build().unwrap();
         let model = ScriptedModel::new(replies);
         let mut agent = Agent::builder("cashier", model.clone()).tools(executor).limits(self.limits.clone());
+        agent = agent.tool_choice(self.tool_choice.clone());
         if let Some(price) = self.price {
             agent = agent.price("scripted", price);
         }
@@ -131,6 +136,29 @@ impl Program {
         drop(events);
         self.world.pass(31);
         process.bodies.started()
+    }
+
+    /// Stores the first entries of the session `s` as the session `t`, up to its message with the number `messages` and the records of calls after it,
+    /// as a process leaves them that ends then.
+    pub(super) async fn copy_as_crashed(&self, messages: usize) {
+        let lease = LeaseRequest::new("run-1", "crashed");
+        let lease = self.world.store.acquire(&key("t"), &lease).await.unwrap().lease;
+        let mut remaining = messages;
+        let entries = self.world.entries("s").await.into_iter().map(|entry| entry.content);
+        let entries: Vec<_> = entries
+            .take_while(|content| match &*content.kind {
+                EntryContent::MESSAGE => {
+                    let is_kept = remaining > 0;
+                    remaining = remaining.saturating_sub(1);
+                    is_kept
+                }
+                EntryContent::END => false,
+                _ => true,
+            })
+            .collect();
+        let write = SessionWrite::new(0).entries(entries).usage(JsonText::new("{}").unwrap());
+        self.world.store.write(&lease, &write).await.unwrap();
+        self.world.pass(31);
     }
 
     pub(super) async fn kinds(&self) -> Vec<String> {
@@ -149,6 +177,16 @@ pub(super) async fn until(events: &mut AgentStream, notify: &Notify) {
         tokio::select! {
             () = notify.notified() => return,
             event = events.next() => assert!(event.is_some(), "the run ended"),
+        }
+    }
+}
+
+/// Polls a run until its messages have `count` results.
+pub(super) async fn until_results(events: &mut AgentStream, count: usize) {
+    let mut results = 0;
+    while results < count {
+        if let AgentEventKind::Message { message } = events.next().await.unwrap().kind {
+            results += message.tool_results().count();
         }
     }
 }
