@@ -1,7 +1,7 @@
 //! Limits of a run at their exact values, and the sentences that it ends with.
 
 use tool_agent::{
-    Agent, AgentEventKind, End, EndReason, Limit, Limits, Price, Runner, ScriptedModel,
+    Agent, AgentEventKind, AgentTool, End, EndReason, Limit, Limits, Price, Runner, ScriptedModel,
     model::{Model as _, Reply},
 };
 use tool_runtime::{ToolCall, dialect::Usage, prelude::*};
@@ -176,4 +176,55 @@ async fn the_usage_of_a_run_is_the_sum_of_its_responses() {
     assert_eq!((usage.rounds, usage.calls), (3, 3));
     assert_eq!((usage.input, usage.output, usage.cached, usage.cache_written), (120, 10, 0, 0));
     assert_eq!(usage.cost, Some(120.0));
+}
+
+#[tokio::test]
+async fn a_cost_that_leaves_out_a_response_says_so() {
+    let uncounted = || Reply::calls([ToolCall::new("count", json!({ "n": 1 }))]);
+    let counted_text = || Reply::text("1").with_usage(usage(60, 5));
+    for (replies, cost, is_unknown) in [
+        (vec![calling(&[1]), Reply::text("1")], Some(60.0), true),
+        (vec![uncounted(), counted_text()], Some(60.0), true),
+        (vec![calling(&[1]), counted_text()], Some(120.0), false),
+        (vec![Reply::text("1")], None, false),
+    ] {
+        let usage = ended(unlimited(), replies).await.0.usage;
+        assert_eq!((usage.cost, usage.has_unknown_cost), (cost, is_unknown), "{usage:?}");
+    }
+}
+
+#[tokio::test]
+async fn a_run_below_a_call_counts_for_the_limits_of_the_run_above() {
+    let price = Price { input: 1e6, ..Price::default() };
+    let cost = |max: f64| Limits { cost: Some(max), ..unlimited() };
+    let unknown = "the cost of the run is limited, and the cost of a run below a call is not known";
+    for (limits, is_priced, expected) in [
+        (cost(1e9), true, None),
+        (cost(1e9), false, Some((Limit::Cost, unknown))),
+        (cost(120.5), true, None),
+        (cost(120.0), true, Some((Limit::Cost, "the run cost 120, and may cost 120"))),
+        (Limits { tokens: Some(131), ..unlimited() }, false, None),
+        (
+            Limits { tokens: Some(130), ..unlimited() },
+            false,
+            Some((Limit::Tokens, "the run used 130 tokens, and may use 130")),
+        ),
+    ] {
+        let below =
+            Agent::builder("scout", ScriptedModel::new([Reply::text("Seen.").with_usage(usage(60, 5))]));
+        let below = if is_priced { below.price("scripted", price) } else { below };
+        let tool = AgentTool::new(below.build().unwrap()).unwrap();
+        let call = Reply::call("scout", json!({ "request": "Go." })).with_usage(usage(60, 5));
+        let model = ScriptedModel::new([call, Reply::text("Done.").with_usage(usage(0, 0))]);
+        let tools = Registry::builder().add(tool).build().unwrap();
+        let agent = Agent::builder("chief", model).tools(tools).price("scripted", price).limits(limits);
+        let end = Runner::new(agent.build().unwrap()).run("Look.").end().await;
+        let expected = match expected {
+            None => EndReason::Answered,
+            Some((limit, message)) => EndReason::Limit { limit, message: message.to_owned() },
+        };
+        assert_eq!(end.reason, expected);
+        assert_eq!((end.usage.children.rounds, end.usage.children.tokens), (1, 65));
+        assert_eq!(end.usage.children.cost, is_priced.then_some(60.0));
+    }
 }

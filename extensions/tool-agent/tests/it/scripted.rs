@@ -336,10 +336,42 @@ async fn reasoning_and_images_of_a_message_are_compared_by_their_values() {
 
 #[test]
 fn a_line_is_quoted_as_far_as_120_characters() {
-    let reason = |line: &str| ScriptedModel::from_text(line).unwrap_err().to_string();
-    let short = reason(r#"{"reply": 1}"#);
-    assert!(short.ends_with(r#"got `{"reply": 1}`"#), "{short}");
-    let long = reason(&format!(r#"{{"reply": "{}"}}"#, "x".repeat(1_000)));
-    assert!(long.contains("more characters)"), "{long}");
-    assert!(long.len() < 600, "{long}");
+    let quoted = |line: &str| {
+        let reason = ScriptedModel::from_text(line).unwrap_err().to_string();
+        reason.split_once("got `").unwrap().1.to_owned()
+    };
+    let line = |characters: usize| format!(r#"{{"reply":"{}"}}"#, "x".repeat(characters - 12));
+    assert_eq!(quoted(r#"{"reply": 1}"#), r#"{"reply": 1}`"#);
+    let longest = line(120);
+    // Blanks around the line do not count.
+    assert_eq!(quoted(&format!("  {longest} \r\n")), format!("{longest}`"));
+    assert_eq!(quoted(&line(121)), format!("{}`… (1 more characters)", &line(121)[..120]));
+}
+
+#[tokio::test]
+async fn roles_ids_and_messages_after_a_result_are_compared() {
+    let result = ToolResult::new("c1".to_owned().into(), "look", Ok(ToolOutput::new([Content::text("a")])));
+    let request = || Request::new([Message::results([result.clone()])]);
+    let written = json!({ "id": "c1", "name": "look", "text": "a" });
+    let line = |messages: Value| {
+        json!({ "request": { "messages": messages }, "response": { "stream": ["5"] } }).to_string()
+    };
+    let asked = async |result: Value, role: &str| {
+        let line = line(json!([{ "role": role, "parts": [{ "result": result }] }]));
+        script(&[&line])
+            .respond(request())
+            .response()
+            .await
+            .map(|it| it.message.text())
+            .map_err(|it| it.to_string())
+    };
+    assert_eq!(asked(written.clone(), "tool").await.as_deref(), Ok("5"));
+    let differs = |text: &str| Err(format!("request 1 differs from script, line 1:\n  {text}"));
+    let other = json!({ "id": "c2", "name": "look", "text": "a", "follow_ups": [["b"]] });
+    let expected = "/messages/0/parts/0/result/id: expected \"c2\", got \"c1\"\n  \
+                    /messages/0/parts/0/result/follow_ups: expected [[\"b\"]], got []";
+    assert_eq!(asked(other, "tool").await, differs(expected));
+    let parts = r#""parts":[{"result":{"id":"c1","name":"look","text":"a"}}]}"#;
+    let expected = format!(r#"/messages/0: expected {{"role":"user",{parts}, got {{"role":"tool",{parts}"#);
+    assert_eq!(asked(written, "user").await, differs(&expected));
 }

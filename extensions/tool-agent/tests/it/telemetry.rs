@@ -358,3 +358,14 @@ fn an_agent_without_a_description_has_none_in_its_span() {
         assert_eq!(recorded, expected);
     }
 }
+
+#[test]
+fn the_span_of_a_run_has_token_counts_if_it_asked_a_model() {
+    for (rounds, expected) in [(1, Some("30")), (0, None)] {
+        let limits = Limits { rounds: Some(rounds), ..Limits::default() };
+        let spans = run(agent([answer().into()]).limits(limits));
+        let span = of(&spans, "invoke_agent")[0];
+        assert_eq!(span.fields.get("gen_ai.usage.input_tokens").map(String::as_str), expected);
+        assert_eq!(span.fields["agent.rounds"], rounds.to_string());
+    }
+}

@@ -110,3 +110,14 @@ async fn an_error_of_a_connection_names_the_server_without_secrets() {
         assert!(!format!("{error:?} {model:?}").contains("hunter"), "{error:?} {model:?}");
     }
 }
+
+#[tokio::test]
+async fn a_response_of_the_longest_size_is_read_and_a_longer_one_is_an_error() {
+    let text = super::saying("openai", "100").to_string();
+    for (longest, is_read) in [(text.len(), true), (text.len() - 1, false)] {
+        let server = Recorder::scripted([Answer::text(200, text.clone())]).await;
+        let model = model("openai", &server.url).with_longest_response(longest).with_retries(0);
+        let response = model.respond(question()).response().await;
+        assert_eq!(response.is_ok(), is_read, "{longest}: {response:?}");
+    }
+}

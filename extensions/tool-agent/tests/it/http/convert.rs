@@ -208,3 +208,18 @@ fn a_dialect_of_another_api_is_an_error() {
     let error = model("gemini", "http://127.0.0.1:9").with_dialect(Dialect::anthropic()).unwrap_err();
     assert_eq!(error.to_string(), "expected a dialect `gemini`, got `anthropic`");
 }
+
+#[tokio::test]
+async fn an_id_that_occurs_again_has_a_number() {
+    let mut messages = vec![Message::user("?")];
+    for id in ["c", "c", "d", "c"] {
+        let call = ToolCall::new("add", "{}").with_id(id);
+        let result = ToolResult::new(call.id.clone(), "add", Ok(ToolOutput::new([Content::text("3")])));
+        messages.extend([Message::assistant([Part::Call(call)]), Message::results([result])]);
+    }
+    for wire in ["openai", "anthropic"] {
+        let (body, text, _) = continued(&messages, wire).await;
+        let expected = ["c", "c_2", "d", "c_3"].map(str::to_owned).to_vec();
+        assert_eq!(ids(wire, &body), (expected.clone(), expected), "{wire}: {text}");
+    }
+}

@@ -11,7 +11,7 @@ use std::{
 use futures_util::poll;
 use test_support::http::Recorder;
 use tool_agent::{
-    Agent, Message, Runner,
+    Agent, HttpModel, Message, Runner,
     model::{Model, ModelErrorKind, ModelEvent, Request, ResponseStream},
 };
 use tool_runtime::prelude::*;
@@ -262,4 +262,89 @@ async fn a_response_may_be_whole_although_a_stream_was_requested() {
         assert!(matches!(&all[0], Ok(ModelEvent::Text(text)) if text == "100"), "{wire}");
         assert_eq!(finished(all).message.text(), "100", "{wire}");
     }
+}
+
+#[tokio::test]
+async fn a_failed_request_is_sent_three_times_by_default() {
+    let busy = || Answer::text(503, "busy").with_header("retry-after", "0");
+    let server = Recorder::scripted((0..4).map(|_| busy())).await;
+    let mut all = events(model("openai", &server.url).respond(question())).await;
+    let error = all.pop().unwrap().unwrap_err();
+    assert_eq!((error.status(), server.received().len()), (Some(503), 3));
+    let attempts: Vec<_> = all
+        .into_iter()
+        .map(|event| match event.unwrap() {
+            ModelEvent::Retried { attempt, pause, .. } => (attempt, pause),
+            other => panic!("{other:?}"),
+        })
+        .collect();
+    assert_eq!(attempts, [(1, Duration::ZERO), (2, Duration::ZERO)]);
+}
+
+#[tokio::test]
+async fn a_pause_of_the_longest_length_is_made_and_a_longer_one_is_an_error() {
+    for (asked, requests) in [("0.002", 2), ("0.003", 1)] {
+        let busy = Answer::text(503, "busy").with_header("retry-after", asked);
+        let server = Recorder::scripted([busy, Answer::text(400, "{}")]).await;
+        let model = model("openai", &server.url).with_longest_pause(Duration::from_millis(2));
+        model.respond(question()).response().await.unwrap_err();
+        assert_eq!(server.received().len(), requests, "{asked}");
+    }
+}
+
+#[tokio::test]
+async fn pauses_begin_with_half_a_second_and_are_doubled() {
+    let server = Recorder::scripted((0..4).map(|_| Answer::text(503, "busy"))).await;
+    let mut events = model("openai", &server.url).with_retries(3).respond(question());
+    for base in [500, 1_000, 2_000] {
+        let (_, pause, _) = retried(&mut events).await;
+        // With a jitter of a quarter.
+        let milliseconds = pause.as_millis();
+        assert!((base * 3 / 4..=base * 5 / 4).contains(&milliseconds), "{base}: {pause:?}");
+        passes(&mut events, pause).await;
+    }
+    assert_eq!(events.response().await.unwrap_err().status(), Some(503));
+    let server = Recorder::scripted([Answer::text(503, "busy"), Answer::text(400, "{}")]).await;
+    let short = model("openai", &server.url).with_longest_pause(Duration::from_millis(2));
+    let (_, pause, _) = retried(&mut short.respond(question())).await;
+    assert_eq!(pause, Duration::from_millis(2));
+}
+
+#[tokio::test]
+async fn a_connection_that_breaks_after_the_end_of_the_response_loses_nothing() {
+    for wire in ["openai", "gemini"] {
+        let mut all = streaming(wire, "100");
+        all.retain(|event| *event != json!("[DONE]"));
+        let server = Recorder::scripted([Answer::broken(&all)]).await;
+        let response = model(wire, &server.url).with_retries(0).respond(question()).response().await;
+        assert_eq!(response.unwrap().message.text(), "100", "{wire}");
+    }
+}
+
+#[tokio::test]
+async fn a_model_whose_server_is_changed_asks_the_new_one() {
+    let [first, second] = [Recorder::scripted([answer()]).await, Recorder::scripted([answer()]).await];
+    let asked = model("openai", &first.url);
+    assert_eq!(ask(&asked, question()).await.message.text(), "100");
+    let changed = asked.with_base_url(format!("{}/v1/", second.url));
+    assert_eq!(ask(&changed, question()).await.message.text(), "100");
+    let targets = [first, second].map(|server| server.one().target);
+    assert_eq!(targets, ["/v1/chat/completions"; 2]);
+}
+
+fn answer() -> Answer {
+    Answer::events(&streaming("openai", "100"))
+}
+
+#[test]
+fn a_text_without_a_provider_or_a_name_is_no_model() {
+    for text in ["gpt", "openai:", "other:a", ""] {
+        let error = HttpModel::from_text(text).unwrap_err();
+        let expected = format!(
+            "expected `PROVIDER:NAME` with the provider `openai`, `openai-responses`, `anthropic` or `gemini`, got `{text}`"
+        );
+        assert_eq!((error.kind(), error.to_string()), (ModelErrorKind::InvalidRequest, expected));
+    }
+    // The name may have a colon.
+    assert_eq!(HttpModel::from_text("openai:a:b").unwrap().name(), "a:b");
 }

@@ -165,3 +165,16 @@ async fn token_counts_of_responses_take_the_place_of_the_estimate() {
         assert_eq!(last.messages.len() < 41, is_compacted, "{tokens}: {}", last.messages.len());
     }
 }
+
+#[tokio::test]
+async fn a_conversation_is_compacted_above_its_share_and_not_at_it() {
+    // Six tokens by the estimate: eight bytes, and the message.
+    for (window, is_compacted) in [(6, false), (5, true)] {
+        let model = ScriptedModel::new([Reply::text("Yes.")]);
+        let compaction = Compaction::by(|_| async { Ok(vec![Message::user("A summary.")]) }).with_share(1.0);
+        let reader = Agent::builder("reader", model.clone()).context_window(window).compaction(compaction);
+        Runner::new(reader.build().unwrap()).run("Read it!").answer().await.unwrap();
+        let expected = if is_compacted { "A summary." } else { "Read it!" };
+        assert_eq!(model.requests()[0].messages[0].text(), expected, "{window}");
+    }
+}

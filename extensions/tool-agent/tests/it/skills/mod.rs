@@ -2,6 +2,8 @@
 
 mod boundary;
 #[cfg(feature = "skills")]
+mod folder_limits;
+#[cfg(feature = "skills")]
 mod folders;
 #[cfg(feature = "skills")]
 mod hostile_folders;

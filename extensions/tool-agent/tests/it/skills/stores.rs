@@ -29,6 +29,9 @@ async fn a_file_is_read_in_parts_that_end_between_characters() {
     assert!(texts[3].contains("`offset` is 80003, but the file `./x.txt` has 80003 bytes"), "{}", texts[3]);
     assert!(texts[4].contains("give a smaller one"), "{}", texts[4]);
     assert_eq!(texts[5], "The file is empty.");
+    let store = InMemorySkills::new([skill("a", None)]).unwrap().with_file("a", "x.txt", "y").unwrap();
+    let (texts, _) = results_of(AgentSkills::new(store), [read(1)]).await;
+    assert!(texts[0].contains("`offset` is 1, but the file `./x.txt` has 1 bytes"), "{}", texts[0]);
 }
 
 #[tokio::test]
