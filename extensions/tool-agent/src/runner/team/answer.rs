@@ -134,3 +134,121 @@ async fn validated_end(output: &OutputType, json: &str) -> End {
         Err(error) => End::new(EndReason::InvalidOutput { message: error.feedback().to_string() }),
     }
 }
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used, reason = "a test may")]
+mod tests {
+    use tool_runtime::{CallOutcome, ToolCall, ToolOutput, ToolResult};
+
+    use super::*;
+    use crate::Part;
+
+    fn answer_end(text: &str) -> End {
+        End { text: text.to_owned(), ..End::new(EndReason::Answered) }
+    }
+
+    fn submitted(json: &str) -> End {
+        let value = serde_json::from_str(json).unwrap();
+        End::submitted(Submission { value, json: json.into() })
+    }
+
+    fn partial_end(reason: EndReason) -> End {
+        End { text: "a part".to_owned(), ..End::new(reason) }
+    }
+
+    fn failure() -> EndReason {
+        EndReason::Failed { message: "no".to_owned() }
+    }
+
+    #[test]
+    fn the_last_answer_is_the_last_text_after_the_question_that_is_no_step() {
+        let answer = |text: &str| Message::assistant([Part::Text(text.to_owned())]);
+        let step = |text: &str| {
+            let call = Part::Call(ToolCall::new("look", "{}").with_id("c"));
+            Message::assistant([Part::Text(text.to_owned()), call])
+        };
+        let result = || {
+            let id = "c".to_owned().into();
+            Message::results([ToolResult::new(id, "look", Ok(ToolOutput::from("seen")))])
+        };
+        for (messages, expected) in [
+            (vec![], ""),
+            (vec![answer("a"), Message::user("?")], ""),
+            (vec![Message::user("?"), answer("a"), answer("b"), answer("")], "b"),
+            (vec![Message::user("?"), answer("a"), step("b"), result()], "a"),
+            (vec![answer("a"), Message::user("?"), result()], ""),
+        ] {
+            assert_eq!(LastAnswer::of_conversation(&messages).text, expected, "{messages:?}");
+        }
+    }
+
+    #[test]
+    fn an_end_without_an_answer_has_the_answer_before_it() {
+        let mut last = LastAnswer::default();
+        let mut noted = |mut end: End| {
+            last.note_answer(&mut end);
+            (end.text, end.output_json.as_deref().map(str::to_owned))
+        };
+        let json = |json: &str| Some(json.to_owned());
+        assert_eq!(noted(answer_end("a")), ("a".to_owned(), None));
+        assert_eq!(noted(partial_end(failure())), ("a part".to_owned(), None));
+        assert_eq!(noted(answer_end("")), ("a".to_owned(), None));
+        assert_eq!(noted(submitted("1.50")), (String::new(), json("1.50")));
+        assert_eq!(noted(End { text: String::new(), ..partial_end(failure()) }), (String::new(), None));
+        assert_eq!(noted(answer_end("")), (String::new(), json("1.50")));
+        assert_eq!(noted(answer_end("b")), ("b".to_owned(), None));
+    }
+
+    #[tokio::test]
+    async fn the_answers_of_several_agents_are_joined_below_their_names() {
+        let ends = || vec![("one", answer_end("a")), ("two", submitted("1.50")), ("three", answer_end(""))];
+        let text = "one:\na\n\ntwo:\n1.50";
+        let joined = joined_end(ends(), JoinedOutput::None).await;
+        assert_eq!((joined.reason, &*joined.text, joined.output_json), (EndReason::Answered, text, None));
+        // A type of the whole output has its canonical form.
+        let outputs = [(JoinedOutput::Members, "1.50"), (JoinedOutput::Of(OutputType::any()), "1.5")];
+        for (output, number) in outputs {
+            let joined = joined_end(ends(), output).await;
+            assert_eq!((joined.reason, &*joined.text), (EndReason::Submitted, text));
+            let expected = format!(r#"{{"one":"a","two":{number},"three":""}}"#);
+            assert_eq!(joined.output_json.as_deref(), Some(&*expected));
+            assert_eq!(joined.output.unwrap()["two"], 1.5);
+        }
+        // The first failure, of which a cancellation is the least.
+        for (reasons, expected) in [
+            ([EndReason::Cancelled, failure()], failure()),
+            ([failure(), EndReason::Empty], failure()),
+            ([EndReason::Cancelled, EndReason::Answered], EndReason::Cancelled),
+        ] {
+            let [one, two] = reasons.map(partial_end);
+            let joined = joined_end(vec![("one", one), ("two", two)], JoinedOutput::Members).await;
+            assert_eq!((joined.reason, joined.output), (expected, None));
+        }
+    }
+
+    #[test]
+    fn open_calls_of_several_agents_keep_their_paths() {
+        let outcome = |id: &str| {
+            let result = ToolResult::new(id.to_owned().into(), "look", Ok(ToolOutput::from("seen")));
+            CallOutcome::Finished(result)
+        };
+        let waiting = |ids: &[&str], paths: usize| {
+            let mut end =
+                End { open: ids.iter().map(|id| outcome(id)).collect(), ..partial_end(EndReason::OpenCalls) };
+            end.paths.resize_with(paths, Vec::new);
+            end
+        };
+        for (paths, expected) in [(0, 0), (1, 3)] {
+            let mut answer = answer_end("a");
+            answer.open.push(outcome("x"));
+            let ends =
+                vec![("one", waiting(&["a", "b"], 0)), ("two", answer), ("three", waiting(&["c"], paths))];
+            let joined = end_with_open_calls(ends, None);
+            let ids: Vec<_> = joined.open.iter().map(|call| call.id().to_string()).collect();
+            assert_eq!((joined.reason, &*joined.text), (EndReason::OpenCalls, "two:\na"));
+            assert_eq!((ids, joined.paths.len()), (["a", "b", "c"].map(str::to_owned).to_vec(), expected));
+        }
+        let cancelled = end_with_open_calls(vec![("one", waiting(&["a"], 0))], Some(EndReason::Cancelled));
+        assert_eq!((cancelled.reason, cancelled.open.len()), (EndReason::Cancelled, 1));
+    }
+}
