@@ -190,7 +190,7 @@ fn a_call_that_is_not_approved_is_an_exit_code_of_its_own() {
     let ran = run(&["--script", &path, "--approve", "always", "--prompt", "Cancel it."], "");
     assert_eq!((ran.out.as_str(), ran.code), ("Hello.\n", Some(0)));
     assert!(ran.err.contains("cancel_order: order 7 is cancelled"), "{}", ran.err);
-    // Nobody else is asked, whatever the agent is configured for.
+    // The approvals of the program decide, whatever the agent is configured for.
     for option in [&["--approve", "never"][..], &[]] {
         let arguments = [&["--script", &path, "--prompt", "Cancel it."], option].concat();
         let ran = run_with(&arguments, "", &[(MODEL, "gemini:g")]);

@@ -117,7 +117,7 @@ mod tests {
     }
 
     #[test]
-    fn the_state_of_a_branch_is_that_of_the_agent_and_of_those_below_it() {
+    fn a_branch_has_the_state_of_its_agent_and_of_those_below_it() {
         for (name, is_own, is_dropped) in [
             ("plan:desk.scout", true, false),
             ("plan:desk.scout.below", true, true),
@@ -167,7 +167,7 @@ mod tests {
     }
 
     #[test]
-    fn the_branch_of_the_run_above_is_that_of_its_agent() {
+    fn a_branch_of_the_run_above_is_recognized() {
         let agent = Agent::builder("scout", crate::ScriptedModel::new([])).build().unwrap();
         let root = RunContext::new().with_agent("desk");
         let child = root.child("scout");

@@ -212,7 +212,7 @@ mod tests {
         assert_eq!(map.len(), 1);
         map.release(&key("a"), &session);
         assert_eq!(use_session(&mut map, "b"), [""; 0]);
-        // That of another session with this key has no lease here.
+        // A lease of another session with this key ends nothing.
         map.release(&key("a"), &SharedSession::default());
         assert_eq!(map.idle.len(), 1);
         map.remove_unless_shared(&key("a"));

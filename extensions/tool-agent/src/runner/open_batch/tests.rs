@@ -120,7 +120,7 @@ async fn a_question_below_is_open_in_place_of_the_call_above() {
     }
     assert_eq!(batch.outcome(target).map(CallOutcome::address), Some(below.address()));
     assert!(batch.outcome(OpenTarget::Below { below: 0, question: 1 }).is_none());
-    // The id of the own call is that of the question, too.
+    // The own call and the question have one id.
     assert_eq!(batch.open_targets(&id("b")), [OpenTarget::Call(1), target]);
     let above = &batch.outcomes[2];
     for named in [id("c"), address(above), question(above)] {

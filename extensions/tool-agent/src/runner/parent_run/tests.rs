@@ -119,7 +119,7 @@ fn only_a_stored_history_that_ends_with_its_call_is_removed() {
 #[tokio::test]
 async fn events_of_runs_below_wait_for_a_reader_and_for_room() {
     let parent = parent(&RunContext::new());
-    // Nobody reads them.
+    // Without a reader, an event is lost.
     parent.emit_child_event(call(), event(0)).await;
     let events = parent.subscribe_to_child_events();
     assert!(events.try_next().is_none());
