@@ -329,6 +329,30 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
+    async fn calls_that_are_not_used_are_returned_after_a_pause_until_the_cluster_is_closed() {
+        let calls = calls_of_ada(CallerCalls::default());
+        let mut returning = Box::pin(keep_returning_unused_calls(Arc::clone(&calls)));
+        let is_over = async |returning: &mut (dyn Future<Output = ()> + Unpin), time| {
+            tokio::time::timeout(time, returning).await.is_ok()
+        };
+        let (moment, long) = (Duration::from_millis(1), Duration::from_secs(60));
+        assert!(!is_over(&mut returning, long).await);
+        assert_eq!(numbers(&calls), Some((0, 0)), "no call has ended");
+        for _ in 0..2 {
+            calls.lock_callers().insert("ada".to_owned(), CallerCalls::default());
+            calls.has_ended.notify_one();
+            assert!(!is_over(&mut returning, RETURN_PAUSE - moment).await);
+            assert_eq!(numbers(&calls), Some((0, 0)), "another call may use them");
+            assert!(!is_over(&mut returning, moment * 2).await);
+            assert_eq!(numbers(&calls), None);
+        }
+        calls.log.database.close().await;
+        assert!(!is_over(&mut returning, long).await);
+        calls.has_ended.notify_one();
+        assert!(is_over(&mut returning, long).await);
+    }
+
+    #[tokio::test(start_paused = true)]
     async fn callers_are_forgotten_that_neither_have_a_call_nor_reached_their_limit() {
         let now = Instant::now();
         let kept = |ada: CallerCalls| {
@@ -346,5 +370,24 @@ mod tests {
         ] {
             assert_eq!(kept(CallerCalls { reserved: running, running, full_until }), expected);
         }
+    }
+
+    #[tokio::test]
+    async fn a_process_reserves_a_part_of_the_limit_for_later() {
+        let Some(cluster) = Cluster::open_alone().await else { return };
+        for (limit, block) in [(1, 1), (2, 1), (127, 1), (128, 2), (1_023, 15), (1_024, 16), (100_000, 16)] {
+            let subject = limit.to_string();
+            let counted = cluster.count_call(CountedCaller::Identity(&subject), limit).await.unwrap();
+            let calls = &cluster.0.calls;
+            let reserved = calls.lock_callers()[&hash_of("caller", &subject)].reserved;
+            assert_eq!((reserved, counted.is_some()), (block, true), "{limit}");
+        }
+        // The session of a name is another caller than the identity.
+        let session = CountedCaller::Session("1");
+        let counted = cluster.count_call(session, 1).await.unwrap();
+        assert!(counted.is_some());
+        assert!(cluster.count_call(session, 1).await.unwrap().is_none());
+        drop(counted);
+        assert!(cluster.count_call(session, 1).await.unwrap().is_some());
     }
 }

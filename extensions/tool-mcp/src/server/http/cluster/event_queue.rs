@@ -186,7 +186,7 @@ async fn store_batch(log: &EventLog, batch: &mut [QueuedEvent]) -> Result<(), Cl
 mod tests {
     use futures_util::FutureExt as _;
 
-    use super::*;
+    use super::{super::event_log::StreamKey, *};
 
     fn bodies(batch: &[QueuedEvent]) -> Vec<&str> {
         batch.iter().map(|queued| &*queued.event.body).collect()
@@ -224,6 +224,8 @@ mod tests {
         [&*large, "2", "3"].into_iter().for_each(push);
         let sizes = [(); 4].map(|()| queue.take_batch().len());
         assert_eq!(sizes, [MAX_BATCH_EVENTS, 2, 2, 0]);
+        [&*large, "2", "3"].into_iter().for_each(push);
+        assert_eq!([(); 3].map(|()| queue.take_batch().len()), [2, 1, 0]);
     }
 
     #[test]
@@ -240,5 +242,39 @@ mod tests {
         assert_eq!((waiting(), push()()), (Some(None), Some(None)));
         queue.set_delayed(false);
         assert_eq!(push()(), None);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn events_wait_for_the_database_until_the_process_leaves_its_cluster() {
+        let log = EventLog::without_database();
+        let mut storing = Box::pin(store_queued_events(Arc::clone(&log)));
+        let mut store_for_a_minute =
+            async || tokio::time::timeout(Duration::from_secs(60), &mut storing).await.is_ok();
+        assert!(!store_for_a_minute().await);
+        assert!(!log.queue.lock_waiting().is_delayed, "there was nothing to store");
+        let (sender, mut id) = oneshot::channel();
+        log.queue.push(NewEvent::with_body("1"), Some(sender)).unwrap();
+        assert!(!store_for_a_minute().await);
+        assert_eq!(id.try_recv(), Ok(None), "it is stored later");
+        assert!(log.queue.lock_waiting().is_delayed);
+        let is_stored = || log.queue.wait_until_stored().now_or_never().is_some();
+        assert!(!is_stored());
+        let (is_over, ()) = tokio::join!(store_for_a_minute(), log.database.close());
+        assert!(!is_over);
+        assert!(is_stored() && log.queue.lock_waiting().bytes == 0, "it is lost");
+        log.queue.push(NewEvent::with_body("2"), None).unwrap();
+        assert!(store_for_a_minute().await);
+    }
+
+    #[tokio::test]
+    async fn events_that_waited_have_ids_as_soon_as_the_database_answers() {
+        let Some(cluster) = super::super::Cluster::open_alone().await else { return };
+        let log = &cluster.0.log;
+        log.queue.set_delayed(true);
+        assert_eq!(log.append_or_store_later(&StreamKey::of_all(), "1").await.unwrap(), None);
+        log.queue.wait_until_stored().await;
+        assert!(!log.queue.lock_waiting().is_delayed);
+        let id = log.append_or_store_later(&StreamKey::of_all(), "2").await.unwrap();
+        assert!(id.is_some_and(|id| id > 1), "{id:?}");
     }
 }

@@ -91,3 +91,65 @@ async fn changed_streams(log: &EventLog, interval: Duration) -> Result<Vec<Strin
     let rows = log.database.fetch(sql, &[SqlValue::Text(&log.app), SqlValue::Seconds(window)]).await?;
     rows.iter().map(|row| decode_column(row, 0)).collect()
 }
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used, reason = "a test may")]
+mod tests {
+    use futures_util::FutureExt as _;
+    use tokio::time::timeout;
+
+    use super::{
+        super::{Cluster, event_log::StreamKey},
+        *,
+    };
+
+    #[tokio::test(start_paused = true)]
+    async fn while_the_database_cannot_be_polled_all_readers_look_for_events() {
+        let log = EventLog::without_database();
+        let reader = log.wakes.subscribe([&StreamKey::of_all()]);
+        let is_woken = || reader.notified().now_or_never().is_some();
+        let interval = Duration::from_secs(60);
+        let mut polling = Box::pin(wake_readers(Arc::downgrade(&log), Some(interval)));
+        for _ in 0..2 {
+            assert!(timeout(Duration::from_millis(49_999), &mut polling).await.is_err());
+            assert!(!is_woken());
+            assert!(timeout(Duration::from_secs(20), &mut polling).await.is_err());
+            assert!(is_woken());
+        }
+        let (ended, ()) = tokio::join!(timeout(interval, &mut polling), log.database.close());
+        assert!(ended.is_ok());
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_listener_ends_with_its_log_or_its_cluster() {
+        let minute = Duration::from_secs(60);
+        let log = EventLog::without_database();
+        let mut listening = Box::pin(wake_readers(Arc::downgrade(&log), None));
+        assert!(timeout(minute, &mut listening).await.is_err());
+        drop(log);
+        assert!(timeout(minute, &mut listening).await.is_ok());
+        let log = EventLog::without_database();
+        let mut listening = Box::pin(wake_readers(Arc::downgrade(&log), None));
+        assert!(timeout(minute, &mut listening).await.is_err());
+        let (ended, ()) = tokio::join!(timeout(minute, &mut listening), log.database.close());
+        assert!(ended.is_ok());
+    }
+
+    #[tokio::test]
+    async fn the_streams_of_the_last_seconds_or_of_four_intervals_have_changed() {
+        let Some(cluster) = Cluster::open_alone().await else { return };
+        let log = &cluster.0.log;
+        for (number, age) in [0, 30, 38, 45].into_iter().enumerate() {
+            log.append(&StreamKey(number.to_string()), "text").await.unwrap();
+            let sql = format!(
+                "UPDATE {{schema}}.events SET stored_at = now() - interval '{age} seconds' WHERE number = {number}"
+            );
+            log.database.fetch(&sql, &[]).await.unwrap();
+        }
+        for (interval, expected) in [(10, "0 1 2"), (9, "0 1"), (0, "0"), (60, "0 1 2 3")] {
+            let mut streams = changed_streams(log, Duration::from_secs(interval)).await.unwrap();
+            streams.sort();
+            assert_eq!(streams.join(" "), expected, "{interval}");
+        }
+    }
+}

@@ -339,17 +339,4 @@ impl ClusterLink {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn the_id_of_a_question_names_its_process_and_its_number_there() {
-        let text = |id: &str| process_of_question(&RequestId::String(id.into()));
-        assert_eq!(text("one/7"), Some(("one".to_owned(), 7)));
-        assert_eq!(text("a/b/-1"), Some(("a/b".to_owned(), -1)));
-        for other in ["", "7", "one/", "one/x", "one/7/"] {
-            assert_eq!(text(other), None, "{other}");
-        }
-        assert_eq!(process_of_question(&RequestId::Number(7)), None);
-    }
-}
+mod tests;

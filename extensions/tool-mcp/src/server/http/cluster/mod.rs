@@ -190,6 +190,17 @@ impl Cluster {
     }
 }
 
+#[cfg(test)]
+impl Cluster {
+    /// Joins a cluster of its own; `None` if the machine has no server.
+    #[allow(clippy::unwrap_used, reason = "a test may")]
+    async fn open_alone() -> Option<Self> {
+        let url = test_support::postgres::shared_url()?;
+        let options = ClusterOptions::new(&url, ProgramKey::new([7; 32])).unwrap();
+        Some(options.schema(test_support::postgres::new_schema()).unwrap().open().await.unwrap())
+    }
+}
+
 /// Returns the key of the server, which the first process makes.
 async fn load_or_create_seal_key(log: &EventLog) -> Result<[u8; 32], ClusterError> {
     const PLACE: [&str; 1] = ["server"];
@@ -212,5 +223,34 @@ impl fmt::Debug for Cluster {
             .field("app", &self.0.log.app)
             .field("process", &self.0.log.process)
             .finish_non_exhaustive()
+    }
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used, reason = "a test may")]
+mod tests {
+    use super::{event_log::StreamKey, *};
+
+    #[tokio::test]
+    async fn a_process_that_leaves_has_stored_its_events_and_is_signed_off() {
+        let Some(cluster) = Cluster::open_alone().await else { return };
+        let log = &cluster.0.log;
+        let other = Database::new(
+            &ClusterOptions::new(&test_support::postgres::shared_url().unwrap(), log.key.clone())
+                .unwrap()
+                .schema(&*log.database.schema)
+                .unwrap(),
+        );
+        let count = async |table: &str| -> i64 {
+            let sql = format!("SELECT count(*) FROM {{schema}}.{table}");
+            decode_first_value(&other.fetch(&sql, &[]).await.unwrap()).unwrap()
+        };
+        assert_eq!((count("events").await, count("processes").await), (0, 1));
+        for _ in 0..3 {
+            log.append_later(&StreamKey::of_all(), "text").unwrap();
+        }
+        cluster.close().await;
+        assert_eq!((count("events").await, count("processes").await), (3, 0));
+        assert!(log.database.pool.is_closed());
     }
 }

@@ -98,8 +98,9 @@ pub(super) async fn beat_regularly(processes: Weak<ClusterProcesses>) {
 }
 
 #[cfg(test)]
+#[allow(clippy::unwrap_used, reason = "a test may")]
 mod tests {
-    use super::*;
+    use super::{super::Cluster, *};
 
     #[tokio::test(start_paused = true)]
     async fn after_a_beat_that_failed_other_processes_may_live_for_a_while() {
@@ -114,5 +115,79 @@ mod tests {
         assert!(!processes.can_tell_ended_processes());
         tokio::time::advance(Duration::from_millis(1)).await;
         assert!(processes.can_tell_ended_processes());
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn after_a_beat_that_failed_it_is_not_known_who_lives_until_others_had_the_time_to_beat() {
+        let timeout = Duration::from_secs(60);
+        let log = EventLog::without_database();
+        let calls = Arc::new(ReservedCalls::new(Arc::clone(&log), timeout));
+        let processes = Arc::new(ClusterProcesses::new(Arc::clone(&log), calls, timeout));
+        let mut beating = Box::pin(beat_regularly(Arc::downgrade(&processes)));
+        let mut beat_for = async |time| tokio::time::timeout(time, &mut beating).await.is_ok();
+        assert!(!beat_for(Duration::from_millis(14_999)).await);
+        assert!(processes.can_tell_ended_processes(), "the first beat is after a quarter of the time");
+        // The database does not answer for some seconds.
+        assert!(!beat_for(Duration::from_millis(10_001)).await);
+        let until = processes.doubtful_until.lock().unwrap().unwrap();
+        let left = until - Instant::now();
+        assert!(left > timeout - Duration::from_millis(10_001) && left <= timeout, "{left:?}");
+        log.database.close().await;
+        assert!(beat_for(Duration::from_secs(20)).await, "it has left the cluster");
+
+        let mut beating = Box::pin(beat_regularly(Arc::downgrade(&processes)));
+        assert!(tokio::time::timeout(Duration::from_secs(14), &mut beating).await.is_err());
+        drop(processes);
+        assert!(tokio::time::timeout(Duration::from_secs(2), &mut beating).await.is_ok());
+    }
+
+    #[tokio::test]
+    async fn a_beat_shows_that_the_process_lives_and_removes_what_is_over() {
+        let Some(cluster) = Cluster::open_alone().await else { return };
+        let (log, processes) = (&cluster.0.log, &cluster.0.processes);
+        let execute = async |sql: &str| log.database.fetch(sql, &[]).await.unwrap();
+        for text in ["old", "new"] {
+            log.append(&super::super::event_log::StreamKey::of_all(), text).await.unwrap();
+        }
+        let counted =
+            cluster.count_call(super::super::CountedCaller::Session("s"), 1).await.unwrap().unwrap();
+        for sql in [
+            "UPDATE {schema}.events SET stored_at = now() - interval '1 day' WHERE number = 0",
+            "INSERT INTO {schema}.used_states VALUES ('mcp', 'old', 'use', now() - interval '1 second'), \
+             ('mcp', 'new', 'use', now() + interval '1 day')",
+            "INSERT INTO {schema}.tasks VALUES ('mcp', 'old', 'p', NULL, now() - interval '1 second'), \
+             ('mcp', 'new', 'p', NULL, now() + interval '1 day')",
+            "INSERT INTO {schema}.processes VALUES ('mcp', 'ended', now() - interval '11 seconds'), \
+             ('mcp', 'other', now() + interval '1 hour')",
+            "UPDATE {schema}.processes SET seen_at = now() - interval '1 day' WHERE id NOT IN ('ended', 'other')",
+            // Lost, as after a crash of the server.
+            "DELETE FROM {schema}.reserved_calls",
+            "INSERT INTO {schema}.reserved_calls VALUES ('mcp', 'ended', 'c', 1), ('mcp', 'other', 'c', 1)",
+        ] {
+            execute(sql).await;
+        }
+        processes.beat_and_remove_expired().await.unwrap();
+        let mut left = Vec::new();
+        for (table, column) in [
+            ("events", "number::text"),
+            ("used_states", "id"),
+            ("tasks", "id"),
+            ("processes", "CASE id WHEN $1 THEN 'own' ELSE id END"),
+            ("reserved_calls", "CASE process WHEN $1 THEN 'own' ELSE process END"),
+        ] {
+            let sql = format!(
+                "SELECT string_agg({column}, ' ' ORDER BY {column}) FROM {{schema}}.{table} WHERE $1 <> ''"
+            );
+            let rows = log.database.fetch(&sql, &[SqlValue::Text(&log.process)]).await.unwrap();
+            left.push(decode_first_value::<String>(&rows).unwrap());
+        }
+        assert_eq!(left, ["1", "new", "new", "other own", "other own"]);
+        for (id, expected) in [("ended", false), ("other", true), (&*log.process, true), ("unknown", false)] {
+            assert_eq!(processes.is_alive(id).await.unwrap(), expected, "{id}");
+        }
+        assert!(processes.can_tell_ended_processes());
+        drop(counted);
+        processes.remove_this_process().await.unwrap();
+        assert!(!processes.is_alive(&log.process).await.unwrap());
     }
 }

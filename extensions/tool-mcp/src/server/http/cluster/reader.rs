@@ -58,3 +58,38 @@ impl EventReader {
         tokio::time::timeout(time, self.notify.notified()).await.ok();
     }
 }
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used, reason = "a test may")]
+mod tests {
+    use super::{
+        super::{Cluster, event_log::StreamKey},
+        *,
+    };
+
+    #[tokio::test]
+    async fn a_reader_tries_again_after_a_failure_and_passes_over_what_was_altered() {
+        let Some(cluster) = Cluster::open_alone().await else { return };
+        let (log, stream) = (&cluster.0.log, StreamKey::of_session("a"));
+        let execute = async |sql: &str| log.database.fetch(sql, &[]).await.unwrap();
+        let positions = vec![StreamPosition { stream: stream.clone(), last: StreamPosition::BEFORE_ALL }];
+        let mut reader = EventReader::new(Arc::clone(log), positions);
+        assert!(reader.available_events().await.is_none());
+        // A whole page of altered events, and one behind it.
+        for number in 0..=100 {
+            log.append(&stream, &number.to_string()).await.unwrap();
+        }
+        execute("UPDATE {schema}.events SET number = number + 1000 WHERE number < 100").await;
+        execute("ALTER TABLE {schema}.events RENAME TO other_events").await;
+        let (events, _) = tokio::join!(reader.available_events(), async {
+            // The table is there again when the reader has failed.
+            for _ in 0..3 {
+                execute("SELECT 1").await;
+            }
+            execute("ALTER TABLE {schema}.other_events RENAME TO events").await
+        });
+        let texts: Vec<_> = events.unwrap().into_iter().map(|event| event.text).collect();
+        assert_eq!(texts, ["100"]);
+        assert!(reader.available_events().await.is_none());
+    }
+}

@@ -179,4 +179,20 @@ mod tests {
         }
         assert!(checks.lock_leases().ends.len() <= MIN_KEPT);
     }
+
+    #[tokio::test(start_paused = true)]
+    async fn leases_that_ended_are_removed_when_twice_as_many_are_kept_as_were_left() {
+        let checks = SessionChecks::default();
+        let kept_after = |number: usize| {
+            checks.give_lease(number.to_string(), Instant::now() + MAX_LEASE);
+            checks.lock_leases().ends.len()
+        };
+        // All have leases when they are looked at.
+        let most = (0..=MIN_KEPT).map(kept_after).max();
+        assert_eq!(most, Some(MIN_KEPT + 1));
+        tokio::time::advance(MAX_LEASE).await;
+        let kept: Vec<_> = (MIN_KEPT + 1..=2 * MIN_KEPT).map(kept_after).collect();
+        assert_eq!(kept.iter().max(), Some(&(2 * MIN_KEPT)));
+        assert_eq!(kept.last(), Some(&MIN_KEPT), "without those that ended at this moment");
+    }
 }

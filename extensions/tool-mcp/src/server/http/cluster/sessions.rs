@@ -230,3 +230,6 @@ impl Cluster {
         Ok(settings)
     }
 }
+
+#[cfg(test)]
+mod tests;

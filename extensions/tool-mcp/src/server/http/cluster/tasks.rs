@@ -260,4 +260,37 @@ mod tests {
         assert_eq!((error.code, error.data), (UNAVAILABLE, None));
         assert_eq!(error.message, "the task cannot be reached now; try again later");
     }
+
+    #[tokio::test]
+    async fn the_end_of_a_task_is_noted_once() {
+        let Some(cluster) = Cluster::open_alone().await else { return };
+        let limits = TaskLimits { max_tasks: 2, max_tasks_per_caller: 1, max_result_bytes: 0 };
+        let register = async |id, caller| {
+            let task = NewTask { id, caller, retention: Duration::from_secs(60) };
+            cluster.register_task(&task, limits).await.unwrap()
+        };
+        assert!(register("a", Some("ada")).await.is_none());
+        assert!(matches!(register("b", Some("ada")).await, Some(TaskLimit::Caller(1))));
+        assert!(register("b", None).await.is_none());
+        assert!(matches!(register("c", None).await, Some(TaskLimit::Server(2))));
+        let (sender, ended) = mpsc::unbounded_channel();
+        let end_times = async || -> i64 {
+            let sql = "SELECT count(DISTINCT ended_at) FROM {schema}.tasks";
+            decode_first_value(&cluster.0.log.database.fetch(sql, &[]).await.unwrap()).unwrap()
+        };
+        let noting = note_ended_tasks(cluster.clone(), ended);
+        let ending = async {
+            for (number, id) in [(1, "a"), (2, "b")] {
+                sender.send(id.to_owned()).unwrap();
+                while end_times().await < number {}
+            }
+            drop(sender);
+        };
+        tokio::join!(noting, ending);
+        assert_eq!(end_times().await, 2);
+        assert!(register("c", Some("ada")).await.is_none(), "the first one that ended has given its place");
+        let process = cluster.0.log.process.clone();
+        assert_eq!(cluster.process_of_task("c").await.unwrap(), Some((process, true)));
+        assert_eq!(cluster.process_of_task("a").await.unwrap(), None);
+    }
 }

@@ -89,4 +89,20 @@ mod tests {
         wakes.wake(&a.0);
         assert_eq!(wakes.lock_readers().streams[&a.0].len(), 1);
     }
+
+    #[test]
+    fn streams_without_a_reader_are_removed_when_twice_as_many_are_kept_as_were_left() {
+        let wakes = StreamWakes::default();
+        let subscribe = |number: usize| wakes.subscribe([&StreamKey(number.to_string())]);
+        let kept = || wakes.lock_readers().streams.len();
+        // All have readers when they are looked at.
+        let readers: Vec<_> = (0..=MIN_KEPT).map(subscribe).collect();
+        assert_eq!(kept(), MIN_KEPT + 1);
+        drop(readers);
+        (MIN_KEPT + 1..2 * MIN_KEPT).for_each(|number| drop(subscribe(number)));
+        assert_eq!(kept(), 2 * MIN_KEPT);
+        let last = subscribe(2 * MIN_KEPT);
+        assert_eq!(kept(), 1);
+        drop(last);
+    }
 }
