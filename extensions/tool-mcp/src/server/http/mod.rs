@@ -353,3 +353,18 @@ where
         Box::pin(async move { Ok(server.answer_request(request).await) })
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn headers_with_credentials_are_not_shown() {
+        let names = ["authorization", "cookie", "proxy-authorization", "mcp-session-id", "accept"];
+        let value = HeaderValue::from_static("value");
+        let mut headers =
+            HeaderMap::from_iter(names.map(|name| (header::HeaderName::from_static(name), value.clone())));
+        mark_secret_headers(&mut headers);
+        assert_eq!(names.map(|name| headers[name].is_sensitive()), [true, true, true, false, false]);
+    }
+}

@@ -12,11 +12,16 @@ use std::{
 use axum::body::Body;
 use http::{Request, Response};
 use http_body_util::{BodyExt as _, combinators::BoxBody};
-use rmcp::transport::streamable_http_server::session::{SessionState, SessionStore, SessionStoreError};
+use rmcp::transport::streamable_http_server::session::{
+    SessionManager as _, SessionState, SessionStore, SessionStoreError,
+};
 use serde_json::{Value, json};
 use tool_runtime::Registry;
 use tower_service::Service as _;
 
+use super::{
+    Duration, LocalSessionManager, MAX_CANDIDATES, NewSession, ReadySession, SessionId, SessionTable,
+};
 use crate::server::{HttpConfig, HttpServer, McpServer, ResourceSet};
 
 const READY: usize = 2;
@@ -245,4 +250,74 @@ async fn a_session_whose_client_leaves_while_it_is_set_up_is_whole_for_the_next_
             assert!(polls < 199, "the request was never answered");
         }
     }
+}
+
+/// Opens the session `id` in `table`, and sets it up. It can rest if it has the parameters of its `initialize`.
+fn set_up_session(table: &Arc<SessionTable>, id: &SessionId, initialize: Option<&str>) -> ReadySession {
+    let server = McpServer::new(Registry::default()).http().unwrap();
+    let state = Arc::new(crate::server::session_state::SessionState::new(&server.0.shared));
+    let new = NewSession { identity: None, state, initialize: initialize.map(Into::into) };
+    table.open_session::<()>(id, new, Duration::MAX, |_| None).unwrap();
+    table.set_up_session(id).unwrap()
+}
+
+fn new_table(max_ready: usize) -> Arc<SessionTable> {
+    SessionTable::new(LocalSessionManager::default(), max_ready)
+}
+
+#[tokio::test]
+async fn a_session_rests_unless_it_is_used_or_cannot_be_set_up_again() {
+    let table = new_table(0);
+    let (id, _transport) = table.local.create_session().await.unwrap();
+    let session = set_up_session(&table, &id, None);
+    let is_ready_after_rest = || {
+        table.rest_unused_sessions();
+        (table.is_ready(&id), table.ready_session_count())
+    };
+    assert_eq!(is_ready_after_rest(), (true, 1), "it has not begun");
+    table.set_initialize_params(&id, "{}".into());
+    assert!(table.resting_session(&id).is_none());
+    let stream = session.activity.open_stream();
+    assert_eq!(is_ready_after_rest(), (true, 1), "it has a stream");
+    drop(stream);
+    let sessions = table.local.sessions.read().await;
+    assert_eq!(is_ready_after_rest(), (true, 1), "another task looks at the sessions");
+    drop(sessions);
+    assert!(table.local.has_session(&id).await.unwrap());
+    assert_eq!(is_ready_after_rest(), (false, 0));
+    assert!(!table.local.has_session(&id).await.unwrap());
+    let resting = table.resting_session(&id).unwrap();
+    assert_eq!((&resting.id, &*resting.initialize), (&id, "{}"));
+    // Its end is the end of its present life alone.
+    let ready = table.set_up_session(&id).unwrap();
+    drop(session);
+    assert!(table.is_ready(&id));
+    drop(ready);
+    assert_eq!((table.len(), table.ready_session_count()), (0, 0));
+}
+
+#[tokio::test]
+async fn the_session_that_is_ready_for_the_longest_time_rests_first() {
+    let table = new_table(1);
+    let ids = ["a", "b", "c"].map(SessionId::from);
+    let _sessions = ids.each_ref().map(|id| set_up_session(&table, id, Some("{}")));
+    table.rest_unused_sessions();
+    assert_eq!(ids.each_ref().map(|id| table.is_ready(id)), [false, false, true]);
+}
+
+#[tokio::test]
+async fn a_bounded_number_of_sessions_is_looked_at_for_one_that_may_rest() {
+    let table = new_table(0);
+    let mut sessions = Vec::new();
+    for number in 0..=MAX_CANDIDATES {
+        sessions.push(set_up_session(&table, &number.to_string().into(), Some("{}")));
+    }
+    let streams: Vec<_> = sessions[..MAX_CANDIDATES].iter().map(|it| it.activity.open_stream()).collect();
+    for ready in [MAX_CANDIDATES + 1, MAX_CANDIDATES] {
+        table.rest_unused_sessions();
+        assert_eq!(table.ready_session_count(), ready);
+    }
+    drop(streams);
+    table.rest_unused_sessions();
+    assert_eq!(table.ready_session_count(), 0);
 }
