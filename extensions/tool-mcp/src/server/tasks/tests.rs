@@ -83,13 +83,16 @@ async fn results_beyond_the_limit_take_the_place_of_older_ones() {
 #[tokio::test]
 async fn the_queues_forget_tasks_that_are_removed() {
     let mut kept = KeptTasks::default();
+    let mut longest = (0, 0);
     for number in 0..10 * MIN_QUEUE {
         let id = number.to_string();
         kept.insert(id.clone(), task(None, Duration::ZERO));
         kept.note_end(&id, 0, 0);
         kept.remove(&id);
-        assert!(kept.started.len() <= MIN_QUEUE + 3 && kept.ended.len() <= MIN_QUEUE + 3);
+        longest = (kept.started.len().max(longest.0), kept.ended.len().max(longest.1));
     }
+    // Beside one task; an end is noted after the queues were looked at.
+    assert_eq!(longest, (MIN_QUEUE + 2, MIN_QUEUE + 3));
     let last = kept.started.len();
     kept.insert("last".to_owned(), task(None, Duration::ZERO));
     assert!(kept.started.len() <= last + 1 && kept.started.back().is_some_and(|id| id == "last"));
@@ -123,7 +126,7 @@ async fn one_more_task_needs_a_place() {
     kept.note_end("a", 0, 100);
     room(&mut kept, Some("x"), &mut removed).unwrap();
     assert_eq!((ids(&kept).as_str(), removed.len()), ("c", 2));
-    let brief = Tasks::new(Duration::from_secs(20), limits);
+    let brief = Tasks::new(Duration::from_secs(25), limits);
     let mut old = self::kept(&[("a", None)]);
     brief.make_room(&mut old, None, &mut removed).unwrap();
     assert_eq!((ids(&old).as_str(), removed.len()), ("", 3), "a minute is more than twice the lifetime");
