@@ -361,3 +361,6 @@ impl Resources for ResourceSet {
         Some(&self.resources.changes)
     }
 }
+
+#[cfg(test)]
+mod tests;
