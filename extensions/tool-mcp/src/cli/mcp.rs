@@ -342,6 +342,8 @@ mod tests {
     fn received_arguments_are_shown_as_far_as_300_characters() {
         assert_eq!(bounded_arguments(" a\n"), "a");
         assert_eq!(bounded_arguments(&"a".repeat(300)), "a".repeat(300));
+        let cut = bounded_arguments(&"a".repeat(301));
+        assert!(cut.starts_with(&"a".repeat(300)) && !cut.starts_with(&"a".repeat(301)), "{cut}");
         assert!(bounded_arguments(&"a".repeat(1_000)).chars().count() < 400);
     }
 }

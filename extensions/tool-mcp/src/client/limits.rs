@@ -82,3 +82,28 @@ mod millis {
         u64::deserialize(deserializer).map(Duration::from_millis)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn the_default_limits_are_those_of_the_documentation() -> Result<(), serde_json::Error> {
+        let limits = json!({
+            "maxListingBytes": 16_777_216,
+            "listingTimeout": 60_000,
+            "maxQuestionsPerCall": 20,
+            "maxConcurrentQuestions": 4,
+            "questionsOutsideCalls": false,
+            "minReconnectPause": 1_000,
+            "maxReconnectPause": 60_000,
+            "stableAfter": 60_000,
+        });
+        assert_eq!(serde_json::to_value(ServerLimits::default())?, limits);
+        assert_eq!(serde_json::from_value::<ServerLimits>(limits)?, ServerLimits::default());
+        assert_eq!(serde_json::from_value::<ServerLimits>(json!({}))?, ServerLimits::default());
+        Ok(())
+    }
+}

@@ -116,3 +116,18 @@ async fn a_body_of_another_type_is_read_if_it_begins_as_an_object() {
         assert_eq!(read(other, 100).await.unwrap(), None);
     }
 }
+
+#[tokio::test]
+async fn the_explanation_of_a_refusal_is_bounded() {
+    let ping = serde_json::from_value(json!({ "jsonrpc": "2.0", "id": 7, "method": "ping" })).unwrap();
+    let (uri, headers, limits) = ("http://h/", Headers::default(), StreamableHttpResponseLimits::default());
+    let post = MessagePost { uri, message: &ping, session: None, token: None, headers: &headers, limits };
+    let reception = Reception::new(Arc::new(Notices::new("s".into())));
+    let longest = "\u{e4}".repeat(MAX_REFUSAL_CHARS);
+    for body in [longest.clone(), format!(" {longest}\n"), format!("{longest}b")] {
+        let refused: Response = ::http::Response::builder().status(500).body(body).unwrap().into();
+        let failure = post.read_refusal(refused, &reception).await.err().unwrap();
+        let StreamableHttpError::Io(error) = failure else { unreachable!() };
+        assert_eq!(error.to_string(), format!("HTTP 500 Internal Server Error: {longest}"));
+    }
+}
