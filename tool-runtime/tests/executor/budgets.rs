@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use tool_runtime::{
-    ErrorKind, RunContext, ToolCall, ToolDefinition, ToolName,
-    context::{Budget, BudgetUsage},
+    BoxFuture, ErrorKind, RunContext, ToolCall, ToolDefinition, ToolName,
+    context::{Budget, BudgetItem, BudgetSource, BudgetUsage},
     definition::Prepared,
     dialect::Usage,
     policy::RetryPolicy,
@@ -12,7 +12,7 @@ use tool_runtime::{
     schema::{Arguments, InputSchema},
 };
 
-use super::{AT_ONCE, Counter, building, calls, texts, ways::each_way};
+use super::{AT_ONCE, Counter, building, calls, echo, texts, ways::each_way};
 
 /// Counts.
 #[tool(register = false)]
@@ -219,5 +219,39 @@ fn a_run_that_is_nested_too_deeply_runs_no_calls() {
         let outcomes = executor.drive(executor.batch(calls(&["counted"])).with_run(too_deep)).await;
         assert_eq!(texts(&outcomes), [format!("Skipped: the run was stopped: {message}")]);
         assert_eq!(counter.get(), 0);
+    });
+}
+
+/// A process that grants one call more than the one that it has counted already.
+#[derive(Default)]
+struct OneMore(Counter);
+
+impl BudgetSource for OneMore {
+    fn request(&self, item: BudgetItem) -> BoxFuture<'_, Result<(), ToolError>> {
+        assert_eq!(item, BudgetItem::Call);
+        let granted = match self.0.count() {
+            1 => Ok(()),
+            _ => Err(ToolError::new(ErrorKind::Unavailable, "no call is left")),
+        };
+        Box::pin(async move {
+            tokio::task::yield_now().await;
+            granted
+        })
+    }
+
+    fn count_tokens(&self, _: u64) {}
+}
+
+#[test]
+fn another_process_grants_each_call_of_a_run() {
+    each_way(async |way| {
+        let counter = Counter::default();
+        let executor = way.executor(Registry::builder().tool::<echo>().provide(counter.clone()));
+        let run = RunContext::new().with_budget_source(Arc::new(OneMore::default()));
+        let call = |id: &str| ToolCall::new("echo", r#"{"text":"a"}"#).with_id(id);
+        let batch = executor.batch(vec![call("0"), call("1"), call("2")]).with_run(run);
+        let outcomes = executor.drive(batch).await;
+        assert_eq!(texts(&outcomes), ["a", "a", "Tool unavailable: no call is left"]);
+        assert_eq!(counter.get(), 2);
     });
 }

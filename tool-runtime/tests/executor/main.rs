@@ -43,6 +43,7 @@ mod property;
 mod questions;
 mod redirected_directly;
 mod redirects;
+mod remote_redirects;
 mod remote_steps;
 mod repair;
 mod replaced_settings;
