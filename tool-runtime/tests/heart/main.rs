@@ -33,6 +33,7 @@ mod items;
 mod map_keys;
 mod merging;
 mod number_rules;
+mod odd_tools;
 mod pin_texts;
 mod pins;
 mod policies;
