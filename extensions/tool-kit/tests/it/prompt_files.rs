@@ -211,3 +211,13 @@ async fn a_prompt_is_made_from_a_function() {
     assert_eq!((rendered.text(), rendered.messages[0].role), ("Greet Ada.".to_owned(), PromptRole::User));
     assert!(render(&greet, json!(1)).await.unwrap_err().to_string().contains("expected a string"));
 }
+
+#[test]
+fn definitions_are_equal_if_their_schemas_are() {
+    let with_input =
+        |kind: &str| PromptDefinition::new("greet").unwrap().with_input(json!({ "type": kind })).unwrap();
+    assert_eq!(with_input("string"), with_input("string"));
+    assert_ne!(with_input("string"), with_input("number"));
+    let with_output = with_input("string").with_output(json!({ "type": "string" })).unwrap();
+    assert_ne!(with_output, with_input("string"));
+}
