@@ -124,7 +124,7 @@ fn a_message_of_a_user_has_a_part_for_each_content() {
 }
 
 #[test]
-fn metadata_of_later_parts_is_added_to_that_of_earlier_ones() {
+fn metadata_of_later_parts_is_added_to_earlier_metadata() {
     let metadata = |parts: &[Value]| {
         let events: Vec<_> = parts
             .iter()

@@ -37,7 +37,7 @@ fn events_of_another_process_are_shown_below_their_call() {
     let inner = Inner::default();
     let _ = inner.0.set(executor(Registry::builder().tool::<leaf>()));
     let executor = executor(Registry::builder().tool::<relay>().provide(inner));
-    // Without a receiver, they are passed to nobody.
+    // Without a receiver, they are not passed on.
     run(executor.run(calls(&["relay"])));
     let mut listener = executor.subscribe();
     run(executor.run(calls(&["relay"])));
@@ -59,7 +59,7 @@ async fn descend(cx: &ToolContext, inner: &Inner, to: String) -> Result<(), Tool
 // Q23
 #[test]
 fn a_listener_receives_an_event_once_however_deep_its_run_is() {
-    // The executor of the call at the top is that of the call at the bottom, too.
+    // The calls at the top and at the bottom have the same executor.
     let (top, middle) = (Arc::new(Inner::default()), Arc::new(Inner::default()));
     let outer =
         executor(Registry::builder().tool::<descend>().tool::<leaf>().provide_shared(Arc::clone(&top)));
