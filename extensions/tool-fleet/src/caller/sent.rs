@@ -159,3 +159,6 @@ impl Drop for SentCall<'_> {
         }
     }
 }
+
+#[cfg(test)]
+mod tests;
