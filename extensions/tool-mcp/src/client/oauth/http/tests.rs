@@ -128,3 +128,34 @@ async fn another_request_is_a_registration() {
     assert_eq!((response.status().as_u16(), body), (201, expected));
     assert!(received.ends_with("resource=x"), "{received}");
 }
+
+/// Fetches a document from a server that answers so; returns the response, and the request in lower case.
+async fn fetched(answer: &str) -> (Result<Response<Vec<u8>>, AuthError>, String) {
+    use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
+
+    let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let url = Url::parse(&format!("http://{}/document", listener.local_addr().unwrap())).unwrap();
+    let http = AuthorizationHttpClient::new(&url, false).unwrap();
+    let serving = async {
+        let (mut stream, _) = listener.accept().await.unwrap();
+        let mut received = Vec::new();
+        while !received.ends_with(b"\r\n\r\n") {
+            assert_ne!(stream.read_buf(&mut received).await.unwrap(), 0);
+        }
+        // A client reads no more than it needs.
+        stream.write_all(answer.as_bytes()).await.ok();
+        String::from_utf8(received).unwrap().to_ascii_lowercase()
+    };
+    tokio::join!(http.fetch_public_document(&url), serving)
+}
+
+#[tokio::test]
+async fn a_document_is_asked_for_as_json_and_keeps_what_the_server_says_of_it() {
+    let (response, request) = fetched(&text("404 Not Found", "gone")).await;
+    let response = response.unwrap();
+    assert!(request.starts_with("get /document http/1.1\r\n"), "{request}");
+    assert!(request.contains("\r\naccept: application/json\r\n"), "{request}");
+    assert_eq!(response.status().as_u16(), 404);
+    assert_eq!(response.headers()["content-type"], "text/html");
+    assert_eq!(response.body(), b"gone");
+}

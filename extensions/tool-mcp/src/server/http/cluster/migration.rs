@@ -95,3 +95,39 @@ async fn read_schema_version(connection: &mut PgConnection, schema: &str) -> Res
     let query = sqlx::query("SELECT version FROM store_version").persistent(false);
     query.fetch_one(connection).await?.try_get(0)
 }
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used, reason = "a test may")]
+mod tests {
+    use tool_runtime::open_calls::ProgramKey;
+
+    use super::*;
+    use crate::server::ClusterOptions;
+
+    /// Returns a database with a schema of its own; `None` if the machine has no server.
+    fn new_database() -> Option<Database> {
+        let options =
+            ClusterOptions::new(&test_support::postgres::shared_url()?, ProgramKey::new([7; 32])).unwrap();
+        Some(Database::new(&options.schema(test_support::postgres::new_schema()).unwrap()))
+    }
+
+    #[tokio::test]
+    async fn a_schema_is_migrated_from_its_version_on_once() {
+        let Some(database) = new_database() else { return };
+        let read_version = async || {
+            let mut transaction = database.pool.begin().await.unwrap();
+            let set = AssertSqlSafe(format!("SET LOCAL search_path = {}", database.schema));
+            sqlx::raw_sql(set).execute(&mut *transaction).await.unwrap();
+            read_schema_version(&mut transaction, &database.schema).await.unwrap()
+        };
+        assert_eq!((read_version().await, supported_schema_version()), (0, 2));
+        // The second time, the tables are there: no step is repeated.
+        for _ in 0..2 {
+            migrate_schema(&database).await.unwrap();
+            assert_eq!(read_version().await, 2);
+        }
+        database.fetch("UPDATE {schema}.store_version SET version = 3", &[]).await.unwrap();
+        let error = migrate_schema(&database).await.unwrap_err();
+        assert!(matches!(error, ClusterError::NewerVersion { found: 3, supported: 2 }), "{error:?}");
+    }
+}
