@@ -54,3 +54,20 @@ fn a_message_is_rendered_once_in_its_first_form() {
         assert_eq!(texts(&kept.provider_json_or_render(form("e"), || vec![raw("3")])), ["3"]);
     }
 }
+
+#[cfg(feature = "http")]
+#[test]
+fn a_message_that_changes_is_rendered_again_and_its_clones_are_not() {
+    let form = || MessageForm { dialect: "d".into(), variant: "v", names: Vec::new() };
+    let texts =
+        |messages: &[Arc<RawValue>]| messages.iter().map(|it| it.get().to_owned()).collect::<Vec<_>>();
+    let message = Message::user("a").with_original(original("d", "1"));
+    assert_eq!(texts(&message.provider_json_or_render(form(), Vec::new)), ["1"]);
+    let clone = message.clone();
+    let changed = clone.with_original(original("d", "2"));
+    assert_eq!(texts(&changed.provider_json_or_render(form(), Vec::new)), ["2"]);
+    // Without a clone, the message itself changes.
+    let changed = changed.with_original(original("d", "3"));
+    assert_eq!(texts(&changed.provider_json_or_render(form(), Vec::new)), ["3"]);
+    assert_eq!(texts(&message.provider_json_or_render(form(), Vec::new)), ["1"]);
+}

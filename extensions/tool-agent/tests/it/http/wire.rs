@@ -270,6 +270,17 @@ async fn a_marked_message_of_the_provider_keeps_its_other_bytes() {
 }
 
 #[tokio::test]
+async fn a_message_of_the_user_without_content_is_not_sent() {
+    let request = |messages: &[Message]| Request::new(messages.to_vec());
+    let (first, empty) = (Message::user("first"), Message::user_content([]));
+    for wire in WIRES {
+        let (without, _) = sent(wire, request(std::slice::from_ref(&first))).await;
+        let (with, _) = sent(wire, request(&[first.clone(), empty.clone()])).await;
+        assert_eq!(with, without, "{wire}");
+    }
+}
+
+#[tokio::test]
 async fn parameters_pass_through_and_override() {
     let server = Recorder::scripted([Answer::json(&saying("gemini", "100"))]).await;
     let model = model("gemini", &server.url)
