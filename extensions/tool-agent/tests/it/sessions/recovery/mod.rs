@@ -25,7 +25,7 @@ use self::marks::{
     two_calls_with_one_id_have_no_outcome_after_a_crash,
 };
 use self::steps::{
-    a_fork_does_not_continue_the_calls_of_its_original, a_run_that_a_call_stopped_is_stopped_after_a_crash,
+    a_fork_does_not_continue_the_calls_of_its_original,
     a_tool_is_no_more_required_after_calls_that_were_open_or_interrupted,
     a_tool_is_required_until_the_first_call_also_after_a_crash,
 };
