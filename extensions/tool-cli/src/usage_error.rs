@@ -53,6 +53,8 @@ mod tests {
 
     #[test]
     fn each_text_of_a_context_is_escaped() {
+        // Control characters are no part of a styled text.
+        let styled = |text: &str| StyledStr::from(text.to_owned());
         for (kind, value, expected) in [
             (
                 ContextKind::InvalidArg,
@@ -63,6 +65,21 @@ mod tests {
                 ContextKind::ValidValue,
                 ContextValue::Strings(vec!["a\u{7}".into(), "b".into()]),
                 ContextValue::Strings(vec!["a\\u{7}".into(), "b".into()]),
+            ),
+            (
+                ContextKind::Usage,
+                ContextValue::StyledStr(styled("a\u{202e}\nb")),
+                ContextValue::StyledStr(styled("a\\u{202e}\nb")),
+            ),
+            (
+                ContextKind::Custom,
+                ContextValue::StyledStr(styled("a\u{202e}\nb")),
+                ContextValue::StyledStr(styled("a\\u{202e}\\nb")),
+            ),
+            (
+                ContextKind::Suggested,
+                ContextValue::StyledStrs(vec![styled("a\u{202e}"), styled("b")]),
+                ContextValue::StyledStrs(vec![styled("a\\u{202e}"), styled("b")]),
             ),
             (ContextKind::ActualNumValues, ContextValue::Number(3), ContextValue::Number(3)),
         ] {

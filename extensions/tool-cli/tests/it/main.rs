@@ -278,3 +278,15 @@ fn a_command_replaces_one_of_the_same_name() {
     // Completions contain no replaced command.
     assert_eq!(cli().run(["program", "completions", "bash"]), Exit::Done);
 }
+
+#[test]
+fn approvals_show_their_executor() {
+    let (exit, _) = look(Cli::new().provide_with(|builder| builder.provide(Database(3))), |program| {
+        let matches = clap::Command::new("it").arg(tool_cli::Approvals::option()).get_matches_from(["it"]);
+        let approvals = tool_cli::Approvals::new(program, &matches)?;
+        let executor = format!("{:?}", approvals.executor());
+        assert_eq!(format!("{approvals:?}"), format!("Approvals {{ executor: {executor}, .. }}"));
+        Ok(Exit::Done)
+    });
+    assert_eq!(exit, Exit::Done);
+}

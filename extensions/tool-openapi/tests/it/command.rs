@@ -24,7 +24,8 @@ const START: &str = "\u{2}start\n";
 fn the_command_is_part_of_a_program() {
     if let Ok(arguments) = env::var(ARGUMENTS) {
         std::io::stdout().write_all(START.as_bytes()).unwrap();
-        let arguments = ["api", "openapi"].into_iter().chain(arguments.split('\u{1f}'));
+        let arguments = arguments.split('\u{1f}').filter(|_| !arguments.is_empty());
+        let arguments = ["api", "openapi"].into_iter().chain(arguments);
         let exit = Cli::new().command(OpenApi).run(arguments);
         process::exit(exit.code().into());
     }
@@ -208,6 +209,10 @@ fn a_mistake_is_answered_with_the_option_that_it_is_about() {
     assert!(code == 2 && err.contains("the base URL is not an `http` or `https` URL"), "{err}");
     let (code, _, err) = openapi(&[api]);
     assert!(code == 2 && err.contains("Usage: "), "{err}");
+    let (code, _, err) = openapi(&["list"]);
+    assert!(code == 2 && err.contains("<DOCUMENT>") && !err.contains("cannot be read"), "{err}");
+    let (code, _, err) = openapi(&[]);
+    assert!(code == 2 && err.contains("Options stand before DOCUMENT."), "{err}");
 }
 
 #[test]

@@ -108,3 +108,14 @@ fn a_discriminator_that_leads_back_to_itself_is_read() {
     );
     assert_eq!(set.tools().len() + set.skipped().len(), 2);
 }
+
+#[test]
+fn a_discriminator_without_the_name_of_a_property_selects_nothing() {
+    for name in [json!(""), json!(null), json!(7)] {
+        let schemas = json!({ "Cat": pet(text()), "Dog": pet(text()) });
+        let (schema, accepts) = body(pets(json!({ "propertyName": name })), schemas);
+        assert!(schema.get("oneOf").is_some() && schema.get("anyOf").is_none(), "{name}: {schema}");
+        // Both alternatives accept it.
+        assert!(!accepts(json!({ "petType": "Cat" })), "{name}: {schema}");
+    }
+}

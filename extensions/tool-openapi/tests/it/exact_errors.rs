@@ -129,6 +129,8 @@ async fn a_value_without_a_place_in_its_parameter_is_refused() {
     let deep = json!({ "style": "deepObject" });
     let cookie = json!({ "style": "cookie" });
     let control = json!({ "name": "a\u{7}", "style": "cookie" });
+    let (label, matrix) = (json!({ "style": "label" }), json!({ "style": "matrix" }));
+    let empty = "is empty, which would be the path of another resource";
     let cookie_value = "has a value with white space, a quote, `,`, `;`, `\\` or a character beyond ASCII, which a cookie cannot have";
     let blanks = "begins or ends with white space, which HTTP removes from headers";
     let items = "has an item with `,`, which separates the items in a header";
@@ -148,9 +150,13 @@ async fn a_value_without_a_place_in_its_parameter_is_refused() {
             json!("a\nb"),
             "has a value with characters that no header may have, such as a line break",
         ),
-        ("path", &none, json!(""), "is empty, which would be the path of another resource"),
-        ("path", &none, json!([]), "is empty, which would be the path of another resource"),
-        ("path", &none, json!({}), "is empty, which would be the path of another resource"),
+        ("path", &none, json!(""), empty),
+        ("path", &none, json!([]), empty),
+        ("path", &none, json!({}), empty),
+        ("path", &label, json!([]), empty),
+        ("path", &label, json!({}), empty),
+        ("path", &matrix, json!([]), empty),
+        ("path", &matrix, json!({}), empty),
         ("path", &none, json!(null), "has no value"),
         (
             "query",

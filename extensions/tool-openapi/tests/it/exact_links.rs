@@ -28,6 +28,7 @@ async fn next(method: &str, query: &str) -> Value {
         in_one("flat", "form", &flat),
         json!({ "name": "deep", "in": "query", "style": "deepObject", "explode": true, "schema": deep }),
         json!({ "name": "json", "in": "query", "content": { "application/json": {} } }),
+        json!({ "name": "object", "in": "query", "content": { "application/json": { "schema": { "type": "object" } } } }),
         json!({ "name": "tag", "in": "header", "schema": { "type": "string" } }),
         json!({ "name": "none", "in": "header", "schema": { "type": ["string", "null"] } }),
     ]);
@@ -61,6 +62,7 @@ async fn a_value_of_a_link_has_the_type_of_its_parameter() {
         ("flat=n,7", json!({ "flat": { "n": 7 } })),
         ("flat=a,7,c,d", json!({ "flat": { "a": "7", "c": "d" } })),
         ("json=%7B%22a%22:1%7D", json!({ "json": { "a": 1 } })),
+        ("object=%7B%22a%22:1%7D", json!({ "object": { "a": 1 } })),
         (
             "deep[n]=7&deep[l]=1&deep%5Bl%5D=2&deep[o][x]=3&deep[m]=4",
             json!({ "deep": { "n": 7, "l": [1, 2], "o": { "x": 3 }, "m": "4" } }),
@@ -97,6 +99,18 @@ async fn a_link_that_no_arguments_express_is_a_url() {
     ] {
         let next = next("get", query).await;
         assert!(next.get("arguments").is_none() && next["url"].is_string(), "{query}: {next}");
+    }
+    // The parameter that is the query as a whole is no argument of its own.
+    let content = json!({ "application/x-www-form-urlencoded": { "schema": { "type": "object" } } });
+    let parameter = json!({ "name": "all", "in": "querystring", "content": content });
+    let paths = json!({ "/pets": { "get": { "operationId": "list", "parameters": [parameter] } } });
+    for query in ["", "?a=1"] {
+        let answer = Answer::json("[]").with_header("link", &format!("</pets{query}>; rel=next"));
+        let server = Recorder::new(answer).await;
+        let set = built(OpenApiToolSet::builder(document(paths.clone(), json!({}))).base_url(&server.url));
+        let output = call(&set, "list", "{}").await.unwrap();
+        let expected = json!({ "url": format!("{}/pets{query}", server.url) });
+        assert_eq!(output.details().unwrap()["next"], expected, "{query}");
     }
     // Another call of the operation changes something.
     let next = next("post", "int=7").await;

@@ -95,3 +95,14 @@ fn an_expression_without_a_declared_parameter_has_its_name() {
     let schema = set.tools()[0].definition().input_schema().as_value();
     assert_eq!(schema["required"], json!(["path", "id"]));
 }
+
+#[tokio::test]
+async fn an_undeclared_parameter_of_the_path_is_one_escaped_text() {
+    let server = Recorder::new(Answer::json("{}")).await;
+    let paths = json!({ "/a/{id}": { "get": { "operationId": "get" } } });
+    let set = built(OpenApiToolSet::builder(document(paths, json!({}))).base_url(&server.url));
+    for (value, target) in [("b", "/a/b"), ("b:c/d?e,f", "/a/b%3Ac%2Fd%3Fe%2Cf"), ("\"b\"", "/a/%22b%22")] {
+        call(&set, "get", &json!({ "id": value }).to_string()).await.unwrap();
+        assert_eq!(server.one().target, target, "{value}");
+    }
+}

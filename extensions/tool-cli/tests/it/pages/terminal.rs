@@ -21,17 +21,10 @@ impl Line<'_> {
     /// The text on a terminal of the line's columns, with escape sequences as `^[`. `answers` are texts to wait for, each
     /// with the keys that are then pressed.
     fn screen(&self, answers: &[(&str, &str)], variables: &[(&str, &str)]) -> String {
-        let terminal: OwnedFd = openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY).unwrap();
-        grantpt(&terminal).unwrap();
-        unlockpt(&terminal).unwrap();
-        let size = Winsize { ws_row: 24, ws_col: self.columns, ws_xpixel: 0, ws_ypixel: 0 };
-        tcsetwinsize(&terminal, size).unwrap();
-        let path = ptsname(&terminal, Vec::new()).unwrap().into_string().unwrap();
-        let open = || Stdio::from(OpenOptions::new().read(true).write(true).open(&path).unwrap());
+        let (mut screen, open) = open_terminal(self.columns);
         let mut program = self.program();
         program.env_remove("COLUMNS").stdin(open()).stdout(open()).stderr(open());
         program.envs(variables.iter().copied());
-        let mut screen = File::from(terminal);
         let mut child = program.spawn().unwrap();
         // The command keeps its ends of the terminal open otherwise.
         drop(program);
@@ -56,6 +49,18 @@ impl Line<'_> {
         let header = Self { columns: 100, ..*self }.header(&place);
         header + &without_ids(&seen) + end + &exit_line(child.wait().unwrap().code())
     }
+}
+
+/// A terminal of `columns`, and its end for a program.
+fn open_terminal(columns: u16) -> (File, impl Fn() -> Stdio) {
+    let terminal: OwnedFd = openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY).unwrap();
+    grantpt(&terminal).unwrap();
+    unlockpt(&terminal).unwrap();
+    let size = Winsize { ws_row: 24, ws_col: columns, ws_xpixel: 0, ws_ypixel: 0 };
+    tcsetwinsize(&terminal, size).unwrap();
+    let path = ptsname(&terminal, Vec::new()).unwrap().into_string().unwrap();
+    let open = move || Stdio::from(OpenOptions::new().read(true).write(true).open(&path).unwrap());
+    (File::from(terminal), open)
 }
 
 fn screens<'l>(lines: impl IntoIterator<Item = &'l [&'l str]>, variables: &[(&str, &str)]) -> String {
@@ -123,6 +128,33 @@ fn a_stream_on_a_terminal_with_bars_is_written_once() {
         let seen = Line::new(&["call", "parts", "--text", text]).screen(&[], &[]);
         // The first one is the command.
         assert_eq!(seen.matches("one").count(), 2, "{seen}");
+    }
+}
+
+// K10
+#[test]
+fn a_stream_in_a_pipe_is_shown_on_a_terminal_for_errors() {
+    for (text, term, shown, output) in [
+        ("one|two", "xterm", &["parts: one", "parts: two"][..], "onetwo\n"),
+        ("one|!", "xterm", &["parts: one", "a page is missing"], ""),
+        ("one|two", "dumb", &[], "onetwo\n"),
+        ("one|!", "dumb", &["parts: one", "a page is missing"], ""),
+    ] {
+        let (mut screen, open) = open_terminal(90);
+        let mut program = Line::new(&["call", "parts", "--text", text]).program();
+        program.env_remove("COLUMNS").env("TERM", term).env("NO_COLOR", "1");
+        let child = program.stdin(open()).stderr(open()).spawn().unwrap();
+        drop(program);
+        let mut seen = Vec::new();
+        // The end of a pseudo-terminal is an error.
+        let _ = screen.read_to_end(&mut seen);
+        let seen = String::from_utf8(seen).unwrap();
+        let written = String::from_utf8(child.wait_with_output().unwrap().stdout).unwrap();
+        assert_eq!(written.split_once(START).unwrap().1, output, "{text} {term}");
+        for part in ["parts: one", "parts: two", "a page is missing"] {
+            let count = usize::from(shown.contains(&part));
+            assert_eq!(seen.matches(part).count(), count, "{text} {term} {part}: {seen}");
+        }
     }
 }
 
