@@ -159,3 +159,17 @@ async fn a_document_is_asked_for_as_json_and_keeps_what_the_server_says_of_it() 
     assert_eq!(response.headers()["content-type"], "text/html");
     assert_eq!(response.body(), b"gone");
 }
+
+#[tokio::test]
+async fn a_document_has_a_mebibyte_at_most() {
+    for (bytes, is_read) in [(MAX_ANSWER_BYTES, true), (MAX_ANSWER_BYTES + 1, false)] {
+        match fetched(&text("200 OK", &"x".repeat(bytes))).await.0 {
+            Ok(response) => assert!(is_read && response.body().len() == bytes),
+            Err(AuthError::DiscoveryRequestFailed { source, .. }) => {
+                assert!(!is_read, "{source}");
+                assert!(source.to_string().ends_with("is larger than 1048576 bytes"), "{source}");
+            }
+            Err(error) => unreachable!("{error}"),
+        }
+    }
+}

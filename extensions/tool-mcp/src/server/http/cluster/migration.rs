@@ -111,6 +111,24 @@ mod tests {
         Some(Database::new(&options.schema(test_support::postgres::new_schema()).unwrap()))
     }
 
+    async fn fetch_number(connection: &mut PgConnection, query: &'static str) -> i64 {
+        let row = sqlx::query(query).persistent(false).fetch_one(connection).await.unwrap();
+        row.try_get(0).unwrap()
+    }
+
+    #[tokio::test]
+    async fn a_migration_leaves_no_prepared_statement() {
+        let Some(database) = new_database() else { return };
+        migrate_schema(&database).await.unwrap();
+        // The connection of the migration, as soon as it is idle.
+        while database.pool.num_idle() == 0 {
+            tokio::task::yield_now().await;
+        }
+        let mut connection = database.pool.acquire().await.unwrap();
+        let count = "SELECT count(*) FROM pg_prepared_statements";
+        assert_eq!(fetch_number(&mut connection, count).await, 0);
+    }
+
     #[tokio::test]
     async fn a_schema_is_migrated_from_its_version_on_once() {
         let Some(database) = new_database() else { return };

@@ -46,7 +46,7 @@ async fn deliveries_that_are_over_give_their_places_to_others() {
         }
     }
     while deliveries.join_next().await.is_some() {}
-    // A message that waits for nobody needs no place.
+    // A message without a waiting call needs no place.
     let answer = message_event(&ProcessMessage::TaskAnswer { number: 1, answer: Ok(None) });
     let level = SessionSetting::Level(LoggingLevel::Error);
     let setting = message_event(&ProcessMessage::Setting { session: "unknown".to_owned(), setting: level });

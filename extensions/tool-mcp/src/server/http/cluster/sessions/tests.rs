@@ -123,7 +123,7 @@ async fn a_session_is_admitted_by_its_lease_or_by_the_database() {
 }
 
 #[tokio::test]
-async fn sessions_that_nobody_uses_are_deleted() {
+async fn sessions_that_are_not_used_are_deleted() {
     let Some(cluster) = cluster_with_sessions(&["a", "b", "c"]).await else { return };
     let used_at = "UPDATE {schema}.sessions SET used_at = now() - make_interval(secs => 100)";
     execute(&cluster, used_at).await;
