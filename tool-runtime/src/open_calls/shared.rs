@@ -210,5 +210,12 @@ mod tests {
         assert!(at(now + 1_000_000_000) < 1 << 53);
         assert!((0..64).map(|_| at(now)).collect::<std::collections::HashSet<_>>().len() > 1);
         assert!(at(-1) < 1 << 14);
+        // Milliseconds above 14 random bits, and no more than 39 bits of them.
+        const START: i64 = 1_577_836_800_000;
+        for millis in [0, 1, 2, 3, (1 << 39) - 2] {
+            let [one, next] = [millis, millis + 1].map(|millis| at(START + millis) >> 14);
+            assert_eq!((one, next), (millis as u64, millis as u64 + 1));
+        }
+        assert_eq!(at(START + (1 << 39) + 5) >> 14, 5);
     }
 }

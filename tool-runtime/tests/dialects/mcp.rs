@@ -68,11 +68,20 @@ fn the_meta_of_a_request_is_kept() {
 }
 
 #[test]
+fn a_list_without_items_stands_for_arguments_without_members() {
+    assert_eq!(calls(&dialect(), &request(json!(1), "add", json!([]))), [call("1", "add", "{}")]);
+    let mut request = request(json!(1), "add", json!({}));
+    request["params"].as_object_mut().unwrap().remove("arguments");
+    assert_eq!(calls(&dialect(), &request), [call("1", "add", "{}")]);
+}
+
+#[test]
 fn a_malformed_request_is_refused_with_its_place() {
     let cases = [
         (json!("x"), "the root: expected an object, got a text"),
         (request(json!(1), "", json!({})), "/params/name: expected a name, got an empty text"),
         (request(json!(1), "add", json!("{}")), "/params/arguments: expected an object, got a text"),
+        (request(json!(1), "add", json!([1])), "/params/arguments: expected an object, got a list"),
         (request(json!([]), "add", json!({})), "/id: expected a text or a number, got a list"),
         (json!({ "method": "tools/call" }), "/params: expected an object, got nothing"),
     ];

@@ -336,7 +336,7 @@ fn a_journal_of_any_type_passes_intents_and_outcomes_on() {
     let shared = SharedCallJournal::new(second.clone());
     assert!(super::run(shared.starting(&intent, None)).is_ok());
     super::run(shared.ended(&intent.address, &outcomes[0], None));
-    assert_eq!(*second.intents.lock().unwrap(), [intent.clone()]);
+    assert_eq!(*second.intents.lock().unwrap(), std::slice::from_ref(&intent));
     assert_eq!(second.ends(), pairs(&[("0", "paid")]));
     let failing = SharedCallJournal::new(Recorder::new(Starting::Fails));
     assert!(super::run(failing.starting(&intent, None)).is_err());

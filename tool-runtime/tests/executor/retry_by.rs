@@ -1,6 +1,10 @@
 //! Conditions of retries (the type of an error, declarations of tools), and their events.
 
-use std::{io, sync::Arc};
+use std::{
+    io,
+    sync::{Arc, Mutex},
+    time::Duration,
+};
 
 use tool_runtime::{
     Tool, ToolDefinition, ToolName,
@@ -191,4 +195,30 @@ async fn an_asynchronous_rule_sees_an_output_that_reports_a_failure() {
     let executor = building(tools).retry(policy).build().unwrap();
     assert_eq!(texts(&executor.run(one("serve", "{}")).await), ["served"]);
     assert_eq!(counter.get(), 3);
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_asynchronous_rule_can_ask_what_the_default_rule_decides() {
+    /// Fails each time in another way.
+    #[tool(register = false, read_only)]
+    fn fail(counter: &Counter) -> Result<ToolOutput, ToolError> {
+        match counter.count() {
+            1 => Err(ToolError::failed("busy").retryable(true)),
+            2 => Err(ToolError::failed("wrong")),
+            3 => Err(ToolError::new(ErrorKind::TimedOut, "late").retryable(true)),
+            4 => Ok(ToolOutput::from("status 500").as_failure()),
+            _ => Ok(ToolOutput::from("status 503").as_failure().as_retryable(Duration::from_secs(1))),
+        }
+    }
+    let decided = Arc::new(Mutex::new(Vec::new()));
+    let tools = Registry::builder().tool::<fail>().provide(Counter::default());
+    let seen = Arc::clone(&decided);
+    let policy = RetryPolicy::new(Retry { attempts: 6, ..Retry::DEFAULT }).retry_if(move |attempt| {
+        seen.lock().unwrap().push((attempt.attempt(), attempt.is_transient()));
+        async { Ok(true) }
+    });
+    let executor = building(tools).retry(policy).build().unwrap();
+    assert_eq!(texts(&executor.run(one("fail", "{}")).await), ["status 503"]);
+    let decided = decided.lock().unwrap().clone();
+    assert_eq!(decided, [(1, true), (2, false), (3, false), (4, false), (5, true)]);
 }

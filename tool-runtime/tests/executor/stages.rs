@@ -336,6 +336,24 @@ fn closures_of_every_stage_receive_a_handle_to_the_run() {
     });
 }
 
+#[test]
+fn closures_receive_the_name_of_an_unknown_tool() {
+    each_way(async |way| {
+        let spy = Spy::default();
+        let seen = spy.clone();
+        let builder = building(tools().provide(Counter::default())).admit(move |call| {
+            let spy = seen.clone();
+            async move {
+                spy.saw(&format!("admit {}", call.tool()), call.run().map(AsRef::as_ref)).await;
+                true
+            }
+        });
+        let executor = way.of(builder);
+        assert!(run_as(&executor, "unknown", "u-7").await[0].result().unwrap().is_error());
+        assert_eq!(spy.0.all(), ["admit unknown u-7"]);
+    });
+}
+
 // X01
 #[test]
 fn the_filter_of_external_calls_sees_the_run_and_the_arguments() {

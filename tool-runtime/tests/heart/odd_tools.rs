@@ -71,7 +71,6 @@ fn a_tool_whose_method_panics_is_refused_by_name() {
     assert!(text.contains("`odd`") && text.contains("no checks"), "{text}");
 }
 
-#[expect(clippy::ptr_arg, reason = "as the parameter is")]
 fn never(_path: &String) -> Permission {
     Permission::deny("never")
 }

@@ -231,6 +231,10 @@ mod tests {
         let words = |last: &str| format!("a b c d e f g h i {last}");
         assert_eq!(found(&[&words("j"), &words("x")]), ["tool_1 tool_0 nearly "]);
         assert_eq!(found(&[&words("j k"), &words("x k")]), [""; 0]);
+        // The short one is a part of a long one, and has few of its pairs.
+        let rest = "It gives all of the entries of the register that belong to it sorted by date and by name";
+        let long = ["Opens it", "Closes those", "Reads whatever"].map(|first| format!("{first}. {rest}"));
+        assert_eq!(found(&[&long[0], &long[1], &long[2], "Opens it."]), [""; 0]);
         // The rest is shared, and the first sentence is not.
         let rest = "It gives all of the entries of the register that belong to it sorted by date and by name";
         assert_eq!(found(&[&format!("Reads a line. {rest}"), &format!("Writes new files. {rest}")]), [""; 0]);

@@ -252,6 +252,30 @@ fn messages_of_another_model_are_signed_for_newer_models_of_gemini() {
     assert!(!GEMINI.has_call_id_rules());
 }
 
+#[test]
+fn a_request_to_anthropic_has_cache_points_and_one_to_another_provider_has_none() {
+    let message = RawValue::from_string(r#"{"role":"user","content":"a"}"#.to_owned()).unwrap();
+    let mark = json!({ "type": "ephemeral" });
+    let request = || json!({ "system": "a", "tools": [{ "name": "b" }] });
+    let marked = |provider: &dyn Provider| {
+        let mut request = request();
+        provider.add_cache_point_after_instruction(&mut request);
+        provider.add_cache_point_after_tools(&mut request);
+        let message = provider.with_cache_point(&message).map(|it| it.get().to_owned());
+        (provider.max_cache_points(), message, request)
+    };
+    let text =
+        r#"{"role":"user","content":[{"type":"text","text":"a","cache_control":{"type":"ephemeral"}}]}"#;
+    let expected = json!({
+        "system": [{ "type": "text", "text": "a", "cache_control": mark }],
+        "tools": [{ "name": "b", "cache_control": mark }],
+    });
+    assert_eq!(marked(&ANTHROPIC), (4, Some(text.to_owned()), expected));
+    for provider in [&CHAT as &dyn Provider, &RESPONSES, &GEMINI] {
+        assert_eq!(marked(provider), (0, None, request()), "{}", provider.name());
+    }
+}
+
 // A19
 #[test]
 fn a_blocked_prompt_of_gemini_is_a_refusal() {

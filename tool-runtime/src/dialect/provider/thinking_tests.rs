@@ -54,7 +54,10 @@ fn openai_has_levels_which_older_models_lack() {
             (Tokens(8_193), effort("high"), "`openai` has levels"),
         ],
     );
-    check(&CHAT, "gpt-5-mini", &[(Off, effort("minimal"), "`gpt-5-mini` cannot turn thinking off")]);
+    for model in ["gpt-5", "gpt-5-mini"] {
+        let notice = format!("`{model}` cannot turn thinking off");
+        check(&CHAT, model, &[(Off, effort("minimal"), &notice)]);
+    }
     check(&CHAT, "o3", &[(Off, effort("low"), "`o3` cannot turn thinking off")]);
     check(&CHAT, "gpt-4o", &[(Off, json!({}), ""), (High, json!({}), "`gpt-4o` does not think")]);
     // A compatible server.
@@ -142,4 +145,8 @@ fn gemini_has_levels_or_a_number_of_tokens_by_version() {
         json!({ "generationConfig": { "responseMimeType": "a" } }).as_object().cloned().unwrap();
     GEMINI.set_thinking(&mut members, "gemini-3-flash", Low);
     assert_eq!(members["generationConfig"]["responseMimeType"], "a");
+    // Another value in place of the object is replaced.
+    let mut members = json!({ "generationConfig": "a" }).as_object().cloned().unwrap();
+    GEMINI.set_thinking(&mut members, "gemini-3-flash", Low);
+    assert_eq!(Value::Object(members), level("low"));
 }

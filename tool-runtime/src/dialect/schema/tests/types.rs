@@ -177,3 +177,15 @@ fn a_schema_becomes_nullable_by_its_type_its_values_and_its_branches() {
         assert_eq!((make_nullable(&mut nullable), &nullable), (was_nullable, &expected), "{schema}");
     }
 }
+
+#[test]
+fn a_boolean_schema_is_written_as_an_object_where_items_need_a_schema() {
+    let with_items = Rules { items: true, ..ALL };
+    check(&with_items, json!(false), json!({ "not": {} }));
+    refused(&with_items, json!(5), "/properties/p: no value fits");
+    for value in [json!(false), json!(5)] {
+        check(&ALL, value.clone(), value);
+    }
+    let few = Rules { keywords: Some(&["type", "properties", "required", "additionalProperties"]), ..ALL };
+    refused(&few, json!(false), "/properties/p: no value fits");
+}
