@@ -111,8 +111,11 @@ pub fn write_copy(root: &Path, tree: &Path, chosen: &BTreeMap<usize, Mutant>) ->
         if fs::read(&path).ok().as_ref() != Some(&text) {
             fs::create_dir_all(path.parent().unwrap_or(tree))?;
             fs::write(&path, text)?;
-            // Scripts stay executable.
-            fs::set_permissions(&path, fs::metadata(root.join(&file))?.permissions())?;
+        }
+        // Scripts stay executable.
+        let permissions = fs::metadata(root.join(&file))?.permissions();
+        if fs::metadata(&path)?.permissions() != permissions {
+            fs::set_permissions(&path, permissions)?;
         }
     }
     remove_others(root, tree, tree)?;
