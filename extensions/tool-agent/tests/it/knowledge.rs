@@ -170,3 +170,21 @@ async fn notes_of_the_user_are_knowledge() {
     assert!(results[1].contains(r#""source":"note 1""#) && results[1].contains(r#""author":"user""#));
     assert!(results[2].contains("notes have no filter `color`"), "{}", results[2]);
 }
+
+#[tokio::test]
+async fn a_filter_finds_a_note_behind_better_ones_of_others() {
+    let memory = SharedMemory::new(InMemoryStore::new());
+    let user = UserKey::new("shop", "u-7").unwrap();
+    memory.add(&user, &NoteContent::new("A dog.")).await.unwrap();
+    let mut note = NoteContent::new("One of the neighbours of the user has a dog, a cat and two birds.");
+    note.author = Some("user".into());
+    memory.add(&user, &note).await.unwrap();
+    let knowledge = AgentKnowledge::new(MemoryKnowledge::new(memory))
+        .with_filter("author", "the author")
+        .with_max_matches(1);
+    let replies = [search("dog"), filtered("dog", json!({ "author": "user" }))];
+    let run = RunContext::new().with_app("shop").with_user("u-7");
+    let (results, _) = results_of(knowledge, replies, run).await;
+    let text = |result: &str| serde_json::from_str::<Value>(result).unwrap()["texts"][0]["text"].clone();
+    assert_eq!((text(&results[0]), text(&results[1])), (json!("A dog."), json!(&*note.text)));
+}

@@ -190,6 +190,30 @@ async fn a_session_is_remembered_once_and_its_notes_are_deleted_with_it() {
 }
 
 #[tokio::test]
+async fn the_messages_of_a_run_of_several_agents_are_remembered() {
+    for database in databases().await {
+        let speaker = |name: &str, text: &str| {
+            Agent::builder(name, ScriptedModel::new([Reply::text(text)])).build().unwrap()
+        };
+        let steps = [speaker("first", "A spaniel."), speaker("second", "A terrier.")];
+        let runner = Runner::new(Agent::sequence("steps", steps).build().unwrap())
+            .with_app("shop")
+            .with_store(database.sessions.clone())
+            .with_memory(database.memory.clone())
+            .remember(MemoryPolicy::new());
+        runner.run_with(run("s"), "My dog is called Rex.").answer().await.unwrap();
+        let user = UserKey::new("shop", "u-7").unwrap();
+        for (query, text) in
+            [("dog", "My dog is called Rex."), ("spaniel", "A spaniel."), ("terrier", "A terrier.")]
+        {
+            let found = database.memory.search(&user, query, 10).await.unwrap();
+            let texts: Vec<_> = found.iter().map(|it| &*it.note.content.text).collect();
+            assert_eq!(texts, [text], "{query}");
+        }
+    }
+}
+
+#[tokio::test]
 async fn neither_results_nor_messages_of_failed_runs_are_remembered() {
     for database in databases().await {
         let failing = Reply::error(tool_agent::model::ModelErrorKind::InvalidRequest, "no");

@@ -318,7 +318,9 @@ pub(super) async fn the_root_takes_over_from_an_agent_that_is_gone<F: StoreFacto
         let events_of_first = events(&second, session, "And?").await;
         assert_eq!(agents_of(&events_of_first), (vec!["office".to_owned()], "I am new.".to_owned()));
         let gone = "the agent `billing` of the session is gone; the agent `office` continues";
-        assert_eq!(notices(&events_of_first)[0], gone);
+        let notices_of_first = notices(&events_of_first);
+        assert_eq!(notices_of_first[0], gone);
+        assert_eq!(notices_of_first.iter().filter(|notice| *notice == gone).count(), 1);
         assert!(results(&model)[0].contains("the tool was removed"), "{:?}", results(&model));
         assert!(notices(&events(&second, session, "And?").await).is_empty());
         assert_valid(&second.history(&run(session)).await);
