@@ -197,6 +197,17 @@ fn a_call_that_is_external_to_either_executor_is_left_to_the_caller() {
             let is_external = outcomes.iter().map(|it| matches!(it, tool_runtime::CallOutcome::External(..)));
             assert_eq!(is_external.collect::<Vec<_>>(), expected, "{outcomes:?}");
         }
+        // A filter that both executors have is asked once.
+        let asked = Counter::default();
+        let counted = asked.clone();
+        let builder = building(tools()).external(move |_| {
+            counted.count();
+            false
+        });
+        let executor = way.of(builder);
+        let below = executor.with_guards(&executor.guards());
+        assert_eq!(texts(&executor.drive(below.batch(calls(&["rest"]))).await), [""]);
+        assert_eq!(asked.get(), 1);
         // The settings of a run leave no call of another executor to its caller.
         let settings = RunSettings::new().external(|call| call.tool() == "rest");
         let executor = way.of(building(tools()));

@@ -303,6 +303,21 @@ fn arguments_are_an_object_even_if_the_schema_does_not_require_it() {
     assert!(tools.definitions()[0].input_schema().as_value().get("type").is_none());
 }
 
+/// Takes a number up to five.
+#[tool(register = false, input_schema = schemars::json_schema!({ "type": "object", "properties": { "n": { "maximum": 5 } } }))]
+fn limited(n: u8) -> u8 {
+    n
+}
+
+// F22
+#[test]
+fn a_written_schema_may_be_one_of_schemars() {
+    let tools = Registry::builder().tool::<limited>().build().unwrap();
+    let schema = tools.definitions()[0].input_schema().as_value().clone();
+    assert_eq!(schema, json!({ "type": "object", "properties": { "n": { "maximum": 5 } } }));
+    assert!(tools.check("limited", r#"{"n":5}"#).is_ok() && tools.check("limited", r#"{"n":6}"#).is_err());
+}
+
 /// Joins two texts.
 #[tool(register = false, input_schema = json!({ "properties": { "other": {}, "last": {}, "first": {} } }))]
 fn join(first: &str, last: String) -> String {

@@ -100,7 +100,8 @@ impl SandboxMechanism {
                 namespace = probed.is_ok().then_some(candidate);
                 probed.err().map(|reason| format!("this machine permits no user namespace: {reason}"))
             }
-            (program, _) => Some(missing_program_text(if program.is_none() { "unshare" } else { "setsid" })),
+            (None, _) => Some(missing_program_text("unshare")),
+            (_, None) => Some(missing_program_text("setsid")),
         };
         if let Some(reason) = failure {
             enforced.missing.push(missing_process_guard_text(&reason, guards_signals));
